@@ -1,9 +1,10 @@
 /**
- * Whether a child has seen more of the spaces above than has come to this node. It may, where the parent is one of several: this node had it from another one of
- * them, and lost its store. Told anything before that has come here too, the child would take deleted objects for new ones.
+ * Whether a child has received more of the spaces above than this node. This happens below replicas: this node received the sources from one replica, lost its
+ * store, and attached to another replica that is behind. If this node sent anything before it has received as much as the child, the child would take objects
+ * that were deleted in between for new ones.
  *
- * What is here is what the parent says is here, as for a node that goes from one sibling to another (core/session/watermark-gate.ts); this node itself has
- * nothing left to compare.
+ * This node counts as having received what its parent reports in watermarks, as a node that goes from one replica to another does
+ * (core/session/watermark-gate.ts). But this node lost its own watermarks with the store, so it compares what the child reports.
  */
 
 import { reportedSeenRevision, seenSources } from '../../core/entries/source-incarnations.ts';
@@ -11,7 +12,10 @@ import type { Table } from '../../core/feed/feed.ts';
 import { believed, firstSourceAhead, readWatermarks } from '../../core/session/watermark.ts';
 import type { Reader } from '../../core/store/store.ts';
 
-/** In words; undefined: it has not, of any source that this node knows to be above. What the parent has not said anything of yet has not come. */
+/**
+ * Returns a message that names a source of which the child has received more. Undefined: there is none among the sources that this node knows to be above it.
+ * A source for which the parent has sent no watermark counts as not received.
+ */
 export function childAhead(reader: Reader, reported: Table | undefined, wallMs: number): string | undefined {
   if (!reported) return undefined;
   const { told } = readWatermarks(reader);

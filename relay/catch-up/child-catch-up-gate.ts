@@ -1,10 +1,12 @@
 /**
- * Children that come to one of several siblings, and agents that come with what this node's store does not know of, since it was lost or put back: they take
- * nothing from this one before it has heard what they have to say, and has made its mailbox fit that; with siblings, before it has all that the labels there
- * match as well, and below siblings before as much of the spaces above has come here as they have seen, and all that the labels there match. What another
- * sibling, or this one before, handed to them would be taken away by the first reconciliation otherwise.
+ * Holds back the down feed of a child that may have more than this node's mailbox for the child. Otherwise the first reconciliation could take away what
+ * another replica, or this node before a loss of its store, handed to the child. These children wait:
+ * - every child that attaches to a node with replicas,
+ * - a child with rows of another history, which the store of this node does not know because it was lost or restored.
  *
- * Bound: one name for each child that has come and not been heard out.
+ * A child waits until this node has stored the child's reports and worked them off, and misses nothing that missing-from-child.ts names.
+ *
+ * Bound: one name for each child that has attached and waits.
  */
 
 import type { WaitsAttributes } from '../../core/entries/up-attributes.ts';
@@ -16,41 +18,41 @@ import { feedReadyTopic } from '../work/topics.ts';
 export interface ChildCatchUpGatePorts {
   readonly hasReplicas: boolean;
   readonly clock: Clock;
-  /** In words, what this node still has to hear before it can tell the child anything. */
-  behind(child: string): string | undefined;
+  /** Returns a message about what this node still has to receive before it may send anything to the child. Undefined: nothing. */
+  missing(child: string): string | undefined;
   /**
-   * These came with rows of another history than this node's, and are about to reconcile: what stands in their mailboxes is what they are to have. Returns with
-   * how many of them it is done, from the first on: one at least. There will be another idle moment for the others.
+   * These children have rows of another history, and are about to reconcile. Marks the rows in their mailboxes as the newest decisions, so that the children
+   * take them. Handles the first children of the list, at least one, and returns how many. The gate passes the others at the next call of `idle`.
    */
-  decided(children: readonly string[]): number;
+  raiseRevisions(children: readonly string[]): number;
   readonly store: Pick<Store, 'announce'>;
 }
 
 export class ChildCatchUpGate {
   readonly #ports: ChildCatchUpGatePorts;
-  /** Since when, by wall time, all that they had to say is here; undefined: it is not. */
+  /** Children that wait, with the wall time at which this node had stored all their reports. Undefined: it has not. */
   readonly #waiting = new Map<string, number | undefined>();
-  /** Of these, those that came with rows of another history. */
-  readonly #others = new Set<string>();
+  /** The children in `#waiting` that attached with rows of another history. */
+  readonly #withOtherHistory = new Set<string>();
 
   constructor(ports: ChildCatchUpGatePorts) {
     this.#ports = ports;
   }
 
-  /** A session begins. */
+  /** A session of the child begins. */
   begin(child: string): void {
-    this.#others.delete(child);
+    this.#withOtherHistory.delete(child);
     if (this.#ports.hasReplicas) this.#waiting.set(child, undefined);
   }
 
-  /** And what it has of its feed is of another history than this node's. */
-  beginWithOther(child: string): void {
-    this.#others.add(child);
+  /** A session of the child begins, and the child's rows of its feed are of another history than this node's. */
+  beginWithOtherHistory(child: string): void {
+    this.#withOtherHistory.add(child);
     this.#waiting.set(child, undefined);
   }
 
-  /** What the child had to say is stored here. */
-  heard(child: string): void {
+  /** All reports that the child had at the beginning of its session are stored here. */
+  reportsStored(child: string): void {
     if (this.#waiting.has(child)) this.#waiting.set(child, this.#ports.clock.wallMs());
   }
 
@@ -58,26 +60,26 @@ export class ChildCatchUpGate {
     return !this.#waiting.has(child);
   }
 
-  /** Why the child has to wait, if all it had to say has come. */
+  /** Returns why the child waits, once all its reports are stored. */
   waits(child: string): WaitsAttributes | undefined {
     const sinceMs = this.#waiting.get(child);
-    const reason = sinceMs === undefined ? undefined : this.#ports.behind(child);
+    const reason = sinceMs === undefined ? undefined : this.#ports.missing(child);
     return sinceMs === undefined || reason === undefined ? undefined : { since: timestamp(sinceMs), for: reason };
   }
 
-  /** What was heard is worked off. */
+  /** The scheduler has worked off all stored reports. Lets the children go that miss nothing. */
   idle(): void {
-    const heard = [...this.#waiting].flatMap(([child, sinceMs]) =>
-      sinceMs !== undefined && this.#ports.behind(child) === undefined ? [child] : [],
+    const complete = [...this.#waiting].flatMap(([child, sinceMs]) =>
+      sinceMs !== undefined && this.#ports.missing(child) === undefined ? [child] : [],
     );
-    // Before they are let go: it may fail.
-    const others = heard.filter((child) => this.#others.has(child));
-    const left = new Set(others.length > 0 ? others.slice(this.#ports.decided(others)) : []);
-    const now = heard.filter((child) => !left.has(child));
-    for (const child of now) {
+    // The mailboxes come first, because this write may fail. Then the children still wait.
+    const toRaise = complete.filter((child) => this.#withOtherHistory.has(child));
+    const postponed = new Set(toRaise.length > 0 ? toRaise.slice(this.#ports.raiseRevisions(toRaise)) : []);
+    const released = complete.filter((child) => !postponed.has(child));
+    for (const child of released) {
       this.#waiting.delete(child);
-      this.#others.delete(child);
+      this.#withOtherHistory.delete(child);
     }
-    this.#ports.store.announce(feedReadyTopic, ...now);
+    this.#ports.store.announce(feedReadyTopic, ...released);
   }
 }

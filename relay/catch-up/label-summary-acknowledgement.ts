@@ -1,9 +1,13 @@
 /**
- * Which label summaries the tree above has worked off. A relay gets what its parent found by the labels that the relay told; a child of it may have got more from
- * a sibling of the relay, whose newer labels the parent knew. So a node tells each relay below by which of its summaries all in front of that word was found,
- * here and above (`matched`, with the hash of the summary), and a node with siblings follows by absence only where that summary covers the child.
+ * Which label summaries the nodes above have worked off. A relay gets from its parent what matches the labels that the relay has reported. A child of the relay
+ * may have received more from another replica of the relay, if the parent knew newer labels from that replica.
  *
- * The root has no parent that says the word: nothing waits for it there. Work is by relays that told other labels, and by words that came.
+ * So each node sends each relay below it an acknowledgement (entry `matched`, with the hash of a label summary of that relay): everything that the summary
+ * matches, at this node and at all nodes above, is in the relay's feed in front of the acknowledgement. A node with replicas, or below replicas, lets a child
+ * follow its mailbox only when the acknowledged summary covers the labels at the child.
+ *
+ * The root has no parent that could acknowledge, so nothing waits there. The work grows with the relays that report other labels, and with the
+ * acknowledgements that arrive.
  */
 
 import type { LabelSummaryAcknowledgedAttributes } from '../../core/entries/down-attributes.ts';
@@ -18,8 +22,11 @@ import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import type { Mailboxes } from '../mailbox/mailboxes.ts';
 
-/** Summaries that were told and not heard of again: labels that change faster than the word comes back are found among these, or a little later. */
-const awaitedMax = 16;
+/**
+ * How many of the newest reported summaries this node remembers. Labels may change faster than acknowledgements return, so an acknowledgement may name any of
+ * these. If it names a still older summary, this node waits for a later acknowledgement.
+ */
+const reportedMax = 16;
 
 export interface LabelSummaryAcknowledgementPorts {
   readonly store: Store;
@@ -28,118 +35,124 @@ export interface LabelSummaryAcknowledgementPorts {
   readonly mailboxes: Mailboxes;
 }
 
-/** The newest summary of this node that was found to be worked off. */
+/** The newest summary of this node that the parent has acknowledged, as the store keeps it. */
 interface AcknowledgedSummary {
   readonly hash: string;
-  /** As it was told. */
+  /** The summary, encoded as this node reported it. */
   readonly labels: string;
 }
 
 export class LabelSummaryAcknowledgement {
   readonly #ports: LabelSummaryAcknowledgementPorts;
-  /** By hash, oldest first. */
-  readonly #awaited = new Map<string, string>();
-  /** Relays below that are owed a word. */
-  readonly #owed = new Set<string>();
-  /** Something has come since they were looked at. */
-  #isNew = true;
-  /** As the store had it last. A summary is hundreds of kilobytes, and whoever takes many children over asks for each of them. */
-  #known: { readonly bytes: Uint8Array; readonly hash: string; readonly summary: LabelSummary } | undefined;
+  /** The newest summaries that this node has reported, by hash, the oldest first. */
+  readonly #reported = new Map<string, string>();
+  /** Relays below to which this node has to send an acknowledgement. */
+  readonly #toAcknowledge = new Set<string>();
+  /** New labels or an acknowledgement have arrived since this node last looked at `#toAcknowledge`. */
+  #hasNews = true;
+  /** Cache of the acknowledged summary in the store. A summary has hundreds of kilobytes, and a node that takes over many children needs it for each. */
+  #decoded: { readonly bytes: Uint8Array; readonly hash: string; readonly summary: LabelSummary } | undefined;
 
   constructor(ports: LabelSummaryAcknowledgementPorts) {
     this.#ports = ports;
   }
 
-  /** At start: all of them are looked at once. */
+  /** Called once, at the start of the node. It looks at every relay once. */
   load(): void {
-    for (const { child, role } of this.#ports.mailboxes.all()) if (role === 'relay') this.#owed.add(child);
+    for (const { child, role } of this.#ports.mailboxes.all()) if (role === 'relay') this.#toAcknowledge.add(child);
   }
 
-  /** In the transaction in which a relay below told other labels. */
-  heard(child: string): void {
-    this.#owed.add(child);
-    this.#isNew = true;
+  /** Runs in the transaction in which a relay below reports other labels. */
+  labelsReceived(child: string): void {
+    this.#toAcknowledge.add(child);
+    this.#hasNews = true;
   }
 
-  /** In the transaction in which this node tells its parent of labels. */
-  told(t: Transaction, attributes: Uint8Array): void {
+  /** Runs in the transaction in which this node reports labels to its parent. */
+  summaryReported(t: Transaction, attributes: Uint8Array): void {
     const hash = hashOf(attributes);
-    this.#awaited.delete(hash);
-    this.#awaited.set(hash, asText(attributes));
-    const [oldest] = this.#awaited.keys();
-    if (this.#awaited.size > awaitedMax && oldest !== undefined) this.#awaited.delete(oldest);
-    this.#learn(t);
+    this.#reported.delete(hash);
+    this.#reported.set(hash, asText(attributes));
+    const [oldest] = this.#reported.keys();
+    if (this.#reported.size > reportedMax && oldest !== undefined) this.#reported.delete(oldest);
+    this.#storeAcknowledged(t);
   }
 
-  /** In the transaction that applies what the parent sent. */
-  fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {
+  /** Runs in the transaction that applies changes of the parent's feed. */
+  receivedFromParent(t: Transaction, changes: readonly AppliedChange[]): void {
     if (!changes.some(({ key }) => key === entryKey.matched())) return;
-    this.#learn(t);
-    this.#isNew = true;
+    this.#storeAcknowledged(t);
+    this.#hasNews = true;
   }
 
-  /** Whether all that concerns places with these labels has come here. */
+  /** Everything above that may match Locations with these labels has arrived here. */
   covers(reader: Reader, labels: LabelSummary): boolean {
-    const said = this.#said(reader);
-    if (said === undefined) return true;
-    const known = this.#readKnown(reader);
-    return known?.hash === said && covers(known.summary, labels);
+    const hash = this.#acknowledgedHash(reader);
+    if (hash === undefined) return true;
+    const acknowledged = this.#readAcknowledged(reader);
+    return acknowledged?.hash === hash && covers(acknowledged.summary, labels);
   }
 
-  /** All that has come is worked off, and it is all that a parent which is ready has. */
-  idle(): void {
-    if (this.#owed.size === 0 || !this.#isNew) return;
-    this.#isNew = false;
+  /**
+   * Sends acknowledgements to the relays below. The caller has worked off everything that has arrived, and has received everything that a ready parent had.
+   */
+  acknowledge(): void {
+    if (this.#toAcknowledge.size === 0 || !this.#hasNews) return;
+    this.#hasNews = false;
     const { store, mailboxes } = this.#ports;
     store.write((t) => {
-      for (const child of [...this.#owed]) {
+      for (const child of [...this.#toAcknowledge]) {
         const mailbox = mailboxes.get(child);
         const row = mailbox?.reported.get(t, hash128(entryKey.labels()));
         const attributes = row?.content && mailbox?.reported.content(t, row.content).attributes;
-        // What is not there owes nothing; what comes again is heard again.
+        // A relay without a mailbox or labels needs no acknowledgement. When it reports labels again, it is added again.
         if (mailbox && attributes && !this.covers(t, decodeLabelSummary(attributes))) continue;
-        this.#owed.delete(child);
+        this.#toAcknowledge.delete(child);
         if (!mailbox || !attributes) continue;
-        const word: LabelSummaryAcknowledgedAttributes = { labels: hashOf(attributes) };
-        const entry = { key: entryKey.matched(), attributes: text(stableStringify(word)), body: new Uint8Array(0) };
+        const acknowledgement: LabelSummaryAcknowledgedAttributes = { labels: hashOf(attributes) };
+        const entry = {
+          key: entryKey.matched(),
+          attributes: text(stableStringify(acknowledgement)),
+          body: new Uint8Array(0),
+        };
         mailbox.producer.put(t, entry, 0);
       }
     });
   }
 
-  /** The word may name a summary that is told again only later: after a start, and when this node lost its store. */
-  #learn(t: Transaction): void {
-    const said = this.#said(t);
-    if (said === undefined || this.#readKnown(t)?.hash === said) return;
-    const labels = this.#awaited.get(said) ?? this.#newest(t, said);
+  /**
+   * Stores the summary that the parent's acknowledgement names. This node may report that summary only later: after a start, or when it has lost its store. So
+   * this runs again with each report.
+   */
+  #storeAcknowledged(t: Transaction): void {
+    const hash = this.#acknowledgedHash(t);
+    if (hash === undefined || this.#readAcknowledged(t)?.hash === hash) return;
+    const labels = this.#reported.get(hash) ?? this.#presentReport(t, hash);
     if (labels === undefined) return;
-    t.put(
-      prefixOf('acknowledgedLabelSummary'),
-      text(JSON.stringify({ hash: said, labels } satisfies AcknowledgedSummary)),
-    );
-    this.#isNew = true;
+    t.put(prefixOf('acknowledgedLabelSummary'), text(JSON.stringify({ hash, labels } satisfies AcknowledgedSummary)));
+    this.#hasNews = true;
   }
 
-  /** What is told now, if it is that. */
-  #newest(reader: Reader, hash: string): string | undefined {
+  /** Returns the summary that this node reports now, if it has this hash. */
+  #presentReport(reader: Reader, hash: string): string | undefined {
     const { outbox } = this.#ports;
     const row = outbox.get(reader, hash128(entryKey.labels()));
     const attributes = row?.content && outbox.content(reader, row.content).attributes;
     return attributes && hashOf(attributes) === hash ? asText(attributes) : undefined;
   }
 
-  /** Decoded once, whatever becomes of the transaction in which it was written. */
-  #readKnown(reader: Reader): { readonly hash: string; readonly summary: LabelSummary } | undefined {
+  /** Decodes once. The cache compares bytes, so it is right even if the transaction that wrote the summary fails. */
+  #readAcknowledged(reader: Reader): { readonly hash: string; readonly summary: LabelSummary } | undefined {
     const bytes = reader.get(prefixOf('acknowledgedLabelSummary'));
     if (!bytes) return undefined;
-    if (this.#known && equalBytes(this.#known.bytes, bytes)) return this.#known;
+    if (this.#decoded && equalBytes(this.#decoded.bytes, bytes)) return this.#decoded;
     const { hash, labels } = JSON.parse(asText(bytes)) as AcknowledgedSummary;
-    this.#known = { bytes, hash, summary: decodeLabelSummary(text(labels)) };
-    return this.#known;
+    this.#decoded = { bytes, hash, summary: decodeLabelSummary(text(labels)) };
+    return this.#decoded;
   }
 
-  /** The hash that the parent's word names; undefined: it never said one. */
-  #said(reader: Reader): string | undefined {
+  /** Returns the hash in the parent's newest acknowledgement. Undefined: the parent has sent none. */
+  #acknowledgedHash(reader: Reader): string | undefined {
     const { upstream } = this.#ports;
     const row = upstream.sound.get(reader, hash128(entryKey.matched()));
     return (

@@ -1,27 +1,27 @@
 /**
- * What a node has yet to hear before it tells a child anything that may take away what it has. A function of what its rooms know: each says in words
- * what is not here.
+ * Says what a node still has to receive before it may send anything that could take away objects of a child. It is a pure function: each of the other rooms
+ * answers, as a message, what is missing there.
  */
 export interface MissingFromChildPorts {
-  /** Of this node. */
+  /** This node has replicas. */
   readonly hasReplicas: boolean;
-  /** All that the parent had was heard in this run of the process; so it is where there is no parent. */
+  /** This run of the process has received all that the parent had. True where there is no parent. */
   hasReceivedFromParent(): boolean;
   parentHasReplicas(): boolean;
-  /** What the child was handed of releases that this node does not know yet. */
+  /** Names a release that the child was handed, and that this node has not received yet. */
   releases(child: string): string | undefined;
-  /** What the child has seen of the spaces above that has not come here. */
+  /** Names a source of which the child has received more than this node. */
   childAhead(child: string): string | undefined;
-  /** Whether all that the labels at the child match has come here. */
+  /** Everything that matches the labels at the child has arrived here. */
   isMatched(child: string): boolean;
 }
 
-/** In words; undefined: nothing. */
+/** Returns a message. Undefined: nothing is missing. */
 export function missingFromChild(ports: MissingFromChildPorts, child: string): string | undefined {
   if (ports.hasReplicas) return ports.releases(child) ?? unmatched(ports, child);
   if (!ports.hasReceivedFromParent()) return "this node has not yet received its parent's feed";
-  // What came from one sibling above may not have come to the one that this node turned to when it had lost its store; or that one knows older labels of the
-  // places here, and has not sent what only the newer ones match.
+  // This node may have attached to another replica of the parent when it had lost its store. That replica may not have received everything that the former
+  // one sent. Or it knows older labels of the Locations here, and has not sent what only the newer labels match.
   if (!ports.parentHasReplicas()) return undefined;
   return ports.childAhead(child) ?? unmatched(ports, child);
 }

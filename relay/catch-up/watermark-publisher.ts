@@ -1,43 +1,46 @@
-/** Tells those below how far this node has come with each source, whenever all that had come is worked off: at most once a second, for each such child. */
+/**
+ * Sends children the watermarks of this node, whenever everything that had arrived is worked off: at most once a second, to each child that needs them.
+ */
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { raised, type Watermarks } from '../../core/session/watermark.ts';
 
-/** A child that changes its parent waits so long for the word of it, at worst; nobody else waits. */
+/** The longest time that a child which changes its parent waits for a watermark only because of this interval. Nobody else waits. */
 const intervalMs = 1_000;
 
 export interface WatermarkPublisherPorts {
   readonly clock: Clock;
-  /** What the parent said and is stored here, and what the own spaces are at. */
+  /** The watermarks that the parent has sent and that are stored here, and the revisions of the own spaces. */
   present(): Watermarks;
-  tell(): void;
+  /** Sends `covered` to the children. */
+  send(): void;
 }
 
 export class WatermarkPublisher {
   readonly #ports: WatermarkPublisherPorts;
   #covered: Watermarks = {};
-  #told: Watermarks | undefined;
+  #sent: Watermarks | undefined;
   #timer: Timer | undefined;
 
   constructor(ports: WatermarkPublisherPorts) {
     this.#ports = ports;
   }
 
-  /** Of all that was worked off when there was nothing left to do. */
+  /** The watermarks at the last time that no work was left. */
   get covered(): Watermarks {
     return this.#covered;
   }
 
-  /** Nothing is left to do. */
+  /** No work is left. */
   idle(): void {
     this.#covered = raised(this.#covered, this.#ports.present());
-    if (this.#told === this.#covered || this.#timer) return;
-    this.#told = this.#covered;
-    this.#ports.tell();
+    if (this.#sent === this.#covered || this.#timer) return;
+    this.#sent = this.#covered;
+    this.#ports.send();
     this.#timer = this.#ports.clock.after(intervalMs, () => {
       this.#timer = undefined;
-      if (this.#told === this.#covered) return;
-      this.#told = this.#covered;
-      this.#ports.tell();
+      if (this.#sent === this.#covered) return;
+      this.#sent = this.#covered;
+      this.#ports.send();
     });
   }
 

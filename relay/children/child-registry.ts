@@ -48,7 +48,7 @@ export interface ChildRegistryPorts extends LabelSummaryPublisherPorts {
   /** The rows of inventory spaces, here and above, that are about a child. */
   rowsAt(reader: Reader, child: string): readonly InventoryRow[];
   /** A relay is a child from now on. */
-  relayCame(t: Transaction, child: string): void;
+  relayAdded(t: Transaction, child: string): void;
   /** Which children this node counts, if relays have replicas. */
   readonly counting: { readonly isOtherReplica: boolean; counts(child: string): boolean };
   /** The labels that Locations of this node inherit. */
@@ -208,7 +208,7 @@ export class ChildRegistry {
   #addRelay(t: Transaction, name: string): Mailbox {
     const mailbox = this.#ports.mailboxes.ensure(t, name, 'relay');
     markDirty(t, 'child', name);
-    this.#ports.relayCame(t, name);
+    this.#ports.relayAdded(t, name);
     return mailbox;
   }
 

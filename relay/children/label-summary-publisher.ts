@@ -23,7 +23,7 @@ export interface LabelSummaryPublisherPorts {
   /** The owned label summary beside labels with these attributes: it goes into the body of their row. Absent: the body is empty. */
   counted?(attributes: Uint8Array): Uint8Array;
   /** Called in the transaction that publishes labels with these attributes. */
-  labelSummaryPublisher(t: Transaction, attributes: Uint8Array): void;
+  summaryReported(t: Transaction, attributes: Uint8Array): void;
 }
 
 export class LabelSummaryPublisher {
@@ -85,7 +85,7 @@ export class LabelSummaryPublisher {
     this.#narrower = undefined;
     const attributes = encodeLabelSummary(summary);
     const isOther = this.#write(t, attributes);
-    this.#ports.labelSummaryPublisher(t, attributes);
+    this.#ports.summaryReported(t, attributes);
     return isOther;
   }
 

@@ -41,7 +41,7 @@ export interface GuardRoomPorts {
   /** Gauges of the process. */
   readonly measured: { held(entries: number): void; quarantined(entries: number): void };
   /** Quarantined work: it would end the process. */
-  setAside(): readonly Quarantined[];
+  quarantinedWork(): readonly Quarantined[];
   /** Placements that a child's mailbox has. */
   placementsOf(child: string): Iterable<Placement>;
   /** The label summary that counts for a child has changed. */
@@ -110,7 +110,7 @@ export class GuardRoom {
   }
 
   /** Called when a child says hello. */
-  tell(t: Transaction, mailbox: Producer): void {
+  sendGaps(t: Transaction, mailbox: Producer): void {
     this.#spaceIncarnations.sendGaps(t, mailbox);
   }
 
@@ -142,11 +142,11 @@ export class GuardRoom {
   }
 
   guarded(reader: Reader): Pick<NodeAttributes, 'held' | 'rolledBack' | 'quarantined'> {
-    const { upstream, setAside } = this.#ports;
+    const { upstream, quarantinedWork } = this.#ports;
     const rolledBack = this.#spaceIncarnations.alarms(reader);
     return {
       ...heldAttributes(upstream.held(reader)),
-      ...quarantinedAttributes(reader, upstream, setAside()),
+      ...quarantinedAttributes(reader, upstream, quarantinedWork()),
       ...(rolledBack.length > 0 ? { rolledBack } : {}),
     };
   }

@@ -62,11 +62,11 @@ export class RestoreBarrier {
   }
 
   /** The child has reported everything, and the reports are stored. */
-  heard(child: string): void {
+  reportsStored(child: string): void {
     this.#reported.add(child);
   }
 
-  left(child: string): void {
+  childRemoved(child: string): void {
     this.#reported.delete(child);
   }
 
@@ -88,7 +88,7 @@ export class RestoreBarrier {
   }
 
   /** Adds the barrier to a total by which this node reports and decides. */
-  put(placement: Placement, total: Partial): Partial {
+  addTo(placement: Placement, total: Partial): Partial {
     if (!this.#isPending || !placement.move || !total.move) return total;
     const part = unknownMovePart(placement.move.order, this.#ports.path);
     return { ...total, move: mergeMoveParts(total.move, part) };

@@ -1,4 +1,4 @@
-/** The rooms of the way down: what each child gets, and when. */
+/** The rooms of the way down: they decide what each child gets, and when. */
 
 import { parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
@@ -23,9 +23,9 @@ import { workTopic } from '../work/topics.ts';
 import { PoisonWorkGuard } from '../work/work-guard.ts';
 import { customizations } from './metrics.ts';
 import type { NodePorts } from './node-ports.ts';
-import type { LaterParts, NodeState } from './node-state.ts';
+import type { LateParts, NodeState } from './node-state.ts';
 
-/** What the way down asks of the way up. */
+/** The parts of the way up that the way down uses. */
 export interface StatusBelow {
   readonly gather: Pick<Gather, 'total' | 'contribution'>;
   readonly summaries: Pick<SummaryRoom, 'summarizerChanged' | 'stage'>;
@@ -39,25 +39,25 @@ export class Downsync {
   readonly moves: MoveStore;
   readonly mover: Mover;
   readonly restoreBarrier: RestoreBarrier;
-  /** What of the scheduler's work is left alone, since it ends the process. */
+  /** Quarantines pieces of the scheduler's work that end the process. */
   readonly guard: PoisonWorkGuard;
   readonly scheduler: Scheduler;
   readonly #nodeState: NodeState;
-  readonly #later: LaterParts;
+  readonly #lateParts: LateParts;
   readonly #clock: Clock;
 
-  /** `up` and `rootAgeMs` are asked only once both ways are there, and the node. */
+  /** `up` and `rootAgeMs` are called only after the node has made all its parts. */
   constructor(
     ports: NodePorts,
     nodeState: NodeState,
-    later: LaterParts,
+    lateParts: LateParts,
     up: () => StatusBelow,
     rootAgeMs: () => number,
   ) {
     const { store, clock, log, defer } = ports;
     const { lookups } = nodeState;
     this.#nodeState = nodeState;
-    this.#later = later;
+    this.#lateParts = lateParts;
     this.#clock = clock;
     this.customization = new Customization({
       ...lookups,
@@ -78,8 +78,8 @@ export class Downsync {
     this.childCatchUpGate = new ChildCatchUpGate({
       clock,
       hasReplicas: nodeState.replicas.hasReplicas,
-      behind: (child) => store.read((reader) => this.#behind(reader, child)),
-      decided: (children) => store.write((t) => this.#decided(t, children)),
+      missing: (child) => store.read((reader) => this.#missing(reader, child)),
+      raiseRevisions: (children) => store.write((t) => this.#raiseRevisions(t, children)),
       store,
     });
     this.moves = new MoveStore(clock);
@@ -100,9 +100,9 @@ export class Downsync {
       replicas: nodeState.replicas,
       total: (reader, id) => up().gather.total(reader, id),
       contribution: (id, child) => up().gather.contribution(id, child),
-      hasReceivedFromParent: () => later.hasReceivedFromParent(),
+      hasReceivedFromParent: () => lateParts.hasReceivedFromParent(),
       isBehindRestoreBarrier: () => this.restoreBarrier.isPending,
-      enqueue: (act) => later.enqueue(act),
+      enqueue: (act) => lateParts.enqueue(act),
     });
     this.guard = new PoisonWorkGuard({
       ...ports,
@@ -111,20 +111,20 @@ export class Downsync {
     this.scheduler = this.#makeScheduler(nodeState, up);
   }
 
-  #behind(reader: Reader, child: string): string | undefined {
-    const { replicas, lookups, matched, childRegistry } = this.#nodeState;
+  #missing(reader: Reader, child: string): string | undefined {
+    const { replicas, lookups, labelSummaryAcknowledgement, childRegistry } = this.#nodeState;
     const ports: MissingFromChildPorts = {
       hasReplicas: replicas.hasReplicas,
-      hasReceivedFromParent: () => this.#later.hasReceivedFromParent(),
-      parentHasReplicas: () => this.#later.parentHasReplicas(),
+      hasReceivedFromParent: () => this.#lateParts.hasReceivedFromParent(),
+      parentHasReplicas: () => this.#lateParts.parentHasReplicas(),
       releases: (name) => this.exposures.carried.behind(reader, name),
       childAhead: (name) => childAhead(reader, lookups.reportedOf(name), this.#clock.wallMs()),
-      isMatched: (name) => matched.covers(reader, childRegistry.labelsOf(reader, name)),
+      isMatched: (name) => labelSummaryAcknowledgement.covers(reader, childRegistry.labelsOf(reader, name)),
     };
     return missingFromChild(ports, child);
   }
 
-  #decided(t: Transaction, children: readonly string[]): number {
+  #raiseRevisions(t: Transaction, children: readonly string[]): number {
     const done = this.customization.raiseRevisions(t, children, this.#nodeState.lookups.covered(t));
     if (done < children.length) t.announce(workTopic, 0);
     return done;
@@ -150,46 +150,52 @@ export class Downsync {
     this.exposures.stop();
   }
 
-  /** In the transaction that applies what a child said. */
-  fromBelow(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
+  /** Runs in the transaction that applies reports of a child. */
+  receivedFromChild(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
     for (const { key, after } of changes) {
       const entry = parseEntryKey(key);
       if (entry?.type === 'has' && after) this.exposures.carried.reported(t, entry.id, child);
     }
   }
 
-  /** A child has of its feed what is not, or may not be, what this node knows that it told; `wasPutBack`: it told it, and its store was put back since. */
-  hasOtherHistory(child: string, wasPutBack: boolean): void {
-    this.childCatchUpGate.beginWithOther(child);
-    this.mover.hasOtherHistory(child, wasPutBack);
+  /**
+   * The child's copy of its feed does not match, or may not match, what this node recorded as sent. `wasRestored`: this node sent that copy, and its store was
+   * restored since.
+   */
+  hasOtherHistory(child: string, wasRestored: boolean): void {
+    this.childCatchUpGate.beginWithOtherHistory(child);
+    this.mover.hasOtherHistory(child, wasRestored);
     if (!this.#isAgent(child)) return;
-    this.#later.enqueue((t) => this.#otherHistories.note(t, child));
+    this.#lateParts.enqueue((t) => this.#otherHistories.note(t, child));
   }
 
-  /** Nothing is left to do, and all that is above is here. */
+  /** No work is left, and everything from above has arrived. */
   idle(): void {
     this.mover.idle();
     if (this.#otherHistories.isEmpty) return;
-    this.#later.enqueue((t) => this.#otherHistories.idle(t, (agent) => this.exposures.carried.shipAgain(t, agent)));
+    this.#lateParts.enqueue((t) => this.#otherHistories.idle(t, (agent) => this.exposures.carried.shipAgain(t, agent)));
   }
 
-  /** The same, after all that this led to. */
+  /** Runs after all idle steps, if they have made no new work. */
   allWorkedOff(): void {
-    if (this.#later.hasReceivedFromParent()) this.restoreBarrier.idle((act) => this.#later.enqueue(act));
+    if (this.#lateParts.hasReceivedFromParent()) this.restoreBarrier.idle((act) => this.#lateParts.enqueue(act));
   }
 
-  /** All that a child had to say when it came is stored. */
-  arrived(child: string): void {
-    this.restoreBarrier.heard(child);
+  /** All reports that the child had at the beginning of its session are stored. */
+  reportsStored(child: string): void {
+    this.restoreBarrier.reportsStored(child);
     this.mover.arrived(child);
-    this.childCatchUpGate.heard(child);
+    this.childCatchUpGate.reportsStored(child);
   }
 
-  /** Or it is not ready to say all: a relay, which may wait for this node. An agent is as soon as it is durable. */
-  reportedAll(child: string): void {
+  /**
+   * The same, or the child is not ready to report everything, and all that it can report is stored. A relay may wait for this node before it is ready, so this
+   * node can't wait for the relay. An agent is ready as soon as its store is durable, so for an agent only `reportsStored` counts.
+   */
+  availableReportsStored(child: string): void {
     if (this.#isAgent(child)) return;
     this.mover.arrived(child);
-    this.childCatchUpGate.heard(child);
+    this.childCatchUpGate.reportsStored(child);
   }
 
   #isAgent(child: string): boolean {
@@ -213,11 +219,7 @@ export class Downsync {
         up().summaries.summarizerChanged(t, source, key);
       },
       releases: this.exposures,
-      stages: [
-        this.exposures,
-        this.customization,
-        { outgoing: (...shipped) => up().summaries.stage.outgoing(...shipped) },
-      ],
+      stages: [this.exposures, this.customization, { outgoing: (...args) => up().summaries.stage.outgoing(...args) }],
       passage: this.mover,
       guard: this.guard,
     });

@@ -1,6 +1,6 @@
 /**
- * What a change of a feed sets going in the transaction that applies the change, in this order: from above towards the mailboxes, from below towards the
- * summaries and the parent. subscriptions.ts has what follows after the commit.
+ * Passes the changes of a feed to the rooms that act on them in the transaction that applies the changes. The order matters: changes from above go towards the
+ * mailboxes, changes from below towards the summaries and the parent. subscriptions.ts lists what happens after the commit.
  */
 
 import { entryKey } from '../../core/entries/entry-keys.ts';
@@ -16,7 +16,7 @@ import type { Downsync } from './downsync.ts';
 import type { NodeState } from './node-state.ts';
 import type { StatusAggregation } from './status-aggregation.ts';
 
-/** What is made behind this in a node is asked for when something comes. */
+/** `guard` and `reports` are made after the router, so the router asks for them when a change arrives. */
 export interface FeedEventRouterParts {
   readonly nodeState: NodeState;
   readonly down: Downsync;
@@ -32,11 +32,11 @@ export class FeedEventRouter {
     this.#parts = parts;
   }
 
-  /** What the parent sends, in the transaction that applies it. */
-  fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {
+  /** Runs in the transaction that applies changes of the parent's feed. */
+  receivedFromParent(t: Transaction, changes: readonly AppliedChange[]): void {
     const { nodeState, guard } = this.#parts;
     nodeState.replicas.received(t, 'parent', changes);
-    nodeState.matched.fromAbove(t, changes);
+    nodeState.labelSummaryAcknowledgement.receivedFromParent(t, changes);
     for (const change of changes) {
       noteSourceChange(t, change);
       if (change.key === entryKey.tree()) nodeState.childRegistry.inheritedChanged(t);
@@ -45,23 +45,23 @@ export class FeedEventRouter {
     for (const change of changes) t.announce(parentFeedTopic, change);
   }
 
-  /** What a child says, in the transaction that applies it. */
-  fromBelow(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
+  /** Runs in the transaction that applies reports of a child, or moves the cursor of the child's feed. */
+  receivedFromChild(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
     const { nodeState, guard, reports, down, up } = this.#parts;
     for (const change of changes) checkReporter(nodeState.lookups.pathOf(child), change);
     guard().labelsFromBelow(t, child, changes);
     if (changes.some(({ key }) => key === entryKey.labels())) {
-      // Siblings get what any of them needs.
+      // All replicas get what any of them needs.
       for (const replica of nodeState.mailboxes.replicasOf(child)) markDirty(t, 'child', replica);
       nodeState.childRegistry.widen(t, child);
-      nodeState.matched.heard(child);
+      nodeState.labelSummaryAcknowledgement.labelsReceived(child);
     }
     nodeState.replicas.received(t, { child }, changes);
     if (changes.length === 0) return;
     reports().pass(t, child, changes);
     guard().fromBelow(t, child, changes);
-    down.fromBelow(t, child, changes);
-    up.pass(t, child, changes);
+    down.receivedFromChild(t, child, changes);
+    up.receivedFromChild(t, child, changes);
     t.announce(childReportTopic, { child, changes });
   }
 }

@@ -6,15 +6,15 @@ import type { StreamCounts } from '../../core/stream/stream-counts.ts';
 import { measureStreams } from '../../core/stream/stream-metrics.ts';
 
 const registry = new Registry();
-let collects = false;
+let collectsDefaults = false;
 
 export function processMetrics(): Promise<string> {
-  if (!collects) collectDefaultMetrics({ register: registry });
-  collects = true;
+  if (!collectsDefaults) collectDefaultMetrics({ register: registry });
+  collectsDefaults = true;
   return registry.metrics();
 }
 
-/** Of sessions and byte streams; once a process, which is one node. */
+/** Registers the metrics of sessions and byte streams. Called once in a process, because a process is one node. */
 export function measureNode(node: {
   readonly streamCounts: StreamCounts;
   readonly sessionEnds: MeasuredSessions;
@@ -23,7 +23,7 @@ export function measureNode(node: {
   measureStreams(registry, node.streamCounts);
 }
 
-/** Of objects that are customized for their destinations. */
+/** Counts the objects that are customized for their destinations. */
 export const customizations = {
   evaluated: new Counter({
     name: 'banyan_customize_evaluations_total',

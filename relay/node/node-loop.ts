@@ -15,9 +15,9 @@ export function nodeLoop(ports: NodePorts, parts: NodeParts): ScheduleLoop {
     defer,
     before: () => [...parts.nodeState().spaces.contributing(), parts.nodeState().inventory],
     idle: () => {
-      // Before it is said that all is here: it is part of that.
+      // Before readiness: an acknowledgement and the work of `down` are part of what a ready feed has.
       if (parts.readiness().isCaughtUp) {
-        parts.nodeState().matched.idle();
+        parts.nodeState().labelSummaryAcknowledgement.acknowledge();
         parts.down().idle();
       }
       parts.readiness().idle();

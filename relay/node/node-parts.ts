@@ -1,4 +1,4 @@
-/** The parts of a node, for those of them that call each other back: each is asked for when something comes, when all are made. */
+/** The parts of a node, for parts that call each other. A part asks for another one when a change arrives, because by then the node has made all of them. */
 import type { ChildSession } from '../../core/session/child-session.ts';
 import type { ParentSessions } from '../../core/session/parent-sessions.ts';
 import type { StreamRouter } from '../../core/stream/router.ts';
@@ -20,7 +20,7 @@ export interface NodeParts {
   feedEventRouter(): FeedEventRouter;
   readiness(): Readiness;
   sessions(): ParentSessions;
-  /** Of the root: none. */
+  /** The root has none. */
   uplink(): ChildSession | undefined;
   reports(): NodeReports;
   watermarkPublisher(): WatermarkPublisher;

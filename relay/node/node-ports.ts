@@ -1,4 +1,4 @@
-/** What a node is given from outside: the simulation gives it other things than a process does. */
+/** The ports of a node: everything that the node gets from outside. The simulation gives it other implementations than a process does. */
 import type { Duplex } from 'node:stream';
 import type { TreeUrls } from '../../core/apiserver/http/api-server.ts';
 import type { Space, UserInfo } from '../../core/apiserver/space.ts';
@@ -10,20 +10,20 @@ import type { MeshNetwork } from '../../core/wire/network.ts';
 import type { CertificateSigner } from '../join/signer.ts';
 import type { CrashJournal } from '../work/work-guard.ts';
 
-/** Where people reach the spaces of a node: the API server of the product, nothing in the simulation. */
+/** Where people reach the spaces of a node. In the product this is the API server. The simulation serves nothing. */
 export interface NodeApi extends AsyncDisposable {
   mount(prefix: string, space: Space): void;
-  /** For prefixes that are not mounted; asked once each. */
+  /** Finds the space of a prefix that is not mounted. The API calls `resolver` once for each prefix. */
   resolveWith(resolver: (prefix: string) => Space | undefined): void;
   /** Serves a connection whose user is known. */
   take(connection: Duplex, user: UserInfo): void;
-  /** Serves from now on; the URL. */
+  /** Begins to serve, and returns the URL. */
   listen(): Promise<string>;
 }
 
 export interface NodeAnswers {
   notReady(): string | undefined;
-  /** Requests to `/tree/PATH/...`: of other nodes. */
+  /** Serves requests to `/tree/PATH/...`, which go to other nodes. */
   readonly tree: TreeUrls;
 }
 
@@ -34,14 +34,14 @@ export interface NodePorts {
   readonly log: Logger;
   readonly network: MeshNetwork;
   readonly software: string;
-  /** What the process said as it ended last, of an error that nobody caught. */
+  /** The message of the uncaught error that ended the last process. */
   readonly crashMessage?: string | undefined;
-  readonly workNote?: CrashJournal;
-  /** Absent: agents get no certificates here. */
+  readonly crashJournal?: CrashJournal;
+  /** Absent: this node issues no certificates. */
   readonly signer?: CertificateSigner | undefined;
   defer(run: () => void): void;
-  /** Made once; `notReady` says what stands in the way of being ready. */
+  /** Called once. `notReady` returns why the node is not ready. */
   api(answers: NodeAnswers): NodeApi;
-  /** The store is broken, or full as the node starts: nothing can go on. */
+  /** The store is broken, or full when the node starts. The node can't go on. */
   fatal(error: unknown): void;
 }

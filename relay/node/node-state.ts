@@ -1,4 +1,4 @@
-/** What all rooms of a node stand on: its feeds, mailboxes and spaces, the placements and the children that it knows. */
+/** The state that all rooms of a node use: its feeds, mailboxes and spaces, and the placements and children that it knows. */
 
 import type { Space } from '../../core/apiserver/space.ts';
 import { deletionGuard } from '../../core/entries/deletion-guard.ts';
@@ -31,13 +31,13 @@ import { NodeSpaces } from '../spaces/node-spaces.ts';
 import { markDirty } from '../work/dirty.ts';
 import type { NodePorts } from './node-ports.ts';
 
-/** What the rooms ask of parts of the node that are made after them. */
-export interface LaterParts {
-  /** Makes the write in a transaction of its own, in order; without room on the disk, when there is room. */
+/** The functions of those parts that the node makes after the rooms, and that the rooms call. */
+export interface LateParts {
+  /** Makes the write in a transaction of its own, in order. With a full disk, the write waits until there is room. */
   enqueue(act: (t: Transaction) => void): void;
   connection(child: string): { connected: boolean; silentMs: number };
   endSession(child: string, reason: string): void;
-  /** This run of the process has received all that the parent had; true where there is no parent. */
+  /** This run of the process has received all that the parent had. True where there is no parent. */
   hasReceivedFromParent(): boolean;
   /** The parent is one of several replicas. */
   parentHasReplicas(): boolean;
@@ -46,24 +46,24 @@ export interface LaterParts {
   failed(error: unknown): void;
 }
 
-/** What most rooms ask, ready to be spread into their ports. */
+/** The lookups that most rooms need. The node spreads this object into their ports. */
 export interface Lookups {
   readonly placements: Placements;
   readonly children: ReadonlyMap<string, Child>;
-  /** The table that holds a source's rows: one of the node's own spaces, or what comes from above. */
+  /** The table with the rows of a source: of one of the node's own spaces, or of the parent's feed. */
   tableOf(source: string): Table;
   mailboxOf(child: string): Producer | undefined;
   /** What a child reported: the consumer's table of its up feed. */
   reportedOf(child: string): Table | undefined;
   ownSpace(source: string): Space | undefined;
   pathOf(child: string): string;
-  /** Of each source, up to which revision all is here: of what is above as the parent has said, of the own spaces what they are at. */
+  /** The revision up to which this node has all of each source: for sources above, the parent's watermark; for own spaces, their present revision. */
   covered(reader: Reader): Watermarks;
 }
 
 export class NodeState {
-  /** Hops to the root. */
   readonly path: string;
+  /** The number of hops to the root. */
   readonly depth: number;
   readonly identity: NodeIdentity;
   readonly upstream: FeedConsumer;
@@ -73,12 +73,11 @@ export class NodeState {
   readonly placements = new Placements();
   readonly inventory: InventoryBelow;
   readonly childRegistry: ChildRegistry;
-  /** By which labels all that is here was found. */
-  readonly matched: LabelSummaryAcknowledgement;
+  readonly labelSummaryAcknowledgement: LabelSummaryAcknowledgement;
   readonly replicas: Replicas;
   readonly lookups: Lookups;
 
-  constructor(config: NodeConfig, ports: NodePorts, later: LaterParts) {
+  constructor(config: NodeConfig, ports: NodePorts, lateParts: LateParts) {
     const { store, clock, random, log, defer } = ports;
     const { path } = config;
     this.path = path;
@@ -102,17 +101,17 @@ export class NodeState {
       mailboxOf: (child) => this.mailboxes.get(child),
       replicasOf: (child) => this.mailboxes.replicasOf(child),
     });
-    this.matched = new LabelSummaryAcknowledgement({
+    this.labelSummaryAcknowledgement = new LabelSummaryAcknowledgement({
       store,
       upstream: this.upstream,
       outbox: this.outbox,
       mailboxes: this.mailboxes,
     });
     this.childRegistry = new ChildRegistry({
-      labelSummaryPublisher: (t, attributes) => this.matched.told(t, attributes),
+      summaryReported: (t, attributes) => this.labelSummaryAcknowledgement.summaryReported(t, attributes),
       rowsAt: (reader, child) => this.inventory.rowsAt(reader, child),
-      relayCame: (t, child) => {
-        this.inventory.relayCame(t, child);
+      relayAdded: (t, child) => {
+        this.inventory.relayAdded(t, child);
         this.replicas.relayAdded(t, child);
       },
       inventory: this.spaces.inventory,
@@ -126,16 +125,16 @@ export class NodeState {
       mailboxes: this.mailboxes,
       outbox: this.outbox,
       clock,
-      write: (act) => later.enqueue(act),
+      write: (act) => lateParts.enqueue(act),
       evictions: new Evictions(clock, (names) =>
-        later.enqueue((t) => {
+        lateParts.enqueue((t) => {
           for (const name of names) markDirty(t, 'child', name);
         }),
       ),
       inherited: () => this.#inherited(config, ports),
       path,
     });
-    this.replicas = this.#makeReplicas(config, ports, later);
+    this.replicas = this.#makeReplicas(config, ports, lateParts);
     this.lookups = {
       placements: this.placements,
       children: this.childRegistry.children,
@@ -148,7 +147,11 @@ export class NodeState {
     };
   }
 
-  #makeReplicas({ replica = 0, replicas = 1 }: NodeConfig, { store, clock }: NodePorts, later: LaterParts): Replicas {
+  #makeReplicas(
+    { replica = 0, replicas = 1 }: NodeConfig,
+    { store, clock }: NodePorts,
+    lateParts: LateParts,
+  ): Replicas {
     return new ReplicaRoom({
       store,
       clock,
@@ -157,10 +160,10 @@ export class NodeState {
       outbox: this.outbox,
       replica,
       replicas,
-      sums: { labels: (t, children) => this.childRegistry.recount(t, children), ...later.sums },
-      isConnected: (child) => later.connection(child).connected,
-      endSession: (child, reason) => later.endSession(child, reason),
-      enqueue: (act) => later.enqueue(act),
+      sums: { labels: (t, children) => this.childRegistry.recount(t, children), ...lateParts.sums },
+      isConnected: (child) => lateParts.connection(child).connected,
+      endSession: (child, reason) => lateParts.endSession(child, reason),
+      enqueue: (act) => lateParts.enqueue(act),
     });
   }
 

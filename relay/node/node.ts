@@ -1,6 +1,7 @@
 /**
- * The assembly of a node with children: what it stands on (node-state.ts), the rooms of both ways (downsync.ts, status-aggregation.ts), sessions on both sides and
- * the API server. The center is this without a parent. Read it as the list of what is connected to what; each part says in its own file what it does.
+ * The assembly of a node with children: the node state (node-state.ts), the rooms of the way down and of the way up (downsync.ts, status-aggregation.ts),
+ * sessions on both sides, and the API server. The center is such a node without a parent. Read this file as the list of connections between the parts. Each
+ * part says in its own file what it does.
  */
 import type { ChildSession } from '../../core/session/child-session.ts';
 import type { ParentSessions } from '../../core/session/parent-sessions.ts';
@@ -22,7 +23,7 @@ import { FeedEventRouter } from './feed-event-router.ts';
 import { nodeLoop } from './node-loop.ts';
 import type { NodeParts } from './node-parts.ts';
 import type { NodeApi, NodePorts } from './node-ports.ts';
-import { type LaterParts, NodeState } from './node-state.ts';
+import { type LateParts, NodeState } from './node-state.ts';
 import { Readiness } from './readiness.ts';
 import { guardOf, reportsOf } from './reports-and-guard.ts';
 import { sessionAbove, sessionsBelow, streamsBetween } from './sessions.ts';
@@ -42,7 +43,7 @@ export class Node implements AsyncDisposable {
   readonly #uplink: ChildSession | undefined;
   readonly #reports: NodeReports;
   readonly #watermarkPublisher: WatermarkPublisher;
-  /** Where its byte streams meet. */
+  /** Routes the byte streams of the node. */
   readonly streams: StreamRouter;
   readonly #guard: GuardRoom;
   readonly #admissions: Admissions | undefined;
@@ -55,11 +56,11 @@ export class Node implements AsyncDisposable {
     this.#config = config;
     this.#ports = ports;
     const parts = this.#parts();
-    const later = this.#laterParts();
-    this.#nodeState = new NodeState(config, ports, later);
+    const lateParts = this.#lateParts();
+    this.#nodeState = new NodeState(config, ports, lateParts);
     const rootAgeMs = () => this.#uplink?.rootAgeMs() ?? 0;
-    this.#down = new Downsync(ports, this.#nodeState, later, () => this.#up, rootAgeMs);
-    this.#up = new StatusAggregation(config, ports, this.#nodeState, later, this.#down);
+    this.#down = new Downsync(ports, this.#nodeState, lateParts, () => this.#up, rootAgeMs);
+    this.#up = new StatusAggregation(config, ports, this.#nodeState, lateParts, this.#down);
     this.#loop = nodeLoop(ports, parts);
     this.#feedEventRouter = new FeedEventRouter({
       nodeState: this.#nodeState,
@@ -88,13 +89,13 @@ export class Node implements AsyncDisposable {
     this.#watermarkPublisher = new WatermarkPublisher({
       clock: ports.clock,
       present: () => ports.store.read((reader) => this.#nodeState.lookups.covered(reader)),
-      tell: () => this.#sessions.watermarksChanged(),
+      send: () => this.#sessions.watermarksChanged(),
     });
     this.#api = this.#makeApi();
     this.#subscriptions = subscribeParts(ports.store, parts);
   }
 
-  /** Why its sessions ended, and how old its word of the root is. */
+  /** For metrics: why sessions of this node ended, and the age of the newest report of the root. */
   get sessionEnds(): MeasuredSessions {
     const uplink = this.#uplink;
     return {
@@ -103,14 +104,14 @@ export class Node implements AsyncDisposable {
     };
   }
 
-  /** Serves when it returns; what was left to do at the last end is taken up first. */
+  /** The node serves when this returns. It begins with the work that the last process left. */
   async start(): Promise<{ url: string; meshAddress: string }> {
     const { store, log, network } = this.#ports;
     const { path, inventory } = this.#config;
     const { childRegistry, spaces } = this.#nodeState;
     store.write((t) => childRegistry.load(t));
     store.read((reader) => {
-      this.#nodeState.matched.load();
+      this.#nodeState.labelSummaryAcknowledgement.load();
       this.#down.load(reader);
     });
     seedInventory(spaces.system, inventory);
@@ -152,7 +153,7 @@ export class Node implements AsyncDisposable {
     await this.#ports.store.flushed();
   }
 
-  #laterParts(): LaterParts {
+  #lateParts(): LateParts {
     return {
       enqueue: (act) => this.#loop.enqueue(act),
       connection: (child) => this.#sessions.status(child),
@@ -189,10 +190,10 @@ export class Node implements AsyncDisposable {
 
   // ---------------------------------------------------------------------------------------------------------- API
 
-  /** Who waits for the parent says why it is not there. */
+  /** Returns why the node is not ready. If the node can't reach its parent, the message says why. */
   #notReady(): string | undefined {
-    const [words, why] = [this.#readiness.notReady(), this.#uplink?.unreached];
-    return words === undefined || why === undefined ? words : `${words}: ${why}`;
+    const [message, unreached] = [this.#readiness.notReady(), this.#uplink?.unreached];
+    return message === undefined || unreached === undefined ? message : `${message}: ${unreached}`;
   }
 
   #makeApi(): NodeApi {

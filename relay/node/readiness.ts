@@ -1,7 +1,10 @@
 /**
- * Readiness, both ways: what is missing in a feed is meant to be missing once everything above has arrived, the child has said what is
- * below it, and all of that is worked off. The way up is ready when every relay that is known beforehand has spoken, however long that takes:
- * until then the parent keeps what it was told before, and so goes on to send what the silent one needs. Both stay so while the node runs, unless children show that its store is an older copy.
+ * Readiness of the feeds in both directions. A feed is ready when a row that it lacks is meant to be missing.
+ * - The feed to a child is ready when everything from above has arrived, the child has reported what is below it, and all of that is worked off.
+ * - The feed to the parent is ready when, besides, every relay in the configuration has reported, however long that takes. Until then the parent keeps the
+ *   former reports, and so goes on to send what the silent relay needs.
+ *
+ * A ready feed stays ready while the node runs, unless children or the parent show that the store of the node was restored from an older copy.
  */
 import type { Store } from '../../core/store/store.ts';
 import type { Child } from '../children/children.ts';
@@ -9,11 +12,11 @@ import { feedReadyTopic } from '../work/topics.ts';
 
 export interface ReadinessPorts {
   readonly children: ReadonlyMap<string, Child>;
-  /** Names of the relays right below that the configuration knows. */
+  /** The names of the child relays in the configuration. */
   readonly relays: readonly string[];
-  /** A sibling of this node has the relay: its word is not waited for. */
+  /** Another replica of this node has the relay, so this node does not wait for the relay's report. */
   isElsewhere(relay: string): boolean;
-  /** Nothing is left to schedule. */
+  /** The scheduler has no work left. */
   quiet(): boolean;
   readonly store: Pick<Store, 'announce'>;
   /** `up` may have changed. */
@@ -23,16 +26,16 @@ export interface ReadinessPorts {
 export class Readiness {
   readonly #ports: ReadinessPorts;
   readonly #readyChildren = new Set<string>();
-  /** Children to be looked at: those that changed since the last look, and at first all. */
-  #unseen: Set<string> | undefined;
+  /** Children that have changed since the last check. Undefined: the next check is of all children. */
+  #toCheck: Set<string> | undefined;
+  /** The store has everything that a ready parent had, received in this run of the process or in an earlier one. */
   #caughtUp: boolean;
-  /** In this run of the process. */
-  #caughtUpNow = false;
-  /** Children that came with rows of another history before this node had caught up in this run. */
-  readonly #strangers = new Set<string>();
+  #caughtUpInThisRun = false;
+  /** Children that attached with rows of another history before this node had caught up in this run. */
+  readonly #withOtherHistory = new Set<string>();
   #everQuiet = false;
-  /** Everything above and all that is known of the children has been worked off: it was looked who has not spoken. */
-  #hasLookedBelow = false;
+  /** The first check has happened, after everything from above and from the children was worked off. The check shows which relays have not reported. */
+  #hasCheckedRelays = false;
   #allReported = false;
 
   constructor(ports: ReadinessPorts, caughtUp: boolean) {
@@ -40,92 +43,96 @@ export class Readiness {
     this.#caughtUp = caughtUp;
   }
 
-  /** For the child's feed. */
+  /** The feed to the child is ready. */
   down(child: string): boolean {
-    return this.#readyChildren.has(child) && !this.#strangers.has(child);
+    return this.#readyChildren.has(child) && !this.#withOtherHistory.has(child);
   }
 
-  /** For the feed to the parent. Undefined: it will be known when what is left to do is done, and that waits for nobody. */
+  /** The feed to the parent is ready. Undefined: the answer comes when the present work is done. That work waits for no other node. */
   get up(): boolean | undefined {
-    return this.#allReported || (this.#caughtUp && !this.#hasLookedBelow ? undefined : false);
+    return this.#allReported || (this.#caughtUp && !this.#hasCheckedRelays ? undefined : false);
   }
 
-  /** Everything that a ready parent had is here. */
+  /** Everything that a ready parent had is in the store. */
   get isCaughtUp(): boolean {
     return this.#caughtUp;
   }
 
   /** The same, in this run of the process. */
   get hasReceivedFromParent(): boolean {
-    return this.#caughtUpNow;
+    return this.#caughtUpInThisRun;
   }
 
-  /** Why the node is not ready to serve, for its probe. */
+  /** Returns why the node is not ready to serve, for its probe. */
   notReady(): string | undefined {
     if (!this.#caughtUp) return 'waiting for the parent';
     return this.#everQuiet ? undefined : 'working off what was left to do';
   }
 
-  /** Everything that a ready parent had is stored here. */
+  /** Everything that a ready parent has is now stored here. */
   caughtUp(): void {
     this.#caughtUp = true;
-    this.#caughtUpNow = true;
+    this.#caughtUpInThisRun = true;
   }
 
-  /** The store was put back: that it had caught up then is nothing now, and its children keep what they have until it has done so again. */
-  putBack(): void {
-    if (this.#caughtUpNow) return;
+  /** A child shows that the store was restored from an older copy. So it lacks rows again, and the children keep theirs until the node has caught up again. */
+  storeRestored(): void {
+    if (this.#caughtUpInThisRun) return;
     this.#caughtUp = false;
-    this.#unseen = undefined;
+    this.#toCheck = undefined;
     const before = [...this.#readyChildren];
     this.#readyChildren.clear();
     this.#ports.store.announce(feedReadyTopic, ...before);
   }
 
-  /** The parent shows it: what is missing in what this node tells it may be lost here, until all that the parent has was heard and worked off. */
-  putBackBelow(): void {
-    if (this.#caughtUpNow) return;
-    this.putBack();
+  /**
+   * The parent shows that the store was restored or lost. So the reports to the parent may lack rows too, until this node has received everything that the
+   * parent has, and has worked it off.
+   */
+  storeRestoredPerParent(): void {
+    if (this.#caughtUpInThisRun) return;
+    this.storeRestored();
     this.#allReported = false;
-    this.#hasLookedBelow = false;
+    this.#hasCheckedRelays = false;
   }
 
   /**
-   * The child has rows that this node did not give, or no longer knows of: by another life of its store, after which an older copy was put back, they may be newer
-   * than all that is here. The parent knows; until it was heard in this run, the child keeps what it has. True: it waits.
+   * The child has rows that this node did not send, or no longer has. If the store of this node was restored from an older copy, the rows may be newer than
+   * everything here. The parent has the newest rows. So the child keeps its rows until this run of the process has received them. Returns true if the child
+   * has to wait.
    */
   hasOtherHistory(child: string): boolean {
-    if (this.#caughtUpNow) return false;
-    this.#strangers.add(child);
+    if (this.#caughtUpInThisRun) return false;
+    this.#withOtherHistory.add(child);
     return true;
   }
 
-  /** What is known of the child may be something else now. */
+  /** The node has read the child anew, from the inventory or from the child's report. */
   childRead(child: string): void {
-    this.#unseen?.add(child);
+    this.#toCheck?.add(child);
   }
 
   idle(): void {
     this.#everQuiet = true;
     const { children, relays, quiet, isElsewhere, store, upChanged } = this.#ports;
     if (!this.#caughtUp || !quiet()) return;
-    const now: string[] = [];
-    for (const name of this.#unseen ?? children.keys()) {
+    const newlyReady: string[] = [];
+    for (const name of this.#toCheck ?? children.keys()) {
       const child = children.get(name);
       if (child && (child.role === 'agent' || child.hasReportedLabels) && !this.#readyChildren.has(name))
-        now.push(name);
+        newlyReady.push(name);
     }
-    this.#unseen = new Set();
-    for (const name of now) this.#readyChildren.add(name);
-    if (this.#caughtUpNow) {
-      now.push(...this.#strangers);
-      this.#strangers.clear();
+    this.#toCheck = new Set();
+    for (const name of newlyReady) this.#readyChildren.add(name);
+    if (this.#caughtUpInThisRun) {
+      newlyReady.push(...this.#withOtherHistory);
+      this.#withOtherHistory.clear();
     }
-    store.announce(feedReadyTopic, ...now);
+    store.announce(feedReadyTopic, ...newlyReady);
     if (this.#allReported) return;
-    const isFirstLook = !this.#hasLookedBelow;
-    this.#hasLookedBelow = true;
+    const isFirstCheck = !this.#hasCheckedRelays;
+    this.#hasCheckedRelays = true;
     this.#allReported = relays.every((name) => this.#readyChildren.has(name) || isElsewhere(name));
-    if (this.#allReported || isFirstLook) upChanged();
+    if (this.#allReported || isFirstCheck) upChanged();
   }
 }

@@ -1,4 +1,4 @@
-/** What a node tells of itself and of those below, and what it keeps although it was not told to: the rooms of both, as the node has them. */
+/** Makes the room that reports on this node and the nodes below it, and the room that prevents accidental deletions. */
 
 import { deletionLimits } from '../../core/feed/deletions.ts';
 import type { NodeConfig } from '../config/config.ts';
@@ -51,13 +51,13 @@ export function guardOf(config: NodeConfig, ports: NodePorts, parts: NodeParts):
     mailboxes,
     reportOf: (reader, child, path) => parts.reports().reportOf(reader, child, path),
     enqueue: (act) => parts.loop().enqueue(act),
-    released: (t, changes) => parts.feedEventRouter().fromAbove(t, changes),
+    released: (t, changes) => parts.feedEventRouter().receivedFromParent(t, changes),
     limits: config.limits?.deletions ?? deletionLimits,
     measured: {
       held: (entries) => heldEntries.set(entries),
       quarantined: (entries) => quarantinedEntries.set(entries),
     },
-    setAside: () => parts.down().guard.setAside(),
+    quarantinedWork: () => parts.down().guard.quarantinedWork(),
     placementsOf: (child) => placementsOf(parts.nodeState(), child),
     labelsReleased: (t, child) => {
       markDirty(t, 'child', child);

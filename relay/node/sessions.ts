@@ -1,4 +1,4 @@
-/** The sessions of a node with its children and its parent, and where byte streams meet between them. */
+/** The sessions of a node with its children and its parent, and the router that connects the byte streams of these sessions. */
 import type { ChildSession } from '../../core/session/child-session.ts';
 import { ParentSessions } from '../../core/session/parent-sessions.ts';
 import type { StreamRouter } from '../../core/stream/router.ts';
@@ -22,7 +22,7 @@ export function sessionsBelow(config: NodeConfig, ports: NodePorts, parts: NodeP
     path: config.path,
     feedsOf: (t, child, role) => {
       const feeds = parts.nodeState().childRegistry.feedsOf(t, child, role);
-      parts.guard().tell(t, feeds.producer);
+      parts.guard().sendGaps(t, feeds.producer);
       parts.down().childCatchUpGate.begin(child);
       t.announce(workTopic, 0);
       return feeds;
@@ -30,12 +30,12 @@ export function sessionsBelow(config: NodeConfig, ports: NodePorts, parts: NodeP
     ready: (child) => parts.readiness().down(child) && parts.down().childCatchUpGate.mayFollow(child),
     putBack: () => {
       store.write((t) => parts.down().restoreBarrier.begin(t));
-      if (parts.uplink()) parts.readiness().putBack();
+      if (parts.uplink()) parts.readiness().storeRestored();
     },
-    hasOtherHistory: (child, wasPutBack) => {
+    hasOtherHistory: (child, wasRestored) => {
       parts.nodeState().replicas.hasOtherHistory(child);
-      parts.down().hasOtherHistory(child, wasPutBack);
-      // A parent with siblings is compared by its watermarks.
+      parts.down().hasOtherHistory(child, wasRestored);
+      // If this node has replicas, the child compares watermarks instead.
       const isAlone = parts.uplink() !== undefined && !parts.nodeState().replicas.hasReplicas;
       if (isAlone && parts.readiness().hasOtherHistory(child)) {
         const reason =
@@ -43,17 +43,17 @@ export function sessionsBelow(config: NodeConfig, ports: NodePorts, parts: NodeP
         log.info({ child, reason }, 'a child waits');
       }
     },
-    applied: (t, child, changes) => parts.feedEventRouter().fromBelow(t, child, changes),
+    applied: (t, child, changes) => parts.feedEventRouter().receivedFromChild(t, child, changes),
     replicas: parts.nodeState().replicas.attachWatch,
     watermarks: () => parts.watermarkPublisher().covered,
-    // Not sooner: what is read just before would be shown until the child says something else.
+    // Not at `acknowledged`: the store would still have the old value then, and the Node object would show that value until the child's next report.
     acknowledgementStored: (child) => store.announce(childShownTopic, child),
     reportedAll: (child) => {
-      parts.down().reportedAll(child);
+      parts.down().availableReportsStored(child);
       store.announce(workTopic, 0);
     },
     caughtUp: (child) => {
-      parts.down().arrived(child);
+      parts.down().reportsStored(child);
       store.announce(childShownTopic, child);
       store.announce(workTopic, 0);
     },
@@ -71,7 +71,7 @@ export function sessionAbove(config: NodeConfig, ports: NodePorts, parts: NodePa
   if (!parent) return undefined;
   const ownNodeChanged = () => store.announce(ownNodeTopic, 'self');
   return nodeUplink(path, parent, ports, parts.nodeState(), {
-    applied: (t, changes) => parts.feedEventRouter().fromAbove(t, changes),
+    applied: (t, changes) => parts.feedEventRouter().receivedFromParent(t, changes),
     passed: (t) => parts.nodeState().replicas.received(t, 'parent', []),
     attaching: (t) => parts.guard().attaching(t),
     connected: () => {
@@ -89,7 +89,7 @@ export function sessionAbove(config: NodeConfig, ports: NodePorts, parts: NodePa
     },
     putBack: () => {
       store.write((t) => parts.down().restoreBarrier.begin(t));
-      parts.readiness().putBackBelow();
+      parts.readiness().storeRestoredPerParent();
     },
     ready: () => parts.readiness().up,
     watermarksReached: () => store.announce(workTopic, 0),

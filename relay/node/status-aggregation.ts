@@ -1,4 +1,4 @@
-/** The rooms of the way up: what the children report becomes what this node says of its subtree. */
+/** The rooms of the way up: they merge the reports of the children, and report the result to the parent. */
 
 import { type EntryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
@@ -24,7 +24,7 @@ import { Views } from '../views/views.ts';
 import { atChild, type MadeObject, type PlacementAtChild, shownTopic, splitAtChild } from '../work/topics.ts';
 import type { Downsync } from './downsync.ts';
 import type { NodePorts } from './node-ports.ts';
-import type { LaterParts, NodeState } from './node-state.ts';
+import type { LateParts, NodeState } from './node-state.ts';
 
 export class StatusAggregation {
   readonly gather: Gather;
@@ -32,7 +32,7 @@ export class StatusAggregation {
   readonly exact: ExactStatuses;
   readonly statuses: StatusWriter;
   readonly reporter: StatusReporter;
-  /** Keys are a placement, a space and an object of it. */
+  /** Keys: the id of a placement, a blank, and the key of an object. */
   readonly #exactReporter: StatusReporter;
   readonly slices: Slices;
   readonly summaries: SummaryRoom;
@@ -41,7 +41,7 @@ export class StatusAggregation {
   readonly #nodeState: NodeState;
   readonly #moves: MoveStore;
 
-  constructor(config: NodeConfig, ports: NodePorts, nodeState: NodeState, later: LaterParts, down: Downsync) {
+  constructor(config: NodeConfig, ports: NodePorts, nodeState: NodeState, lateParts: LateParts, down: Downsync) {
     this.#ports = ports;
     this.#nodeState = nodeState;
     this.#moves = down.moves;
@@ -49,7 +49,7 @@ export class StatusAggregation {
     const { lookups } = nodeState;
     this.gather = new Gather({
       ...lookups,
-      connection: (child) => later.connection(child),
+      connection: (child) => lateParts.connection(child),
       isRefused: (reader, child, keyHash) =>
         nodeState.mailboxes.get(child)?.consumer.get(reader, keyHash)?.poisoned === true,
       moves: down.moves,
@@ -86,11 +86,11 @@ export class StatusAggregation {
       isRolledBack: (id) => down.exposures.isRolledBack(id),
       rolloutBelow: (reader, id) => down.exposures.below(reader, id),
     });
-    const failed = (error: unknown) => later.failed(error);
+    const failed = (error: unknown) => lateParts.failed(error);
     this.reporter = new StatusReporter({ clock, defer, report: (ids) => this.report(ids), failed });
     const reportExact = (keys: readonly string[]) => this.#reportExact(keys);
     this.#exactReporter = new StatusReporter({ clock, defer, rate: exactRate, report: reportExact, failed });
-    this.summaries = this.#makeSummaries(config.path, later, down);
+    this.summaries = this.#makeSummaries(config.path, lateParts, down);
     const sliced = {
       ...lookups,
       path: config.path,
@@ -103,10 +103,10 @@ export class StatusAggregation {
 
   start(): void {
     const { placements, outbox } = this.#nodeState;
-    const told = this.#ports.store.read((reader) => reportedBefore(reader, outbox));
+    const before = this.#ports.store.read((reader) => reportedBefore(reader, outbox));
     for (const { id } of placements.all()) this.#mark(id);
-    for (const id of [...told.placements, ...this.exact.placements()]) this.reporter.mark(id);
-    this.summaries.start(told.summaries);
+    for (const id of [...before.placements, ...this.exact.placements()]) this.reporter.mark(id);
+    this.summaries.start(before.summaries);
   }
 
   stop(): void {
@@ -119,7 +119,7 @@ export class StatusAggregation {
 
   // ---------------------------------------------------------------------------------------------- what has changed
 
-  /** Something that this node itself adds to the status of these placements has changed. */
+  /** What this node itself adds to the status of these placements has changed. */
   ownContributionsChanged(ids: Iterable<PlacementId>): void {
     for (const id of ids) this.reporter.mark(id);
   }
@@ -154,16 +154,16 @@ export class StatusAggregation {
     for (const { id } of contributions) this.reporter.mark(id);
   }
 
-  /** In the transaction that applies what a child reported. */
-  pass(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
+  /** Runs in the transaction that applies reports of a child. */
+  receivedFromChild(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
     passUpsynced(t, this.#upsynced, child, changes);
   }
 
-  /** What the child tells counts from now on, or does no more. The placements concerned. */
+  /** The reports of the child have begun or ceased to count. Returns the placements whose sums may have changed. */
   recount(t: Transaction, child: string): PlacementId[] {
     recountUpsynced(t, this.#upsynced, child, this.#nodeState.lookups.pathOf(child));
     t.afterCommit(() => this.summaries.recount(child));
-    // What it has, and what it has yet to let go of or may not have yet.
+    // The placements in the child's mailbox, and those of moves: the child still has to remove an old copy of these, or may not have them yet.
     return [...new Set([...this.#nodeState.placements.ofChild(child), ...this.#moves.placementsOf(child)])];
   }
 
@@ -172,9 +172,9 @@ export class StatusAggregation {
     return { ...lookups, outbox, replicas, isOwn: (source) => this.#nodeState.isOrigin(source) };
   }
 
-  /** After it; the placements whose sums are concerned. */
+  /** Runs after the commit of reports of a child. Returns the placements whose sums may have changed. */
   reported(child: string, changes: readonly AppliedChange[]): ReadonlySet<PlacementId> {
-    const ids = this.#ports.store.read((reader) => this.#concerned(reader, changes));
+    const ids = this.#ports.store.read((reader) => this.#affectedBy(reader, changes));
     this.contributionsChanged(new Set(Array.from(ids, (id) => atChild(id, child))));
     this.summaries.reportedChanged(child, changes);
     this.views.reportedChanged(child, changes);
@@ -184,8 +184,8 @@ export class StatusAggregation {
   /** Other entries of the child are quarantined than before. The valid form of an entry that is no longer quarantined arrives as any other change. */
   childQuarantineChanged(child: string): void {
     const consumer = this.#nodeState.mailboxes.get(child)?.consumer;
-    const refused = consumer ? this.#ports.store.read((reader) => consumer.quarantined(reader)) : [];
-    const ids = refused.flatMap(({ key }) => {
+    const quarantined = consumer ? this.#ports.store.read((reader) => consumer.quarantined(reader)) : [];
+    const ids = quarantined.flatMap(({ key }) => {
       const entry = parseEntryKey(key);
       return entry?.type === 'partial' ? [atChild(entry.id, child)] : [];
     });
@@ -205,9 +205,9 @@ export class StatusAggregation {
     for (const key of keys) {
       const space = key.indexOf(' ');
       const id = key.slice(0, space);
-      const known = objects.get(id);
+      const ofPlacement = objects.get(id);
       const object = parseKey(key.slice(space + 1));
-      if (known) known.push(object);
+      if (ofPlacement) ofPlacement.push(object);
       else objects.set(id, [object]);
     }
     for (const [id, changed] of objects) this.exact.objectsChanged(id, changed);
@@ -218,7 +218,7 @@ export class StatusAggregation {
     this.slices.mark(id);
   }
 
-  #concerned(reader: Reader, changes: readonly AppliedChange[]): Set<PlacementId> {
+  #affectedBy(reader: Reader, changes: readonly AppliedChange[]): Set<PlacementId> {
     const ids = new Set<PlacementId>();
     for (const { key } of changes) {
       const entry: EntryKey | undefined = parseEntryKey(key);
@@ -236,7 +236,7 @@ export class StatusAggregation {
 
   // ------------------------------------------------------------------------------------------------------- rooms
 
-  #makeSummaries(path: string, later: LaterParts, down: Downsync): SummaryRoom {
+  #makeSummaries(path: string, lateParts: LateParts, down: Downsync): SummaryRoom {
     const { store, clock, defer } = this.#ports;
     const { lookups, spaces, outbox } = this.#nodeState;
     return new SummaryRoom({
@@ -249,7 +249,7 @@ export class StatusAggregation {
       outbox,
       heldBack: (id, child) => down.customization.failures(id, child),
       ownSpaces: () => [...spaces.workloads()].map(({ space }) => space),
-      failed: (error) => later.failed(error),
+      failed: (error) => lateParts.failed(error),
       replicas: this.#nodeState.replicas,
     });
   }

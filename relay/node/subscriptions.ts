@@ -1,7 +1,7 @@
 /**
- * Which part of the node acts on which change. The store calls the subscribers after each commit in the order of this list: sums first, then decisions
- * that read the sums, then the sessions and the objects that show the result, and last the loop that does the work that is left. Rooms
- * that subscribe by themselves come before: sessions, and replicas.
+ * Which part of the node acts on which change. The store calls the subscribers after each commit, in the order of this list: first the sums, then the decisions
+ * that read the sums, then the sessions and the objects that show the result, and at last the loop that does the remaining work. Two kinds of rooms subscribe
+ * by themselves, before this list: sessions and replicas.
  */
 import { parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { heldRowsTopic, producerRowsTopic, quarantineTopic } from '../../core/feed/topics.ts';
@@ -36,7 +36,7 @@ interface Subscriber {
   each<K>(topic: Topic<K>, act: (key: K) => void): void;
 }
 
-/** Returns the ends of the subscriptions. */
+/** Returns functions that end the subscriptions. */
 export function subscribeParts(store: Store, parts: NodeParts): (() => void)[] {
   const ends: (() => void)[] = [];
   const subscriber: Subscriber = {
@@ -54,7 +54,7 @@ export function subscribeParts(store: Store, parts: NodeParts): (() => void)[] {
 
 function subscribeSums(parts: NodeParts, { on, each }: Subscriber): void {
   const { up } = parts;
-  each(childRemovedTopic, (child) => parts.down().restoreBarrier.left(child));
+  each(childRemovedTopic, (child) => parts.down().restoreBarrier.childRemoved(child));
   on(placementTopic, (ids) => up().placementsChanged(ids));
   on(bindingTopic, (keys) => up().bindingsChanged(keys));
   on(contributionTopic, (keys) => up().contributionsChanged(keys));
@@ -75,7 +75,7 @@ function subscribeViews({ up }: NodeParts, { on, each }: Subscriber): void {
   each(childRemovedTopic, (child) => up().views.mailboxChanged(child));
 }
 
-/** A grant may be due by the new sums. */
+/** The new sums may allow a grant. */
 function subscribeMover(parts: NodeParts, { on, each }: Subscriber): void {
   const { up, down } = parts;
   const decideOnce = (keys: Iterable<PlacementAtChild>): void => {
@@ -113,7 +113,7 @@ function subscribeSessionsAndReports(parts: NodeParts, { on, each }: Subscriber)
   on(ownNodeTopic, () => reports().wake());
 }
 
-/** What children add to all placements that they have. */
+/** Returns all placements of these children. */
 function contributionsOf({ nodeState }: NodeParts, children: Iterable<string>): Set<PlacementAtChild> {
   const { placements } = nodeState();
   return new Set(

@@ -89,7 +89,7 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
     }),
     software: packageVersion(),
     crashMessage: takeCrashMessage(crashMessageFile),
-    workNote: openCrashJournal(join(config.data, 'work')),
+    crashJournal: openCrashJournal(join(config.data, 'work')),
     defer: (run) => setImmediate(run),
     api: (answers) =>
       new ApiServer({

@@ -1,45 +1,52 @@
 /**
- * To which of several siblings each of their children belongs, so that what lies below is counted once: decided by the parent of the siblings, which
- * is the lowest common ancestor of all that a child of theirs may attach to. Pure state; replica-groups.ts keeps it and tells it.
+ * Decides which replica of a group owns each child of the group, so that each child is counted once. The parent of the replicas decides, because it is the
+ * lowest common ancestor of all nodes to which such a child may attach. This file is pure state. replica-groups.ts stores the state and sends the decisions.
  *
- * A child is counted by its owner alone. It gets another one in two steps: the present owner is told, leaves the child out of all that it tells, and
- * says so by the term of the change; then the new one is told that it may count, and by another term, which all say, that it has told of it. In
- * between nobody counts the child, and never two do. An owner that is away can't answer: then all that it told is left out, its other children go to
- * the sibling that leads, and when it comes back it counts again only after it has said the term of that. So does one that says a lower term than
- * before: it was put back to an older copy. And so does one whose word is of a time that this node has lost, being put back itself: a term is no less
- * than the milliseconds since 1970, so that none is given twice.
+ * Only the owner counts a child. A child changes its owner in these steps, so that at no time two replicas count it. In between, no replica does.
+ * 1. The parent decides a new term and sends all replicas the new owner, not granted.
+ * 2. The former owner leaves the child out of all its reports, and then reports the term.
+ * 3. The parent grants the child to the new owner, which may count it from then on.
+ * 4. When no child is on its way to another owner, the parent decides one more term. A replica that reports it has reported all children that it owns.
+ *
+ * Some replicas are left out of all sums until they report a term that was decided after these events:
+ * - An owner is not connected, so it can't report that it no longer counts a child. Its other children go to the replica that leads.
+ * - A replica reports a lower term than before. Its store was restored from an older copy.
+ * - A replica reports a term that this node does not know, because the store of this node was restored. A term is never lower than the milliseconds since
+ *   1970, so this node never gives one term to two decisions.
  */
 
-/** Where a child belongs. */
+/** Where a child belongs, as the store keeps it. */
 export interface ChildOwnership {
-  /** The highest attach sequence that was heard of the child. */
+  /** The highest attach sequence that a replica has reported for the child. */
   readonly sequence: number;
   readonly role: 'relay' | 'agent';
-  /** Where it attached with that. The owner is another one while this one is away, and for as long as it takes to hand it back. */
+  /** The replica to which the child attached with that sequence. The owner differs while this replica is away, and until the child is handed back. */
   readonly at: number;
   readonly owner: number;
-  /** The owner may count it. Otherwise `from` may still do so, until it has said `term`. */
+  /** The owner may count the child. Otherwise `from` may still count it, until `from` has reported `term`. */
   readonly granted: boolean;
   readonly from?: number;
   readonly term?: number;
-  /** It is known no more where it attached last: nothing is left of it here once the one that counts it has said so. */
+  /** Replica `at` no longer knows the child. This node drops the record when the replica that counts the child has reported the term. */
   readonly gone?: true;
 }
 
 export interface ReplicaState {
   readonly connected: boolean;
-  /** The last term that it said. */
-  readonly said: number;
-  /** The term that it has to say before anything of it is counted. */
-  readonly wanted: number;
+  /** The last term that the replica has reported. */
+  readonly reportedTerm: number;
+  /** The term that the replica has to report before its reports count. */
+  readonly requiredTerm: number;
 }
 
+/** A group, as the store keeps it. The lists are by number of the replica. */
 export interface GroupState {
   readonly term: number;
-  /** Owner of the children that nobody has heard of. */
+  /** The replica that leads: it owns the children that no replica has reported. */
   readonly lead: number;
+  /** Required terms. */
   readonly wanted: readonly number[];
-  /** Absent: nobody has said anything. */
+  /** Reported terms. Absent: no replica has reported one. */
   readonly said?: readonly number[];
 }
 
@@ -48,16 +55,16 @@ export const newGroup: GroupState = { term: 0, lead: 0, wanted: [] };
 export class Ownership {
   readonly children = new Map<string, ChildOwnership>();
   readonly #members = new Map<number, ReplicaState>();
-  /** Children that change their owner, by the one that may still count them: a word about one of them costs no look at the others. */
-  readonly #moving: Sets = new Map();
+  /** Children that change their owner, by the replica that may still count them. With this index, a report about one child costs no look at the others. */
+  readonly #inHandover: Sets = new Map();
   /** Relays that their owner may count, by owner. */
-  readonly #relays: Sets = new Map();
-  /** Children that another one counts than the one where they are. */
-  readonly #astray = new Set<string>();
+  readonly #grantedRelays: Sets = new Map();
+  /** Children that another replica counts than the one to which they attached last. */
+  readonly #countedElsewhere = new Set<string>();
   readonly #changed = new Set<string>();
   readonly #nowMs: () => number;
-  /** Something was given to an owner: by another term, when nothing is on its way any more, all say that they have told of what they have. */
-  #isOwed = false;
+  /** A child has been granted. When no handover is left, one more term makes every replica report all children that it owns. */
+  #needsFinalTerm = false;
   #term: number;
   #lead: number;
 
@@ -70,12 +77,12 @@ export class Ownership {
     this.#nowMs = nowMs;
     this.#term = state.term;
     this.#lead = state.lead;
-    for (const [replica, wanted] of state.wanted.entries()) {
-      this.#member(replica, { wanted, said: state.said?.[replica] ?? 0 });
+    for (const [replica, requiredTerm] of state.wanted.entries()) {
+      this.#member(replica, { requiredTerm, reportedTerm: state.said?.[replica] ?? 0 });
     }
-    for (const [name, held] of children) {
-      this.#index(name, held);
-      this.children.set(name, held);
+    for (const [name, record] of children) {
+      this.#index(name, record);
+      this.children.set(name, record);
     }
   }
 
@@ -83,38 +90,38 @@ export class Ownership {
     const members = Array.from({ length: Math.max(-1, ...this.#members.keys()) + 1 }, (_, replica) => {
       return this.#members.get(replica);
     });
-    const wanted = members.map((member) => member?.wanted ?? 0);
-    const said = members.map((member) => member?.said ?? 0);
+    const wanted = members.map((member) => member?.requiredTerm ?? 0);
+    const said = members.map((member) => member?.reportedTerm ?? 0);
     return { term: this.#term, lead: this.#lead, wanted, said };
   }
 
-  /** What it told is part of the sums. */
+  /** The reports of the replica are part of the sums. */
   counts(replica: number): boolean {
     const member = this.#members.get(replica);
-    return member !== undefined && member.said >= member.wanted;
+    return member !== undefined && member.reportedTerm >= member.requiredTerm;
   }
 
-  /** The term that was taken as said. */
+  /** The last term that this node accepted from the replica. */
   reportedTermOf(replica: number): number {
-    return this.#members.get(replica)?.said ?? 0;
+    return this.#members.get(replica)?.reportedTerm ?? 0;
   }
 
-  /** Nobody is about to take a child over, and all that are there have said what was decided. */
+  /** No child is on its way to another owner, and all connected replicas have reported the newest term. */
   get isSettled(): boolean {
-    return this.#haveAllSaid(({ connected }) => connected);
+    return this.#haveAllReported(({ connected }) => connected);
   }
 
-  /** Nobody is about to take a child over, and all that count have said what was decided, also those that are away. */
+  /** No child is on its way to another owner, and all replicas that count, connected or not, have reported the newest term. */
   get isAnswered(): boolean {
-    return this.#haveAllSaid(({ said, wanted }) => said >= wanted);
+    return this.#haveAllReported(({ reportedTerm, requiredTerm }) => reportedTerm >= requiredTerm);
   }
 
-  #haveAllSaid(isAsked: (member: ReplicaState) => boolean): boolean {
-    if (this.#moving.size > 0) return false;
-    return [...this.#members.values()].every((member) => !isAsked(member) || member.said >= this.#term);
+  #haveAllReported(isAsked: (member: ReplicaState) => boolean): boolean {
+    if (this.#inHandover.size > 0) return false;
+    return [...this.#members.values()].every((member) => !isAsked(member) || member.reportedTerm >= this.#term);
   }
 
-  /** Children whose place is another one since the last call. */
+  /** Returns the children whose record has changed since the last call. */
   takeChanged(): string[] {
     const changed = [...this.#changed];
     this.#changed.clear();
@@ -123,62 +130,65 @@ export class Ownership {
 
   // ------------------------------------------------------------------------------------------------------ inputs
 
-  /** A sibling says that a child has attached to it. Older words, and words that come twice, change nothing. */
+  /** A replica reports that a child has attached to it. Older reports, and reports that come twice, change nothing. */
   attached(replica: number, child: string, sequence: number, role: 'relay' | 'agent'): void {
-    const held = this.children.get(child);
-    if (held && (held.gone ? sequence < held.sequence : sequence <= held.sequence)) return;
-    const counting = held ? (held.granted ? held.owner : held.from!) : this.#lead;
-    // Also back to the one that may still count it: it has not been taken away yet.
-    if (counting === replica) {
-      this.#place(child, { sequence, role, at: replica, owner: replica, granted: true });
+    const record = this.children.get(child);
+    if (record && (record.gone ? sequence < record.sequence : sequence <= record.sequence)) return;
+    const countedBy = record ? (record.granted ? record.owner : record.from!) : this.#lead;
+    // This also covers a child that comes back in the middle of a handover: the replica has not yet left it out.
+    if (countedBy === replica) {
+      this.#put(child, { sequence, role, at: replica, owner: replica, granted: true });
       return;
     }
-    const term = held?.granted === false ? held.term! : this.#nextTerm();
-    this.#place(child, { sequence, role, at: replica, owner: replica, granted: false, from: counting, term });
-    this.#settle(counting, [child]);
+    const term = record?.granted === false ? record.term! : this.#nextTerm();
+    this.#put(child, { sequence, role, at: replica, owner: replica, granted: false, from: countedBy, term });
+    this.#settle(countedBy, [child]);
   }
 
   /**
-   * A child is known no more where it attached last: it belongs to the sibling that leads from now on, as one of which nobody has heard, and is forgotten
-   * when that one may count it. So there is a row for each child that a sibling knows, and no more.
+   * The replica to which a child attached last no longer knows the child. The child goes to the replica that leads, as any child that no replica has reported.
+   * When that replica may count the child, this node drops the record. So there is one record for each child that a replica knows, and no more.
    */
-  left(replica: number, child: string): void {
-    const held = this.children.get(child);
-    if (!held || held.at !== replica) return;
-    const counting = held.granted ? held.owner : held.from!;
-    if (counting === this.#lead) return this.#forget(child);
-    const { sequence, role, at } = held;
-    const term = held.granted ? this.#nextTerm() : held.term!;
-    this.#place(child, { sequence, role, at, owner: this.#lead, granted: false, from: counting, term, gone: true });
-    this.#settle(counting, [child]);
+  attachmentRemoved(replica: number, child: string): void {
+    const record = this.children.get(child);
+    if (!record || record.at !== replica) return;
+    const countedBy = record.granted ? record.owner : record.from!;
+    if (countedBy === this.#lead) return this.#forget(child);
+    const { sequence, role, at } = record;
+    const term = record.granted ? this.#nextTerm() : record.term!;
+    this.#put(child, { sequence, role, at, owner: this.#lead, granted: false, from: countedBy, term, gone: true });
+    this.#settle(countedBy, [child]);
   }
 
   /**
-   * A sibling has left out what it does not own by this term, in all that it told before. `isWhole`: of that nothing is on its way any more; otherwise its
-   * word is heard again when that is so.
+   * A replica reports a term: all reports that it made before leave out the children that it does not own by this term. `isComplete`: all those reports have
+   * arrived. Otherwise the caller passes the same term again when they have.
    */
-  said(replica: number, term: number, isWhole = true): void {
-    // Put back to an older copy, it may count what others were given since.
-    if (term < this.reportedTermOf(replica)) this.#member(replica, { said: 0, wanted: this.#term });
-    // Not decided here, as far as is known here: this node was put back, or lost its store.
+  termReported(replica: number, term: number, isComplete = true): void {
+    // The store of the replica was restored from an older copy, so it may count children that others were given since.
+    if (term < this.reportedTermOf(replica)) this.#member(replica, { reportedTerm: 0, requiredTerm: this.#term });
+    // This node does not know the term: its own store was restored or lost.
     if (term > this.#term) {
       if (this.counts(replica)) this.hasOtherHistory(replica);
       return;
     }
-    if (isWhole) this.#member(replica, { said: term });
+    if (isComplete) this.#member(replica, { reportedTerm: term });
     this.#settleAll();
     this.#handBack(replica);
   }
 
-  /** A sibling has lost what it said: it may count what is not its own, and is left out until it has heard all that was decided. */
-  forgot(replica: number): void {
-    this.#member(replica, { said: 0, wanted: this.#term });
+  /** A replica has lost the term that it had reported. It may count children of others, so it is left out until it reports the newest term. */
+  termLost(replica: number): void {
+    this.#member(replica, { reportedTerm: 0, requiredTerm: this.#term });
     this.#settle(replica);
   }
 
-  /** A sibling has heard of decisions that this node knows no more: it may count by these, also if it says a term that is known here. */
+  /**
+   * A replica has received decisions that this node no longer knows, and may count by them. So only a new term proves anything: the replica may have reported
+   * an older term for a decision that this node has lost.
+   */
   hasOtherHistory(replica: number): void {
-    this.#member(replica, { said: 0, wanted: this.#nextTerm() });
+    this.#member(replica, { reportedTerm: 0, requiredTerm: this.#nextTerm() });
     this.#settle(replica);
   }
 
@@ -190,54 +200,55 @@ export class Ownership {
 
   // ----------------------------------------------------------------------------------------------------- decisions
 
-  /** Whoever may be replaced now: one that is there, or counts again, can take over from others that are away. */
+  /** Looks at the handovers of all replicas: one that has connected, or counts again, can take over the children of replicas that are away. */
   #settleAll(): void {
-    if (this.#moving.size > 0) for (const replica of this.#members.keys()) this.#settle(replica);
+    if (this.#inHandover.size > 0) for (const replica of this.#members.keys()) this.#settle(replica);
   }
 
-  /** Children that are to leave `from`: which of them it does not count any more. `asked`: those of which that may have changed. */
-  #settle(from: number, asked?: readonly string[]): void {
-    const leaving = [...(asked ?? this.#moving.get(from) ?? [])];
+  /** Grants the children that are to leave `from` and that `from` no longer counts. `changed`: the only children for which the answer may differ now. */
+  #settle(from: number, changed?: readonly string[]): void {
+    const leaving = [...(changed ?? this.#inHandover.get(from) ?? [])];
     if (leaving.length === 0) return;
-    const { connected, said } = this.#members.get(from) ?? this.#member(from, {});
+    const { connected, reportedTerm } = this.#members.get(from) ?? this.#member(from, {});
     if (!this.counts(from)) {
-      // Nothing of it is counted now; before it is again, it has to know of these as well.
-      this.#member(from, { wanted: this.#term });
+      // No report of the replica counts now. Before its reports count again, the replica has to know these decisions too.
+      this.#member(from, { requiredTerm: this.#term });
       for (const child of leaving) this.#grant(child);
       return;
     }
-    for (const child of leaving) if (said >= this.children.get(child)!.term!) this.#grant(child);
+    for (const child of leaving) if (reportedTerm >= this.children.get(child)!.term!) this.#grant(child);
     if (!connected && this.#mayReplace(from)) this.#leaveOut(from);
   }
 
-  /** To one that is there again: children that have been with it all the time. */
+  /** Begins to hand back, to a replica that is connected again, the children that have been attached to it all the time. */
   #handBack(replica: number): void {
-    if (this.#astray.size === 0 || !this.#members.get(replica)?.connected || !this.counts(replica)) return;
+    if (this.#countedElsewhere.size === 0 || !this.#members.get(replica)?.connected || !this.counts(replica)) return;
     const owners = new Set<number>();
-    for (const child of [...this.#astray]) {
+    for (const child of [...this.#countedElsewhere]) {
       const { sequence, role, at, owner } = this.children.get(child)!;
       if (at !== replica) continue;
       owners.add(owner);
-      this.#place(child, { sequence, role, at, owner: at, granted: false, from: owner, term: this.#nextTerm() });
+      this.#put(child, { sequence, role, at, owner: at, granted: false, from: owner, term: this.#nextTerm() });
     }
     for (const owner of owners) this.#settle(owner);
   }
 
   /**
-   * Agents are known to all siblings by the inventory, relays only to those to which they have attached: as long as one of these is nowhere, what its owner
-   * said last is all that is known of the places below it.
+   * Another replica can take over all children of this one. By the inventory, every replica knows the agents. But a relay is known only to the replicas to
+   * which it has attached. While such a relay is attached nowhere, the last reports of its owner are all that is known of the places below the relay.
    */
   #mayReplace(replica: number): boolean {
-    if (!this.#moving.has(replica) || this.#relays.has(replica)) return false;
+    if (!this.#inHandover.has(replica) || this.#grantedRelays.has(replica)) return false;
     return [...this.#members].some(([other, { connected }]) => other !== replica && connected && this.counts(other));
   }
 
+  /** From now on, no report of the replica counts, and others own its children. */
   #leaveOut(replica: number): void {
-    this.#member(replica, { wanted: this.#nextTerm() });
+    this.#member(replica, { requiredTerm: this.#nextTerm() });
     if (this.#lead === replica) this.#lead = this.#nextLead(replica);
-    for (const [child, held] of this.children) {
-      if (held.granted && held.owner === replica) this.#place(child, { ...held, owner: this.#lead });
-      else if (!held.granted && held.from === replica) this.#grant(child);
+    for (const [child, record] of this.children) {
+      if (record.granted && record.owner === replica) this.#put(child, { ...record, owner: this.#lead });
+      else if (!record.granted && record.from === replica) this.#grant(child);
     }
   }
 
@@ -256,10 +267,10 @@ export class Ownership {
   #grant(child: string): void {
     const { sequence, role, at, owner, gone } = this.children.get(child)!;
     if (gone && owner === this.#lead) this.#forget(child);
-    else this.#place(child, { sequence, role, at, owner, granted: true, ...(gone ? { gone } : {}) });
-    this.#isOwed ||= !gone;
-    if (!this.#isOwed || this.#moving.size > 0) return;
-    this.#isOwed = false;
+    else this.#put(child, { sequence, role, at, owner, granted: true, ...(gone ? { gone } : {}) });
+    this.#needsFinalTerm ||= !gone;
+    if (!this.#needsFinalTerm || this.#inHandover.size > 0) return;
+    this.#needsFinalTerm = false;
     this.#nextTerm();
   }
 
@@ -269,23 +280,23 @@ export class Ownership {
     this.#changed.add(child);
   }
 
-  #place(child: string, held: ChildOwnership): void {
-    this.#index(child, held);
-    this.children.set(child, held);
+  #put(child: string, record: ChildOwnership): void {
+    this.#index(child, record);
+    this.children.set(child, record);
     this.#changed.add(child);
   }
 
-  /** `held`: what is to be held of it; undefined: nothing any more. */
-  #index(child: string, held: ChildOwnership | undefined): void {
+  /** Runs before the record of the child changes to `record`, or is dropped (undefined). */
+  #index(child: string, record: ChildOwnership | undefined): void {
     const before = this.children.get(child);
-    move(this.#moving, child, leavingOf(before), leavingOf(held));
-    move(this.#relays, child, relayOwnerOf(before), relayOwnerOf(held));
-    if (held?.granted && held.owner !== held.at && !held.gone) this.#astray.add(child);
-    else this.#astray.delete(child);
+    moveBetween(this.#inHandover, child, handoverFrom(before), handoverFrom(record));
+    moveBetween(this.#grantedRelays, child, relayOwnerOf(before), relayOwnerOf(record));
+    if (record?.granted && record.owner !== record.at && !record.gone) this.#countedElsewhere.add(child);
+    else this.#countedElsewhere.delete(child);
   }
 
   #member(replica: number, change: Partial<ReplicaState>): ReplicaState {
-    const member = { connected: false, said: 0, wanted: 0, ...this.#members.get(replica), ...change };
+    const member = { connected: false, reportedTerm: 0, requiredTerm: 0, ...this.#members.get(replica), ...change };
     this.#members.set(replica, member);
     return member;
   }
@@ -293,19 +304,19 @@ export class Ownership {
 
 type Sets = Map<number, Set<string>>;
 
-function leavingOf(held: ChildOwnership | undefined): number | undefined {
-  return held?.granted === false ? held.from : undefined;
+function handoverFrom(record: ChildOwnership | undefined): number | undefined {
+  return record?.granted === false ? record.from : undefined;
 }
 
-function relayOwnerOf(held: ChildOwnership | undefined): number | undefined {
-  return held?.granted && held.role === 'relay' ? held.owner : undefined;
+function relayOwnerOf(record: ChildOwnership | undefined): number | undefined {
+  return record?.granted && record.role === 'relay' ? record.owner : undefined;
 }
 
-/** From one set to another; those that are empty go. */
-function move(sets: Sets, child: string, from: number | undefined, to: number | undefined): void {
+/** Moves the child from one set to another, and drops a set that is empty then. */
+function moveBetween(sets: Sets, child: string, from: number | undefined, to: number | undefined): void {
   if (from === to) return;
-  const left = from === undefined ? undefined : sets.get(from);
-  left?.delete(child);
-  if (left?.size === 0) sets.delete(from!);
+  const before = from === undefined ? undefined : sets.get(from);
+  before?.delete(child);
+  if (before?.size === 0) sets.delete(from!);
   if (to !== undefined) sets.set(to, (sets.get(to) ?? new Set()).add(child));
 }

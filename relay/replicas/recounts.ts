@@ -1,4 +1,4 @@
-/** What children tell counts from now on, or does no more: all rooms that add up what is told do it again, in one transaction. */
+/** When the reports of children begin or cease to count, all rooms that add up reports do so again, in one transaction. */
 
 import type { PlacementId } from '../../core/entries/placement-id.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
@@ -11,10 +11,10 @@ export interface ReplicaSums {
   labels(t: Transaction, children: readonly string[]): void;
   /** The nodes below a child. */
   nodes(t: Transaction, child: string): void;
-  /** What it tells of placements; those concerned. */
+  /** The child's reports about placements. Returns the placements whose sums may have changed. */
   placements(t: Transaction, child: string): Iterable<PlacementId>;
   contributionsChanged(keys: ReadonlySet<PlacementAtChild>): void;
-  /** A grant may be due by the new sums, and nobody below will tell anything more. */
+  /** Decides on the move of a placement again: the new sums may allow a grant, and no further report from below would cause the decision. */
   decide(id: PlacementId): void;
   report(ids: readonly PlacementId[]): void;
 }
@@ -28,23 +28,23 @@ export class ReplicaRecount {
     this.#sums = sums;
   }
 
-  /** The placements concerned. */
+  /** Returns the placements whose sums may have changed. */
   recount(children: readonly string[]): PlacementId[] {
     const { labels, nodes, placements, contributionsChanged, decide } = this.#sums;
-    const concerned = this.#store.write((t) => {
+    const affected = this.#store.write((t) => {
       labels(t, children);
       return children.flatMap((child) => {
         nodes(t, child);
         return Array.from(placements(t, child), (id) => atChild(id, child));
       });
     });
-    contributionsChanged(new Set(concerned));
-    const ids = [...new Set(concerned.map((key) => splitAtChild(key).id))];
+    contributionsChanged(new Set(affected));
+    const ids = [...new Set(affected.map((key) => splitAtChild(key).id))];
     for (const id of ids) decide(id);
     return ids;
   }
 
-  /** What is not worked off yet is told when it is: false, and this is asked again. */
+  /** Adds up again, and reports the result. False: the scheduler has work left for one of these placements, and the caller has to call again. */
   recountChildren(children: readonly string[]): boolean {
     const ids = this.recount(children);
     if (this.#store.read((reader) => ids.some((id) => isBeingScheduled(reader, id)))) return false;

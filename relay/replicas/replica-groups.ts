@@ -1,14 +1,17 @@
 /**
- * The parent's side of siblings: it hears from each of them which children attach to it, decides by ownership.ts to whom each belongs, and tells all of
- * them in their mailboxes. A group begins with the first word of one of its members; children without siblings are in none.
+ * The parent's side of replicas. Each replica reports which children attach to it. ownership.ts decides which replica owns each child, and this file sends the
+ * decisions to all replicas, in their mailboxes. A group begins with the first such report of one of its members. Children without replicas are in no group.
  *
- * A feed has the latest form of each row: what a sibling told before its term, and rewrote since, comes behind the term. So a term is taken as said when
- * the feed has come to its head, where it is what the sibling itself has.
+ * When does a term count as reported? A feed has each row in its newest form. A row that the replica wrote before the term, and wrote again since, comes behind
+ * the term. So this node accepts a term only when the feed has come to its head: then everything that the replica reported before the term has arrived.
  *
- * While a group changes, what its members add to sums here stays as it was, for a bounded time: the old owner leaves a child out before the new one takes
- * it in, and a sum between the two would be of too few. So does what one member adds while its feed is reconciled, for as long: its rows are of two
- * histories, and what it says now, put back to an older copy, may be here before the term of that. Where what it added is not known, of a new target or
- * after a start, and when the time is over, it adds nothing until the end.
+ * What the members add to the sums of this node is frozen for at most 10 s while
+ * - the group changes: the old owner leaves a child out before the new one counts it, and a sum in between would lack the child.
+ * - the feed of a member is being reconciled (this freezes that member alone). Its rows are of two histories. If the store of the member was restored from an
+ *   older copy, the rows that the member reports now may arrive before this node can see that the member's term is too low.
+ *
+ * A share can stay as it was only if this node knows the former share. It does not for a new target, and after a start. In these cases, and after the 10 s, a
+ * member whose feed is being reconciled adds nothing until the reconciliation ends.
  */
 
 import type { OwnerAttributes, ReplicasAttributes } from '../../core/entries/down-attributes.ts';
@@ -38,19 +41,19 @@ export interface ReplicaGroupsPorts {
 interface ReplicaGroup {
   readonly name: string;
   readonly ownership: Ownership;
-  /** Since when what its members add stays as it was. */
+  /** The time since which the shares of the members are frozen. */
   frozenSinceMs: number | undefined;
-  thaw: Timer | undefined;
-  /** Runs out when a change is over in whose middle this node ended. */
-  resumed: Timer | undefined;
-  /** Members whose rows are of two histories, with the end of the time for which what they add stays as it was; undefined: it is over. */
+  freezeTimer: Timer | undefined;
+  /** Runs while a change may still be going on that had begun before this node started. */
+  restartTimer: Timer | undefined;
+  /** Members whose feeds are being reconciled, with the timer that ends the freeze of their share. Undefined: the freeze has ended. */
   readonly mixed: Map<number, Timer | undefined>;
 }
 
 const nul = Buffer.of(0);
 /**
- * As long as a change among siblings, or a reconciliation with one, may take; a member that is connected and does not answer holds the sums back for no
- * longer.
+ * More time than a change among replicas, or the reconciliation of a replica's feed, normally takes. A connected member that does not answer delays new sums
+ * for no longer.
  */
 const frozenMaxMs = 10_000;
 
@@ -62,28 +65,28 @@ export class ReplicaGroups {
     this.#ports = ports;
   }
 
-  /** At start. */
+  /** Called once, at the start of the node. */
   load(reader: Reader): void {
     const prefix = prefixOf('replicaGroup');
     for (const [key, value] of reader.scan(prefixRange(prefix))) {
       const name = asText(key.subarray(prefix.length));
-      const at = childKey(name, '');
-      const children = [...reader.scan(prefixRange(at))].map(([childAt, held]): [string, ChildOwnership] => [
-        asText(childAt.subarray(at.length)),
-        JSON.parse(asText(held)) as ChildOwnership,
+      const childPrefix = childKey(name, '');
+      const children = [...reader.scan(prefixRange(childPrefix))].map(([rowKey, record]): [string, ChildOwnership] => [
+        asText(rowKey.subarray(childPrefix.length)),
+        JSON.parse(asText(record)) as ChildOwnership,
       ]);
       const ownership = this.#ownership(JSON.parse(asText(value)) as GroupState, new Map(children));
       const group = groupWith(name, ownership);
-      // Who was in the middle of a reconciliation is left out until its end: how what it added stood before, nobody knows now.
+      // A member in the middle of a reconciliation is left out until the end, because this node no longer knows the member's former share.
       for (const member of this.#ports.mailboxes.replicasOf(name)) {
-        if (this.#isBetween(reader, member)) group.mixed.set(splitReplica(member).replica, undefined);
+        if (this.#isReconciling(reader, member)) group.mixed.set(splitReplica(member).replica, undefined);
       }
       this.#groups.set(name, group);
       if (ownership.isAnswered) continue;
-      // Not frozen: how what its members add stood before, nobody knows now, and one that is away for long would keep all of it out.
-      group.resumed = this.#ports.clock.after(frozenMaxMs, () => {
-        group.resumed = undefined;
-        this.#changedInTime(this.#ports.mailboxes.replicasOf(name));
+      // Not frozen: this node no longer knows the former shares, so a freeze would leave out all of them for as long as one member is away.
+      group.restartTimer = this.#ports.clock.after(frozenMaxMs, () => {
+        group.restartTimer = undefined;
+        this.#enqueueRecount(this.#ports.mailboxes.replicasOf(name));
       });
     }
   }
@@ -92,30 +95,30 @@ export class ReplicaGroups {
     for (const group of this.#groups.values()) stopTimers(group);
   }
 
-  /** What a child told is part of the sums of this node. */
+  /** The reports of the child are part of the sums of this node. */
   counts(child: string): boolean {
     const { name, replica } = splitReplica(child);
     return this.#groups.get(name)?.ownership.counts(replica) ?? true;
   }
 
-  /** What it tells is of two histories, and may be of what others count: it adds nothing to a sum that is made anew. */
+  /** The child's rows are of two histories, and may include children that other replicas count. The child adds nothing to a sum that is made anew. */
   isMixed(child: string): boolean {
     const { name, replica } = splitReplica(child);
     return this.#groups.get(name)?.mixed.has(replica) ?? false;
   }
 
-  /** What a child adds to sums stays as it was. */
+  /** The share of the child in sums stays as it was. */
   isFrozen(child: string): boolean {
     const { name, replica } = splitReplica(child);
     const group = this.#groups.get(name);
     if (!group) return false;
-    // Once a member does not count, others may be given what was its own.
+    // When a member no longer counts, others may be granted its children, so its former share must not stay.
     return group.frozenSinceMs !== undefined || (group.mixed.get(replica) !== undefined && this.counts(child));
   }
 
-  /** Something below goes from one of its siblings to another, or did when this node ended, and may be told of by none of them. */
+  /** A node below goes from one of the child's replicas to another, or did when this node stopped. Perhaps no replica reports that node now. */
   isChanging(child: string): boolean {
-    return this.isFrozen(child) || this.#groups.get(splitReplica(child).name)?.resumed !== undefined;
+    return this.isFrozen(child) || this.#groups.get(splitReplica(child).name)?.restartTimer !== undefined;
   }
 
   /** The child is in a group: it, or a child of its name, has reported as a replica. */
@@ -132,59 +135,60 @@ export class ReplicaGroups {
 
   // -------------------------------------------------------------------------------------------------------- inputs
 
-  /** In the transaction that applies what a child said, or moves the cursor of its feed. */
-  pass(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
+  /** Runs in the transaction that applies reports of a child, or moves the cursor of the child's feed. */
+  received(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
     const { name, replica } = splitReplica(child);
     for (const { key, after } of changes) {
       const entry = parseEntryKey(key);
       if (entry?.type === 'attach' && !after)
-        this.#decide(t, name, (ownership) => ownership.left(replica, entry.child));
-      if (entry?.type === 'replicaTerm' && !after) this.#decide(t, name, (ownership) => ownership.forgot(replica));
+        this.#decide(t, name, (ownership) => ownership.attachmentRemoved(replica, entry.child));
+      if (entry?.type === 'replicaTerm' && !after) this.#decide(t, name, (ownership) => ownership.termLost(replica));
       if (!after) continue;
       if (entry?.type === 'attach') {
         const { sequence, role } = attributesOf<AttachAttributes>(after);
         this.#decide(t, name, (ownership) => {
-          if (!ownership.children.has(entry.child)) this.#recall(t, child, entry.child, ownership);
+          if (!ownership.children.has(entry.child)) this.#attachedToOthers(t, child, entry.child, ownership);
           ownership.attached(replica, entry.child, sequence, role);
         });
       } else if (entry?.type === 'replicaTerm') {
         const { term } = attributesOf<ReplicaTermAttributes>(after);
-        this.#decide(t, name, (ownership) => ownership.said(replica, term, false));
+        this.#decide(t, name, (ownership) => ownership.termReported(replica, term, false));
       }
     }
-    this.#hearTerm(t, child);
+    this.#readTerm(t, child);
   }
 
-  #hearTerm(t: Transaction, child: string): void {
+  /** Accepts the term of the child if the feed has come to its head. */
+  #readTerm(t: Transaction, child: string): void {
     const { name, replica } = splitReplica(child);
     const group = this.#groups.get(name);
     const feed = this.#ports.mailboxes.get(child)?.consumer;
     if (!group || !feed) return;
     const { ownership } = group;
     const { incarnation, cursor, seenHead } = feed.resume(t);
-    const isMixed = this.#isBetween(t, child);
-    if (isMixed !== group.mixed.has(replica)) t.afterCommit(() => this.#mix(group, child, isMixed));
+    const isMixed = this.#isReconciling(t, child);
+    if (isMixed !== group.mixed.has(replica)) t.afterCommit(() => this.#mixedChanged(group, child, isMixed));
     if (incarnation === '' || cursor < seenHead) return;
     const term = this.#reportedTermOf(t, child);
-    if (term !== ownership.reportedTermOf(replica)) this.#decide(t, name, (own) => own.said(replica, term));
+    if (term !== ownership.reportedTermOf(replica)) this.#decide(t, name, (own) => own.termReported(replica, term));
   }
 
-  /** Without an incarnation its rows are of two histories; without an epoch there are none. */
-  #isBetween(reader: Reader, child: string): boolean {
+  /** The child's feed is being reconciled: its resume tuple has no incarnation, and its rows are of two histories. Without an epoch there are no rows. */
+  #isReconciling(reader: Reader, child: string): boolean {
     const resume = this.#ports.mailboxes.get(child)?.consumer.resume(reader);
     return resume !== undefined && resume.incarnation === '' && resume.epoch !== '';
   }
 
-  #mix({ mixed }: ReplicaGroup, child: string, isMixed: boolean): void {
+  #mixedChanged({ mixed }: ReplicaGroup, child: string, isMixed: boolean): void {
     const { clock, store } = this.#ports;
     const { replica } = splitReplica(child);
     const timer = mixed.get(replica);
     if (isMixed) {
-      const over = () => {
+      const endFreeze = () => {
         mixed.set(replica, undefined);
-        this.#changedInTime([child]);
+        this.#enqueueRecount([child]);
       };
-      mixed.set(replica, clock.after(frozenMaxMs, over));
+      mixed.set(replica, clock.after(frozenMaxMs, endFreeze));
     } else {
       timer?.stop();
       mixed.delete(replica);
@@ -192,18 +196,21 @@ export class ReplicaGroups {
     store.announce(countedTopic, child);
   }
 
-  /** Of a child of which nothing is held, others than `sibling` may have said a higher sequence: who speaks now may have been put back. */
-  #recall(reader: Reader, replica: string, child: string, ownership: Ownership): void {
-    for (const member of this.#ports.mailboxes.replicasOf(replica)) {
-      const said = this.#ports.mailboxes.get(member)?.consumer.sound;
-      const row = member === replica ? undefined : said?.get(reader, hash128(entryKey.attach(child)));
-      if (!said || !row?.content) continue;
-      const { sequence, role } = attributesOf<AttachAttributes>(said.content(reader, row.content));
+  /**
+   * Passes on what other replicas than `reporter` have reported about a child that has no record here. They may have reported a higher sequence: the store of
+   * `reporter` may have been restored from an older copy.
+   */
+  #attachedToOthers(reader: Reader, reporter: string, child: string, ownership: Ownership): void {
+    for (const member of this.#ports.mailboxes.replicasOf(reporter)) {
+      const reported = this.#ports.mailboxes.get(member)?.consumer.sound;
+      const row = member === reporter ? undefined : reported?.get(reader, hash128(entryKey.attach(child)));
+      if (!reported || !row?.content) continue;
+      const { sequence, role } = attributesOf<AttachAttributes>(reported.content(reader, row.content));
       ownership.attached(splitReplica(member).replica, child, sequence, role);
     }
   }
 
-  /** The child has rows of its mailbox that are none of this node's: this node was put back, or lost its store. */
+  /** The child has rows of its mailbox that this node did not send, or no longer has: the store of this node was restored or lost. */
   hasOtherHistory(child: string): void {
     const { name, replica } = splitReplica(child);
     if (!this.#groups.has(name)) return;
@@ -216,21 +223,22 @@ export class ReplicaGroups {
     this.#ports.write((t) => this.#decide(t, name, (ownership) => ownership.connection(replica, connected)));
   }
 
-  /** A relay has a mailbox from now on: if it has siblings, it has to hear of all that was decided. */
-  relayCame(t: Transaction, child: string): void {
+  /** Runs in the transaction that makes the mailbox of a relay. If the relay has replicas, it has to receive all decisions. */
+  relayAdded(t: Transaction, child: string): void {
     const { name } = splitReplica(child);
     const group = this.#groups.get(name);
     if (!group) return;
-    for (const [held, place] of group.ownership.children) this.#tell(t, child, entryKey.owner(held), ownerRow(place));
-    this.#tell(t, child, entryKey.replicas(), stateRow(group.ownership));
+    for (const [below, record] of group.ownership.children)
+      this.#send(t, child, entryKey.owner(below), ownerRow(record));
+    this.#send(t, child, entryKey.replicas(), stateRow(group.ownership));
   }
 
-  /** For good, with its mailbox. With the last of a name goes what is known of those that attached to them. */
-  gone(t: Transaction, child: string): void {
+  /** Runs in the transaction that drops the child's mailbox. The records of the group go with the last replica of the name. */
+  removed(t: Transaction, child: string): void {
     const { name } = splitReplica(child);
     if (this.#ports.mailboxes.replicasOf(name).length > 0) return;
     t.remove(groupKey(name));
-    for (const [at] of [...t.scan(prefixRange(childKey(name, '')))]) t.remove(at);
+    for (const [rowKey] of [...t.scan(prefixRange(childKey(name, '')))]) t.remove(rowKey);
     t.afterCommit(() => {
       const group = this.#groups.get(name);
       if (group) stopTimers(group);
@@ -251,18 +259,18 @@ export class ReplicaGroups {
     const state = stableStringify(ownership.state);
     if (state !== before || changed.length > 0) t.put(groupKey(name), text(state));
     for (const child of changed) {
-      const held = ownership.children.get(child);
-      if (!held) {
+      const record = ownership.children.get(child);
+      if (!record) {
         this.#forget(t, name, child, members);
         continue;
       }
-      t.put(childKey(name, child), text(JSON.stringify(held)));
-      for (const member of members) this.#tell(t, member, entryKey.owner(child), ownerRow(held));
+      t.put(childKey(name, child), text(JSON.stringify(record)));
+      for (const member of members) this.#send(t, member, entryKey.owner(child), ownerRow(record));
     }
-    // Last: who has it has all that was decided by then.
-    if (state !== before) for (const member of members) this.#tell(t, member, entryKey.replicas(), stateRow(ownership));
-    const others = members.filter((member) => counted.includes(member) !== this.counts(member));
-    t.afterCommit(() => this.#settled(group, others.length > 0));
+    // The term goes last: a replica that has received the term has received all decisions of the term.
+    if (state !== before) for (const member of members) this.#send(t, member, entryKey.replicas(), stateRow(ownership));
+    const changedMembers = members.filter((member) => counted.includes(member) !== this.counts(member));
+    t.afterCommit(() => this.#updateFreeze(group, changedMembers.length > 0));
   }
 
   #forget(t: Transaction, name: string, child: string, members: readonly string[]): void {
@@ -271,14 +279,14 @@ export class ReplicaGroups {
       this.#ports.mailboxes.get(member)?.producer.remove(t, hash128(entryKey.owner(child)), 0);
   }
 
-  #ownership(...held: readonly [] | readonly [GroupState, ReadonlyMap<string, ChildOwnership>]): Ownership {
-    const [state, children] = held;
+  #ownership(...stored: readonly [] | readonly [GroupState, ReadonlyMap<string, ChildOwnership>]): Ownership {
+    const [state, children] = stored;
     return new Ownership(() => this.#ports.clock.wallMs(), state, children);
   }
 
   #groupOf(name: string): ReplicaGroup {
-    const known = this.#groups.get(name);
-    if (known) return known;
+    const existing = this.#groups.get(name);
+    if (existing) return existing;
     const group = groupWith(name, this.#ownership());
     this.#groups.set(name, group);
     for (const member of this.#ports.mailboxes.replicasOf(name)) {
@@ -287,36 +295,36 @@ export class ReplicaGroups {
     return group;
   }
 
-  /** Sums stay as they were from the first step of a change to its last. */
-  #settled(group: ReplicaGroup, countsChanged: boolean): void {
+  /** Begins or ends the freeze of the group. Sums stay as they were from the first step of a change to the last. */
+  #updateFreeze(group: ReplicaGroup, countsChanged: boolean): void {
     const { clock, mailboxes, store } = this.#ports;
     const nowMs = clock.monotonicMs();
     const sinceMs = group.frozenSinceMs ?? nowMs;
-    const frozen = !group.ownership.isSettled && nowMs - sinceMs < frozenMaxMs;
-    const was = group.frozenSinceMs !== undefined;
-    if (frozen) {
+    const isFrozen = !group.ownership.isSettled && nowMs - sinceMs < frozenMaxMs;
+    const wasFrozen = group.frozenSinceMs !== undefined;
+    if (isFrozen) {
       group.frozenSinceMs = sinceMs;
-      group.thaw ??= clock.after(frozenMaxMs, () => {
-        group.thaw = undefined;
+      group.freezeTimer ??= clock.after(frozenMaxMs, () => {
+        group.freezeTimer = undefined;
         group.frozenSinceMs = undefined;
-        this.#changedInTime(mailboxes.replicasOf(group.name));
+        this.#enqueueRecount(mailboxes.replicasOf(group.name));
       });
       return;
     }
-    group.thaw?.stop();
-    group.thaw = undefined;
+    group.freezeTimer?.stop();
+    group.freezeTimer = undefined;
     group.frozenSinceMs = undefined;
-    if (was || countsChanged) store.announce(countedTopic, ...mailboxes.replicasOf(group.name));
+    if (wasFrozen || countsChanged) store.announce(countedTopic, ...mailboxes.replicasOf(group.name));
   }
 
-  /** By a timer: there may be no room yet for what has to be counted anew. */
-  #changedInTime(replicas: readonly string[]): void {
+  /** For timers: the disk may be full, so the announcement waits in the queue of writes until there is room for the new sums. */
+  #enqueueRecount(replicas: readonly string[]): void {
     this.#ports.write((t) => {
       for (const replica of replicas) t.announce(countedTopic, replica);
     });
   }
 
-  #tell(t: Transaction, member: string, key: string, row: OwnerAttributes | ReplicasAttributes): void {
+  #send(t: Transaction, member: string, key: string, row: OwnerAttributes | ReplicasAttributes): void {
     const attributes = text(stableStringify(row));
     this.#ports.mailboxes.get(member)?.producer.put(t, { key, attributes, body: new Uint8Array(0) }, 0);
   }
@@ -337,12 +345,19 @@ function stateRow({ state: { term, lead } }: Ownership): ReplicasAttributes {
 }
 
 function groupWith(name: string, ownership: Ownership): ReplicaGroup {
-  return { name, ownership, frozenSinceMs: undefined, thaw: undefined, resumed: undefined, mixed: new Map() };
+  return {
+    name,
+    ownership,
+    frozenSinceMs: undefined,
+    freezeTimer: undefined,
+    restartTimer: undefined,
+    mixed: new Map(),
+  };
 }
 
-function stopTimers({ thaw, resumed, mixed }: ReplicaGroup): void {
-  thaw?.stop();
-  resumed?.stop();
+function stopTimers({ freezeTimer, restartTimer, mixed }: ReplicaGroup): void {
+  freezeTimer?.stop();
+  restartTimer?.stop();
   for (const timer of mixed.values()) timer?.stop();
 }
 

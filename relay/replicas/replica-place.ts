@@ -1,6 +1,7 @@
 /**
- * A sibling's own side: it tells the parent who attaches here, hears to whom each child belongs, and leaves what is not its own out of all that it tells.
- * A node without siblings owns all of its children. What was decided lies in the table of the parent's feed; here is only what was read of it.
+ * The side of a relay that is itself a replica. It reports to its parent which children attach here, receives which replica owns each child, and leaves the
+ * children of others out of all its reports. A node without replicas owns all of its children. The decisions are rows of the parent's feed. This file only
+ * caches the rows that it has read.
  */
 
 import type { OwnerAttributes, ReplicasAttributes } from '../../core/entries/down-attributes.ts';
@@ -20,136 +21,145 @@ export interface ReplicaPlacePorts {
   readonly replica: number;
   readonly replicas: number;
   children(): Iterable<string>;
-  /** These are this node's own now, or are so no more: what it tells of them is to be told anew, as far as it can be now. False: not all of it. */
+  /** This node now owns these children, or no longer owns them. Reports all sums with these children anew. False: some sums can't be reported yet. */
   recountChildren(children: readonly string[]): boolean;
-  /** A session that the child has left without a word. */
-  end(child: string, reason: string): void;
+  /** The child has attached to another replica, and its session here has not ended. */
+  endSession(child: string, reason: string): void;
 }
 
 export class ReplicaPlace {
   readonly #ports: ReplicaPlacePorts;
-  readonly #read = new Map<string, OwnerAttributes | undefined>();
+  /** The owners that were read from the store. */
+  readonly #owners = new Map<string, OwnerAttributes | undefined>();
   #state: ReplicasAttributes = { term: 0, lead: 0 };
-  #said = 0;
-  /** Children of which it is yet to be told that they are own, or are not. */
-  readonly #unsaid = new Set<string>();
+  #reportedTerm = 0;
+  /** Children that this node has begun or ceased to own, and has not yet reported so. */
+  readonly #unreported = new Set<string>();
 
   /**
-   * Also of the one that is left when the others are no longer in the topology. Its parent has them in the group still, and takes only a sibling's word for it
-   * that their children are here now.
+   * Also true for the last replica, when the others are no longer in the topology. The parent still has the others in the group. It believes that their
+   * children are here now only if this node reports so as a replica.
    */
   readonly hasReplicas: boolean;
 
   constructor(ports: ReplicaPlacePorts) {
     this.#ports = ports;
-    const wasTold = (reader: Reader) => this.#row<ReplicasAttributes>(reader, entryKey.replicas()) !== undefined;
-    this.hasReplicas = ports.replicas > 1 || ports.store.read(wasTold);
+    const isInGroup = (reader: Reader) => this.#row<ReplicasAttributes>(reader, entryKey.replicas()) !== undefined;
+    this.hasReplicas = ports.replicas > 1 || ports.store.read(isInGroup);
   }
 
-  /** At start. What was decided and not said before the end is told anew, all of it: nobody knows how far that had come. */
+  /**
+   * Called once, at the start of the node. If the last process did not report the newest term, this node reports all children anew, because it does not know
+   * how many of them the last process reported.
+   */
   load(reader: Reader): void {
     if (!this.hasReplicas) return;
     this.#state = this.#stateOf(reader);
     const { outbox, children } = this.#ports;
     const row = outbox.get(reader, hash128(entryKey.replicaTerm()));
-    if (row?.content) this.#said = attributesOf<ReplicaTermAttributes>(outbox.content(reader, row.content)).term;
-    if (this.#said !== this.#state.term) for (const child of children()) this.#unsaid.add(child);
+    if (row?.content)
+      this.#reportedTerm = attributesOf<ReplicaTermAttributes>(outbox.content(reader, row.content)).term;
+    if (this.#reportedTerm !== this.#state.term) for (const child of children()) this.#unreported.add(child);
   }
 
-  /** What this node tells of the child is counted. */
+  /** This node counts the child, and its parent counts what this node reports about the child. */
   owns(child: string): boolean {
     if (!this.hasReplicas) return true;
-    const held = this.#held(child);
-    return held ? held.owner === this.#ports.replica && held.granted : this.#state.lead === this.#ports.replica;
+    const row = this.#cachedOwner(child);
+    return row ? row.owner === this.#ports.replica && row.granted : this.#state.lead === this.#ports.replica;
   }
 
-  /** Another sibling has the child, or is about to: nobody has to wait for its word here. */
+  /** Another replica has the child, or is about to get it. So this node does not wait for reports of the child. */
   isElsewhere(child: string): boolean {
-    const held = this.hasReplicas ? this.#held(child) : undefined;
-    return held !== undefined && held.owner !== this.#ports.replica;
+    const row = this.hasReplicas ? this.#cachedOwner(child) : undefined;
+    return row !== undefined && row.owner !== this.#ports.replica;
   }
 
-  /** It was attached to some sibling once, here or elsewhere. */
+  /** The child was attached to this node or to another replica. */
   wasAttached(child: string): boolean {
-    return this.hasReplicas && this.#held(child) !== undefined;
+    return this.hasReplicas && this.#cachedOwner(child) !== undefined;
   }
 
   superseded(child: string, sequence: number): { message: string; sequence?: number } | undefined {
-    const held = this.hasReplicas ? this.#held(child) : undefined;
-    if (!held || sequence >= held.sequence) return undefined;
-    const message = `the child attached with sequence ${held.sequence} to replica ${held.owner} of this node, and sends ${sequence} here: this process is an older copy; stop it, or empty its store`;
-    return held.owner === this.#ports.replica ? { message, sequence: held.sequence } : { message };
+    const row = this.hasReplicas ? this.#cachedOwner(child) : undefined;
+    if (!row || sequence >= row.sequence) return undefined;
+    const message = `the child attached with sequence ${row.sequence} to replica ${row.owner} of this node, and sends ${sequence} here: this process is an older copy; stop it, or empty its store`;
+    return row.owner === this.#ports.replica ? { message, sequence: row.sequence } : { message };
   }
 
-  /** In the transaction that opens a session of the child. */
+  /** Runs in the transaction that opens a session of the child. */
   attached(t: Transaction, child: string, role: 'relay' | 'agent', sequence: number): void {
     if (!this.hasReplicas) return;
     const row: AttachAttributes = { sequence, role };
-    this.#tell(t, entryKey.attach(child), row);
+    this.#report(t, entryKey.attach(child), row);
   }
 
-  /** In the transaction in which the child is gone for good. */
-  left(t: Transaction, child: string): void {
+  /** Runs in the transaction that drops the mailbox of the child. */
+  removed(t: Transaction, child: string): void {
     if (this.hasReplicas) this.#ports.outbox.remove(t, hash128(entryKey.attach(child)), 0);
   }
 
-  /** In the transaction that applies what the parent said. */
-  fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {
+  /** Runs in the transaction that applies changes of the parent's feed, or moves the cursor of the feed. */
+  receivedFromParent(t: Transaction, changes: readonly AppliedChange[]): void {
     if (!this.hasReplicas) return;
     const owners = changes.flatMap(({ key }) => {
       const entry = parseEntryKey(key);
       return entry?.type === 'owner' ? [entry.child] : [];
     });
     if (owners.length === 0 && !changes.some(({ key }) => key === entryKey.replicas())) {
-      // What a term waits for may have been the last of the feed.
-      if (this.#isOwed) t.afterCommit(() => this.say());
+      // The feed may have come to its head with these changes, and a term waits for that.
+      if (this.#isReportDue) t.afterCommit(() => this.reportTerm());
       return;
     }
     const state = this.#stateOf(t);
     const rows = owners.map((child): [string, OwnerAttributes | undefined] => [child, this.#ownerOf(t, child)]);
-    t.afterCommit(() => this.#learn(state, rows));
+    t.afterCommit(() => this.#applyDecisions(state, rows));
   }
 
-  /** Tells anew what is own now or is so no more, then says the term of what is known. Called again whenever more can have been told. */
-  say(): void {
+  /**
+   * Reports all sums anew that contain a child which this node has begun or ceased to own, and then the term. Does nothing while some of that can't be
+   * reported yet. The caller calls again whenever more may be possible.
+   */
+  reportTerm(): void {
     const { term } = this.#state;
-    if (!this.hasReplicas || !this.#isOwed) return;
+    if (!this.hasReplicas || !this.#isReportDue) return;
     const { store, upstream, recountChildren } = this.#ports;
-    // In the middle of a reconciliation rows come in any order, and those that were rewritten since come behind the term: it may be here and what it speaks
-    // of not yet. So it is said when the feed has come to its head.
+    // The term may arrive before the decisions of the term: a reconciliation sends rows in any order, and a row that the parent has written again comes
+    // behind the term. So this node reports the term only when the feed has come to its head.
     const { incarnation, cursor, seenHead } = store.read((reader) => upstream.resume(reader));
     if (incarnation === '' || cursor < seenHead) return;
-    if (!recountChildren([...this.#unsaid])) return;
-    this.#unsaid.clear();
-    if (this.#said === term) return;
-    store.write((t) => this.#tell(t, entryKey.replicaTerm(), { term }));
-    this.#said = term;
+    if (!recountChildren([...this.#unreported])) return;
+    this.#unreported.clear();
+    if (this.#reportedTerm === term) return;
+    store.write((t) => this.#report(t, entryKey.replicaTerm(), { term }));
+    this.#reportedTerm = term;
   }
 
-  /** A child that is granted is granted under the term that was said before. */
-  get #isOwed(): boolean {
-    return this.#said !== this.#state.term || this.#unsaid.size > 0;
+  /** The parent grants a child under a term that this node has already reported. So the children count too, not only the term. */
+  get #isReportDue(): boolean {
+    return this.#reportedTerm !== this.#state.term || this.#unreported.size > 0;
   }
 
-  #learn(state: ReplicasAttributes, rows: readonly [string, OwnerAttributes | undefined][]): void {
-    const { children, replica, end } = this.#ports;
-    const concerned = new Set(rows.map(([child]) => child));
-    // Another one leads: that concerns all of whom nothing is said.
-    if (state.lead !== this.#state.lead) for (const child of children()) concerned.add(child);
-    const before = new Map([...concerned].map((child) => [child, this.owns(child)]));
+  /** Takes over decisions of the parent, after the commit that stored them. */
+  #applyDecisions(state: ReplicasAttributes, rows: readonly [string, OwnerAttributes | undefined][]): void {
+    const { children, replica, endSession } = this.#ports;
+    const affected = new Set(rows.map(([child]) => child));
+    // The replica that leads owns all children without an owner row. So a new lead may affect every child.
+    if (state.lead !== this.#state.lead) for (const child of children()) affected.add(child);
+    const ownedBefore = new Map([...affected].map((child) => [child, this.owns(child)]));
     this.#state = state;
-    for (const [child, held] of rows) this.#read.set(child, held);
-    for (const child of concerned) if (this.owns(child) !== before.get(child)) this.#unsaid.add(child);
-    for (const [child, held] of rows) {
-      if (held && held.owner !== replica && this.#attachedHere(child) < held.sequence) {
-        end(child, `the child attached to replica ${held.owner}`);
+    for (const [child, row] of rows) this.#owners.set(child, row);
+    for (const child of affected) if (this.owns(child) !== ownedBefore.get(child)) this.#unreported.add(child);
+    for (const [child, row] of rows) {
+      if (row && row.owner !== replica && this.#sequenceHere(child) < row.sequence) {
+        endSession(child, `the child attached to replica ${row.owner}`);
       }
     }
-    this.say();
+    this.reportTerm();
   }
 
-  /** The sequence with which the child was here last. */
-  #attachedHere(child: string): number {
+  /** Returns the sequence of the child's last attachment to this node. -1: the child has never attached to this node. */
+  #sequenceHere(child: string): number {
     const { store, outbox } = this.#ports;
     return store.read((reader) => {
       const row = outbox.get(reader, hash128(entryKey.attach(child)));
@@ -157,14 +167,14 @@ export class ReplicaPlace {
     });
   }
 
-  #held(child: string): OwnerAttributes | undefined {
-    if (!this.#read.has(child)) {
-      this.#read.set(
+  #cachedOwner(child: string): OwnerAttributes | undefined {
+    if (!this.#owners.has(child)) {
+      this.#owners.set(
         child,
         this.#ports.store.read((reader) => this.#ownerOf(reader, child)),
       );
     }
-    return this.#read.get(child);
+    return this.#owners.get(child);
   }
 
   #ownerOf(reader: Reader, child: string): OwnerAttributes | undefined {
@@ -181,7 +191,7 @@ export class ReplicaPlace {
     return row?.content && attributesOf<T>(upstream.content(reader, row.content));
   }
 
-  #tell(t: Transaction, key: string, row: AttachAttributes | ReplicaTermAttributes): void {
+  #report(t: Transaction, key: string, row: AttachAttributes | ReplicaTermAttributes): void {
     this.#ports.outbox.put(t, { key, attributes: text(stableStringify(row)), body: new Uint8Array(0) }, 0);
   }
 }

@@ -1,4 +1,4 @@
-/** The port of replicas as a node has it: its own side as a replica, and the groups of replicas among its children. */
+/** The implementation of the port `Replicas` for a node: the node's own side as a replica, and the groups of replicas among its children. */
 import type { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -18,13 +18,13 @@ export interface ReplicaRoomPorts {
   readonly mailboxes: Mailboxes;
   readonly upstream: FeedConsumer;
   readonly outbox: Producer;
-  /** The number of this node among its replicas, and how many they are. */
+  /** The number of this node among its replicas, and the number of replicas. */
   readonly replica: number;
   readonly replicas: number;
   readonly sums: ReplicaSums;
   isConnected(child: string): boolean;
   endSession(child: string, reason: string): void;
-  /** Makes the write in a transaction of its own, in order; without room on the disk, when there is room. */
+  /** Makes the write in a transaction of its own, in order. With a full disk, the write waits until there is room. */
   enqueue(act: (t: Transaction) => void): void;
 }
 
@@ -34,7 +34,7 @@ export class ReplicaRoom implements Replicas {
   readonly #groups: ReplicaGroups;
   readonly #unsubscribe: readonly (() => void)[];
 
-  /** Reads what the store has of groups and owners. The mailboxes are open by then. */
+  /** Reads the groups and owners from the store. The caller has opened the mailboxes before. */
   constructor(ports: ReplicaRoomPorts) {
     const { store, mailboxes, enqueue } = ports;
     this.#mailboxes = mailboxes;
@@ -44,7 +44,6 @@ export class ReplicaRoom implements Replicas {
       ...ports,
       children: () => Array.from(mailboxes.all(), ({ child }) => child),
       recountChildren: (children) => recount.recountChildren(children),
-      end: ports.endSession,
     });
     store.read((reader) => {
       this.#groups.load(reader);
@@ -92,17 +91,17 @@ export class ReplicaRoom implements Replicas {
   }
 
   received(t: Transaction, from: { readonly child: string } | 'parent', changes: readonly AppliedChange[]): void {
-    if (from === 'parent') this.#place.fromAbove(t, changes);
-    else this.#groups.pass(t, from.child, changes);
+    if (from === 'parent') this.#place.receivedFromParent(t, changes);
+    else this.#groups.received(t, from.child, changes);
   }
 
   relayAdded(t: Transaction, child: string): void {
-    this.#groups.relayCame(t, child);
+    this.#groups.relayAdded(t, child);
   }
 
   removed(t: Transaction, child: string): void {
-    this.#place.left(t, child);
-    this.#groups.gone(t, child);
+    this.#place.removed(t, child);
+    this.#groups.removed(t, child);
   }
 
   hasOtherHistory(child: string): void {
@@ -110,7 +109,7 @@ export class ReplicaRoom implements Replicas {
   }
 
   settle(): void {
-    this.#place.say();
+    this.#place.reportTerm();
   }
 
   stop(): void {

@@ -1,6 +1,6 @@
 /**
- * What the other rooms of a node ask about replicas, and what they pass on. Replicas are relays that share a path: a child attaches to any of them, and one of
- * them counts the child in what it reports. A node may be a replica itself, and its children may be replicas of each other.
+ * The port by which the other rooms of a node ask about replicas, and pass on changes. Replicas are relays that share a path. A child attaches to any of them,
+ * and one of them counts the child in its reports. A node may be a replica itself, and its children may be replicas of each other.
  *
  * `withoutReplicas` is the ordinary case: each child belongs to this node alone.
  */
@@ -12,11 +12,11 @@ import type { Transaction } from '../../core/store/store.ts';
 export interface Standing {
   /** The reports of the child are part of the sums of this node. */
   readonly counts: boolean;
-  /** What the child adds to a sum stays as it was, for a bounded time. */
+  /** The share of the child in sums stays as it was, for a bounded time. */
   readonly isFrozen: boolean;
   /** The child's feed is being reconciled, so that its rows are of two histories: the child adds nothing to a sum that is made anew. */
   readonly isMixed: boolean;
-  /** Something below the child goes from one of its replicas to another, and perhaps neither of them reports it. Ends in a bounded time. */
+  /** A node below the child goes from one of the child's replicas to another. Perhaps no replica reports that node now. Ends in a bounded time. */
   readonly isChanging: boolean;
   /** Another replica of this node has the child, or is about to get it. */
   readonly isElsewhere: boolean;
@@ -40,7 +40,7 @@ export interface Replicas {
   removed(t: Transaction, child: string): void;
   /** A child has rows of its mailbox that this node did not send, or no longer has: the store of this node was restored or lost. */
   hasOtherHistory(child: string): void;
-  /** All work is done, or the parent's feed has arrived: what waited for that can be reported. */
+  /** Called when all work is done, or the parent's feed has arrived. Reports the term of the parent's decisions, if the report waited for that. */
   settle(): void;
   stop(): void;
 }

@@ -59,7 +59,7 @@ export class InventoryBelow {
   }
 
   /** A relay has a mailbox from now on. Rows for the subtree of the relay have waited for that. */
-  relayCame(t: Transaction, child: string): void {
+  relayAdded(t: Transaction, child: string): void {
     const prefix = concat(prefixOf('inventoryAt'), text(`${childPath(this.#ports.path, child)}:`));
     for (const [at] of t.scan(prefixRange(prefix))) {
       const tail = at.subarray(prefix.length);

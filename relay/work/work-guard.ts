@@ -49,7 +49,7 @@ export interface PoisonWorkGuardPorts {
   /** The last message of the process that ended before this one. */
   readonly crashMessage?: string | undefined;
   /** Absent if work can't end the process. */
-  readonly workNote?: CrashJournal | undefined;
+  readonly crashJournal?: CrashJournal | undefined;
 }
 
 type Marked = Mark & WorkItem;
@@ -62,13 +62,13 @@ export class PoisonWorkGuard {
 
   constructor(ports: PoisonWorkGuardPorts) {
     this.#ports = ports;
-    const { store, clock, log, build, crashMessage: words, workNote } = ports;
+    const { store, clock, log, build, crashMessage: words, crashJournal } = ports;
     const before = store.read((reader) => readMarks(reader));
-    const interrupted = readRecord(workNote?.found);
+    const interrupted = readRecord(crashJournal?.found);
     if (interrupted) before.set(nameOf(interrupted), working(interrupted, before.get(nameOf(interrupted))));
     this.#marks = withWork(before, afterStart(before, { build, wallMs: clock.wallMs(), words }));
     const changed = [...this.#marks].filter(([key, { state }]) => before.get(key)?.state !== state);
-    workNote?.write('');
+    crashJournal?.write('');
     if (changed.length === 0) return;
     this.#write((t) => {
       for (const [key, mark] of changed) {
@@ -97,7 +97,7 @@ export class PoisonWorkGuard {
     const todo = this.#marks.size === 0 ? work : this.#take(t, in_, work);
     if (!todo) return undefined;
     const piece: WorkItem = { in: in_, work: todo, about: about ?? (in_ === 'row' ? work.key : `${in_} ${work.key}`) };
-    this.#ports.workNote?.write(JSON.stringify(piece));
+    this.#ports.crashJournal?.write(JSON.stringify(piece));
     this.#isRecorded = true;
     return todo;
   }
@@ -113,11 +113,11 @@ export class PoisonWorkGuard {
 
   /** The scheduler works on no piece now. */
   rest(): void {
-    if (this.#isRecorded) this.#ports.workNote?.write('');
+    if (this.#isRecorded) this.#ports.crashJournal?.write('');
     this.#isRecorded = false;
   }
 
-  setAside(): Quarantined[] {
+  quarantinedWork(): Quarantined[] {
     return [...this.#marks.values()]
       .filter(({ state }) => state === 'quarantined')
       .map((mark) => ({ key: mark.about, originRevision: mark.work.originRevision, reason: crashReason(mark) }));

@@ -156,7 +156,7 @@ function openNode(store: LmdbStore) {
   const table = store.write((t) => LocalTable.open(t, `source/${source}`));
   const openBook = new ChildRegistry({
     counting: { isOtherReplica: false, counts: () => true },
-    labelSummaryPublisher: () => undefined,
+    summaryReported: () => undefined,
     inventory,
     mailboxes,
     outbox,
@@ -164,7 +164,7 @@ function openNode(store: LmdbStore) {
     write: (act) => store.write(act),
     evictions: new Evictions(clock, () => undefined),
     rowsAt: () => [],
-    relayCame: () => undefined,
+    relayAdded: () => undefined,
     inherited: () => ({}),
     path: '',
   });

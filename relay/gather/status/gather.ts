@@ -39,7 +39,7 @@ export interface GatherPorts {
   readonly rollouts: RolloutParts;
   readonly moves: MoveStore;
   /** Changes the total of a move while this node does not know what its children have. Absent: this node always knows. */
-  readonly restoreBarrier?: { put(placement: Placement, total: Partial): Partial };
+  readonly restoreBarrier?: { addTo(placement: Placement, total: Partial): Partial };
   pathOf(child: string): string;
   mailboxOf(child: string): Producer | undefined;
   /** Absent: no relay has replicas. */
@@ -79,7 +79,7 @@ export class Gather {
     const total = tree?.total() ?? emptyPartial(generation, target);
     const withReleases = withRollout(total, mergeParts(total.rollout, this.#ports.rollouts.base(id)));
     const counted = withOwnCounter(placement, this.#ports.moves.counter(id), withReleases);
-    return this.#ports.restoreBarrier?.put(placement, counted) ?? counted;
+    return this.#ports.restoreBarrier?.addTo(placement, counted) ?? counted;
   }
 
   /** Merges done for one placement since its tree was made. */

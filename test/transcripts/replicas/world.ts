@@ -158,7 +158,7 @@ export class ReplicaWorld extends VirtualNodes {
       if (held && held.owner !== replica && sequence < held.sequence && session.status('kid').connected) {
         session.disconnect('kid', `the child attached to replica ${held.owner}`);
       }
-      if (held?.granted === false && held.from === replica) this.#decide((above) => above.said(replica, term));
+      if (held?.granted === false && held.from === replica) this.#decide((above) => above.termReported(replica, term));
     }
   }
 

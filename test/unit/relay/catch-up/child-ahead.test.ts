@@ -11,12 +11,13 @@ import { ReportedBench, source } from '../support/reported-bench.ts';
 
 const wallMs = 1_700_000_000_000;
 
-describe('the revisions that a child has received of the spaces above', () => {
+describe('a child that has received more of the spaces above than its parent', () => {
   let bench: ReportedBench;
   const why = () => bench.store.read((reader) => childAhead(reader, bench.mailboxes.get('paris')?.reported, wallMs));
-  const sees = (of: string, revision: number) =>
+  const reportsSeen = (of: string, revision: number) =>
     bench.say('paris', { key: entryKey.seen(of), attributes: { revision } });
-  const told = (marks: Record<string, number>) => bench.store.write((t) => raiseWatermarks(t, { told: marks }, wallMs));
+  const receivesWatermarks = (marks: Record<string, number>) =>
+    bench.store.write((t) => raiseWatermarks(t, { told: marks }, wallMs));
 
   beforeEach(() => {
     bench = new ReportedBench('eu');
@@ -30,30 +31,30 @@ describe('the revisions that a child has received of the spaces above', () => {
     });
   });
 
-  it('are awaited until the parent states that they have arrived here', () => {
-    sees(source, 7);
-    told({ [source]: 6 });
+  it('makes the node wait until the parent reports the source as complete up to there', () => {
+    reportsSeen(source, 7);
+    receivesWatermarks({ [source]: 6 });
     expect(why()).toBe('center.retail is at revision 6 on this node; the child has revision 7');
-    told({ [source]: 7 });
+    receivesWatermarks({ [source]: 7 });
     expect(why()).toBeUndefined();
   });
 
-  it('are awaited while the parent has not stated how far the source is', () => {
-    sees(source, 7);
+  it('makes the node wait while the parent has sent no watermark of the source', () => {
+    reportsSeen(source, 7);
     expect(why()).toBe('center.retail is at revision 0 on this node; the child has revision 7');
   });
 
-  it('are not awaited if the child has received nothing, or if the source is not above', () => {
-    told({ [source]: 6 });
+  it('makes nothing wait if the child has seen nothing, or the source is not above', () => {
+    receivesWatermarks({ [source]: 6 });
     expect(why()).toBeUndefined();
-    sees('center.gone', 9);
+    reportsSeen('center.gone', 9);
     expect(why()).toBeUndefined();
     expect(bench.store.read((reader) => childAhead(reader, undefined, wallMs))).toBeUndefined();
   });
 
-  it('are ignored if no space can have given them by now', () => {
-    told({ [source]: 6 });
-    sees(source, wallMs * 2);
+  it('is not believed if no space can have reached the revision yet', () => {
+    receivesWatermarks({ [source]: 6 });
+    reportsSeen(source, wallMs * 2);
     expect(why()).toBeUndefined();
   });
 });

@@ -2,94 +2,94 @@ import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { ChildCatchUpGate } from '../../../../relay/catch-up/child-catch-up-gate.ts';
 
-function arrivals(hasReplicas = true) {
-  const behind = new Map<string, string>();
-  const changed: string[] = [];
-  const decided: string[] = [];
-  const room = new ChildCatchUpGate({
+function gateOf(hasReplicas = true) {
+  const missing = new Map<string, string>();
+  const announced: string[] = [];
+  const raised: string[] = [];
+  const gate = new ChildCatchUpGate({
     hasReplicas,
     clock: new VirtualClock(5_000),
-    behind: (child) => behind.get(child),
-    decided: (children) => {
-      decided.push(...children, `before ${changed.length}`);
+    missing: (child) => missing.get(child),
+    raiseRevisions: (children) => {
+      raised.push(...children, `before ${announced.length}`);
       return Math.min(children.length, 2);
     },
-    store: { announce: (_topic, ...children) => void changed.push(...(children as unknown as string[])) },
+    store: { announce: (_topic, ...children) => void announced.push(...(children as unknown as string[])) },
   });
-  return { room, behind, changed, decided };
+  return { gate, missing, announced, raised };
 }
 
 describe('a child that attaches to one of several replicas', () => {
-  it('follows its mailbox once all its reports are processed', () => {
-    const { room, changed } = arrivals();
-    room.begin('a');
-    room.idle();
-    expect(room.mayFollow('a')).toBe(false);
-    room.heard('a');
-    expect(room.mayFollow('a')).toBe(false);
-    room.idle();
-    expect(room.mayFollow('a')).toBe(true);
-    expect(changed).toEqual(['a']);
+  it('follows its mailbox when all its reports are worked off', () => {
+    const { gate, announced } = gateOf();
+    gate.begin('a');
+    gate.idle();
+    expect(gate.mayFollow('a')).toBe(false);
+    gate.reportsStored('a');
+    expect(gate.mayFollow('a')).toBe(false);
+    gate.idle();
+    expect(gate.mayFollow('a')).toBe(true);
+    expect(announced).toEqual(['a']);
   });
 
-  it('waits as long as its parent has received less than the child, and the reason can be shown', () => {
-    const { room, behind } = arrivals();
-    behind.set('a', 'an older release');
-    room.begin('a');
-    expect(room.waits('a')).toBeUndefined();
-    room.heard('a');
-    room.idle();
+  it('waits while its parent has less than the child, and the gate can say why', () => {
+    const { gate, missing } = gateOf();
+    missing.set('a', 'an older release');
+    gate.begin('a');
+    expect(gate.waits('a')).toBeUndefined();
+    gate.reportsStored('a');
+    gate.idle();
     const waits = { since: '1970-01-01T00:00:05Z', for: 'an older release' };
-    expect([room.mayFollow('a'), room.waits('a')]).toEqual([false, waits]);
-    behind.clear();
-    room.idle();
-    expect([room.mayFollow('a'), room.waits('a')]).toEqual([true, undefined]);
+    expect([gate.mayFollow('a'), gate.waits('a')]).toEqual([false, waits]);
+    missing.clear();
+    gate.idle();
+    expect([gate.mayFollow('a'), gate.waits('a')]).toEqual([true, undefined]);
   });
 
-  it('has its mailbox decided immediately before, if it came with rows of another history', () => {
-    const { room, changed, decided } = arrivals();
-    room.begin('a');
-    room.begin('b');
-    room.beginWithOther('b');
-    room.heard('a');
-    room.heard('b');
-    room.idle();
-    expect([decided, changed]).toEqual([
+  it('gets newer revisions in its mailbox just before, if it has rows of another history', () => {
+    const { gate, announced, raised } = gateOf();
+    gate.begin('a');
+    gate.begin('b');
+    gate.beginWithOtherHistory('b');
+    gate.reportsStored('a');
+    gate.reportsStored('b');
+    gate.idle();
+    expect([raised, announced]).toEqual([
       ['b', 'before 0'],
       ['a', 'b'],
     ]);
-    room.begin('b');
-    room.heard('b');
-    room.idle();
-    expect([decided.length, changed.length]).toEqual([2, 3]);
+    gate.begin('b');
+    gate.reportsStored('b');
+    gate.idle();
+    expect([raised.length, announced.length]).toEqual([2, 3]);
   });
 
-  it('waits for another moment, if the mailboxes of many are to be decided', () => {
-    const { room, changed, decided } = arrivals(false);
+  it('waits for the next idle moment, if many mailboxes get newer revisions', () => {
+    const { gate, announced, raised } = gateOf(false);
     for (const child of ['a', 'b', 'c']) {
-      room.beginWithOther(child);
-      room.heard(child);
+      gate.beginWithOtherHistory(child);
+      gate.reportsStored(child);
     }
-    room.idle();
-    expect([room.mayFollow('b'), room.mayFollow('c'), changed]).toEqual([true, false, ['a', 'b']]);
-    room.idle();
-    expect([decided, changed]).toEqual([
+    gate.idle();
+    expect([gate.mayFollow('b'), gate.mayFollow('c'), announced]).toEqual([true, false, ['a', 'b']]);
+    gate.idle();
+    expect([raised, announced]).toEqual([
       ['a', 'b', 'c', 'before 0', 'c', 'before 2'],
       ['a', 'b', 'c'],
     ]);
   });
 
-  it('is held back again in each session', () => {
-    const { room } = arrivals();
-    room.begin('a');
-    room.heard('a');
-    room.begin('a');
-    room.idle();
-    expect(room.mayFollow('a')).toBe(false);
+  it('waits anew in each session', () => {
+    const { gate } = gateOf();
+    gate.begin('a');
+    gate.reportsStored('a');
+    gate.begin('a');
+    gate.idle();
+    expect(gate.mayFollow('a')).toBe(false);
   });
 
-  it('waits for nothing without replicas', () => {
-    const alone = arrivals(false).room;
+  it('waits for nothing where there are no replicas', () => {
+    const alone = gateOf(false).gate;
     alone.begin('a');
     expect(alone.mayFollow('a')).toBe(true);
   });

@@ -15,19 +15,19 @@ import { sites } from '../schedule/sites.ts';
 
 const body = new Uint8Array(0);
 
-describe('the labels that the tree above has processed', () => {
+describe('labels that the nodes above have worked off', () => {
   const random = new SeededRandom(1);
   let store: MemoryStore;
   let upstream: FeedConsumer;
   let outbox: FeedProducer;
   let mailboxes: Mailboxes;
-  let matched: LabelSummaryAcknowledgement;
-  let wrote: string[];
+  let acknowledgement: LabelSummaryAcknowledgement;
+  let written: string[];
   let revision: number;
 
   beforeEach(() => {
     store = new MemoryStore();
-    store.subscribe(producerRowsTopic, (tables) => wrote.push(...childrenOfMailboxes(tables)));
+    store.subscribe(producerRowsTopic, (tables) => written.push(...childrenOfMailboxes(tables)));
     revision = 0;
     mailboxes = new Mailboxes(store, random, 'boot', '');
     store.write((t) => {
@@ -39,9 +39,9 @@ describe('the labels that the tree above has processed', () => {
   });
 
   function start(): void {
-    wrote = [];
-    matched = new LabelSummaryAcknowledgement({ store, upstream, outbox, mailboxes });
-    matched.load();
+    written = [];
+    acknowledgement = new LabelSummaryAcknowledgement({ store, upstream, outbox, mailboxes });
+    acknowledgement.load();
   }
 
   const apply = (t: Transaction, consumer: FeedConsumer, key: string, attributes: Uint8Array) => {
@@ -50,30 +50,30 @@ describe('the labels that the tree above has processed', () => {
     const at = { from: revision - 1, to: revision, head: revision, epoch: 'e', incarnation: 'i' };
     return consumer.apply(t, { ...at, entries: [entry] });
   };
-  const tell = (summary: LabelSummary) =>
+  const report = (summary: LabelSummary) =>
     store.write((t) => {
       const attributes = encodeLabelSummary(summary);
       outbox.put(t, { key: entryKey.labels(), attributes, body }, 0);
-      matched.told(t, attributes);
+      acknowledgement.summaryReported(t, attributes);
     });
-  const word = (summary: LabelSummary) =>
+  const parentAcknowledges = (summary: LabelSummary) =>
     store.write((t) => {
       const labels = Buffer.from(hash128(encodeLabelSummary(summary))).toString('hex');
-      matched.fromAbove(t, apply(t, upstream, entryKey.matched(), text(JSON.stringify({ labels }))));
+      acknowledgement.receivedFromParent(t, apply(t, upstream, entryKey.matched(), text(JSON.stringify({ labels }))));
     });
-  const hear = (summary: LabelSummary) =>
+  const parisReports = (summary: LabelSummary) =>
     store.write((t) => {
       revision = 0;
       const { consumer } = mailboxes.get('paris')!;
       const { cursor } = consumer.resume(t);
       revision = cursor;
       apply(t, consumer, entryKey.labels(), encodeLabelSummary(summary));
-      matched.heard('paris');
+      acknowledgement.labelsReceived('paris');
       revision = upstream.resume(t).cursor;
     });
-  const covers = (...names: string[]) => store.read((reader) => matched.covers(reader, sites(...names)));
-  /** The summary that paris has reported. */
-  const told = () =>
+  const covers = (...names: string[]) => store.read((reader) => acknowledgement.covers(reader, sites(...names)));
+  /** The hash of the summary that this node has acknowledged to paris. */
+  const acknowledgedToParis = () =>
     store.read((reader) => {
       const { producer } = mailboxes.get('paris')!;
       const row = producer.get(reader, hash128(entryKey.matched()));
@@ -81,43 +81,43 @@ describe('the labels that the tree above has processed', () => {
     });
   const hashOf = (summary: LabelSummary) => Buffer.from(hash128(encodeLabelSummary(summary))).toString('hex');
 
-  it('are all labels at the root, without a parent', () => {
-    tell(sites('rome'));
+  it('are all labels at the root, which has no parent', () => {
+    report(sites('rome'));
     expect(covers('oslo')).toBe(true);
-    hear(sites('rome'));
-    matched.idle();
-    expect([told(), wrote]).toEqual([hashOf(sites('rome')), ['paris']]);
+    parisReports(sites('rome'));
+    acknowledgement.acknowledge();
+    expect([acknowledgedToParis(), written]).toEqual([hashOf(sites('rome')), ['paris']]);
   });
 
-  it('are those of the summary that the parent names, until it names another one', () => {
-    tell(sites('rome'));
-    word(sites('rome'));
-    tell(sites('rome', 'oslo'));
+  it('are the labels of the summary that the parent acknowledges, until the parent acknowledges another one', () => {
+    report(sites('rome'));
+    parentAcknowledges(sites('rome'));
+    report(sites('rome', 'oslo'));
     expect([covers('rome'), covers('oslo')]).toEqual([true, false]);
-    word(sites('rome', 'oslo'));
+    parentAcknowledges(sites('rome', 'oslo'));
     expect([covers('rome'), covers('oslo')]).toEqual([true, true]);
   });
 
-  it('are known for a summary that is no longer the newest one', () => {
-    tell(sites('rome'));
-    tell(sites('rome', 'oslo'));
-    tell(sites('rome', 'oslo', 'bern'));
-    word(sites('rome', 'oslo'));
+  it('are known from an acknowledgement of a summary that is no longer the newest', () => {
+    report(sites('rome'));
+    report(sites('rome', 'oslo'));
+    report(sites('rome', 'oslo', 'bern'));
+    parentAcknowledges(sites('rome', 'oslo'));
     expect([covers('oslo'), covers('bern')]).toEqual([true, false]);
   });
 
-  it('are none if the parent names a summary that this store never reported, and known again once it is reported', () => {
-    tell(sites('rome'));
-    word(sites('rome'));
-    word(sites('bern'));
+  it('are none if the parent acknowledges what this store never reported, and are known when this node reports it', () => {
+    report(sites('rome'));
+    parentAcknowledges(sites('rome'));
+    parentAcknowledges(sites('bern'));
     expect(covers('rome')).toBe(false);
-    tell(sites('bern'));
+    report(sites('bern'));
     expect([covers('rome'), covers('bern')]).toEqual([false, true]);
   });
 
-  it('are read once, however many children are compared with them', () => {
-    tell(sites('rome', 'oslo'));
-    word(sites('rome', 'oslo'));
+  it('are decoded once, however many children are compared with them', () => {
+    report(sites('rome', 'oslo'));
+    parentAcknowledges(sites('rome', 'oslo'));
     const parse = vi.spyOn(JSON, 'parse');
     for (let i = 0; i < 100; i++) expect(covers('rome')).toBe(true);
     const summaries = parse.mock.calls.filter(([json]) => String(json).includes('rome'));
@@ -126,37 +126,37 @@ describe('the labels that the tree above has processed', () => {
     expect(summaries.length).toBeLessThanOrEqual(2);
   });
 
-  it('are still known after a start', () => {
-    tell(sites('rome'));
-    word(sites('rome'));
+  it('are known after a restart', () => {
+    report(sites('rome'));
+    parentAcknowledges(sites('rome'));
     start();
     expect([covers('rome'), covers('oslo')]).toEqual([true, false]);
   });
 
-  it('are sent to a relay below when they are processed above as well, and once', () => {
-    tell(sites('rome'));
-    word(sites('rome'));
-    hear(sites('oslo'));
-    matched.idle();
-    expect(told()).toBeUndefined();
-    tell(sites('rome', 'oslo'));
-    matched.idle();
-    expect(told()).toBeUndefined();
-    word(sites('rome', 'oslo'));
-    matched.idle();
-    matched.idle();
+  it('are acknowledged to a relay below when the nodes above have worked them off too, and only once', () => {
+    report(sites('rome'));
+    parentAcknowledges(sites('rome'));
+    parisReports(sites('oslo'));
+    acknowledgement.acknowledge();
+    expect(acknowledgedToParis()).toBeUndefined();
+    report(sites('rome', 'oslo'));
+    acknowledgement.acknowledge();
+    expect(acknowledgedToParis()).toBeUndefined();
+    parentAcknowledges(sites('rome', 'oslo'));
+    acknowledgement.acknowledge();
+    acknowledgement.acknowledge();
     start();
-    matched.idle();
-    expect([told(), wrote]).toEqual([hashOf(sites('oslo')), []]);
+    acknowledgement.acknowledge();
+    expect([acknowledgedToParis(), written]).toEqual([hashOf(sites('oslo')), []]);
   });
 
-  it('are sent to no relay that has left, or withdraws its labels', () => {
+  it('are not acknowledged to a relay that was removed, or that takes its labels back', () => {
     store.write((t) => {
-      matched.heard('gone');
-      matched.heard('paris');
+      acknowledgement.labelsReceived('gone');
+      acknowledgement.labelsReceived('paris');
       mailboxes.ensure(t, 'rome', 'relay');
     });
-    matched.idle();
-    expect([told(), wrote]).toEqual([undefined, []]);
+    acknowledgement.acknowledge();
+    expect([acknowledgedToParis(), written]).toEqual([undefined, []]);
   });
 });

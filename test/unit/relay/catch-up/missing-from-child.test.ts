@@ -10,7 +10,7 @@ const nothing: MissingFromChildPorts = {
   isMatched: () => true,
 };
 
-function said(ports: Partial<MissingFromChildPorts>): string | undefined {
+function missing(ports: Partial<MissingFromChildPorts>): string | undefined {
   return missingFromChild({ ...nothing, ...ports }, 'store');
 }
 
@@ -18,33 +18,33 @@ const releases = (child: string) => `a release of ${child}`;
 const seen = (child: string) => `seen by ${child}`;
 const unmatched = expect.stringContaining('has not yet sent all objects that match');
 
-describe('the missing reports before a child gets anything', () => {
-  it('are none if everything is here', () => {
-    expect(said({})).toBeUndefined();
-    expect(said({ hasReplicas: true })).toBeUndefined();
-    expect(said({ parentHasReplicas: () => true })).toBeUndefined();
+describe('what a node has to receive before it sends a child anything', () => {
+  it('is nothing if everything has arrived', () => {
+    expect(missing({})).toBeUndefined();
+    expect(missing({ hasReplicas: true })).toBeUndefined();
+    expect(missing({ parentHasReplicas: () => true })).toBeUndefined();
   });
 
-  it('are those of the parent, below one of its kind and below replicas', () => {
+  it('is the feed of the parent, with and without replicas of the parent', () => {
     const hasReceivedFromParent = () => false;
-    expect(said({ hasReceivedFromParent })).toBe("this node has not yet received its parent's feed");
-    expect(said({ hasReceivedFromParent, parentHasReplicas: () => true, childAhead: seen })).toBe(
+    expect(missing({ hasReceivedFromParent })).toBe("this node has not yet received its parent's feed");
+    expect(missing({ hasReceivedFromParent, parentHasReplicas: () => true, childAhead: seen })).toBe(
       "this node has not yet received its parent's feed",
     );
   });
 
-  it('are, at a replica, what another replica handed out, and then what the labels there match', () => {
-    expect(said({ hasReplicas: true, releases, isMatched: () => false })).toBe('a release of store');
-    expect(said({ hasReplicas: true, isMatched: (child) => child !== 'store' })).toEqual(unmatched);
+  it('is, at a replica, what another replica handed out, and then what the labels of the child match', () => {
+    expect(missing({ hasReplicas: true, releases, isMatched: () => false })).toBe('a release of store');
+    expect(missing({ hasReplicas: true, isMatched: (child) => child !== 'store' })).toEqual(unmatched);
   });
 
-  it('are, below replicas, what the child has received from another, and then what the labels there match', () => {
+  it('is, below replicas, what the child has received by another replica, and then what the labels of the child match', () => {
     const below = { parentHasReplicas: () => true };
-    expect(said({ ...below, childAhead: seen, isMatched: () => false })).toBe('seen by store');
-    expect(said({ ...below, isMatched: (child) => child !== 'store' })).toEqual(unmatched);
+    expect(missing({ ...below, childAhead: seen, isMatched: () => false })).toBe('seen by store');
+    expect(missing({ ...below, isMatched: (child) => child !== 'store' })).toEqual(unmatched);
   });
 
-  it('are never reports that only a replica can have sent', () => {
-    expect(said({ releases, childAhead: seen, isMatched: () => false })).toBeUndefined();
+  it('is nothing that only replicas can have sent, where there are none', () => {
+    expect(missing({ releases, childAhead: seen, isMatched: () => false })).toBeUndefined();
   });
 });

@@ -73,7 +73,7 @@ describe('the children of a node', () => {
       });
     book = new ChildRegistry({
       counting: { isOtherReplica: false, counts: () => true },
-      labelSummaryPublisher: () => undefined,
+      summaryReported: () => undefined,
       inventory,
       mailboxes: new Mailboxes(store, random, 'boot', ''),
       outbox,
@@ -81,7 +81,7 @@ describe('the children of a node', () => {
       write: (act: (t: Transaction) => void) => store.write(act),
       evictions: new Evictions(clock, mark),
       rowsAt: (_reader, child) => rows.filter((row) => row.child === child),
-      relayCame: (_t, child) => came.push(child),
+      relayAdded: (_t, child) => came.push(child),
       inherited: () => inherited,
       path: '',
     });

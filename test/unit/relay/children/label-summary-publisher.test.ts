@@ -30,7 +30,7 @@ describe('the label summary that a node reports', () => {
     labels = new LabelSummaryPublisher({
       clock,
       outbox,
-      labelSummaryPublisher: () => said++,
+      summaryReported: () => said++,
       write: (act) => {
         writes++;
         store.write(act);
@@ -121,7 +121,7 @@ describe('the label summary that a node reports', () => {
       clock,
       outbox,
       write: (act) => store.write(act),
-      labelSummaryPublisher: () => said++,
+      summaryReported: () => said++,
     });
     expect(store.write((t) => again.begin(t, sites('paris', 'rome')))).toBe(false);
     expect(store.write((t) => again.begin(t, sites('rome')))).toBe(true);

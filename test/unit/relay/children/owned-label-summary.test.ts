@@ -45,7 +45,7 @@ describe('the places that a node above replicas reports as counted', () => {
   function bookOf(path: string, at: MemoryStore, own: FeedProducer, children: Mailboxes): ChildRegistry {
     return new ChildRegistry({
       counting: { isOtherReplica: false, counts: () => true },
-      labelSummaryPublisher: () => undefined,
+      summaryReported: () => undefined,
       inventory: new Inventory(new EmbeddedStorage({ store: at, name: 'system', logger: silentLogger })),
       mailboxes: children,
       outbox: own,
@@ -53,7 +53,7 @@ describe('the places that a node above replicas reports as counted', () => {
       write: (act: (t: Transaction) => void) => at.write(act),
       evictions: new Evictions(clock, () => undefined),
       rowsAt: () => [],
-      relayCame: () => undefined,
+      relayAdded: () => undefined,
       inherited: () => ({}),
       path,
     });

@@ -5,9 +5,9 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { raiseWatermarks } from '../../../../core/session/watermark.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { nodeConfigSchema } from '../../../../relay/config/config.ts';
-import { type LaterParts, NodeState } from '../../../../relay/node/node-state.ts';
+import { type LateParts, NodeState } from '../../../../relay/node/node-state.ts';
 
-const noOtherParts: LaterParts = {
+const noOtherParts: LateParts = {
   enqueue: () => undefined,
   connection: () => ({ connected: false, silentMs: 0 }),
   endSession: () => undefined,
@@ -23,7 +23,7 @@ const noOtherParts: LaterParts = {
   failed: () => undefined,
 };
 
-it('reports as received the rows from above up to the parent’s statement, and the own spaces up to their head', () => {
+it('covers sources above up to the watermark of the parent, and own spaces up to their present revision', () => {
   const store = new MemoryStore();
   const config = nodeConfigSchema.parse({
     path: 'eu',
@@ -34,7 +34,7 @@ it('reports as received the rows from above up to the parent’s statement, and 
     parent: { path: '', address: 'center:1' },
     spaces: [{ name: 'shop', type: 'Workload' }],
   });
-  const ground = new NodeState(
+  const nodeState = new NodeState(
     config,
     {
       store,
@@ -57,11 +57,11 @@ it('reports as received the rows from above up to the parent’s statement, and 
     noOtherParts,
   );
   store.write((t) => raiseWatermarks(t, { told: { 'center.retail': 7 } }, 5_000));
-  const covered = () => store.read((reader) => ground.lookups.covered(reader));
+  const covered = () => store.read((reader) => nodeState.lookups.covered(reader));
   const before = covered();
   expect(before['center.retail']).toBe(7);
   const object = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'new' } };
-  const { metadata } = ground.spaces.own('eu.shop')!.apply(object, { fieldManager: 'test', force: true });
+  const { metadata } = nodeState.spaces.own('eu.shop')!.apply(object, { fieldManager: 'test', force: true });
   expect(covered()['eu.shop']).toBe(Number(metadata.resourceVersion));
   expect(covered()['eu.shop']).toBeGreaterThan(before['eu.shop']!);
 });

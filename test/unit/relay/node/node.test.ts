@@ -11,7 +11,7 @@ import type { Accept, Link } from '../../../../core/wire/link.ts';
 import { nodeConfigSchema } from '../../../../relay/config/config.ts';
 import { Node } from '../../../../relay/node/node.ts';
 
-/** A center with one destination, and a scripted child that sends a hello. */
+/** A center with one destination, and a child that sends a Hello to it. */
 class Center {
   readonly clock = new VirtualClock();
   readonly sent: Frame[] = [];
@@ -86,7 +86,7 @@ class Center {
     await this.pass();
   }
 
-  get said(): (string | undefined)[] {
+  get sentKinds(): (string | undefined)[] {
     return this.sent.map(({ frame }) => frame?.$case);
   }
 
@@ -98,18 +98,18 @@ class Center {
   }
 }
 
-describe('a node without a server for people', () => {
-  it('disconnects an attached child when its SyncTarget is deleted, and refuses it from then on', async () => {
+describe('a node without an API server', () => {
+  it('ends the session of a child when its SyncTarget is deleted, and refuses the child from then on', async () => {
     const center = await new Center().start();
     await center.hello();
-    expect(center.said).toContain('welcome');
+    expect(center.sentKinds).toContain('welcome');
     const system = center.spaces.get('')!;
     const target = { apiVersion: 'inventory.banyan.io/v1alpha1', kind: 'SyncTarget', metadata: { name: 'store' } };
     system.delete(system.keyOf(target));
     await center.pass();
-    expect(center.said.at(-1)).toBe('goodbye');
+    expect(center.sentKinds.at(-1)).toBe('goodbye');
     expect(center.isClosed).toBe(true);
     await center.hello();
-    expect(center.said.at(-1)).toBe('retry');
+    expect(center.sentKinds.at(-1)).toBe('retry');
   });
 });

@@ -5,7 +5,7 @@ import { Readiness } from '../../../../relay/node/readiness.ts';
 
 function readiness({ relays = [] as string[], caughtUp = true } = {}) {
   const children = new Map<string, Child>();
-  const told: string[] = [];
+  const announced: string[] = [];
   const state = { quiet: true, elsewhere: new Set<string>() };
   const made = new Readiness(
     {
@@ -15,10 +15,10 @@ function readiness({ relays = [] as string[], caughtUp = true } = {}) {
       isElsewhere: (name) => state.elsewhere.has(name),
       store: {
         announce: (_topic, ...names) => {
-          if (names.length > 0) told.push(`down ${names.join()}`);
+          if (names.length > 0) announced.push(`down ${names.join()}`);
         },
       },
-      upChanged: () => told.push('up'),
+      upChanged: () => announced.push('up'),
     },
     caughtUp,
   );
@@ -27,19 +27,19 @@ function readiness({ relays = [] as string[], caughtUp = true } = {}) {
     made.childRead(one.name);
   };
   const agent = (name: string) => child({ name, role: 'agent', destinations: [] });
-  const relay = (name: string, spoken: boolean) =>
+  const relay = (name: string, hasReported: boolean) =>
     child({
       name,
       role: 'relay',
       destinations: [],
-      hasReportedLabels: spoken,
-      ...(spoken ? { labels: emptyLabelSummary } : {}),
+      hasReportedLabels: hasReported,
+      ...(hasReported ? { labels: emptyLabelSummary } : {}),
     });
-  return { made, children, told, state, agent, relay };
+  return { made, children, announced, state, agent, relay };
 }
 
 describe('readiness', () => {
-  it('does not exist for anybody before the parent’s state has arrived and been processed', () => {
+  it('is nobody’s before the parent’s state has arrived and been worked off', () => {
     const { made, agent } = readiness({ caughtUp: false });
     agent('till');
     made.idle();
@@ -50,27 +50,27 @@ describe('readiness', () => {
     expect([made.down('till'), made.up, made.notReady()]).toEqual([true, true, undefined]);
   });
 
-  it('does not exist for anybody, the parent included, if the parent shows that the store was restored', () => {
-    const { made, agent, told } = readiness({ caughtUp: true });
+  it('is nobody’s, the parent included, when the parent shows that the store was restored', () => {
+    const { made, agent, announced } = readiness({ caughtUp: true });
     agent('till');
     made.idle();
     expect([made.down('till'), made.up]).toEqual([true, true]);
-    made.putBackBelow();
+    made.storeRestoredPerParent();
     made.idle();
     expect([made.down('till'), made.up]).toEqual([false, false]);
     made.caughtUp();
-    // Not false: the received rows have to be processed first.
+    // Not false: the node first has to work off what arrived.
     expect(made.up).toBe(undefined);
     made.idle();
     expect([made.down('till'), made.up]).toEqual([true, true]);
-    // The parent may show it in the next session too: the node has received the rows meanwhile.
-    made.putBackBelow();
+    // In the next session the parent may show it again. But the node has received what the parent has.
+    made.storeRestoredPerParent();
     expect([made.down('till'), made.up]).toEqual([true, true]);
-    expect(told).toEqual(['down till', 'up', 'down till', 'down till', 'up']);
+    expect(announced).toEqual(['down till', 'up', 'down till', 'down till', 'up']);
   });
 
-  it('does not exist for a child with rows of another history, until the node has received from the parent in this run', () => {
-    const { made, agent, state, told } = readiness({ caughtUp: true });
+  it('is not given to a child with rows of another history until this run has received the parent’s feed', () => {
+    const { made, agent, state, announced } = readiness({ caughtUp: true });
     agent('till');
     agent('desk');
     expect(made.hasOtherHistory('till')).toBe(true);
@@ -81,23 +81,23 @@ describe('readiness', () => {
     made.idle();
     expect(made.down('till')).toBe(false);
     state.quiet = true;
-    told.length = 0;
+    announced.length = 0;
     made.idle();
-    expect([made.down('till'), told]).toEqual([true, ['down till']]);
+    expect([made.down('till'), announced]).toEqual([true, ['down till']]);
     expect([made.hasOtherHistory('desk'), made.down('desk')]).toEqual([false, true]);
   });
 
-  it('ends when the store was restored, until the node has caught up again', () => {
-    const { made, agent, told } = readiness({ caughtUp: true });
+  it('is nobody’s when the store was restored, until the node has caught up again', () => {
+    const { made, agent, announced } = readiness({ caughtUp: true });
     agent('till');
     made.idle();
-    made.putBack();
+    made.storeRestored();
     made.idle();
     expect([made.down('till'), made.notReady()]).toEqual([false, 'waiting for the parent']);
     made.caughtUp();
     made.idle();
     expect(made.down('till')).toBe(true);
-    expect(told.filter((one) => one === 'down till')).toHaveLength(3);
+    expect(announced.filter((one) => one === 'down till')).toHaveLength(3);
   });
 
   it('stays if the node has caught up in this run before it learns of the restore', () => {
@@ -105,11 +105,11 @@ describe('readiness', () => {
     agent('till');
     made.caughtUp();
     made.idle();
-    made.putBack();
+    made.storeRestored();
     expect(made.down('till')).toBe(true);
   });
 
-  it('does not exist for a relay that has not reported its labels yet, and exists for its replicas', () => {
+  it('is not given to a relay that has not reported what is below it, and is given to other children', () => {
     const { made, agent, relay } = readiness({ relays: ['paris'] });
     agent('till');
     relay('paris', false);
@@ -117,20 +117,20 @@ describe('readiness', () => {
     expect([made.down('till'), made.down('paris')]).toEqual([true, false]);
   });
 
-  it('exists upwards when every configured relay has reported, not earlier', () => {
-    const { made, relay, told } = readiness({ relays: ['berlin', 'paris'] });
+  it('goes up when every relay in the configuration has reported, not earlier', () => {
+    const { made, relay, announced } = readiness({ relays: ['berlin', 'paris'] });
     relay('berlin', true);
     made.idle();
-    expect([made.up, told]).toEqual([false, ['down berlin', 'up']]);
+    expect([made.up, announced]).toEqual([false, ['down berlin', 'up']]);
     relay('paris', true);
     made.idle();
-    expect([made.up, told]).toEqual([true, ['down berlin', 'up', 'down paris', 'up']]);
+    expect([made.up, announced]).toEqual([true, ['down berlin', 'up', 'down paris', 'up']]);
   });
 
-  it('is unknown before the remaining work of the last run is done, and known to be absent before the parent was received', () => {
+  it('is not known before the work of the last run is done, and is false after a restore until the parent’s feed has arrived', () => {
     const { made } = readiness({ caughtUp: true });
     expect(made.up).toBe(undefined);
-    made.putBackBelow();
+    made.storeRestoredPerParent();
     expect(made.up).toBe(false);
     made.caughtUp();
     expect(made.up).toBe(undefined);
@@ -138,7 +138,7 @@ describe('readiness', () => {
     expect(made.up).toBe(true);
   });
 
-  it('waits while scheduling work remains', () => {
+  it('waits while the scheduler has work', () => {
     const { made, agent, state } = readiness();
     agent('till');
     state.quiet = false;
@@ -150,21 +150,21 @@ describe('readiness', () => {
   });
 
   it('is announced once', () => {
-    const { made, agent, told } = readiness();
+    const { made, agent, announced } = readiness();
     agent('till');
     made.idle();
     made.idle();
-    expect(told).toEqual(['down till', 'up']);
+    expect(announced).toEqual(['down till', 'up']);
   });
 
-  it('is checked again only for children that changed, however many there are', () => {
-    const { made, children, agent, told } = readiness();
+  it('is checked again only for children that were read anew, however many there are', () => {
+    const { made, children, agent, announced } = readiness();
     for (let i = 0; i < 1_000; i++) agent(`till-${i}`);
     made.idle();
-    told.length = 0;
+    announced.length = 0;
     const [get, keys] = [vi.spyOn(children, 'get'), vi.spyOn(children, 'keys')];
     agent('last');
     for (let i = 0; i < 10; i++) made.idle();
-    expect([told, get.mock.calls, keys.mock.calls]).toEqual([['down last'], [['last']], []]);
+    expect([announced, get.mock.calls, keys.mock.calls]).toEqual([['down last'], [['last']], []]);
   });
 });

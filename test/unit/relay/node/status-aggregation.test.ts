@@ -32,7 +32,7 @@ const placement = (change: number): KubeObject => ({
 const placementKey = parseKey('edge.banyan.io/edgeplacements//shop');
 const webKey = parseKey('apps/deployments/shop/web');
 
-/** An agent whose placement has changed so often that its report waits for its turn; then the placement is deleted. */
+/** An agent whose placement changes so often that the next report about it has to wait. Then the placement is deleted. */
 class Shop {
   readonly tree: WholeTree;
   readonly #parent: string;
@@ -53,7 +53,7 @@ class Shop {
     return this;
   }
 
-  /** Runs until the agent's parent has dropped the placement. The agent is away, and sends no more reports about it. */
+  /** Deletes the placement while the agent is away, so that no report of the agent causes another one. Returns when the agent's parent has forgotten it. */
   async deleted(): Promise<void> {
     for (let change = 1; change <= 12; change++) {
       this.tree.apply('', 'retail', placement(change));
@@ -64,7 +64,7 @@ class Shop {
     await this.tree.until('the placement is forgotten', () => this.#placements().length === 0);
   }
 
-  /** The process ends, and its commits are durable. */
+  /** Ends the process and starts it again with everything that it had committed. */
   async restartParent(): Promise<void> {
     const committed = this.tree.backup(this.#parent);
     this.tree.kill(this.#parent);
@@ -77,15 +77,15 @@ class Shop {
     return this.tree.space('', 'retail').get(webKey)?.status;
   }
 
-  /** The relay's entries about the placement and its objects. */
-  told(): string[] {
+  /** The keys that the relay reports about the placement and its objects. */
+  reportedByRelay(): string[] {
     return this.#keys('eu', (t) =>
       FeedProducer.open(t, { name: 'outbox', bootNonce: 'test', random: new SeededRandom(1) }),
     );
   }
 
-  /** The center's copy of these entries. */
-  heard(): string[] {
+  /** The keys of these reports that the center has. */
+  receivedByCenter(): string[] {
     return this.#keys('', (t) => FeedConsumer.open(t, { name: 'reported/eu' }));
   }
 
@@ -102,17 +102,17 @@ class Shop {
   }
 }
 
-const words = ['partial/center.retail/shop', 'status/center.retail/shop/apps/deployments/shop/web'];
+const keys = ['partial/center.retail/shop', 'status/center.retail/shop/apps/deployments/shop/web'];
 
-it('a relay that ended after a placement was deleted and before it withdrew its report withdraws it after its start', async () => {
+it('a relay that stopped after the end of a placement, and before it reported the end, takes its reports back after its start', async () => {
   const shop = await new Shop('eu').start();
   await shop.deleted();
-  expect([shop.told(), shop.heard()]).toEqual([words, words]);
+  expect([shop.reportedByRelay(), shop.receivedByCenter()]).toEqual([keys, keys]);
   await shop.restartParent();
-  expect([shop.told(), shop.heard()]).toEqual([[], []]);
+  expect([shop.reportedByRelay(), shop.receivedByCenter()]).toEqual([[], []]);
 });
 
-it('a center that ended after a placement was deleted and before it withdrew exact statuses withdraws them after its start', async () => {
+it('a center that stopped after the end of a placement, and before it wrote that, takes exact statuses back after its start', async () => {
   const shop = await new Shop('').start();
   await shop.deleted();
   expect(shop.status()).toBeDefined();

@@ -9,29 +9,29 @@ function settled(...connected: number[]): Ownership {
 }
 
 describe('ownership of the children of replicas', () => {
-  it('counts a child at its new replica only once its former owner has reported that it leaves the child out', () => {
+  it('grants a child that has attached elsewhere only when its owner has reported the term without it', () => {
     const ownership = settled(0, 1);
     ownership.attached(1, 'till', 5, 'agent');
     expect(ownership.children.get('till')).toMatchObject({ owner: 1, granted: false, from: 0, term: 1 });
-    ownership.said(0, 1);
+    ownership.termReported(0, 1);
     expect(ownership.children.get('till')).toEqual({ sequence: 5, role: 'agent', at: 1, owner: 1, granted: true });
   });
 
-  it('is settled when the new owners have reported that they reported their children, by one term for all changes at once', () => {
+  it('is settled when the new owners have reported a further term, one for all children that changed at once', () => {
     const ownership = settled(0, 1);
     ownership.attached(1, 'till', 5, 'agent');
     ownership.attached(1, 'kiosk', 5, 'agent');
-    ownership.said(1, 2);
-    ownership.said(0, 2);
+    ownership.termReported(1, 2);
+    ownership.termReported(0, 2);
     expect([...ownership.children.values()].map(({ granted }) => granted)).toEqual([true, true]);
     expect([ownership.state.term, ownership.isSettled]).toEqual([3, false]);
-    ownership.said(0, 3);
+    ownership.termReported(0, 3);
     expect(ownership.isSettled).toBe(false);
-    ownership.said(1, 3);
+    ownership.termReported(1, 3);
     expect([ownership.state.term, ownership.isSettled]).toEqual([3, true]);
   });
 
-  it('follows the highest attach sequence, in whichever order the reports arrive', () => {
+  it('believes the highest attach sequence, in whichever order the reports arrive', () => {
     for (const order of [
       [5, 6],
       [6, 5],
@@ -42,7 +42,7 @@ describe('ownership of the children of replicas', () => {
     }
   });
 
-  it('leaves out the reports of an absent owner, gives its other agents to the leading replica, and counts it again when it has the new decision', () => {
+  it('leaves out an absent owner, gives its other agents to the replica that leads, and counts it again when it has reported the term', () => {
     const ownership = settled(0, 1);
     ownership.attached(0, 'other', 4, 'agent');
     ownership.connection(0, false);
@@ -56,14 +56,14 @@ describe('ownership of the children of replicas', () => {
     expect(ownership.state.lead).toBe(1);
     ownership.connection(0, true);
     expect(ownership.counts(0)).toBe(false);
-    ownership.said(0, ownership.state.term);
+    ownership.termReported(0, ownership.state.term);
     expect(ownership.counts(0)).toBe(true);
   });
 
   it.each([
-    ['that has not answered', true],
-    ['that is away, and so is one of its relays', false],
-  ])('looks at no other child when one attaches that leaves an owner %s', (_, connected) => {
+    ['that has not reported the term', true],
+    ['that is absent with one of its relays', false],
+  ])('looks at no other child when a child leaves an owner %s', (_, connected) => {
     const ownership = settled(0, 1);
     ownership.attached(0, 'paris', 1, 'relay');
     ownership.connection(0, connected);
@@ -81,7 +81,7 @@ describe('ownership of the children of replicas', () => {
     const looksOf = (round: number) => {
       looks = 0;
       for (let i = 0; i < 500; i++) ownership.attached(1, `${round}-${i}`, 5, 'agent');
-      for (let i = 0; i < 500; i++) ownership.left(1, `${round}-${i}`);
+      for (let i = 0; i < 500; i++) ownership.attachmentRemoved(1, `${round}-${i}`);
       return looks;
     };
     const first = looksOf(0);
@@ -89,7 +89,7 @@ describe('ownership of the children of replicas', () => {
     expect(first).toBeLessThan(5_000);
   });
 
-  it('keeps the reports of an absent owner as long as one of its relays is nowhere else: no other replica knows the nodes below that relay', () => {
+  it('keeps the reports of an absent owner while one of its relays is nowhere else, because nobody else knows what is below that relay', () => {
     const ownership = settled(0, 1);
     ownership.attached(0, 'paris', 4, 'relay');
     ownership.attached(0, 'lyon', 4, 'relay');
@@ -102,127 +102,127 @@ describe('ownership of the children of replicas', () => {
     expect([...ownership.children.values()].every(({ owner, granted }) => owner === 1 && granted)).toBe(true);
   });
 
-  it('gives a child that returns before it was handed over back at once', () => {
+  it('keeps a child that comes back before the handover with its owner', () => {
     const ownership = settled(0, 1);
     ownership.attached(1, 'till', 5, 'agent');
     ownership.attached(0, 'till', 6, 'agent');
     expect(ownership.children.get('till')).toEqual({ sequence: 6, role: 'agent', at: 0, owner: 0, granted: true });
   });
 
-  it('ends with the leading replica if the child is removed where it attached last, and never counts the child twice on the way', () => {
+  it('goes to the replica that leads and ends when the child is removed where it attached last, and never counts the child twice', () => {
     const ownership = settled(0, 1);
     ownership.attached(1, 'till', 5, 'agent');
-    ownership.said(0, 1);
-    ownership.left(0, 'till');
+    ownership.termReported(0, 1);
+    ownership.attachmentRemoved(0, 'till');
     expect(ownership.children.get('till')).toMatchObject({ owner: 1, granted: true });
-    ownership.left(1, 'till');
+    ownership.attachmentRemoved(1, 'till');
     expect(ownership.children.get('till')).toMatchObject({ owner: 0, granted: false, from: 1, term: 3 });
-    ownership.said(1, 3);
+    ownership.termReported(1, 3);
     expect(ownership.children.size).toBe(0);
     expect(ownership.takeChanged()).toContain('till');
     expect(ownership.isSettled).toBe(false);
-    ownership.said(0, 3);
+    ownership.termReported(0, 3);
     expect(ownership.isSettled).toBe(true);
   });
 
-  it('starts anew when a removed child comes back', () => {
+  it('begins anew when a removed child comes back', () => {
     const ownership = settled(0, 1);
     ownership.attached(1, 'till', 5, 'agent');
-    ownership.said(0, 1);
-    ownership.left(1, 'till');
+    ownership.termReported(0, 1);
+    ownership.attachmentRemoved(1, 'till');
     ownership.attached(1, 'till', 5, 'agent');
     expect(ownership.children.get('till')).toEqual({ sequence: 5, role: 'agent', at: 1, owner: 1, granted: true });
   });
 
-  it('goes to a replica that returns and has yet to receive the decisions made without it, if the owner dies meanwhile', () => {
+  it('goes to a replica that comes back without the newest decisions, if the owner disconnects meanwhile', () => {
     const ownership = settled(0, 1);
     ownership.attached(1, 'till', 5, 'agent');
-    ownership.said(0, 1);
-    ownership.said(1, 1);
+    ownership.termReported(0, 1);
+    ownership.termReported(1, 1);
     ownership.connection(1, false);
     ownership.attached(0, 'till', 6, 'agent');
     expect(ownership.counts(1)).toBe(false);
     ownership.connection(0, false);
     ownership.connection(1, true);
     ownership.attached(1, 'till', 7, 'agent');
-    ownership.said(1, ownership.state.term);
+    ownership.termReported(1, ownership.state.term);
     expect(ownership.children.get('till')).toEqual({ sequence: 7, role: 'agent', at: 1, owner: 1, granted: true });
     expect([ownership.counts(0), ownership.counts(1)]).toEqual([false, true]);
   });
 
-  it('leaves out the reports of a replica that has lost its store, until it has received the decision', () => {
+  it('leaves out a replica that has lost its term, until the replica reports the newest term', () => {
     const ownership = settled(0, 1);
     ownership.attached(1, 'till', 5, 'agent');
-    ownership.said(0, 1);
+    ownership.termReported(0, 1);
     expect([ownership.counts(0), ownership.isSettled]).toEqual([true, false]);
-    ownership.forgot(0);
+    ownership.termLost(0);
     expect(ownership.counts(0)).toBe(false);
-    ownership.said(0, ownership.state.term);
+    ownership.termReported(0, ownership.state.term);
     expect(ownership.counts(0)).toBe(true);
   });
 
-  it('leaves out the reports of a replica with a lower term than before, until it has received the decision', () => {
+  it('leaves out a replica that reports a lower term than before, until the replica reports the newest term', () => {
     const ownership = settled(0, 1);
     ownership.attached(1, 'till', 5, 'agent');
-    ownership.said(0, 1);
-    ownership.said(0, 0);
+    ownership.termReported(0, 1);
+    ownership.termReported(0, 0);
     expect(ownership.counts(0)).toBe(false);
-    ownership.said(0, ownership.state.term);
+    ownership.termReported(0, ownership.state.term);
     expect(ownership.counts(0)).toBe(true);
   });
 
-  it('does not accept a term while earlier reports are in flight, but leaves out a replica that reports a lower one', () => {
+  it('accepts no term while earlier reports are on their way, but leaves out a replica that reports a lower term', () => {
     const ownership = settled(0, 1);
     ownership.attached(1, 'till', 5, 'agent');
-    ownership.said(0, 1, false);
+    ownership.termReported(0, 1, false);
     expect([ownership.reportedTermOf(0), ownership.children.get('till')?.granted]).toEqual([0, false]);
-    ownership.said(0, 1);
+    ownership.termReported(0, 1);
     expect([ownership.reportedTermOf(0), ownership.children.get('till')?.granted]).toEqual([1, true]);
-    ownership.said(0, 0, false);
+    ownership.termReported(0, 0, false);
     expect(ownership.counts(0)).toBe(false);
   });
 
-  it('ignores terms that it has not decided, since it was restored, and terms older than its next decision', () => {
+  it('believes no term that its restored store does not know, and none older than its next decision', () => {
     const ownership = settled(0, 1);
     ownership.attached(0, 'till', 5, 'agent');
-    ownership.said(0, 3);
+    ownership.termReported(0, 3);
     expect([ownership.counts(0), ownership.state.term]).toEqual([false, 1]);
-    ownership.said(0, 3);
+    ownership.termReported(0, 3);
     expect([ownership.counts(0), ownership.state.term]).toEqual([false, 1]);
-    ownership.said(0, 1);
+    ownership.termReported(0, 1);
     expect(ownership.counts(0)).toBe(true);
   });
 
-  it('leaves out a replica that has received other decisions, until it reports a term that was decided since', () => {
+  it('leaves out a replica with decisions of another history, until it reports a term that was decided since', () => {
     let nowMs = 0;
     const ownership = new Ownership(() => nowMs);
     for (const replica of [0, 1]) ownership.connection(replica, true);
     ownership.attached(1, 'till', 5, 'agent');
-    ownership.said(0, 1);
+    ownership.termReported(0, 1);
     nowMs = 1_000;
     ownership.hasOtherHistory(0);
     expect([ownership.counts(0), ownership.counts(1), ownership.state.term]).toEqual([false, true, 1_000]);
-    ownership.said(0, 7);
+    ownership.termReported(0, 7);
     expect(ownership.counts(0)).toBe(false);
-    ownership.said(0, 1_000);
+    ownership.termReported(0, 1_000);
     expect(ownership.counts(0)).toBe(true);
   });
 
-  it('continues after a restart where it was, with all received reports', () => {
-    const said = settled(0, 1);
-    said.attached(1, 'till', 5, 'agent');
-    said.said(0, 1);
-    expect(new Ownership(() => 0, said.state, said.children).reportedTermOf(0)).toBe(1);
+  it('goes on after a restart where it was, with the reported terms', () => {
+    const first = settled(0, 1);
+    first.attached(1, 'till', 5, 'agent');
+    first.termReported(0, 1);
+    expect(new Ownership(() => 0, first.state, first.children).reportedTermOf(0)).toBe(1);
 
     const ownership = settled(0, 1);
     ownership.attached(1, 'till', 5, 'agent');
     const again = new Ownership(() => 0, ownership.state, ownership.children);
     for (const replica of [0, 1]) again.connection(replica, true);
-    again.said(0, 1);
+    again.termReported(0, 1);
     expect(again.children.get('till')).toMatchObject({ owner: 1, granted: true });
   });
 
-  it('counts no child twice, and in the end each where it attached last, whatever is delayed, cut or restarted', () => {
+  it('counts no child twice, and in the end each where it attached last, whatever is delayed, disconnected or restarted', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80, size: 'max' }), (steps) => {
         const mesh = new Mesh();
@@ -237,7 +237,7 @@ describe('ownership of the children of replicas', () => {
     );
   });
 
-  it('counts each agent where it attached last when one replica is gone for good, whatever was before', () => {
+  it('counts each agent where it attached last when one replica never comes back, whatever happened before', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60, size: 'max' }), replica, (steps, dead) => {
         const mesh = new Mesh(['a', 'b']);
@@ -262,7 +262,7 @@ const names = Object.keys(roles) as Name[];
 const replicas = [0, 1, 2];
 
 const replica = fc.constantFrom(...replicas);
-// Most events are arriving messages: a change takes four of them in a row.
+// Most steps deliver a message, because a change takes four of them in a row.
 const step = fc.oneof(
   {
     weight: 6,
@@ -278,8 +278,8 @@ const step = fc.oneof(
     arbitrary: fc.record({ type: fc.constantFrom('cut' as const, 'join' as const, 'join' as const), replica }),
   },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('restart' as const), replica }) },
-  { weight: 3, arbitrary: fc.record({ type: fc.constant('putBack' as const), replica }) },
-  { weight: 5, arbitrary: fc.record({ type: fc.constant('putBackParent' as const), replica, copy: fc.nat(12) }) },
+  { weight: 3, arbitrary: fc.record({ type: fc.constant('restore' as const), replica }) },
+  { weight: 5, arbitrary: fc.record({ type: fc.constant('restoreParent' as const), replica, copy: fc.nat(12) }) },
 );
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
@@ -289,71 +289,71 @@ interface Decided {
   readonly lead: number;
 }
 
-type Word =
+type Message =
   | { readonly type: 'attach'; readonly child: Name; readonly sequence: number }
-  | { readonly type: 'left'; readonly child: Name }
-  | { readonly type: 'told'; readonly counted: ReadonlySet<string>; readonly term: number };
+  | { readonly type: 'removed'; readonly child: Name }
+  | { readonly type: 'report'; readonly counted: ReadonlySet<string>; readonly term: number };
 
-/** A replica as its parent sees it: messages in flight in both directions, delivered in order while the replica is connected. */
-class Sibling {
+/** A replica as its parent sees it, with the messages on their way in both directions. They are delivered in order while the replica is connected. */
+class Replica {
   readonly #replica: number;
   readonly attachedEver = new Set<string>();
-  /** Removed from the inventory, which is the same at all replicas. */
-  readonly gone = new Set<string>();
+  /** Children that were removed from the inventory, which is the same at all replicas. */
+  readonly removed = new Set<string>();
   decided: Decided = { children: new Map(), term: 0, lead: 0 };
-  /** All former states of the replica: an older copy of it has one of these. */
-  readonly known: Decided[] = [this.decided];
+  /** All decisions that the replica has received, in order. An older copy of its store has one of these. */
+  readonly history: Decided[] = [this.decided];
   connected = false;
-  /** The replica has received decisions that its parent no longer knows. */
+  /** The replica has decisions that its parent no longer knows. */
   hasOtherHistory = false;
   readonly down: Decided[] = [];
-  readonly up: Word[] = [];
-  /** The entries about each child in its feed. */
-  readonly #rows = new Map<Name, Word>();
+  readonly up: Message[] = [];
+  /** The newest row about each child in the replica's feed. */
+  readonly #rows = new Map<Name, Message>();
 
   constructor(own: number) {
     this.#replica = own;
-    this.tell();
+    this.report();
   }
 
-  say(child: Name, word: Word): void {
-    this.#rows.set(child, word);
-    this.up.push(word);
+  send(child: Name, message: Message): void {
+    this.#rows.set(child, message);
+    this.up.push(message);
   }
 
-  /** After a restore of the parent: the replica sends its later reports again, and its later received entries are of another history. */
-  parentWasPutBack(): void {
+  /** The store of the parent was restored: the replica sends everything again, and the decisions that it received since are of another history. */
+  parentWasRestored(): void {
     this.hasOtherHistory = true;
     this.down.length = 0;
-    const told = this.up.filter(({ type }) => type === 'told');
-    this.up.splice(0, this.up.length, ...this.#rows.values(), ...told);
-    this.tell();
+    const reports = this.up.filter(({ type }) => type === 'report');
+    this.up.splice(0, this.up.length, ...this.#rows.values(), ...reports);
+    this.report();
   }
 
-  learn(decided: Decided): void {
+  receive(decided: Decided): void {
     this.decided = decided;
-    this.known.push(decided);
-    this.tell();
+    this.history.push(decided);
+    this.report();
   }
 
-  /** New sessions carry the attachments. Reports in flight are lost, and the replica receives all decisions again. */
-  putBack(latest: Decided): void {
-    const said = this.up.filter(({ type }) => type !== 'told');
-    this.up.splice(0, this.up.length, ...said);
+  /** The store of the replica was restored. New sessions report attachments again. Reports on their way are lost, and the parent sends all decisions again. */
+  restore(latest: Decided): void {
+    const attachments = this.up.filter(({ type }) => type !== 'report');
+    this.up.splice(0, this.up.length, ...attachments);
     this.down.splice(0, this.down.length, latest);
-    this.learn(this.known.at(-3) ?? this.known[0]!);
+    this.receive(this.history.at(-3) ?? this.history[0]!);
   }
 
-  tell(): void {
+  report(): void {
     this.up.push({
-      type: 'told',
+      type: 'report',
       counted: new Set(names.filter((child) => this.#owns(child))),
       term: this.decided.term,
     });
   }
 
   knows(child: Name): boolean {
-    return !this.gone.has(child) && (roles[child] === 'agent' || this.attachedEver.has(child));
+    return !this.removed.has(child) && (roles[child] === 'agent' || this.attachedEver.has(child));
   }
 
   #owns(child: Name): boolean {
@@ -363,7 +363,7 @@ class Sibling {
   }
 }
 
-/** The contents of the parent's disk. */
+/** The parent's store. */
 interface Copy {
   readonly state: GroupState;
   readonly children: ReadonlyMap<string, ChildOwnership>;
@@ -379,14 +379,14 @@ class Mesh {
   #nowMs = 0;
   parent = new Ownership(() => this.#nowMs);
   #published = 0;
-  readonly #siblings = replicas.map((own) => new Sibling(own));
+  readonly #replicas = replicas.map((own) => new Replica(own));
   readonly #reported = replicas.map((): Reported => ({ counted: new Set(), term: 0 }));
   readonly #last = new Map<Name, number>();
   #sequence = 0;
   readonly everCountedTwice = new Set<Name>();
-  /** Older states of the parent, one after each entry that it sent. */
+  /** Copies of the parent's store, one after each decision that it sent. */
   readonly #copies: Copy[] = [this.#copy()];
-  /** These events concern no other children. */
+  /** The children of this run. Steps of other children do nothing. */
   readonly #names: readonly Name[];
 
   constructor(only: readonly Name[] = names) {
@@ -401,49 +401,49 @@ class Mesh {
   #act(one: Step): void {
     this.#nowMs += 1_000;
     if ('child' in one && !this.#names.includes(one.child)) return;
-    const sibling = this.#siblings[one.replica]!;
+    const member = this.#replicas[one.replica]!;
     switch (one.type) {
       case 'attach':
-        sibling.attachedEver.add(one.child);
-        sibling.gone.delete(one.child);
+        member.attachedEver.add(one.child);
+        member.removed.delete(one.child);
         this.#last.set(one.child, one.replica);
-        sibling.say(one.child, { type: 'attach', child: one.child, sequence: ++this.#sequence });
-        sibling.tell();
+        member.send(one.child, { type: 'attach', child: one.child, sequence: ++this.#sequence });
+        member.report();
         return;
       case 'leave':
         this.#last.delete(one.child);
-        for (const each of this.#siblings) {
-          each.gone.add(one.child);
-          each.say(one.child, { type: 'left', child: one.child });
-          each.tell();
+        for (const each of this.#replicas) {
+          each.removed.add(one.child);
+          each.send(one.child, { type: 'removed', child: one.child });
+          each.report();
         }
         return;
       case 'down': {
-        const decided = sibling.connected ? sibling.down.shift() : undefined;
-        if (decided) sibling.learn(decided);
+        const decided = member.connected ? member.down.shift() : undefined;
+        if (decided) member.receive(decided);
         return;
       }
       case 'up': {
-        const word = sibling.connected ? sibling.up.shift() : undefined;
-        if (word) this.#hear(one.replica, word);
+        const message = member.connected ? member.up.shift() : undefined;
+        if (message) this.#receive(one.replica, message);
         return;
       }
       case 'cut':
       case 'join':
-        sibling.connected = one.type === 'join';
-        if (sibling.connected && sibling.hasOtherHistory) this.#reconcile(one.replica, sibling);
-        this.parent.connection(one.replica, sibling.connected);
+        member.connected = one.type === 'join';
+        if (member.connected && member.hasOtherHistory) this.#reconcile(one.replica, member);
+        this.parent.connection(one.replica, member.connected);
         return this.#publish();
-      case 'putBack':
-        return sibling.putBack(this.#decided());
-      case 'putBackParent':
-        return this.#putBack(this.#copies.at(-1 - one.copy) ?? this.#copies[0]!);
+      case 'restore':
+        return member.restore(this.#decided());
+      case 'restoreParent':
+        return this.#restore(this.#copies.at(-1 - one.copy) ?? this.#copies[0]!);
       case 'restart':
-        // The parent has its durable state, and no replica is connected.
+        // The parent restarts: it has what is durable, and no replica is connected.
         this.parent = this.#started(this.#copy());
         for (const own of replicas) {
-          this.#siblings[own]!.connected = false;
-          this.parent.said(own, this.#reported[own]!.term);
+          this.#replicas[own]!.connected = false;
+          this.parent.termReported(own, this.#reported[own]!.term);
         }
     }
   }
@@ -456,31 +456,31 @@ class Mesh {
     return new Ownership(() => this.#nowMs, state, children);
   }
 
-  #putBack(copy: Copy): void {
+  #restore(copy: Copy): void {
     this.parent = this.#started(copy);
     for (const own of replicas) {
       this.#reported[own] = copy.reported[own]!;
-      this.#siblings[own]!.connected = false;
-      this.#siblings[own]!.parentWasPutBack();
+      this.#replicas[own]!.connected = false;
+      this.#replicas[own]!.parentWasRestored();
     }
   }
 
-  /** The replica's mailbox; its feed of reports may resume from the parent's cursor. */
-  #reconcile(own: number, sibling: Sibling): void {
-    sibling.hasOtherHistory = false;
+  /** The parent's feed to the replica reconciles. The feed of the replica resumes. */
+  #reconcile(own: number, member: Replica): void {
+    member.hasOtherHistory = false;
     this.parent.hasOtherHistory(own);
     this.#publish();
-    sibling.down.splice(0, sibling.down.length, this.#decided());
+    member.down.splice(0, member.down.length, this.#decided());
   }
 
-  #hear(own: number, word: Word): void {
-    if (word.type === 'attach') {
-      this.parent.attached(own, word.child, word.sequence, roles[word.child]);
-    } else if (word.type === 'left') {
-      this.parent.left(own, word.child);
+  #receive(own: number, message: Message): void {
+    if (message.type === 'attach') {
+      this.parent.attached(own, message.child, message.sequence, roles[message.child]);
+    } else if (message.type === 'removed') {
+      this.parent.attachmentRemoved(own, message.child);
     } else {
-      this.#reported[own] = word;
-      this.parent.said(own, word.term);
+      this.#reported[own] = message;
+      this.parent.termReported(own, message.term);
     }
     this.#publish();
   }
@@ -490,7 +490,7 @@ class Mesh {
     if (this.parent.takeChanged().length === 0 && term === this.#published) return;
     this.#published = term;
     this.#copies.push(this.#copy());
-    for (const { down } of this.#siblings) down.push(this.#decided());
+    for (const { down } of this.#replicas) down.push(this.#decided());
   }
 
   #decided(): Decided {
@@ -503,7 +503,7 @@ class Mesh {
     for (let more = true; more; ) {
       more = false;
       for (const own of present) {
-        const { down, up } = this.#siblings[own]!;
+        const { down, up } = this.#replicas[own]!;
         more ||= down.length + up.length > 0;
         this.act({ type: 'down', replica: own });
         this.act({ type: 'up', replica: own });
@@ -527,10 +527,10 @@ class Mesh {
     return Object.fromEntries(
       names.map((child) => {
         const last = this.#last.get(child);
-        // Children without a report belong to the leading replica, if it knows them.
+        // A child without a report is with the replica that leads, if that replica knows the child.
         const { lead } = this.parent.state;
-        const unheard = this.#siblings[lead]!.knows(child) ? [lead] : [];
-        return [child, last === undefined ? unheard : [last]];
+        const unreported = this.#replicas[lead]!.knows(child) ? [lead] : [];
+        return [child, last === undefined ? unreported : [last]];
       }),
     );
   }

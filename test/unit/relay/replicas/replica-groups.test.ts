@@ -12,9 +12,9 @@ import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
 import { ReplicaGroups } from '../../../../relay/replicas/replica-groups.ts';
 import { countedTopic } from '../../../../relay/work/topics.ts';
 
-/** The parent of two replicas that are both connected. */
+/** The parent of two connected replicas. */
 class Parent {
-  /** The replicas whose contributions are to be checked again, in order. */
+  /** The announced replicas, in order: what they add to sums may have changed. */
   readonly changed: string[] = [];
   readonly clock = new VirtualClock();
   readonly #away = new Set<string>();
@@ -27,7 +27,7 @@ class Parent {
   constructor() {
     this.#store.subscribe(countedTopic, (replicas) => this.changed.push(...replicas));
     this.#store.write((t) => {
-      for (const sibling of ['eu', 'eu~1']) this.#mailboxes.ensure(t, sibling, 'relay');
+      for (const replica of ['eu', 'eu~1']) this.#mailboxes.ensure(t, replica, 'relay');
     });
   }
 
@@ -36,7 +36,7 @@ class Parent {
       clock: this.clock,
       mailboxes: this.#mailboxes,
       store: this.#store,
-      isConnected: (sibling) => !this.#away.has(sibling),
+      isConnected: (replica) => !this.#away.has(replica),
       write: (act) => {
         if (this.#waiting) this.#waiting.push(act);
         else this.#store.write(act);
@@ -44,7 +44,7 @@ class Parent {
     });
   }
 
-  /** As a node does with its writes on a full disk. */
+  /** From now on, writes wait, as those of a node on a full disk do. */
   isFull(): void {
     this.#waiting = [];
   }
@@ -55,87 +55,88 @@ class Parent {
     for (const act of acts) this.#store.write(act);
   }
 
-  /** `behind`: rows that the replica has written since, and that have not arrived. */
-  says(sibling: string, key: string, said: object | undefined, behind = 0): void {
-    const after = said && { key, attributes: text(JSON.stringify(said)), body: new Uint8Array(0) };
+  /** `behind`: the number of rows that the replica has written since, and that have not arrived. */
+  reports(replica: string, key: string, row: object | undefined, behind = 0): void {
+    const after = row && { key, attributes: text(JSON.stringify(row)), body: new Uint8Array(0) };
     const entry = { keyHash: hash128(key), originRevision: 0 };
-    this.#hear(sibling, behind, (revision) => [{ ...entry, revision, ...(after ? { content: after } : {}) }]);
+    this.#receive(replica, behind, (revision) => [{ ...entry, revision, ...(after ? { content: after } : {}) }]);
   }
 
-  /** The received rows equal the parent's rows. */
-  saysNothingNew(sibling: string): void {
-    this.#hear(sibling, 0, () => []);
+  /** The batch moves the cursor and has no rows. */
+  sendsEmptyBatch(replica: string): void {
+    this.#receive(replica, 0, () => []);
   }
 
-  #hear(sibling: string, behind: number, entries: (revision: number) => WireEntry[]): void {
-    const from = this.#cursors.get(sibling) ?? 0;
+  #receive(replica: string, behind: number, entries: (revision: number) => WireEntry[]): void {
+    const from = this.#cursors.get(replica) ?? 0;
     const to = from + 1;
-    this.#cursors.set(sibling, to);
+    this.#cursors.set(replica, to);
     const batch = { from, to, head: to + behind, entries: entries(to), epoch: 'e0', incarnation: 'i0' };
     this.#store.write((t) => {
-      this.#groups.pass(t, sibling, this.#mailboxes.get(sibling)!.consumer.apply(t, batch));
+      this.#groups.received(t, replica, this.#mailboxes.get(replica)!.consumer.apply(t, batch));
     });
   }
 
-  /** During a reconciliation, or at its end. */
-  reconciles(sibling: string, isDone = false): void {
-    const { consumer } = this.#mailboxes.get(sibling)!;
-    const cursor = this.#cursors.get(sibling) ?? 0;
+  /** The feed of the replica is in the middle of a reconciliation, or at its end. */
+  reconciles(replica: string, isDone = false): void {
+    const { consumer } = this.#mailboxes.get(replica)!;
+    const cursor = this.#cursors.get(replica) ?? 0;
     const at = isDone ? { incarnation: 'i0', cursor, seenHead: cursor } : { incarnation: '', cursor: 0, seenHead: 0 };
     this.#store.write((t) => {
       consumer.setResume(t, { epoch: 'e0', ...at });
-      this.#groups.pass(t, sibling, []);
+      this.#groups.received(t, replica, []);
     });
   }
 
-  /** The newest decision, as the replicas receive it. */
+  /** The newest term that was sent to the replicas. */
   get term(): number {
     const { producer } = this.#mailboxes.get('eu')!;
     return this.#store.read((reader) => {
       const row = producer.get(reader, hash128('replicas'));
-      const told = row?.content && producer.content(reader, row.content).attributes;
-      return told ? (JSON.parse(Buffer.from(told).toString()) as { term: number }).term : 0;
+      const sent = row?.content && producer.content(reader, row.content).attributes;
+      return sent ? (JSON.parse(Buffer.from(sent).toString()) as { term: number }).term : 0;
     });
   }
 
-  /** The replica comes with rows of its mailbox that the parent has not sent. */
-  comesWithOtherRows(sibling: string): void {
-    this.#groups.hasOtherHistory(sibling);
+  /** The replica has rows of its mailbox that the parent did not send. */
+  hasOtherRows(replica: string): void {
+    this.#groups.hasOtherHistory(replica);
   }
 
-  /** The replicas whose reports count, and those whose rows are of two histories. */
+  /** The replicas whose reports count. */
   get counted(): string[] {
-    return ['eu', 'eu~1'].filter((sibling) => this.#groups.counts(sibling));
+    return ['eu', 'eu~1'].filter((replica) => this.#groups.counts(replica));
   }
 
+  /** The replicas whose rows are of two histories. */
   get mixed(): string[] {
-    return ['eu', 'eu~1'].filter((sibling) => this.#groups.isMixed(sibling));
+    return ['eu', 'eu~1'].filter((replica) => this.#groups.isMixed(replica));
   }
 
-  /** The replicas whose contribution to sums does not change. */
+  /** The replicas whose share of the sums stays as it was. */
   get frozen(): string[] {
-    return ['eu', 'eu~1'].filter((sibling) => this.#groups.isFrozen(sibling));
+    return ['eu', 'eu~1'].filter((replica) => this.#groups.isFrozen(replica));
   }
 
-  /** The replicas from which no placement with an order of copies is taken. */
+  /** The replicas from which no placement with a move is taken. */
   get changing(): string[] {
-    return ['eu', 'eu~1'].filter((sibling) => this.#groups.isChanging(sibling));
+    return ['eu', 'eu~1'].filter((replica) => this.#groups.isChanging(replica));
   }
 
-  leaves(sibling: string): void {
-    this.#away.add(sibling);
-    this.#groups.connectionChanged(sibling, false);
+  disconnects(replica: string): void {
+    this.#away.add(replica);
+    this.#groups.connectionChanged(replica, false);
   }
 
-  /** Gone for good: its mailbox is dropped. */
-  goes(sibling: string): void {
+  /** The mailbox of the replica is dropped. */
+  remove(replica: string): void {
     this.#store.write((t) => {
-      this.#mailboxes.drop(t, sibling);
-      this.#groups.gone(t, sibling);
+      this.#mailboxes.drop(t, replica);
+      this.#groups.removed(t, replica);
     });
   }
 
-  /** Rows about siblings and their children. */
+  /** The number of stored records about replicas and their children. */
   get rows(): number {
     const kept = ['replicaGroup', 'replicaChild'] as const;
     return this.#store.read((reader) => kept.flatMap((of) => [...reader.scan(prefixRange(prefixOf(of)))]).length);
@@ -151,10 +152,10 @@ class Parent {
     return this.#groups.homeOf('eu', child);
   }
 
-  /** The entry about a child that each replica receives. */
-  told(child: string): (object | undefined)[] {
-    return ['eu', 'eu~1'].map((sibling) => {
-      const { producer } = this.#mailboxes.get(sibling)!;
+  /** The owner rows of a child, as sent to each replica. */
+  sent(child: string): (object | undefined)[] {
+    return ['eu', 'eu~1'].map((replica) => {
+      const { producer } = this.#mailboxes.get(replica)!;
       return this.#store.read((reader) => {
         const row = producer.get(reader, hash128(entryKey.owner(child)));
         if (!row?.content) return undefined;
@@ -164,59 +165,59 @@ class Parent {
   }
 }
 
-describe('the decisions that the parent of replicas sends', () => {
-  it('use the highest sequence of any replica, even if the replica that reported it lost its store and reports an older one', () => {
+describe('the parent of replicas', () => {
+  it('sends the highest sequence of any replica, also if the replica that had reported it lost its store and reports a lower one', () => {
     const parent = new Parent();
-    parent.says('eu~1', entryKey.attach('till'), { sequence: 5, role: 'agent' });
-    parent.says('eu', 'term', { term: parent.term });
-    parent.says('eu', entryKey.attach('till'), { sequence: 7, role: 'agent' });
-    parent.says('eu~1', 'term', { term: parent.term });
-    parent.says('eu', entryKey.attach('till'), undefined);
-    parent.says('eu', entryKey.attach('till'), { sequence: 2, role: 'agent' });
-    const [told] = parent.told('till');
-    expect(told).toMatchObject({ owner: 1, sequence: 5 });
+    parent.reports('eu~1', entryKey.attach('till'), { sequence: 5, role: 'agent' });
+    parent.reports('eu', 'term', { term: parent.term });
+    parent.reports('eu', entryKey.attach('till'), { sequence: 7, role: 'agent' });
+    parent.reports('eu~1', 'term', { term: parent.term });
+    parent.reports('eu', entryKey.attach('till'), undefined);
+    parent.reports('eu', entryKey.attach('till'), { sequence: 2, role: 'agent' });
+    const [sent] = parent.sent('till');
+    expect(sent).toMatchObject({ owner: 1, sequence: 5 });
   });
 
-  it('name the owner of a child, and nothing more once the child is removed where it attached last', () => {
+  it('sends the owner of a child, and takes it back when the replica where the child attached last no longer knows the child', () => {
     const parent = new Parent();
-    parent.says('eu~1', entryKey.attach('till'), { sequence: 5, role: 'agent' });
+    parent.reports('eu~1', entryKey.attach('till'), { sequence: 5, role: 'agent' });
     const moving = { owner: 1, granted: false, sequence: 5 };
-    expect(parent.told('till')).toEqual([moving, moving]);
-    parent.says('eu', 'term', { term: parent.term });
+    expect(parent.sent('till')).toEqual([moving, moving]);
+    parent.reports('eu', 'term', { term: parent.term });
     const granted = { ...moving, granted: true };
-    expect(parent.told('till')).toEqual([granted, granted]);
-    parent.says('eu~1', entryKey.attach('till'), undefined);
-    parent.says('eu~1', 'term', { term: parent.term });
-    expect(parent.told('till')).toEqual([undefined, undefined]);
+    expect(parent.sent('till')).toEqual([granted, granted]);
+    parent.reports('eu~1', entryKey.attach('till'), undefined);
+    parent.reports('eu~1', 'term', { term: parent.term });
+    expect(parent.sent('till')).toEqual([undefined, undefined]);
     parent.restart();
     expect(parent.home('till')).toBeUndefined();
   });
 
-  it('grant a child once all earlier and rewritten reports of its former owner have arrived', () => {
+  it('grants a child when all rows have arrived that its former owner had written again before it reported the term', () => {
     const parent = new Parent();
-    parent.says('eu~1', entryKey.attach('till'), { sequence: 5, role: 'agent' });
-    parent.says('eu', 'term', { term: parent.term }, 1);
+    parent.reports('eu~1', entryKey.attach('till'), { sequence: 5, role: 'agent' });
+    parent.reports('eu', 'term', { term: parent.term }, 1);
     const moving = { owner: 1, granted: false, sequence: 5 };
-    expect(parent.told('till')).toEqual([moving, moving]);
+    expect(parent.sent('till')).toEqual([moving, moving]);
     parent.restart();
-    parent.saysNothingNew('eu~1');
-    expect(parent.told('till')).toEqual([moving, moving]);
-    parent.saysNothingNew('eu');
+    parent.sendsEmptyBatch('eu~1');
+    expect(parent.sent('till')).toEqual([moving, moving]);
+    parent.sendsEmptyBatch('eu');
     const granted = { ...moving, granted: true };
-    expect(parent.told('till')).toEqual([granted, granted]);
+    expect(parent.sent('till')).toEqual([granted, granted]);
   });
 
-  it('put the replica first, of those that a stream may use, to which the next node is attached', () => {
+  it('names the replica to which a child is attached as its home, for streams', () => {
     const parent = new Parent();
-    parent.says('eu~1', entryKey.attach('till'), { sequence: 5, role: 'agent' });
+    parent.reports('eu~1', entryKey.attach('till'), { sequence: 5, role: 'agent' });
     expect(parent.home('till')).toBe('eu~1');
     parent.restart();
     expect(parent.home('till')).toBe('eu~1');
   });
 
-  it('count as before while the feed of a replica is reconciled, and again at the end: its rows are of two histories', () => {
+  it('keeps the share of a replica while its feed is reconciled, and counts anew at the end, because the rows are of two histories', () => {
     const parent = new Parent();
-    parent.says('eu', entryKey.attach('till'), { sequence: 5, role: 'agent' });
+    parent.reports('eu', entryKey.attach('till'), { sequence: 5, role: 'agent' });
     expect(parent.frozen).toEqual([]);
     parent.reconciles('eu');
     parent.reconciles('eu');
@@ -225,9 +226,9 @@ describe('the decisions that the parent of replicas sends', () => {
     expect({ frozen: parent.frozen, changed: parent.changed }).toEqual({ frozen: [], changed: ['eu', 'eu'] });
   });
 
-  it('count again after 10 s of a reconciliation that does not end', () => {
+  it('counts anew after 10 s of a reconciliation that does not end', () => {
     const parent = new Parent();
-    parent.says('eu', entryKey.attach('till'), { sequence: 5, role: 'agent' });
+    parent.reports('eu', entryKey.attach('till'), { sequence: 5, role: 'agent' });
     parent.reconciles('eu');
     parent.clock.advance(9_999);
     parent.reconciles('eu');
@@ -238,9 +239,9 @@ describe('the decisions that the parent of replicas sends', () => {
     expect(parent.mixed).toEqual(['eu']);
   });
 
-  it('count again when there is room for that, if the time of a reconciliation ends on a full disk', () => {
+  it('counts anew when there is room again, if the freeze ends on a full disk', () => {
     const parent = new Parent();
-    parent.says('eu', entryKey.attach('till'), { sequence: 5, role: 'agent' });
+    parent.reports('eu', entryKey.attach('till'), { sequence: 5, role: 'agent' });
     parent.reconciles('eu');
     parent.isFull();
     parent.clock.advance(10_000);
@@ -249,9 +250,9 @@ describe('the decisions that the parent of replicas sends', () => {
     expect(parent.changed.slice(1)).toContain('eu');
   });
 
-  it('add nothing of a replica that is still reconciled after a start, until the end: its former counts are not known', () => {
+  it('leaves out a replica whose feed is still being reconciled after a start, because its former share is not known', () => {
     const parent = new Parent();
-    parent.says('eu', entryKey.attach('till'), { sequence: 5, role: 'agent' });
+    parent.reports('eu', entryKey.attach('till'), { sequence: 5, role: 'agent' });
     parent.reconciles('eu');
     parent.restart();
     expect({ frozen: parent.frozen, mixed: parent.mixed }).toEqual({ frozen: [], mixed: ['eu'] });
@@ -259,10 +260,10 @@ describe('the decisions that the parent of replicas sends', () => {
     expect({ mixed: parent.mixed, changed: parent.changed }).toEqual({ mixed: [], changed: ['eu', 'eu'] });
   });
 
-  it('take nothing from replicas for 10 s after a start in the middle of a change, and check them again then', () => {
+  it('takes no placement with a move from replicas for 10 s after a start in the middle of a change, and then looks again', () => {
     const parent = new Parent();
-    parent.says('eu~1', entryKey.attach('till'), { sequence: 5, role: 'agent' });
-    parent.says('eu', 'term', { term: parent.term });
+    parent.reports('eu~1', entryKey.attach('till'), { sequence: 5, role: 'agent' });
+    parent.reports('eu', 'term', { term: parent.term });
     parent.restart();
     expect({ frozen: parent.frozen, changing: parent.changing }).toEqual({ frozen: [], changing: ['eu', 'eu~1'] });
     parent.changed.length = 0;
@@ -270,45 +271,45 @@ describe('the decisions that the parent of replicas sends', () => {
     expect(parent.changing).toEqual(['eu', 'eu~1']);
     parent.clock.advance(1);
     expect({ changing: parent.changing, changed: parent.changed }).toEqual({ changing: [], changed: ['eu', 'eu~1'] });
-    for (const sibling of ['eu', 'eu~1']) parent.says(sibling, 'term', { term: parent.term });
+    for (const replica of ['eu', 'eu~1']) parent.reports(replica, 'term', { term: parent.term });
     parent.restart();
     expect(parent.changing).toEqual([]);
   });
 
-  it('leave out a replica with rows that it has not reported, until the replica reports the present decision', () => {
+  it('leaves out a replica with rows that the parent did not send, until the replica reports the present term', () => {
     const parent = new Parent();
-    parent.comesWithOtherRows('eu');
+    parent.hasOtherRows('eu');
     expect(parent.term).toBe(0);
-    parent.says('eu', entryKey.attach('till'), { sequence: 5, role: 'agent' });
-    parent.comesWithOtherRows('eu');
+    parent.reports('eu', entryKey.attach('till'), { sequence: 5, role: 'agent' });
+    parent.hasOtherRows('eu');
     expect(parent.counted).toEqual(['eu~1']);
-    parent.says('eu', 'term', { term: parent.term - 1 });
+    parent.reports('eu', 'term', { term: parent.term - 1 });
     expect(parent.counted).toEqual(['eu~1']);
-    parent.says('eu', 'term', { term: parent.term });
+    parent.reports('eu', 'term', { term: parent.term });
     expect(parent.counted).toEqual(['eu', 'eu~1']);
   });
 
-  it('keep nothing of replicas after the last one has gone for good', () => {
+  it('keeps no records of a group whose last replica was removed', () => {
     const parent = new Parent();
-    for (let i = 0; i < 100; i++) parent.says('eu~1', entryKey.attach(`till-${i}`), { sequence: 5, role: 'agent' });
+    for (let i = 0; i < 100; i++) parent.reports('eu~1', entryKey.attach(`till-${i}`), { sequence: 5, role: 'agent' });
     expect(parent.rows).toBe(101);
-    parent.goes('eu');
+    parent.remove('eu');
     expect(parent.rows).toBe(101);
-    parent.goes('eu~1');
+    parent.remove('eu~1');
     expect(parent.rows).toBe(0);
     expect(parent.counted).toEqual(['eu', 'eu~1']);
     parent.restart();
     expect(parent.home('till-0')).toBeUndefined();
   });
 
-  it('no longer count as before once the reconciled replica has to receive decisions made without it', () => {
+  it('does not keep the share of a reconciling replica that has to receive decisions before it counts', () => {
     const parent = new Parent();
-    parent.says('eu', entryKey.attach('till'), { sequence: 5, role: 'agent' });
+    parent.reports('eu', entryKey.attach('till'), { sequence: 5, role: 'agent' });
     parent.reconciles('eu');
-    parent.leaves('eu');
-    parent.says('eu~1', entryKey.attach('till'), { sequence: 6, role: 'agent' });
-    parent.says('eu~1', 'term', { term: parent.term });
-    expect(parent.told('till')[1]).toMatchObject({ owner: 1, granted: true });
+    parent.disconnects('eu');
+    parent.reports('eu~1', entryKey.attach('till'), { sequence: 6, role: 'agent' });
+    parent.reports('eu~1', 'term', { term: parent.term });
+    expect(parent.sent('till')[1]).toMatchObject({ owner: 1, granted: true });
     expect(parent.frozen).toEqual([]);
   });
 });

@@ -17,7 +17,7 @@ function expectedOf(tree: WholeTree, name: string): number {
   return status?.summary?.expected ?? 0;
 }
 
-/** Runs until all are counted; returns the highest count. */
+/** Waits until all are counted. Returns the highest count on the way and in the time after that. */
 async function mostCounted(tree: WholeTree, name: string): Promise<number> {
   let most = 0;
   await tree.until('all are counted', () => {
@@ -31,7 +31,7 @@ async function mostCounted(tree: WholeTree, name: string): Promise<number> {
   return most;
 }
 
-describe('the places below replicas', () => {
+describe('the Locations below replicas', () => {
   it('are counted once while their nodes start one after the other', async () => {
     const order = ['eu:fr:paris~1', 'eu:fr:paris', 'eu', 'eu:fr', ...agents, 'eu~1'];
     const tree = await new WholeTree({ relays, agents }).start('');
@@ -47,7 +47,7 @@ describe('the places below replicas', () => {
     expect(await mostCounted(tree, 'late')).toBe(agents.length);
   });
 
-  it('are counted once by a node that starts while the last report of one replica is left out', async () => {
+  it('are counted once by a node that starts while the last reports of one replica are left out', async () => {
     const tree = await new WholeTree({ relays, agents }).start();
     await tree.run(1_500);
     tree.kill('eu:fr:paris');
@@ -61,14 +61,14 @@ describe('the places below replicas', () => {
 });
 
 describe('Node objects of replicas, and of relays below them', () => {
-  it('are unchanged when their node starts again, and when the replica returns that was left', async () => {
+  it('stay the same when their node starts again, and when the replica comes back that was away', async () => {
     const tree = await new WholeTree({ relays: ['', 'eu', 'eu~1', 'eu:lyon'], agents: [] }).start();
     const nodeOf = (name: string) =>
       tree.space('').get({ group: 'mesh.banyan.io', resource: 'nodes', namespace: '', name });
     const stateOf = (name: string) => (nodeOf(name)?.status as { session?: { state?: string } })?.session?.state;
     await tree.until('all are shown', () => stateOf('eu.lyon') === 'Connected' && stateOf('eu--1') === 'Connected');
     tree.kill('eu');
-    await tree.until('the other sibling tells of it', () => stateOf('eu') === 'Disconnected');
+    await tree.until('the session is shown as ended', () => stateOf('eu') === 'Disconnected');
     await tree.run(5_000);
     expect(stateOf('eu.lyon')).toBe('Connected');
     const uids = () => ['eu', 'eu--1', 'eu.lyon'].map((name) => nodeOf(name)?.metadata.uid);

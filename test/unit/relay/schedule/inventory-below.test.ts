@@ -156,7 +156,7 @@ describe('inventory on its way down', () => {
     start();
     store.write((t) => {
       mailboxes.ensure(t, 'oslo', 'relay');
-      below.relayCame(t, 'oslo');
+      below.relayAdded(t, 'oslo');
     });
     expect(settle()).toEqual(['oslo']);
     expect([has('oslo'), has('till'), at('till')]).toEqual([['a'], [], []]);

@@ -51,7 +51,7 @@ class Bench {
       build,
       crashMessage,
       log: silentLogger,
-      workNote: {
+      crashJournal: {
         found: this.note === '' ? undefined : this.note,
         write: (words) => {
           this.note = words;
@@ -79,8 +79,8 @@ class Bench {
     for (let starts = 0; !this.run(); ) if (++starts > 20) throw new Error('it ends again and again');
   }
 
-  setAside(): string[] {
-    return this.guard.setAside().map(({ key }) => key);
+  quarantinedWork(): string[] {
+    return this.guard.quarantinedWork().map(({ key }) => key);
   }
 }
 
@@ -101,7 +101,7 @@ describe('work that ends the process', () => {
     bench.settle();
     expect(bench.ends).toBe(2);
     expect(['x', 'y', 'z'].map((name) => bench.schedule.body('a', name))).toEqual(['x2', 'y1', 'z2']);
-    expect(bench.guard.setAside()).toEqual([
+    expect(bench.guard.quarantinedWork()).toEqual([
       {
         key: mapKey('y'),
         originRevision: expect.any(Number),
@@ -115,7 +115,7 @@ describe('work that ends the process', () => {
     bench.schedule.agent('b', { site: 'paris' });
     bench.settle();
     expect(bench.schedule.mailbox('b')).toEqual(expect.arrayContaining(['o/x', 'o/z']));
-    expect([bench.ends, bench.setAside()]).toEqual([2, [`${mapKey('y')} for b`]]);
+    expect([bench.ends, bench.quarantinedWork()]).toEqual([2, [`${mapKey('y')} for b`]]);
   });
 
   it('stays quarantined over further starts, and when it is marked dirty again', () => {
@@ -124,7 +124,7 @@ describe('work that ends the process', () => {
     bench.restart();
     bench.schedule.mark('row', mapKey('y'));
     bench.settle();
-    expect([bench.ends, bench.setAside()]).toEqual([2, [mapKey('y')]]);
+    expect([bench.ends, bench.quarantinedWork()]).toEqual([2, [mapKey('y')]]);
   });
 
   it('is done when its content has changed', () => {
@@ -132,7 +132,7 @@ describe('work that ends the process', () => {
     bench.settle();
     bench.schedule.object('y', ['p'], 'y3');
     bench.settle();
-    expect([bench.schedule.body('a', 'y'), bench.setAside()]).toEqual(['y3', []]);
+    expect([bench.schedule.body('a', 'y'), bench.quarantinedWork()]).toEqual(['y3', []]);
   });
 
   it('is removed from the mailbox when the object is deleted', () => {
@@ -140,7 +140,7 @@ describe('work that ends the process', () => {
     bench.settle();
     bench.schedule.removeObject('y');
     bench.settle();
-    expect([bench.schedule.body('a', 'y'), bench.setAside()]).toEqual([undefined, []]);
+    expect([bench.schedule.body('a', 'y'), bench.quarantinedWork()]).toEqual([undefined, []]);
   });
 
   it('is done by another build', () => {
@@ -150,7 +150,7 @@ describe('work that ends the process', () => {
     bench.build = '2';
     bench.restart();
     bench.settle();
-    expect([bench.schedule.body('a', 'y'), bench.setAside()]).toEqual(['y2', []]);
+    expect([bench.schedule.body('a', 'y'), bench.quarantinedWork()]).toEqual(['y2', []]);
   });
 
   it('is tried again after a minute, and after two more if it still ends the process', () => {
@@ -158,14 +158,14 @@ describe('work that ends the process', () => {
     bench.settle();
     bench.clock.advance(quarantineMinMs);
     bench.settle();
-    expect([bench.ends, bench.setAside()]).toEqual([3, [mapKey('y')]]);
+    expect([bench.ends, bench.quarantinedWork()]).toEqual([3, [mapKey('y')]]);
     bench.deadly.clear();
     bench.clock.advance(quarantineMinMs);
     bench.settle();
     expect(bench.schedule.body('a', 'y')).toBe('y1');
     bench.clock.advance(quarantineMinMs);
     bench.settle();
-    expect([bench.ends, bench.schedule.body('a', 'y'), bench.setAside()]).toEqual([3, 'y2', []]);
+    expect([bench.ends, bench.schedule.body('a', 'y'), bench.quarantinedWork()]).toEqual([3, 'y2', []]);
   });
 
   it('is not work that succeeds after one end', () => {
@@ -176,7 +176,7 @@ describe('work that ends the process', () => {
     bench.deadly.add('y3');
     bench.schedule.object('y', ['p'], 'y3');
     bench.run();
-    expect([bench.ends, bench.setAside()]).toEqual([2, []]);
+    expect([bench.ends, bench.quarantinedWork()]).toEqual([2, []]);
   });
 
   it('is not blamed for an end of the idle process, nor because of a damaged journal', () => {
@@ -184,7 +184,7 @@ describe('work that ends the process', () => {
     bench.begin();
     bench.begin();
     bench.begin();
-    expect(bench.setAside()).toEqual([]);
+    expect(bench.quarantinedWork()).toEqual([]);
     bench.settle();
     expect(bench.note).toBe('');
   });
