@@ -47,7 +47,7 @@ function waiting(part: MovePart): string {
 
 function awaited(part: MovePart, unknown: string): string {
   if (part.waitsFor.length === 0) return unknown;
-  const more = awaitedOf(part) + part.unheard - part.waitsFor.length;
+  const more = awaitedOf(part) + part.unknown - part.waitsFor.length;
   return `${part.waitsFor.join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 

@@ -31,7 +31,7 @@ export interface MovePart {
    */
   readonly breaking: number;
   /** Subtrees that have not reported for the placement's present target and may have copies. */
-  readonly unheard: number;
+  readonly unknown: number;
   /** Destinations that continued without a grant at their deadline, since the placement has its present generation. */
   readonly overdue: number;
   /** When the first held destination continues by itself: ms since 1970. */
@@ -54,7 +54,7 @@ export function emptyMovePart(order: MoveOrder): MovePart {
     done: 0,
     serving: 0,
     breaking: 0,
-    unheard: 0,
+    unknown: 0,
     overdue: 0,
     waitsFor: [],
   };
@@ -71,7 +71,7 @@ export function mergeMoveParts(a: MovePart, b: MovePart): MovePart {
     done: a.done + b.done,
     serving: a.serving + b.serving,
     breaking: a.breaking + b.breaking,
-    unheard: a.unheard + b.unheard,
+    unknown: a.unknown + b.unknown,
     overdue: a.overdue + b.overdue,
     ...(Number.isFinite(untilMs) ? { untilMs } : {}),
     waitsFor:
@@ -103,7 +103,7 @@ export const movePartSchema = z.object({
   done: count,
   serving: count,
   breaking: count,
-  unheard: count,
+  unknown: count,
   overdue: count,
   untilMs: z.number().int().min(0).exactOptional(),
   waitsFor: z.array(z.string()).max(waitsForMax),
@@ -163,7 +163,7 @@ export function relayPart(order: MoveOrder, view: RelayView): MovePart {
   if (part && view.current && !isOther) return view.connected ? part : silent(part, path);
   const leaving = isOther ? 0 : (part?.leaving ?? 0);
   const notCurrent = { ...base, sequence: part?.sequence ?? 0, leaving, breaking: 1 };
-  return isAwaited(order, view) ? { ...notCurrent, unheard: 1, waitsFor: [path] } : notCurrent;
+  return isAwaited(order, view) ? { ...notCurrent, unknown: 1, waitsFor: [path] } : notCurrent;
 }
 
 function silent(part: MovePart, path: string): MovePart {
@@ -204,13 +204,13 @@ export function decidesToGrant(part: MovePart, isOrigin: boolean): boolean {
   const held = heldCopies(part);
   if (held === 0 || awaitedOf(part) > 0) return false;
   if (part.done >= held) return true;
-  if (!isOrigin || part.unheard > 0) return false;
+  if (!isOrigin || part.unknown > 0) return false;
   return part.order === 'BreakBeforeMake' || part.serving > 0;
 }
 
 /** Nothing of the placement is left below a child that has no destination of the placement either. */
 export function isOver(part: MovePart | undefined): boolean {
-  return part === undefined || part.leaving + part.joining + part.breaking + part.unheard === 0;
+  return part === undefined || part.leaving + part.joining + part.breaking + part.unknown === 0;
 }
 
 /** Whether a child with this part takes part in the grant. */

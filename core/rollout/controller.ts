@@ -248,7 +248,7 @@ function resultOf(
 }
 
 function hasReceivedRelease(state: RolloutState, part: RolloutPart | undefined): boolean {
-  return part?.release === state.id && part.heard >= state.wave;
+  return part?.release === state.id && part.received >= state.wave;
 }
 
 /** Progress is: more destinations have the release, or more have it available. */

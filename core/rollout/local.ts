@@ -78,7 +78,7 @@ export class LocalRelease {
     const k = this.#positionsNeeded();
     const part = {
       ...emptyPart(release, k),
-      heard: connected ? authorised : receivedByAll,
+      received: connected ? authorised : receivedByAll,
       waves: [...new Array<typeof counts>(wave).fill(noCounts), counts],
       smallest: connected && k > 0 ? [position] : [],
     };

@@ -24,7 +24,7 @@ export interface RolloutPart {
    * The smallest wave index that every connected last hop has received. `receivedByAll` without any last hop; `notReceived` if a last hop has only older
    * releases.
    */
-  readonly heard: number;
+  readonly received: number;
   /** Counts by wave; the rest wave is the last. */
   readonly waves: readonly WaveCounts[];
   /** The smallest positions of connected destinations, at most `k`. */
@@ -44,19 +44,19 @@ export const countMax = 1_000;
 export const noCounts: WaveCounts = { expected: 0, fresh: 0, exposed: 0, available: 0, failed: 0 };
 
 export function emptyPart(release: number, k: number): RolloutPart {
-  return { release, heard: receivedByAll, waves: [], smallest: [], k, barred: 0 };
+  return { release, received: receivedByAll, waves: [], smallest: [], k, barred: 0 };
 }
 
 export function mergeParts(a: RolloutPart | undefined, b: RolloutPart | undefined): RolloutPart | undefined {
   if (!a || !b) return a ?? b;
   if (a.release !== b.release) {
     const newer = a.release > b.release ? a : b;
-    return { ...newer, heard: notReceived };
+    return { ...newer, received: notReceived };
   }
   const k = Math.max(a.k, b.k);
   return {
     release: a.release,
-    heard: Math.min(a.heard, b.heard),
+    received: Math.min(a.received, b.received),
     waves: Array.from({ length: Math.max(a.waves.length, b.waves.length) }, (_, wave) =>
       addCounts(a.waves[wave] ?? noCounts, b.waves[wave] ?? noCounts),
     ),
@@ -84,7 +84,7 @@ export function countsUpTo(part: RolloutPart | undefined, wave: number): WaveCou
 /** The part of a child that is not connected: its destinations still belong to the waves, their states are unknown. */
 export function silentPart(part: RolloutPart): RolloutPart {
   const waves = part.waves.map(({ expected }) => ({ ...noCounts, expected }));
-  return { ...part, heard: receivedByAll, waves, smallest: [], barred: 0 };
+  return { ...part, received: receivedByAll, waves, smallest: [], barred: 0 };
 }
 
 /** The part with counts that a parent accepts. */
@@ -97,7 +97,7 @@ const count = countUpTo(destinationsMax);
 /** The bounds that a sender keeps too; the comments of the fields explain them. */
 export const partSchema = z.object({
   release: z.number().int().min(0),
-  heard: z.number().int(),
+  received: z.number().int(),
   waves: z
     .array(z.object({ expected: count, fresh: count, exposed: count, available: count, failed: count }))
     .max(wavesMax + 1),

@@ -121,7 +121,7 @@ export class WatermarkGate {
     // An empty feed has nothing to store. Up to the head, a row may be missing that a newer row has superseded; the newer row comes after the head.
     if (head > 0 && (epoch === '' || cursor < Math.max(head, seenHead))) return;
     this.#pending = undefined;
-    store.write((t) => raiseWatermarks(t, { told: marks }, clock.wallMs()));
+    store.write((t) => raiseWatermarks(t, { complete: marks }, clock.wallMs()));
     reached();
   }
 }

@@ -18,8 +18,8 @@ export type Watermarks = Readonly<Record<string, number>>;
 interface Stored {
   /** The newest revision that this node has of each source. */
   readonly own: Watermarks;
-  /** This node has everything up to these revisions, by the watermarks of the parent. The stored form calls this field `told`. */
-  readonly told: Watermarks;
+  /** This node has everything up to these revisions, by the watermarks of the parent. */
+  readonly complete: Watermarks;
 }
 
 /** The first source with a higher revision in `more` than in `received`. */
@@ -58,14 +58,14 @@ export function positionsOf(changes: readonly AppliedChange[], wallMs: number): 
 
 export function readWatermarks(reader: Reader): Stored {
   const bytes = reader.get(prefixOf('watermarks'));
-  return bytes ? (JSON.parse(asText(bytes)) as Stored) : { own: {}, told: {} };
+  return bytes ? (JSON.parse(asText(bytes)) as Stored) : { own: {}, complete: {} };
 }
 
 /** Also removes stored revisions that cannot be true. */
 export function raiseWatermarks(t: Transaction, by: Partial<Stored>, wallMs: number): void {
   const before = readWatermarks(t);
   const after = (which: keyof Stored) => raised(believed(before[which], wallMs), by[which] ?? {});
-  const [own, told] = [after('own'), after('told')];
-  if (own === before.own && told === before.told) return;
-  t.put(prefixOf('watermarks'), text(JSON.stringify({ own, told })));
+  const [own, complete] = [after('own'), after('complete')];
+  if (own === before.own && complete === before.complete) return;
+  t.put(prefixOf('watermarks'), text(JSON.stringify({ own, complete })));
 }

@@ -77,7 +77,7 @@ export const keyspace = {
   replicaGroup: 76,
   /** … name of a replica group below, NUL, … child of the group -> JSON Held: the replica that owns the child */
   replicaChild: 77,
-  /** -> JSON {own, told}: how far this node has received each source from its parent (see core/session/watermark.ts) */
+  /** -> JSON {own, complete}: how far this node has received each source from its parent (see core/session/watermark.ts) */
   watermarks: 78,
   /** … placement id, NUL, … `namespace/name` of a Customizer -> nothing: a Customizer whose promoted form is kept */
   heldCustomizer: 61,

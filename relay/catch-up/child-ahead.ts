@@ -18,9 +18,11 @@ import type { Reader } from '../../core/store/store.ts';
  */
 export function childAhead(reader: Reader, reported: Table | undefined, wallMs: number): string | undefined {
   if (!reported) return undefined;
-  const { told } = readWatermarks(reader);
+  const { complete } = readWatermarks(reader);
   const all = seenSources(reader).map((source) => [source, reportedSeenRevision(reader, reported, source)] as const);
   const seen = believed(Object.fromEntries(all), wallMs);
-  const source = firstSourceAhead(told, seen);
-  return source && `${source} is at revision ${told[source] ?? 0} on this node; the child has revision ${seen[source]}`;
+  const source = firstSourceAhead(complete, seen);
+  return (
+    source && `${source} is at revision ${complete[source] ?? 0} on this node; the child has revision ${seen[source]}`
+  );
 }

@@ -143,7 +143,7 @@ export class NodeState {
       reportedOf: (child) => this.mailboxes.get(child)?.reported,
       ownSpace: (source) => this.spaces.own(source),
       pathOf: (child) => childPath(path, child),
-      covered: (reader) => ({ ...readWatermarks(reader).told, ...this.spaces.revisions() }),
+      covered: (reader) => ({ ...readWatermarks(reader).complete, ...this.spaces.revisions() }),
     };
   }
 

@@ -44,13 +44,12 @@ export interface GroupState {
   readonly term: number;
   /** The replica that leads: it owns the children that no replica has reported. */
   readonly lead: number;
-  /** Required terms. */
-  readonly wanted: readonly number[];
-  /** Reported terms. Absent: no replica has reported one. */
-  readonly said?: readonly number[];
+  readonly requiredTerms: readonly number[];
+  /** Absent: no replica has reported a term. */
+  readonly reportedTerms?: readonly number[];
 }
 
-export const newGroup: GroupState = { term: 0, lead: 0, wanted: [] };
+export const newGroup: GroupState = { term: 0, lead: 0, requiredTerms: [] };
 
 export class Ownership {
   readonly children = new Map<string, ChildOwnership>();
@@ -77,8 +76,8 @@ export class Ownership {
     this.#nowMs = nowMs;
     this.#term = state.term;
     this.#lead = state.lead;
-    for (const [replica, requiredTerm] of state.wanted.entries()) {
-      this.#member(replica, { requiredTerm, reportedTerm: state.said?.[replica] ?? 0 });
+    for (const [replica, requiredTerm] of state.requiredTerms.entries()) {
+      this.#member(replica, { requiredTerm, reportedTerm: state.reportedTerms?.[replica] ?? 0 });
     }
     for (const [name, record] of children) {
       this.#index(name, record);
@@ -90,9 +89,9 @@ export class Ownership {
     const members = Array.from({ length: Math.max(-1, ...this.#members.keys()) + 1 }, (_, replica) => {
       return this.#members.get(replica);
     });
-    const wanted = members.map((member) => member?.requiredTerm ?? 0);
-    const said = members.map((member) => member?.reportedTerm ?? 0);
-    return { term: this.#term, lead: this.#lead, wanted, said };
+    const requiredTerms = members.map((member) => member?.requiredTerm ?? 0);
+    const reportedTerms = members.map((member) => member?.reportedTerm ?? 0);
+    return { term: this.#term, lead: this.#lead, requiredTerms, reportedTerms };
   }
 
   /** The reports of the replica are part of the sums. */

@@ -280,7 +280,7 @@ export class Exposures implements OutgoingStage {
       const part = reported?.rollout;
       if (!connected) return part && part.release === release.release ? silentPart(part) : undefined;
       if (part?.release === release.release) return part;
-      return { ...emptyPart(release.release, 0), heard: notReceived };
+      return { ...emptyPart(release.release, 0), received: notReceived };
     }
     known.local ??= new LocalRelease(release, this.#ports.clock.monotonicMs(), placement.children.size);
     const { generation, target } = placement.target ?? {};

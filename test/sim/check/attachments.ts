@@ -135,7 +135,7 @@ function placesOf(world: World, path: string): number {
 function isCounted(ancestor: Host, replica: Host): boolean {
   return Rows.of(ancestor.rows, (rows) => {
     const group = rows.replicaGroup(replica.planned.path.slice(replica.planned.path.lastIndexOf(':') + 1));
-    return (group?.said?.[replica.replica] ?? 0) >= (group?.wanted[replica.replica] ?? 0);
+    return (group?.reportedTerms?.[replica.replica] ?? 0) >= (group?.requiredTerms[replica.replica] ?? 0);
   });
 }
 

@@ -35,8 +35,8 @@ export interface TupleSeen {
 /** Source -> revision. */
 export type Marks = Readonly<Record<string, number>>;
 
-export function marksOf(value: Uint8Array): { own: Marks; told: Marks } {
-  return JSON.parse(Buffer.from(value).toString()) as { own: Marks; told: Marks };
+export function marksOf(value: Uint8Array): { own: Marks; complete: Marks } {
+  return JSON.parse(Buffer.from(value).toString()) as { own: Marks; complete: Marks };
 }
 
 export function prefix(space: keyof typeof keyspace): Buffer {
@@ -126,16 +126,20 @@ export class Rows {
     return found && (JSON.parse(Buffer.from(found).toString()) as { sessionSequence: number });
   }
 
-  watermarks(): { own: Marks; told: Marks } {
+  watermarks(): { own: Marks; complete: Marks } {
     const found = this.#reader.get(prefix('watermarks'));
-    return found ? marksOf(found) : { own: {}, told: {} };
+    return found ? marksOf(found) : { own: {}, complete: {} };
   }
 
   /** The parent's decision about the replicas that share a name. */
-  replicaGroup(name: string): { wanted: readonly number[]; said?: readonly number[] } | undefined {
+  replicaGroup(name: string): { requiredTerms: readonly number[]; reportedTerms?: readonly number[] } | undefined {
     const found = this.#reader.get(Buffer.concat([prefix('replicaGroup'), Buffer.from(name)]));
     return (
-      found && (JSON.parse(Buffer.from(found).toString()) as { wanted: readonly number[]; said?: readonly number[] })
+      found &&
+      (JSON.parse(Buffer.from(found).toString()) as {
+        requiredTerms: readonly number[];
+        reportedTerms?: readonly number[];
+      })
     );
   }
 

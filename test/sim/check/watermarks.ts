@@ -25,8 +25,8 @@ export function watermarks(world: World): Check {
       const change = changes.find(({ key }) => isIn(key, 'watermarks'));
       if (!change) return;
       const was = Rows.of(before, (rows) => rows.watermarks());
-      const is = change.value ? marksOf(change.value) : { own: {}, told: {} };
-      for (const which of ['own', 'told'] as const) {
+      const is = change.value ? marksOf(change.value) : { own: {}, complete: {} };
+      for (const which of ['own', 'complete'] as const) {
         const less = lessIn(was[which], is[which]);
         if (less) world.violation(name, `${host.title}, ${which}: ${less}`);
       }

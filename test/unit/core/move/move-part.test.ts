@@ -37,7 +37,7 @@ const part: fc.Arbitrary<MovePart> = fc
     done: fc.nat(9),
     serving: fc.nat(9),
     breaking: fc.nat(9),
-    unheard: fc.nat(9),
+    unknown: fc.nat(9),
     overdue: fc.nat(9),
     untilMs: fc.option(fc.nat(), { nil: undefined }),
     waitsFor: fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { maxLength: waitsForMax }),
@@ -99,18 +99,18 @@ describe('a part of a move', () => {
       sequence: 5,
       leaving: 1,
       done: 0,
-      unheard: 1,
+      unknown: 1,
     });
     const silent = relayPart('MakeBeforeBreak', view({ ...outdated, connected: false }));
-    expect(silent).toMatchObject({ unheard: 0, breaking: 1 });
+    expect(silent).toMatchObject({ unknown: 0, breaking: 1 });
     expect(isOver({ ...silent, leaving: 0 })).toBe(false);
     const old = { part: breaks({ sequence: 5 }), current: false };
-    expect(relayPart('BreakBeforeMake', view({ ...old, connected: false })).unheard).toBe(1);
-    expect(relayPart('BreakBeforeMake', view({ ...old, mayRun: false })).unheard).toBe(0);
-    expect(relayPart('BreakBeforeMake', view({ reported: false, current: false, mayRun: false })).unheard).toBe(0);
+    expect(relayPart('BreakBeforeMake', view({ ...old, connected: false })).unknown).toBe(1);
+    expect(relayPart('BreakBeforeMake', view({ ...old, mayRun: false })).unknown).toBe(0);
+    expect(relayPart('BreakBeforeMake', view({ reported: false, current: false, mayRun: false })).unknown).toBe(0);
     expect(relayPart('BreakBeforeMake', view({ part: make({ leaving: 1 }) }))).toMatchObject({
       leaving: 0,
-      unheard: 1,
+      unknown: 1,
     });
   });
 });
@@ -128,10 +128,10 @@ describe('a grant', () => {
   it('is given by the origin for a move with one side, when all have reported and a copy is available', () => {
     expect(decidesToGrant(make({ leaving: 2, serving: 1 }), true)).toBe(true);
     expect(decidesToGrant(make({ leaving: 2 }), true)).toBe(false);
-    expect(decidesToGrant(make({ leaving: 2, serving: 1, unheard: 1 }), true)).toBe(false);
+    expect(decidesToGrant(make({ leaving: 2, serving: 1, unknown: 1 }), true)).toBe(false);
     expect(decidesToGrant(make({ leaving: 2, serving: 1 }), false)).toBe(false);
     expect(decidesToGrant(breaks({ joining: 1 }), true)).toBe(true);
-    expect(decidesToGrant(breaks({ joining: 1, unheard: 1 }), true)).toBe(false);
+    expect(decidesToGrant(breaks({ joining: 1, unknown: 1 }), true)).toBe(false);
   });
 });
 

@@ -89,7 +89,7 @@ describe('a release at a last hop', () => {
     const local = hop({ waves: [{ fraction: 0 }] }, 1);
     expect(local.set('c0', facts({ exposed: true, available: true }))).toMatchObject({
       release: 3,
-      heard: 0,
+      received: 0,
       waves: [
         { expected: 0, fresh: 0 },
         { expected: 1, fresh: 1, exposed: 1, available: 1, failed: 0 },

@@ -20,13 +20,13 @@ const counts = (expected: number, exposed = 0, available = 0, failed = 0) => ({
   available,
   failed,
 });
-const part = (some: Partial<RolloutPart>): RolloutPart => ({ ...emptyPart(4, 2), heard: 0, ...some });
+const part = (some: Partial<RolloutPart>): RolloutPart => ({ ...emptyPart(4, 2), received: 0, ...some });
 
 const some = fc.nat(50);
 const wave = fc.record({ expected: some, fresh: some, exposed: some, available: some, failed: some });
 const anyPart = fc.record({
   release: fc.integer({ min: 1, max: 3 }),
-  heard: fc.integer({ min: -2, max: 3 }),
+  received: fc.integer({ min: -2, max: 3 }),
   waves: fc.array(wave, { maxLength: 4 }),
   smallest: fc
     .array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 3 })
@@ -38,15 +38,15 @@ const anyPart = fc.record({
 describe('parts of a release', () => {
   it('add up by wave, and keep the smallest positions', () => {
     const a = part({ waves: [counts(2, 1)], smallest: [0.1, 0.5] });
-    const b = part({ heard: 1, waves: [counts(1), counts(3, 2, 1, 1)], smallest: [0.3] });
+    const b = part({ received: 1, waves: [counts(1), counts(3, 2, 1, 1)], smallest: [0.3] });
     expect(mergeParts(a, b)).toEqual(part({ waves: [counts(3, 1), counts(3, 2, 1, 1)], smallest: [0.1, 0.3] }));
   });
 
   it('of an older release count only as not received', () => {
     const newer = part({ release: 5, waves: [counts(1)] });
     const older = part({ waves: [counts(7, 7, 7)] });
-    expect(mergeParts(newer, older)).toEqual({ ...newer, heard: notReceived });
-    expect(mergeParts(older, newer)).toEqual({ ...newer, heard: notReceived });
+    expect(mergeParts(newer, older)).toEqual({ ...newer, received: notReceived });
+    expect(mergeParts(older, newer)).toEqual({ ...newer, received: notReceived });
   });
 
   it('merge to the same result in any order and any grouping', () => {
@@ -70,7 +70,7 @@ describe('parts of a release', () => {
   it('of a silent child keep the members of the waves, and drop who has the release and in which state', () => {
     const silent = silentPart(part({ waves: [counts(4, 3, 2, 1)], smallest: [0.2] }));
     expect(silent).toEqual(
-      part({ heard: receivedByAll, waves: [{ expected: 4, fresh: 0, exposed: 0, available: 0, failed: 0 }] }),
+      part({ received: receivedByAll, waves: [{ expected: 4, fresh: 0, exposed: 0, available: 0, failed: 0 }] }),
     );
   });
 

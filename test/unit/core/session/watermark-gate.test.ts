@@ -60,7 +60,7 @@ describe('a child that attaches to one of several replicas', () => {
   it('waits for no revision that no space can have given, and passes none on', () => {
     const lie = 2 ** 47;
     took({ 'center.retail': 7, 'center.ops': 3 });
-    const withLie = { own: { 'center.retail': lie, 'center.ops': 3 }, told: { 'center.retail': lie } };
+    const withLie = { own: { 'center.retail': lie, 'center.ops': 3 }, complete: { 'center.retail': lie } };
     store.write((t) => t.put(prefixOf('watermarks'), Buffer.from(JSON.stringify(withLie))));
     const at = gate('eu:shop');
     expect([at.isOpen(), waiting?.for]).toEqual([false, 'center.ops is at revision 0 there, and at 3 here']);
@@ -71,7 +71,7 @@ describe('a child that attaches to one of several replicas', () => {
     );
     expect(store.read((reader) => readWatermarks(reader))).toEqual({
       own: { 'center.ops': 9 },
-      told: { 'center.retail': 8, 'center.ops': 3 },
+      complete: { 'center.retail': 8, 'center.ops': 3 },
     });
   });
 
@@ -80,11 +80,11 @@ describe('a child that attaches to one of several replicas', () => {
     isResumed = false;
     const at = gate('eu:shop');
     at.receive({ 'center.retail': 9 }, 51);
-    const told = () => store.read((reader) => readWatermarks(reader)).told;
-    expect(told()).toEqual({});
+    const complete = () => store.read((reader) => readWatermarks(reader)).complete;
+    expect(complete()).toEqual({});
     isResumed = true;
     at.progressed();
-    expect(told()).toEqual({ 'center.retail': 9 });
+    expect(complete()).toEqual({ 'center.retail': 9 });
   });
 
   it('continues at once if its feed resumes', () => {
@@ -101,18 +101,18 @@ describe('a child that attaches to one of several replicas', () => {
 
   it('trusts a watermark when the rows that superseded a part of it have arrived too', () => {
     const at = gate('eu:shop', true);
-    const told = () => store.read((reader) => readWatermarks(reader)).told;
+    const complete = () => store.read((reader) => readWatermarks(reader)).complete;
     const come = (cursor: number, seenHead: number) => {
       store.write((t) => consumer.setResume(t, { epoch: 'e', incarnation: 'i', cursor, seenHead }));
       at.progressed();
     };
     at.receive({ 'center.retail': 7 }, 3);
     come(2, 2);
-    expect(told()).toEqual({});
+    expect(complete()).toEqual({});
     // Revision 5 may be the former revision of the third row before somebody wrote it again.
     come(3, 5);
-    expect(told()).toEqual({});
+    expect(complete()).toEqual({});
     come(5, 5);
-    expect(told()).toEqual({ 'center.retail': 7 });
+    expect(complete()).toEqual({ 'center.retail': 7 });
   });
 });

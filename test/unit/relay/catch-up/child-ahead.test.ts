@@ -17,7 +17,7 @@ describe('a child that has received more of the spaces above than its parent', (
   const reportsSeen = (of: string, revision: number) =>
     bench.say('paris', { key: entryKey.seen(of), attributes: { revision } });
   const receivesWatermarks = (marks: Record<string, number>) =>
-    bench.store.write((t) => raiseWatermarks(t, { told: marks }, wallMs));
+    bench.store.write((t) => raiseWatermarks(t, { complete: marks }, wallMs));
 
   beforeEach(() => {
     bench = new ReportedBench('eu');

@@ -92,7 +92,7 @@ describe('a parent of nodes that lie about their numbers', () => {
       done: n,
       serving: n,
       breaking: n,
-      unheard: n,
+      unknown: n,
       overdue: n,
     });
     const withMove = (n: number): Partial => ({

@@ -58,7 +58,7 @@ describe('the contribution of a child to a move', () => {
 
   it('treats a relay that reports nothing about moves as a relay that has not reported', () => {
     const relay = agent({ role: 'relay', path: 'eu', handed: undefined });
-    expect(withMove(placement, relay, available).move).toMatchObject({ unheard: 1, waitsFor: ['eu'] });
+    expect(withMove(placement, relay, available).move).toMatchObject({ unknown: 1, waitsFor: ['eu'] });
   });
 
   it('waits for a relay with an unreadable report: it may run copies, unlike a relay that never had any', () => {
@@ -67,15 +67,15 @@ describe('the contribution of a child to a move', () => {
       const relay = agent({ role: 'relay', path: 'eu', handed: undefined, reported: undefined, ...more });
       return withMove(breaksFirst, relay, partial({ expected: 1, quarantined: 1 })).move!;
     };
-    expect(part({}).unheard).toBe(0);
-    expect(part({ refused: true })).toMatchObject({ unheard: 1, waitsFor: ['eu'] });
+    expect(part({}).unknown).toBe(0);
+    expect(part({ refused: true })).toMatchObject({ unknown: 1, waitsFor: ['eu'] });
     // About the present target, with no copy left below the relay; then an unreadable report arrived.
     const over = {
       ...emptyPartial(now.generation, now.target),
       move: { ...emptyMovePart('BreakBeforeMake'), sequence: 9 },
     };
-    expect(part({ reported: over }).unheard).toBe(0);
-    expect(part({ reported: over, refused: true })).toMatchObject({ unheard: 1, sequence: 9, waitsFor: ['eu'] });
+    expect(part({ reported: over }).unknown).toBe(0);
+    expect(part({ reported: over, refused: true })).toMatchObject({ unknown: 1, sequence: 9, waitsFor: ['eu'] });
     expect(decidesToGrant({ ...part({ refused: true }), joining: 1 }, true)).toBe(false);
   });
 

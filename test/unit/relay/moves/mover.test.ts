@@ -138,7 +138,7 @@ describe('a node that keeps the order of moves', () => {
     mesh.place([1], breaks);
     mesh.settle();
     expect(running(mesh)).toEqual([2]);
-    expect(part(mesh)).toMatchObject({ joining: 1, unheard: 1, waitsFor: ['r0'] });
+    expect(part(mesh)).toMatchObject({ joining: 1, unknown: 1, waitsFor: ['r0'] });
   });
 
   it('keeps the placement at a relay that no longer matches while a relay below it is silent, so that the silent one learns that its copy is old', () => {

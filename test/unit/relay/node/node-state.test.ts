@@ -56,7 +56,7 @@ it('covers sources above up to the watermark of the parent, and own spaces up to
     },
     noOtherParts,
   );
-  store.write((t) => raiseWatermarks(t, { told: { 'center.retail': 7 } }, 5_000));
+  store.write((t) => raiseWatermarks(t, { complete: { 'center.retail': 7 } }, 5_000));
   const covered = () => store.read((reader) => nodeState.lookups.covered(reader));
   const before = covered();
   expect(before['center.retail']).toBe(7);

@@ -293,7 +293,7 @@ describe('a scheduler', () => {
     bench.placement('p', selecting('paris', 'tokyo'));
     bench.settle();
     const told = 1_000;
-    bench.store.write((t) => raiseWatermarks(t, { told: { [source]: told } }, 0));
+    bench.store.write((t) => raiseWatermarks(t, { complete: { [source]: told } }, 0));
     bench.agent('paris', { site: 'oslo' });
     bench.relay('asia', [{ site: 'seoul' }]);
     bench.settle();

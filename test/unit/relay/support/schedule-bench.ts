@@ -77,7 +77,7 @@ export class ScheduleBench {
     this.#scheduler = new Scheduler({
       tableOf: (name) => (name === source ? this.table : undefined),
       mailboxOf: (child) => this.#mailboxes.get(child)?.producer,
-      covered: (reader) => readWatermarks(reader).told,
+      covered: (reader) => readWatermarks(reader).complete,
       children: this.children,
       placements: this.placements,
       refreshChild: (t, name) => {

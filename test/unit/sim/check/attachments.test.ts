@@ -36,7 +36,7 @@ describe('the check of attachments', () => {
 
   it('accepts a child that is not counted before it has reported more', () => {
     const made = new HandMade(attachments);
-    made.commit('', (rows) => rows.json('replicaGroup', 'r', { term: 3, lead: 1, wanted: [3, 0] }));
+    made.commit('', (rows) => rows.json('replicaGroup', 'r', { term: 3, lead: 1, requiredTerms: [3, 0] }));
     made.commit('r', owner(0));
     made.commit('r~1', owner(1));
     expect(made.violations).toEqual([]);

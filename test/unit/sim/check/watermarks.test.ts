@@ -7,15 +7,15 @@ const source = 'center.retail';
 describe('the check of watermarks', () => {
   it('accepts growing ones', () => {
     const made = new HandMade(watermarks);
-    made.commit('r:a', (rows) => rows.json('watermarks', '', { own: { [source]: 4 }, told: {} }));
-    made.commit('r:a', (rows) => rows.json('watermarks', '', { own: { [source]: 5 }, told: { [source]: 5 } }));
+    made.commit('r:a', (rows) => rows.json('watermarks', '', { own: { [source]: 4 }, complete: {} }));
+    made.commit('r:a', (rows) => rows.json('watermarks', '', { own: { [source]: 5 }, complete: { [source]: 5 } }));
     expect(made.violations).toEqual([]);
   });
 
   it('finds a watermark that a consumer stores lower than before', () => {
     const made = new HandMade(watermarks);
-    made.commit('r:a', (rows) => rows.json('watermarks', '', { own: { [source]: 5 }, told: {} }));
-    made.commit('r:a', (rows) => rows.json('watermarks', '', { own: { [source]: 4 }, told: {} }));
+    made.commit('r:a', (rows) => rows.json('watermarks', '', { own: { [source]: 5 }, complete: {} }));
+    made.commit('r:a', (rows) => rows.json('watermarks', '', { own: { [source]: 4 }, complete: {} }));
     expect(made.violations).toEqual(['r:a, own: center.retail at 4 after 5']);
   });
 
@@ -31,7 +31,7 @@ describe('the check of watermarks', () => {
 
   it('finds a child that follows a replica which has not stated the child’s watermark', () => {
     const made = new HandMade(watermarks);
-    made.commit('r:a', (rows) => rows.json('watermarks', '', { own: { [source]: 9 }, told: {} }));
+    made.commit('r:a', (rows) => rows.json('watermarks', '', { own: { [source]: 9 }, complete: {} }));
     const behind = made.connection('r:a', 'r~1');
     made.delivered(behind, 'child', beat({ [source]: 8 }));
     made.sent(behind, 'child', request());
@@ -40,7 +40,7 @@ describe('the check of watermarks', () => {
 
   it('accepts a child that follows a replica which has', () => {
     const made = new HandMade(watermarks);
-    made.commit('r:a', (rows) => rows.json('watermarks', '', { own: { [source]: 9 }, told: {} }));
+    made.commit('r:a', (rows) => rows.json('watermarks', '', { own: { [source]: 9 }, complete: {} }));
     const level = made.connection('r:a', 'r~1');
     made.delivered(level, 'child', beat({ [source]: 9 }), () => made.sent(level, 'child', request()));
     expect(made.violations).toEqual([]);
