@@ -158,7 +158,7 @@ describe('a child of replicas', () => {
     await mesh.run(2_000);
     expect(mesh.held()).toEqual({ a: 'five', b: 'three' });
     expect(mesh.child.waiting).toBeUndefined();
-    expect(mesh.watermarks()).toEqual({ own: { [source]: 5 }, told: { [source]: 5 } });
+    expect(mesh.watermarks()).toEqual({ own: { [source]: 5 }, complete: { [source]: 5 } });
   });
 
   it('follows a replica that was up to date before it was ready, and reports so without new data to send', async () => {
@@ -175,12 +175,12 @@ describe('a child of replicas', () => {
     await mesh.run(20_000);
     expect(mesh.attachedTo()).toBe(1);
     expect(mesh.held()).toEqual({ a: 'one', gone: 'one' });
-    expect(mesh.watermarks()).toEqual({ own: { [source]: 1 }, told: {} });
+    expect(mesh.watermarks()).toEqual({ own: { [source]: 1 }, complete: {} });
     mesh.ready(1);
     await mesh.run(1_000);
     expect(mesh.held()).toEqual({ a: 'two' });
     expect(mesh.child.waiting).toBeUndefined();
-    expect(mesh.watermarks()).toEqual({ own: { [source]: 2 }, told: { [source]: 2 } });
+    expect(mesh.watermarks()).toEqual({ own: { [source]: 2 }, complete: { [source]: 2 } });
   });
 });
 
