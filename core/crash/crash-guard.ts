@@ -1,9 +1,9 @@
 /**
- * Writes a mark into the store before work on a key begins (crash-marks.ts). A mark costs one write in the transaction of a turn, and no flush: a commit
- * survives the end of the process, and if the whole machine ends, no entry caused it. Only the marks of suspects are flushed. Suspects are few, and the
- * guard works on one at a time.
+ * Runs work with a mark: writes the mark into the store before work on a key begins (crash-marks.ts explains the marks). A mark costs one write in the
+ * transaction of a turn, and no flush. A commit survives the end of the process without a flush, and no entry can end the whole machine. Only the marks of
+ * suspects are flushed. Suspects are few, and the guard works on one at a time.
  *
- * Bound: one mark for each piece of work that runs or has ended within two sweeps, and one for each suspect and each quarantined key.
+ * Bound: one mark for each piece of work that runs or that ended within two sweeps, one for each suspect, and one for each quarantined key.
  */
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { describeError } from '../runtime/errors.ts';
@@ -17,35 +17,37 @@ export interface CrashGuardPorts {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The build of the program. Another build may be able to handle an entry that ended this build, so a new build tries again. */
+  /** The build of the program. Another build may be able to process an entry that ended this build, so a new build tries the entry again. */
   readonly build: string;
-  /** The message of the error that ended the former process (crash-message.ts). Undefined if the process left none. */
+  /** The message of the error that ended the previous process (crash-message.ts). Undefined if the process left no message. */
   readonly crashMessage?: string | undefined;
   /** Calls `run` shortly after the present commit. */
   readonly schedule: (run: () => void) => void;
 }
 
 export interface CrashGuardEvents {
-  /** The listener has to work on the key once more. */
+  /** Asks the listener to work on the key once more. */
   due(key: string): void;
-  /** The set of quarantined keys changed. */
+  /** Called after the set of quarantined keys has changed. */
   changed(): void;
 }
 
-/** The effects of a piece of work end within this time, including the first answers of the cluster. The guard also sweeps marks at this interval. */
+/**
+ * Within this time after a piece of work, its effects have ended, including the first answers of the cluster. The guard sweeps marks at the same interval.
+ */
 export const settleMs = 250;
-/** Number of doubtful keys in work at once. A crash makes all of them suspects, and each suspect then costs a quarter of a second. */
+/** Maximal number of doubtful keys that the guard works on at once. A crash makes all of them suspects, and each suspect then costs a quarter of a second. */
 export const siftedMax = 64;
 
-/** The other work that may run beside a piece of work: any, doubtful work only, or none (`apart`). */
+/** The other work that may run at the same time as a piece of work: any work, only work on doubtful keys, or none (`apart`). */
 export type Company = 'any' | 'doubtful' | 'apart';
 
 export class CrashGuard {
   readonly #ports: CrashGuardPorts;
   readonly #marks: Map<string, Mark>;
-  /** Keys whose work has ended since the last sweep. Their marks stay for now, because effects of the work may still end the process. */
+  /** Keys whose work has ended since the last sweep. Their marks stay for now, because the effects of the work may still end the process. */
   #ended = new Set<string>();
-  /** Keys whose work had ended before the last sweep. The next sweep removes their marks. */
+  /** Keys whose work ended before the last sweep. The next sweep removes their marks. */
   #resting = new Set<string>();
   #sifting = 0;
   #sweeping: Timer | undefined;
@@ -77,13 +79,13 @@ export class CrashGuard {
     this.#scheduleRetry();
   }
 
-  /** The other work that may run beside work on the key. */
+  /** The other work that may run at the same time as work on the key. */
   companyOf(key: string): Company {
     const state = this.#marks.get(key)?.state;
     return state === 'suspect' ? 'apart' : state === 'doubtful' ? 'doubtful' : 'any';
   }
 
-  /** True if the key is doubtful, suspect or quarantined. The node does not observe the object until work on the key has succeeded. */
+  /** True if the key is doubtful, suspect or quarantined. Until work on the key has succeeded, the node does not observe the object. */
   isHeldOff(key: string): boolean {
     const state = this.#marks.get(key)?.state;
     return state === 'doubtful' || state === 'suspect' || state === 'quarantined';
@@ -94,8 +96,8 @@ export class CrashGuard {
   }
 
   /**
-   * Does the work, or returns 'quarantined' if the key is quarantined with this hash. If the key is held off and the work returns 'retry', the work may not
-   * have reached its dangerous part. Then the key keeps its former state. The work must not throw.
+   * Does the work. If the key is quarantined with this hash, does nothing and returns 'quarantined'. The work returns 'retry' if it perhaps did not reach
+   * its dangerous part. Then a doubtful or suspect key keeps its state. The work must not throw.
    */
   async work(
     key: string,
@@ -109,7 +111,7 @@ export class CrashGuard {
     if (mark?.state === 'doubtful') return this.#sifted(key, mark, act);
     this.#ended.delete(key);
     this.#resting.delete(key);
-    // If the sifting of this key has just ended, and its mark is still there, this work counts as a part of the sifting.
+    // A mark in state `sifting` is left from work on this key that has just ended. This work then counts as a part of the sifting.
     this.#put(key, mark?.state === 'sifting' ? mark : { hash, state: 'working', crashes: 0 });
     if (former?.state === 'quarantined') this.#events.changed();
     await new Promise<void>((resolve) => this.#ports.schedule(resolve));
@@ -119,7 +121,7 @@ export class CrashGuard {
     return result;
   }
 
-  /** Ends all waits of the guard at once, and starts no new ones. */
+  /** Ends all waits of the guard at once. After this, the guard starts no wait. */
   stop(): void {
     this.#stopped = true;
     this.#sweeping?.stop();
@@ -127,17 +129,17 @@ export class CrashGuard {
     for (const wake of this.#sleepers) wake();
   }
 
-  /** Removes all marks of work. For an orderly end of the process, after all work has ended. */
+  /** Removes all marks of work. Call this when the process ends properly, after all work has ended. */
   end(): void {
     const isWork = ({ state }: Mark) => state === 'working' || state === 'sifting';
     this.#remove([...this.#marks].filter(([, mark]) => isWork(mark)).map(([key]) => key));
   }
 
   async #alone(key: string, mark: Mark, act: () => Promise<'done' | 'retry'>): Promise<'done' | 'retry'> {
-    // Waits until the effects of other work are over. Otherwise a crash that they cause would be blamed on this key.
+    // Waits until the effects of other work have ended. Otherwise a crash that these effects cause would count against this key.
     while (!this.#stopped && this.#ended.size + this.#resting.size > 0) await this.#sleep(settleMs);
     this.#put(key, { ...mark, state: 'working' });
-    // A disk that takes no writes must not hold up the work. Without the flush, this mark is as good as the marks of ordinary work.
+    // A disk that accepts no writes must not stop the work. Without the flush, this mark is as reliable as the marks of ordinary work.
     await this.#ports.store.flushed().catch(() => {});
     const result = await act();
     await this.#sleep(settleMs);
@@ -146,7 +148,7 @@ export class CrashGuard {
     return result;
   }
 
-  /** Works on a doubtful key beside other doubtful keys. At most `siftedMax` of them run or still have effects. */
+  /** Works on a doubtful key, at the same time as on other doubtful keys. For at most `siftedMax` keys, work runs or its effects have not ended. */
   async #sifted(key: string, mark: Mark, act: () => Promise<'done' | 'retry'>): Promise<'done' | 'retry'> {
     const isFull = () => this.#sifting + this.#ended.size + this.#resting.size >= siftedMax;
     while (!this.#stopped && isFull()) await this.#sleep(settleMs);
@@ -189,7 +191,7 @@ export class CrashGuard {
     });
   }
 
-  /** Looks at intervals for keys whose quarantine is over, and allows one more attempt for each. */
+  /** Looks at intervals for keys whose quarantine has expired, and allows one more attempt for each of them. */
   #scheduleRetry(): void {
     const { clock } = this.#ports;
     if (this.#stopped || [...this.quarantined()].length === 0) return;
@@ -217,7 +219,7 @@ export class CrashGuard {
     });
   }
 
-  /** A full disk must not hold up the work: the work may even free space. If the write fails, the work goes on without a mark. */
+  /** Writes marks. If the write fails, the work continues without a mark: a full disk must not stop the work, which may even free space. */
   #write(act: (t: Transaction) => void): void {
     try {
       this.#ports.store.write(act);

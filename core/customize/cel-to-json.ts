@@ -4,12 +4,12 @@ import { CelError } from '../match/cel/cel-error.ts';
 import { setField } from '../object/json-value.ts';
 import type { Json, JsonObject } from '../object/meta.ts';
 
-/** Characters that are counted for a number, a boolean or the braces of an object. */
+/** Number of characters that a number, a boolean or the braces of an object count as. */
 const scalarCharacters = 8;
 
 /**
- * Throws CelError for values that JSON does not have: durations, quantities, optional values, integers beyond 2^53. `grow` gets the number of characters
- * while the result grows, because a short expression can name a large value many times.
+ * The value as JSON. Throws CelError for values that JSON does not have: durations, quantities, optional values, integers beyond 2^53. Calls `grow` with a
+ * number of characters for each part while the result grows, because a short expression can use a large value many times.
  */
 export function celToJson(value: unknown, grow: (characters: number) => void): Json {
   grow(typeof value === 'string' ? value.length : scalarCharacters);

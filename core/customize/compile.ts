@@ -1,4 +1,4 @@
-/** Compiles a Customizer, or lists its mistakes with their fields. Admission uses the same code. */
+/** Compiles a Customizer, or lists its mistakes with their fields. Admission uses this code too. */
 
 import { type CelProgram, type CelType, compileCel } from '../match/cel/cel.ts';
 import { CelError } from '../match/cel/cel-error.ts';
@@ -56,7 +56,7 @@ export type Compilation =
   | { readonly customizer: CompiledCustomizer; readonly causes?: undefined }
   | { readonly causes: readonly [Cause, ...Cause[]]; readonly customizer?: undefined };
 
-/** Called for each expression that compiles, with its field and the text that contains the expression. */
+/** Called for each expression that compiles, with the field, and with the text that contains the expression. */
 export type ProgramSeen = (program: CelProgram, field: string, shown: string) => void;
 
 export function compileCustomizer(spec: CustomizerSpec, seen: ProgramSeen = () => undefined): Compilation {
@@ -152,7 +152,7 @@ function compilePatch(item: PatchItem, field: string, compiler: TemplateCompiler
   ];
 }
 
-/** The syntax of RFC 6901. `__proto__` is refused, because a JavaScript object does not treat it as a field. */
+/** Checks the syntax of RFC 6901. Refuses `__proto__`, because a JavaScript object does not treat it as an ordinary field. */
 function checkPointer(pointer: string, field: string, causes: Cause[]): void {
   if (pointer === '') {
     causes.push(

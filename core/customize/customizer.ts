@@ -1,29 +1,29 @@
-/** The Customizer as code reads it (apiserver/kinds/customizer-kind.ts has its schema), and the annotations that ask for customization. */
+/** The Customizer as code reads it, and the annotations that ask for customization. The schema is in apiserver/kinds/customizer-kind.ts. */
 import type { Json } from '../object/meta.ts';
 import type { LabelSelector } from '../object/selector.ts';
 
 export const customizerResource = 'customizers';
-/** On an object: NAME (in the namespace of the object) or NAMESPACE/NAME of a Customizer. */
+/** Annotation of an object. Its value names a Customizer: NAME (in the namespace of the object) or NAMESPACE/NAME. */
 export const customizerAnnotation = 'edge.banyan.io/customizer';
-/** On an object: "true" expands `%(name)` in all its strings. */
+/** Annotation of an object. "true" expands `%(name)` in all strings of the object. */
 export const expandAnnotation = 'edge.banyan.io/expand-parameters';
 
 export interface CustomizerSpec {
-  /** Applied in order. The expressions of a rule see the object as the rules before it have changed it. */
+  /** Applied in this order. The expressions of a rule see the object with the changes of the rules before it. */
   rules?: CustomizerRule[];
-  /** Applied after the rules. */
+  /** Applied after all rules. */
   replacements?: Replacement[];
 }
 
 export interface CustomizerRule {
-  /** CEL; absent: always. */
+  /** A CEL condition. Absent: the rule always applies. */
   when?: string;
-  /** Absent: every object. */
+  /** Absent: the rule applies to every object. */
   target?: CustomizerTarget;
   patch?: PatchItem[];
 }
 
-/** Fields are ANDed. */
+/** All given fields must match. */
 export interface CustomizerTarget {
   /** Empty: the core group. */
   group?: string;
@@ -32,7 +32,7 @@ export interface CustomizerTarget {
   labelSelector?: LabelSelector;
 }
 
-/** `merge` alone, or a JSON Patch operation; `${{ CEL }}` in the strings of `merge` and `value`. */
+/** Either only `merge`, or one JSON Patch operation. The strings of `merge` and `value` may contain `${{ CEL }}`. */
 export interface PatchItem {
   op?: string;
   path?: string;
@@ -42,14 +42,14 @@ export interface PatchItem {
 }
 
 export interface Replacement {
-  /** JSONPath. */
+  /** A JSONPath. */
   path: string;
   value: Json;
 }
 
-/** The destination as expressions see it, as JSON. */
+/** The destination as JSON, as expressions see it. */
 export interface DestinationFacts {
-  /** Its labels include the inherited ones. A label of its own wins over an inherited one. */
+  /** The labels include inherited labels. If the Location has a label of the same key, its own label is used. */
   readonly location: object;
   readonly syncTarget: object;
   readonly properties: Readonly<Record<string, string>>;
@@ -59,18 +59,18 @@ export interface DestinationFacts {
 
 export type FailureReason = 'CustomizationFailed' | 'CustomizerNotFound';
 
-/** The outcome for one object at one destination: the canonical bytes of the object, or the reason why it can't be made. */
+/** The outcome for one object at one destination: the canonical bytes of the object, or the reason why the node can't make the object. */
 export type CustomizationOutcome =
   | { readonly body: Uint8Array }
   | { readonly failure: { readonly reason: FailureReason; readonly message: string } };
 
 export interface Rendered {
   readonly outcome: CustomizationOutcome;
-  /** The cost, in steps of expressions. */
+  /** The cost, counted in steps of expressions. */
   readonly steps: number;
 }
 
-/** `field` is a field of the Customizer, or, during the expansion of parameters, a field of the object. */
+/** The mistake in a customization. `field` is a field of the Customizer; during the expansion of parameters, it is a field of the object. */
 export class CustomizeError extends Error {
   readonly field: string;
 

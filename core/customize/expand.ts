@@ -1,9 +1,12 @@
-/** Expands `%(name)` in the strings of an object: from the Location's labels, then its annotations, then the SyncTarget's properties. `%%` stands for `%`. */
+/**
+ * Expands `%(name)` in the strings of an object. The value is a label of the Location, else an annotation of the Location, else a property of the
+ * SyncTarget. `%%` becomes `%`.
+ */
 import { isRecord, setField } from '../object/json-value.ts';
 import { CustomizeError } from './customizer.ts';
 import type { Recorder } from './reads.ts';
 
-/** `grow` counts the characters of each inserted value, and throws when the sum is too large. Throws CustomizeError with the field of the object. */
+/** `grow` counts the characters of each inserted value, and throws if the sum is too large. Throws CustomizeError with the field of the object. */
 export function expandParameters<T>(object: T, recorder: Recorder, grow: (characters: number) => void): T {
   return expandIn(object, '', recorder, grow) as T;
 }

@@ -1,31 +1,32 @@
 /**
- * Records which values of a destination an evaluation reads. An evaluation has no other input than its key and these values. So an evaluation that reads
- * the same values gives the same result, and a change of any other value changes nothing.
+ * Records which values of a destination an evaluation reads. An evaluation depends only on its key and on these values. So an evaluation that reads the
+ * same values gives the same result, and a change of any other value does not change the result.
  */
 import { type CelValue, celValue } from '../match/cel/values.ts';
 import { stableStringify } from '../object/canonical.ts';
 import type { DestinationFacts } from './customizer.ts';
 
-/** One look at a destination: the field at a path, for example location, metadata, annotations, store-name. */
+/** One read of a destination: the field at a path, for example location, metadata, annotations, store-name. */
 export interface Read {
   readonly path: readonly string[];
   readonly look: Look;
 }
 
 /**
- * What the evaluation looks at.
- * `value`: a scalar or a list; of an object only that it exists; or that there is nothing at the path. `whole`: everything below the path.
- * `first`: the type of the first value of an object, in the order of the names. The engine of expressions asks for this type to choose an operator.
+ * The part of the field that the evaluation uses.
+ * - `value`: a scalar or a list. If the field is an object, only the fact that it exists. If there is nothing at the path, that fact.
+ * - `whole`: everything below the path.
+ * - `first`: the type of the first value of an object, in the order of the names. The engine of expressions needs this type to choose an operator.
  */
 export type Look = 'value' | 'whole' | 'first';
 
-/** One read and its result, as a text. Equal values give equal texts. */
+/** One read and its result. `saw` is the result as a text: equal values give equal texts. */
 export interface ReadObservation {
   readonly read: Read;
   readonly saw: string;
 }
 
-/** The present result of a read. */
+/** The present result of a read, as a text. */
 export function observe(facts: DestinationFacts, { path, look }: Read): string {
   let value: unknown = facts;
   for (const name of path) {
@@ -45,14 +46,14 @@ function typeOfFirst(fields: Record<string, unknown>): string {
   return typeof value === 'number' && !Number.isSafeInteger(value) ? 'double' : typeof value;
 }
 
-/** Always in the same order, whatever order the author used: the result of an evaluation may depend on the order. */
+/** The names in sorted order, whatever order the author used, because the result of an evaluation may depend on the order. */
 function namesOf(fields: Record<string, unknown>): string[] {
   return Object.keys(fields)
     .filter((name) => fields[name] !== undefined)
     .sort();
 }
 
-/** True while each read of the trace still gives the recorded result. */
+/** True while every read of the trace gives the recorded result. */
 export function stillHolds(facts: DestinationFacts, trace: readonly ReadObservation[]): boolean {
   return trace.every(({ read, saw }) => observe(facts, read) === saw);
 }
@@ -67,7 +68,7 @@ export class Recorder {
   }
 
   note(path: readonly string[], look: Look): void {
-    // The lengths keep ["a", "b"] and ["ab"] apart.
+    // The id contains the length of each name, so that ["a", "b"] and ["ab"] have different ids.
     const id = `${look}${path.map((name) => `${name.length}:${name}`).join('')}`;
     if (this.#seen.has(id)) return;
     this.#seen.add(id);
@@ -75,7 +76,7 @@ export class Recorder {
     this.trace.push({ read, saw: observe(this.facts, read) });
   }
 
-  /** The value of a variable of expressions. */
+  /** The value of an expression's variable. */
   variable(name: keyof DestinationFacts): CelValue {
     const value: unknown = this.facts[name];
     if (isObject(value)) return lazyMap(value, [name], this);
@@ -83,7 +84,7 @@ export class Recorder {
     return celValue(value);
   }
 
-  /** A text field of the destination. Undefined if there is no text at the path. */
+  /** A text field of the destination. Undefined if the path has no text. */
   text(path: readonly string[]): string | undefined {
     this.note(path, 'value');
     let value: unknown = this.facts;
@@ -92,7 +93,7 @@ export class Recorder {
   }
 }
 
-/** An object as expressions see it. A value is converted when an expression looks at it. Without a recorder, the reads are not recorded. */
+/** An object as expressions see it. A value is converted only when an expression reads it. Without a recorder, the reads are not recorded. */
 export function lazyMap(
   fields: Readonly<Record<string, unknown>>,
   path: readonly string[],
@@ -138,7 +139,7 @@ class LazyMap extends Map<string, CelValue> {
     return this.#whole().values();
   }
 
-  /** The engine calls this method only for the type of the first value. It reads values in other ways. So only the type counts as read. */
+  /** The engine calls this method only to get the type of the first value, and reads values in other ways. So only the type counts as read. */
   override *entries(): Generator<[string, CelValue], undefined> {
     this.#recorder?.note(this.#path, 'first');
     const [name] = namesOf(this.#fields);

@@ -1,16 +1,16 @@
 /**
- * Keeps renderings by the values that they read.
+ * Caches renderings, keyed by the values that each rendering has read.
  *
  * An entry holds either the next read or the rendering. A lookup begins with the key of the input. The result of each read leads to the next entry. So a
- * lookup reads exactly those values of a destination that the evaluation would read, and needs no list of all values. A thousand destinations with three
- * distinct values take three paths of entries.
+ * lookup reads exactly those values of a destination that the evaluation would read, and needs no list of all values. If a thousand destinations have three
+ * different values, the cache has three chains of entries.
  */
 import { hash128 } from '../object/hash.ts';
 import type { DestinationFacts, Rendered } from './customizer.ts';
 import { observe, type Read, type ReadObservation, Recorder } from './reads.ts';
 
 export interface Rendering extends Rendered {
-  /** While each read of the trace gives the same result, another evaluation gives the same rendering. */
+  /** If each read of the trace gives the same result, another evaluation gives the same rendering. */
   readonly trace: readonly ReadObservation[];
 }
 
@@ -20,21 +20,21 @@ export interface RenderCacheBounds {
 }
 
 /**
- * An entry takes a few hundred bytes, a body as many as its object. 64 MiB is a quarter of the memory of a relay with a thousand clusters. Beyond the
- * bounds, the cache drops the entry that was unused for the longest time. The next request evaluates it again, in some tenths of a millisecond.
+ * An entry needs a few hundred bytes, and a body needs as many as its object. 64 MiB is a quarter of the memory of a relay with a thousand clusters. At the
+ * bounds, the cache removes the entry that was unused for the longest time. The next request evaluates it again, which takes a few tenths of a millisecond.
  */
 export const defaultCacheBounds: RenderCacheBounds = { entriesMax: 100_000, bytesMax: 64 * 1024 * 1024 };
 
 type CacheEntry = { readonly read: Read } | { readonly rendering: Rendering };
 
-/** A longer key is hashed. Up to this length, the text itself is quicker. */
+/** The cache hashes longer keys. Up to this length, the plain text is faster. */
 const keyCharactersMax = 256;
-/** Bytes of an entry without its body and without the recorded values. */
+/** Bytes of an entry, not counting its body and the recorded values. */
 const entryBytes = 400;
 
 export class RenderCache {
   readonly #bounds: RenderCacheBounds;
-  /** In the order of the last use, the oldest first. */
+  /** In the order of the last use; the entry that was unused for the longest time is first. */
   readonly #entries = new Map<string, CacheEntry>();
   #bytes = 0;
   evaluations = 0;
@@ -48,14 +48,17 @@ export class RenderCache {
     return { entries: this.#entries.size, bytes: this.#bytes };
   }
 
-  /** The kept rendering for a destination with these values. `key` names every other input of the evaluation. */
+  /** The cached rendering for a destination with these values. `key` names every other input of the evaluation. */
   find(key: string, facts: DestinationFacts): Rendering | undefined {
     const found = this.#find(key, facts);
     if (found) this.hits += 1;
     return found;
   }
 
-  /** `run` has no other input than those that `key` names and the facts that it reads through the recorder. */
+  /**
+   * Returns the cached rendering, or runs `run` and caches its result. `run` must not depend on anything except the inputs that `key` names and the facts
+   * that it reads through the recorder.
+   */
   evaluate(key: string, facts: DestinationFacts, run: (recorder: Recorder) => Rendered): Rendering {
     this.evaluations += 1;
     const recorder = new Recorder(facts);
@@ -98,7 +101,10 @@ export class RenderCache {
   }
 }
 
-/** Joins with a line end: recorded values are JSON without line ends, and keys begin with a hash. So two different paths never lead to one entry. */
+/**
+ * The key of the next entry. Joins both parts with a line end. Recorded values are JSON without line ends, and keys begin with a hash. So two different
+ * chains never lead to one entry.
+ */
 function nextKey(at: string, saw: string): string {
   const next = `${at}\n${saw}`;
   return next.length <= keyCharactersMax ? next : Buffer.from(hash128(next)).toString('latin1');

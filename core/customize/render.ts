@@ -1,6 +1,6 @@
 /**
- * Renders one object for one destination: expands parameters, then applies each Customizer in order, its rules before its replacements. Pure: the same
- * object, the same Customizers and the same values that they read give the same bytes, or the same failure.
+ * Renders one object for one destination: expands parameters, then applies each Customizer in order. Each Customizer applies its rules before its
+ * replacements. Pure: the same object, the same Customizers and the same read values give the same bytes or the same failure.
  */
 
 import { applyJsonPatch } from '../apiserver/patch/json-patch.ts';
@@ -40,24 +40,30 @@ import type { TemplateContext } from './template.ts';
 type RenderFields = Record<string, unknown>;
 
 export interface RenderInput {
-  /** The object as its author wrote it. The rendering does not change it. */
+  /** The object as its author wrote it. The rendering does not change this object. */
   readonly object: KubeObject;
-  /** The approximate length of the object's JSON text. A pass over the object costs in proportion to the length. */
+  /** The approximate length of the object's JSON text. The cost of a pass over the object grows with this length. */
   readonly characters: number;
   readonly customizers: readonly { readonly name: string; readonly compiled: CompiledCustomizer }[];
   readonly expands: boolean;
-  /** Undefined if this node does not know the kind. Then a merge patch replaces lists as a whole, and only the identity of the result is checked. */
+  /**
+   * Undefined if this node does not know the kind. Then a merge patch replaces lists as a whole, and the result is checked only for the identity of the
+   * object.
+   */
   readonly kind: Kind | undefined;
 }
 
 /**
- * Characters that expressions, parameters and copies may bring into one object in all. The bound is four times the maximal size of an object, so that one
- * rule can replace the output of another. A series of `copy` operations that doubles the object each time soon reaches the bound.
+ * Maximal number of characters that expressions, parameters and copies may add to one object in all. The bound is four times the maximal size of an object,
+ * so that one rule can replace the output of another. A series of `copy` operations that doubles the object each time quickly reaches the bound.
  */
 const growthMax = 6 * 1024 * 1024;
-/** A patch passes over the whole object. The pass over a small object costs nothing. For an object of 1.5 MiB, the budget allows some forty passes: 0.4 s. */
+/**
+ * A patch passes over the whole object, so its cost is counted by characters. The pass over a small object costs nothing. For an object of 1.5 MiB, the
+ * budget allows about forty passes: 0.4 s.
+ */
 const charactersPerStep = 64;
-/** Looking up a parameter takes as long as some steps of an expression. */
+/** Looking up a parameter takes as long as a few steps of an expression. */
 const stepsPerParameter = 8;
 
 export function render(input: RenderInput, recorder: Recorder): Rendered {
@@ -82,7 +88,10 @@ function outcomeOf(input: RenderInput, work: RenderWork): CustomizationOutcome {
   }
 }
 
-/** Adds empty labels and annotations where there are none, so that a patch can add one and an expression can read one. `result.ts` drops empty maps. */
+/**
+ * Adds empty labels and annotations if the object has none, so that a patch can add one and an expression can read one. `result.ts` removes empty maps
+ * again.
+ */
 function withMaps(object: RenderFields): RenderFields {
   const metadata = object.metadata as ObjectMeta;
   return {
@@ -103,7 +112,7 @@ class RenderWork implements TemplateContext {
   readonly #allowed = this.#budget.remaining;
   #growth = 0;
   #object: CelValue = null;
-  /** The present step. The message of a failure begins with it. */
+  /** The present step, for the beginning of a failure's message. */
   doing = '';
 
   constructor(input: RenderInput, recorder: Recorder) {
@@ -235,15 +244,15 @@ class RenderWork implements TemplateContext {
       );
   }
 
-  /** From now on, expressions see this object as `object`. */
+  /** Makes this object the variable `object` of expressions from now on. */
   #see(object: RenderFields): void {
     this.#object = lazyMap(object, []);
   }
 }
 
 /**
- * Groups consecutive operations. Each merge patch stands alone. A `copy` begins a new group, because the size of the copied value is known only
- * after all operations before it.
+ * Groups consecutive operations. Each merge patch is a group of its own. A `copy` begins a new group, because the size of the copied value is known only
+ * after all operations before it have run.
  */
 function runsOf(patch: readonly CompiledPatch[]): (MergePatch | OperationPatch[])[] {
   const runs: (MergePatch | OperationPatch[])[] = [];
@@ -278,7 +287,7 @@ function valueAt(object: unknown, pointer: string): unknown {
   return value;
 }
 
-/** The API server puts this text in front of the cause in an answer to an HTTP client. */
+/** The beginning that the API server adds to the cause in an answer to an HTTP client. */
 const rejection = /^the server rejected our request due to an error in our request: /;
 
 function isTarget(object: RenderFields, { group, kind, name, labelSelector }: CustomizerTarget): boolean {

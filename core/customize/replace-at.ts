@@ -1,4 +1,4 @@
-/** Sets values by JSONPath. Existing values are replaced. If the path ends with a name, and the object has no field of this name, the field is added. */
+/** Sets values by JSONPath. Replaces existing values. If the path ends with a name, and the object has no field of this name, adds the field. */
 import { isRecord, setField } from '../object/json-value.ts';
 import type { JsonPathStep } from '../object/jsonpath.ts';
 import { evaluateJsonPath } from '../object/jsonpath.ts';
@@ -7,7 +7,7 @@ type FieldPlace =
   | { readonly of: Record<string, unknown>; readonly name: string }
   | { readonly of: unknown[]; readonly index: number };
 
-/** Changes `root`. Calls `value` once for each place that the path leads to, and returns the number of places. */
+/** Changes `root`. Calls `value` once for each place to which the path leads, and returns the number of places. */
 export function replaceAt(root: object, steps: readonly JsonPathStep[], value: () => unknown): number {
   let values: unknown[] = [root];
   for (const step of steps.slice(0, -1)) values = values.flatMap((at) => placesOf(at, step, false).map(valueAt));

@@ -1,4 +1,4 @@
-/** Checks the outcome of a customization: the object is still the same one, is valid if this node knows its kind, and is not too large. */
+/** Checks the result of a customization: it is still the same object, it is valid if this node knows its kind, and it is not too large. */
 import type { Kind } from '../apiserver/space.ts';
 import { objectBytesMax } from '../apiserver/status-errors.ts';
 import { canonicalBytes } from '../object/canonical.ts';
@@ -17,7 +17,7 @@ export function bodyOf(result: Record<string, unknown>, original: KubeObject, ki
   return body;
 }
 
-/** Checks that the fields that identify the object did not change. Leaves out the status and the metadata that only a space knows: they do not travel. */
+/** Checks that the fields that identify the object did not change. Removes the status, and the metadata that only a space has: they do not travel. */
 function sameObject(result: Record<string, unknown>, original: KubeObject): KubeObject {
   for (const field of ['apiVersion', 'kind'] as const) mustBe(field, result[field], original[field]);
   const metadata = result.metadata;
@@ -65,7 +65,7 @@ function textsOf(
   return Object.keys(result).length > 0 ? result : undefined;
 }
 
-/** The checks of a space's API server. A field that the kind does not know is an error only if the original object does not have the field. */
+/** Does the checks of a space's API server. A field that the kind does not have is an error only if the original object does not have the field either. */
 function checkKind(object: KubeObject, original: KubeObject, kind: Kind): void {
   const { version } = parseApiVersion(object.apiVersion);
   if (!kind.versions.includes(version)) return;

@@ -1,7 +1,7 @@
 /**
- * Values with expressions in their strings: `"Welcome to ${{ location.metadata.name }}"`. A string that consists of one expression alone becomes the value
- * of the expression, with its type. In every other string, the value is inserted as text: strings unchanged, other values as JSON.
- * `$${{` stands for the characters `${{`.
+ * Values whose strings contain expressions: `"Welcome to ${{ location.metadata.name }}"`. If a string is only one expression, it becomes the value of the
+ * expression, with its type. In every other string, the value is inserted as text: strings unchanged, other values as JSON. `$${{` produces the characters
+ * `${{`.
  */
 
 import type { CelProgram } from '../match/cel/cel.ts';
@@ -10,10 +10,10 @@ import { cloneJson, setField } from '../object/json-value.ts';
 import type { Json, JsonObject } from '../object/meta.ts';
 import { celToJson } from './cel-to-json.ts';
 
-/** The functions that a template needs from the rendering that it is part of. */
+/** The functions that a template needs from the rendering to which it belongs. */
 export interface TemplateContext {
   evaluate(program: CelProgram): CelValue;
-  /** Counts the characters that go into the result while it grows. Throws when the sum is too large. */
+  /** Counts the characters that are added to the result. Throws if the sum is too large. */
   grow(characters: number): void;
   /** Calls `run`, which may fail. The error then names `field`, a field of the Customizer. */
   at<T>(field: string, run: () => T): T;
@@ -21,7 +21,7 @@ export interface TemplateContext {
 
 export type Template = (context: TemplateContext) => Json;
 
-/** `compile` records an invalid expression by itself, and returns undefined. `wrong` records any other mistake, with its field. */
+/** `compile` records an invalid expression itself and returns undefined. `wrong` records any other mistake, with its field. */
 export interface TemplateCompiler {
   compile(source: string, field: string, shown: string): CelProgram | undefined;
   wrong(field: string, value: string, message: string): void;
@@ -29,7 +29,7 @@ export interface TemplateCompiler {
 
 const opening = '${{';
 
-/** Each part is plain text, or the source of an expression. Throws SyntaxError. */
+/** Splits the text. Each part is plain text, or the source of an expression. Throws SyntaxError. */
 export function splitTemplate(text: string): ({ text: string } | { expression: string })[] {
   const parts: ({ text: string } | { expression: string })[] = [];
   let plain = '';
@@ -56,7 +56,7 @@ export function splitTemplate(text: string): ({ text: string } | { expression: s
 
 const literal = /[rRbB]{0,2}("""|'''|"|')/y;
 
-/** The position of the first `}}` that is in no string literal, and that closes no brace of the expression itself. */
+/** The position of the first `}}` that is outside of all string literals and does not close a brace of the expression itself. */
 function endOfExpression(text: string, from: number): number {
   let depth = 0;
   for (let at = from; at < text.length; at++) {
@@ -68,7 +68,7 @@ function endOfExpression(text: string, from: number): number {
     }
     literal.lastIndex = at;
     const quoted = literal.exec(text);
-    // The r in `in r"…"` belongs to the literal. The last letter of a name never stands before a quote: in valid CEL no quote follows a name.
+    // The r in `in r"…"` belongs to the literal. It can't be the last letter of a name: in valid CEL, no quote follows a name directly.
     if (quoted) at = endOfLiteral(text, at + quoted[0].length, quoted[1]!, /^[bB]?[rR]/.test(quoted[0])) - 1;
   }
   throw new SyntaxError('"${{" without its "}}"; write "$${{" for the characters themselves');
@@ -82,13 +82,13 @@ function endOfLiteral(text: string, from: number, quote: string, isRaw: boolean)
   return text.length;
 }
 
-/** Each call of the template copies values without expressions, because later patches may change the object that has them. */
+/** The compiled template. Each call copies the values without expressions, because another patch may change the object that contains them. */
 export function compileTemplate(value: Json, field: string, compiler: TemplateCompiler): Template {
   const template = dynamicPart(value, field, compiler);
   return template ?? (() => cloneJson(value));
 }
 
-/** Undefined if the value has no expression. */
+/** The template of a value that contains expressions. Undefined if the value has none. */
 function dynamicPart(value: Json, field: string, compiler: TemplateCompiler): Template | undefined {
   if (typeof value === 'string') return value.includes(opening) ? stringTemplate(value, field, compiler) : undefined;
   if (Array.isArray(value)) {

@@ -1,6 +1,6 @@
 /**
- * The certificate authority of a tree: issues certificates for nodes and for users of the API. Only code that issues certificates imports this file.
- * Code that reads certificates needs only node:crypto (peer-identity.ts).
+ * The certificate authority of a tree. Issues certificates for nodes and for users of the API. Only code that issues certificates imports this file,
+ * because the file needs a large library. Code that reads certificates needs only node:crypto (peer-identity.ts).
  */
 import { cliCommand } from '../runtime/cli-command.ts';
 import 'reflect-metadata';
@@ -19,11 +19,11 @@ import { type PeerIdentity, spiffeId } from './peer-identity.ts';
 x509.cryptoProvider.set(webcrypto as Crypto);
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
-/** The authority lasts longer than every node, because a new authority has to be trusted everywhere. */
+/** The authority lasts longer than every node, because a new authority must be installed at every node and client. */
 const authorityMs = 3650 * 86_400_000;
 /**
- * A certificate ends with its issuer at the latest. So an issuer lasts twice as long as a leaf: a leaf that it signs just before the issuer itself is renewed
- * still has two thirds of its time.
+ * A certificate ends with its issuer at the latest. An issuer is renewed after two thirds of its validity. An issuer lasts twice as long as a leaf, so that
+ * a leaf signed just before this renewal still has two thirds of its own validity.
  */
 const issuerMs = 2 * leafMs;
 
@@ -54,14 +54,17 @@ export async function createAuthority(tree: string, { clock, random }: Issuing):
     extensions: [
       new x509.BasicConstraintsExtension(true, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
-      // The identifier distinguishes an authority from its successor of the same name.
+      // The identifier distinguishes an authority from a newer authority with the same name.
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   });
   return { certPem: certificate.toString('pem'), keyPem: await exportKey(keys.privateKey) };
 }
 
-/** The issuer with which a relay or the center signs the agents directly below it. It can sign no server, no authority and no other node: issuer-name.ts. */
+/**
+ * Creates the issuer with which a relay or the center signs the certificates of the agents directly below it. The issuer can't sign a server, an authority
+ * or any other node: issuer-name.ts.
+ */
 export async function createIssuer(
   authority: KeyAndCertificate,
   of: { readonly tree: string; readonly path: string },
@@ -87,7 +90,7 @@ export async function createIssuer(
   return { certPem, keyPem: await exportKey(keys.privateKey) };
 }
 
-/** Issues the certificate of a node: with its SPIFFE identity, and the hosts at which clients reach its API. */
+/** Issues the certificate of a node. The certificate has the SPIFFE identity of the node, and the hosts at which clients reach its API. */
 export function issueNode(
   authority: KeyAndCertificate,
   node: PeerIdentity & { readonly tree: string; readonly hosts: readonly string[] },
@@ -108,8 +111,8 @@ export function issueNode(
 }
 
 /**
- * Issues the certificate of an agent that keeps its key to itself, from its request. The certificate is for a client only, whatever the request asks for.
- * The issuer's own certificate follows behind it.
+ * Issues the certificate of an agent from the agent's request. The agent keeps its private key to itself. The certificate is only for a client, whatever
+ * the request asks for. The result has the issuer's own certificate after the agent's certificate.
  */
 export async function issueAgent(
   issuer: KeyAndCertificate,
@@ -128,7 +131,7 @@ export async function issueAgent(
   return `${await sign(issuer, leaf, issuing)}\n${issuer.certPem.trim()}\n`;
 }
 
-/** Issues the certificate of a person or a program for the API. CN is the name, each O is a group, as in Kubernetes. */
+/** Issues a certificate with which a person or a program uses the API. CN is the user name, and each O is a group, as in Kubernetes. */
 export function issueUser(
   authority: KeyAndCertificate,
   user: { readonly name: string; readonly groups: readonly string[] },
@@ -166,7 +169,7 @@ interface ToSign {
   readonly extensions: readonly x509.Extension[];
 }
 
-/** The certificate ends at the same time as the authority's, at the latest. */
+/** Signs the certificate. The certificate ends no later than the certificate of the authority. */
 async function sign(
   authority: KeyAndCertificate,
   { subject, publicKey, lifeMs, extensions }: ToSign,
@@ -177,7 +180,8 @@ async function sign(
   const certificate = await x509.X509CertificateGenerator.create({
     serialNumber: serial(random),
     subject,
-    // The issuer's name object and not its text: Go compares the bytes of both names.
+    // Takes the name object of the issuer and not its text: Go compares the encoded bytes of both names, and a name made from the text could have other
+    // bytes.
     issuer: issuer.subjectName,
     notBefore,
     notAfter: notAfter < issuer.notAfter ? notAfter : issuer.notAfter,
@@ -189,7 +193,7 @@ async function sign(
   return certificate.toString('pem');
 }
 
-/** Uses typed values. The library reads a plain string in the syntax of names: quotes would cut it, and a leading # would make it hexadecimal. */
+/** Passes typed values. The library would parse a plain string as an encoded name: a quote would cut the text, and a leading # would make it hexadecimal. */
 function distinguishedName(name: string, groups: readonly string[] = []): x509.Name {
   return new x509.Name([...groups.map((group) => ({ O: [{ utf8String: group }] })), { CN: [{ utf8String: name }] }]);
 }
@@ -208,7 +212,7 @@ function importKey(pem: string): Promise<CryptoKey> {
   return webcrypto.subtle.importKey('pkcs8', der, algorithm, false, ['sign']);
 }
 
-/** 16 random bytes as a positive number. RFC 5280 requires positive serial numbers. */
+/** A positive number of 16 random bytes. RFC 5280 requires positive serial numbers. */
 function serial(random: Random): string {
   const bytes = random.bytes(16);
   bytes[0] = (bytes[0]! & 0x7f) | 0x01;

@@ -1,4 +1,7 @@
-/** A request for a certificate (PKCS #10, RFC 2986). The agent makes it and keeps the key. The signer checks it. Only these two import this file. */
+/**
+ * A request for a certificate (PKCS #10, RFC 2986). The agent makes the request and keeps the key; the signer checks the request. Only agent and signer
+ * import this file.
+ */
 import 'reflect-metadata';
 import { createPublicKey, generateKeyPairSync, webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
@@ -9,16 +12,16 @@ import { requestBytesMax } from './request-bytes.ts';
 x509.cryptoProvider.set(webcrypto as Crypto);
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
-/** TLS 1.3 and proofs both accept these curves. RSA can't sign a proof. */
+/** Curves that TLS 1.3 and proofs both accept. RSA keys are not allowed, because they can't sign a proof. */
 const curves: readonly string[] = ['P-256', 'P-384'];
 
-/** A request that passed every check. Only `judgeRequest` makes this type, so its holder need not check again. */
+/** A request that has passed every check. Only `judgeRequest` creates this type, so code that receives a JudgedRequest need not check again. */
 export interface JudgedRequest {
   readonly [judged]: true;
   /** The path of the agent that the request is for. */
   readonly path: string;
   readonly id: string;
-  /** The request is signed with the private key of this public key. */
+  /** The public key of the request. The request is signed with its private key. */
   readonly publicKey: x509.PublicKey;
   /** SHA-256 of the public key, in hex. */
   readonly key: string;
@@ -32,7 +35,7 @@ export function newKey(): string {
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
-/** The request of an agent at this path in PEM, signed with the agent's P-256 key. */
+/** Makes the request of an agent at this path, in PEM, signed with the agent's P-256 key. */
 export async function requestFor(path: string, keyPem: string): Promise<string> {
   const der = x509.PemConverter.decodeFirst(keyPem);
   const privateKey = await webcrypto.subtle.importKey('pkcs8', der, algorithm, false, ['sign']);
@@ -46,7 +49,7 @@ export async function requestFor(path: string, keyPem: string): Promise<string> 
   return `${request.toString('pem')}\n`;
 }
 
-/** Checks that the request asks for an agent at this path with this identity, and for nothing else. Throws BadRequest, TooLarge and Forbidden. */
+/** Checks that the request asks only for an agent at this path with this identity. Throws BadRequest, TooLarge or Forbidden. */
 export async function judgeRequest(pem: string, path: string, id: string): Promise<JudgedRequest> {
   const request = read(pem);
   const names = request.subjectName.toJSON();
@@ -77,7 +80,7 @@ function read(pem: string): x509.Pkcs10CertificateRequest {
   }
 }
 
-/** A request needs no extension. It may ask only for the name that the certificate gets in any case. */
+/** Throws unless the extension is the name that the certificate gets in any case. A request needs no extension. */
 function checkExtension(extension: x509.Extension, id: string): void {
   if (!(extension instanceof x509.SubjectAlternativeNameExtension)) {
     throw forbidden(`it asks for the extension ${extension.type}; only the name ${id} is allowed`);
@@ -88,7 +91,7 @@ function checkExtension(extension: x509.Extension, id: string): void {
   }
 }
 
-/** The library throws for a signature that does not have the form of the key. */
+/** The library throws if the signature does not have the form that the key requires. */
 async function isSigned(request: x509.Pkcs10CertificateRequest): Promise<boolean> {
   try {
     return await request.verify();

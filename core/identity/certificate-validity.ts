@@ -1,26 +1,36 @@
-/** How long certificates last, and when they are renewed. This file does not import the code that makes certificates, so that a configuration can use it. */
+/**
+ * How long certificates last and when they are renewed. This file does not import the code that makes certificates, so that a configuration can import the
+ * file at low cost.
+ */
 import type { X509Certificate } from 'node:crypto';
 import * as z from 'zod';
 
 const dayMs = 86_400_000;
 
-/** Certificates of nodes, agents and users last one year, and one month in which somebody notices that a renewal fails. */
+/** Certificates of nodes, agents and users last one year and one month. The month is the time in which a person can notice that a renewal fails. */
 export const leafDays = 397;
 export const leafMs = leafDays * dayMs;
 
-/** Part of the validity after which a certificate is renewed. The rest allows a site to be away for months, and a renewal to fail many times. */
+/**
+ * Fraction of the validity after which a certificate is renewed. In the remaining third, a site may be disconnected for months, and a renewal may fail many
+ * times.
+ */
 const renewAfter = 2 / 3;
 
-/** A certificate is valid from a time before now, because clocks of other machines may be behind: by an hour, or by a tenth of a short validity. */
+/**
+ * A certificate is valid from a time in the past, because the clocks of other machines may be slow. This constant bounds the difference to one hour; for a
+ * short validity, the difference is a tenth.
+ */
 const backdateMsMax = 3_600_000;
 const backdatePart = 1 / 10;
 
-/** Options for the certificates that a relay's issuer signs. A relay's configuration and a topology both have them. */
+/** Options for the certificates that a relay's issuer signs. Both the configuration of a relay and a topology contain them. */
 export const issuedSchema = z.strictObject({
   certificateSeconds: z
     .number()
     .int()
-    // In the last third of a minute, an agent tries a renewal ten times. With less, an agent that has to dial again runs out of time.
+    // With one minute, an agent tries a renewal ten times in the last third of the validity. With less, an agent that has to dial again would not have
+    // enough time.
     .min(60)
     .max(leafMs / 1_000)
     .optional()
@@ -45,7 +55,7 @@ export function validityOf({
   validFrom,
   validTo,
 }: Pick<X509Certificate, 'validFrom' | 'validTo'>): CertificateValidity {
-  // Node 20 gives the dates only as texts.
+  // Node 20 gives the dates only as text.
   const [fromMs, endsAtMs] = [Date.parse(validFrom), Date.parse(validTo)];
   return { renewAtMs: fromMs + (endsAtMs - fromMs) * renewAfter, endsAtMs };
 }

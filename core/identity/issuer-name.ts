@@ -1,17 +1,17 @@
 /**
- * A relay may sign certificates of the agents directly below it. For this it has an issuer: a certificate between the tree's authority and the agents'
- * certificates. The name of an issuer says what it may sign. Every verifier of a chain checks that the leaf names its issuer as the issuer's own
- * certificate does. So the leaf alone shows whether its issuer was allowed to sign it.
+ * A relay may sign certificates of the agents directly below it. For this purpose, the relay has an issuer: a certificate between the tree's authority and
+ * the agents' certificates. The name of an issuer limits what the issuer may sign. Each leaf contains the name of its issuer, and every verifier of a chain
+ * checks that this name is the same as in the issuer's own certificate. So the leaf alone shows whether its issuer was allowed to sign it.
  */
 import type { X509Certificate } from 'node:crypto';
 
 /**
- * Verifiers ignore the case of names and the space around them. So every name that contains this text, in any case, counts as the name of an issuer.
- * The text contains no space.
+ * Marks a name as the name of an issuer. Verifiers ignore the case of names and the spaces around them. So every name that contains this text, in any case,
+ * counts as the name of an issuer. The text contains no space.
  */
 export const issuerUnit = 'banyan-issuer';
 
-/** The form in which node:crypto writes names. In the name of a relay, a slash stands before each part of the path, as in identities. */
+/** The name of an issuer as node:crypto writes it. In the name of a relay, each part of the path has a slash before it, as in identities. */
 const written = new RegExp(`^OU=${issuerUnit}\\nCN=(spiffe://([^/\\s\\\\]+)/node/(?:center|relay(/[^\\s\\\\]+)))$`);
 
 function read(text: string): { readonly name: string; readonly tree: string; readonly below: string } | undefined {
@@ -24,13 +24,13 @@ export function isFromIssuer({ issuer }: Pick<X509Certificate, 'issuer'>): boole
   return issuer.toLowerCase().includes(issuerUnit);
 }
 
-/** The node that has this issuer, by the issuer's own certificate. Undefined if the certificate is not of an issuer. */
+/** Reads, from an issuer's own certificate, which node has this issuer. Undefined if the certificate is not of an issuer. */
 export function issuerIn({ subject }: Pick<X509Certificate, 'subject'>): { tree: string; path: string } | undefined {
   const issuer = read(subject);
   return issuer && { tree: issuer.tree, path: issuer.below.slice(1).replaceAll('/', ':') };
 }
 
-/** Why the issuer was not allowed to sign a certificate with this identity. Undefined if the issuer was allowed to, or the authority signed it. */
+/** The reason why the issuer must not sign a certificate with this identity. Undefined if the issuer may sign it, or if the authority itself signed it. */
 export function notForItsIssuer(certificate: Pick<X509Certificate, 'issuer'>, id: string): string | undefined {
   if (!isFromIssuer(certificate)) return undefined;
   const issuer = read(certificate.issuer);

@@ -1,7 +1,7 @@
 /**
- * The text of a join token: `banyan-join-1.NAME.SECRET.PIN`. A token admits one agent once. The relay that the agent attaches to has a JoinToken object of
- * this name, with a hash of the secret. The pin identifies the authority of the tree. With the pin, the agent recognises its parent before it has any
- * other information.
+ * The text of a join token: `banyan-join-1.NAME.SECRET.PIN`. A token admits one agent once. The agent's parent has a JoinToken object of this name, with a
+ * hash of the secret. The pin identifies the authority of the tree. With the pin, the agent recognises its parent although it knows nothing else about the
+ * tree yet.
  */
 
 import { createHash, timingSafeEqual, X509Certificate } from 'node:crypto';
@@ -13,9 +13,9 @@ import { hex } from '../store/bytes.ts';
 export interface JoinToken {
   /** The name of the JoinToken object. */
   readonly name: string;
-  /** 256 random bits as base64url. Nobody can guess so many bits, so a plain hash of the secret reveals nothing. */
+  /** 256 random bits as base64url. Nobody can guess 256 bits, so a plain hash of the secret is safe. */
   readonly secret: string;
-  /** SHA-256 of the authority's public key as SubjectPublicKeyInfo, in base64url: a pin as in RFC 7469. */
+  /** SHA-256 of the authority's public key (SubjectPublicKeyInfo), in base64url: a pin as in RFC 7469. */
   readonly pin: string;
 }
 
@@ -25,7 +25,7 @@ const hashForm = /^[A-Za-z0-9_-]{43}$/;
 const secretBytes = 32;
 const pemBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
-/** A token for the tree whose authorities are `caPem`. The pin is that of the first authority. */
+/** Makes a token for the tree with the authorities `caPem`. The pin is the pin of the first authority. */
 export function newJoinToken(caPem: string, random: Random): JoinToken {
   const [authority] = authoritiesOf(caPem);
   if (!authority) throw new BanyanError('Invalid', 'the authority of the tree is no certificate in PEM');
@@ -40,7 +40,7 @@ export function writeJoinToken({ name, secret, pin }: JoinToken): string {
   return [begin, name, secret, pin].join('.');
 }
 
-/** Throws BadRequest with the mistake, but without any part of the secret. `where` names the place that the text comes from. */
+/** Reads the text of a token. Throws BadRequest with the mistake, but without any part of the secret. `where` names the place from which the text came. */
 export function readJoinToken(text: string, where: string): JoinToken {
   const wrong = (why: string) =>
     new BanyanError('BadRequest', `${where}: ${why}; ${cliCommand('join-token')} prints one`);
@@ -60,17 +60,17 @@ export function isJoinSecret(text: string): boolean {
   return hashForm.test(text);
 }
 
-/** The hash that the relay stores instead of the secret. */
+/** The hash of the secret. The relay stores this hash instead of the secret. */
 export function hashOfSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
 }
 
-/** The comparison always takes the same time, so that the time shows nothing of the hash. */
+/** True if the hash is the hash of this secret. The comparison always takes the same time, so that the time reveals nothing about the hash. */
 export function isSecretOf(secret: string, hash: string): boolean {
   return timingSafeEqual(createHash('sha256').update(secret).digest(), digestOf(hash));
 }
 
-/** The certificates of the bundle that have the pinned key. Anybody may have sent the bundle: a certificate is trusted only because of the pin. */
+/** The certificates of the bundle that have the pinned key. Anybody may have sent the bundle, so the caller trusts a certificate only because of the pin. */
 export function pinned(bundle: string, pin: string): string[] {
   try {
     return authoritiesOf(bundle)

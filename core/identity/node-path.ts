@@ -1,17 +1,17 @@
 /**
- * Paths of nodes: the names from the root down, `eu:paris:store-17`. The root, the center, has the empty path. All code that compares, splits or joins paths
- * uses these functions. A plain test for a text prefix would take `eu-west` for a node below `eu`.
+ * Paths of nodes: the names from the root down, for example `eu:paris:store-17`. The root (the center) has the empty path. All code that compares, splits
+ * or joins paths uses these functions. A plain test for a text prefix would treat `eu-west` as a node below `eu`.
  */
 import { checkDnsLabel } from '../object/names.ts';
 import { compareText } from '../object/text-order.ts';
 import { splitReplica } from './replica.ts';
 
-/** The names of the path. The root has none. */
+/** The names in the path. The path of the root has none. */
 export function segmentsOf(path: string): string[] {
   return path === '' ? [] : path.split(':');
 }
 
-/** Hops to the root. */
+/** Number of hops to the root. */
 export function depthOf(path: string): number {
   return segmentsOf(path).length;
 }
@@ -31,7 +31,7 @@ export function ancestorsOf(path: string): string[] {
   return names.map((_, i) => names.slice(0, i).join(':'));
 }
 
-/** Every node except the root is below the root. */
+/** True if `path` is below `above`. Every node except the root is below the root. */
 export function isBelow(path: string, above: string): boolean {
   return above === '' ? path !== '' : path.startsWith(`${above}:`);
 }
@@ -40,12 +40,14 @@ export function isAtOrBelow(path: string, above: string): boolean {
   return path === above || isBelow(path, above);
 }
 
-/** The name of the child of `above` that is `path` or has `path` below it. Undefined if `path` is not below `above`. */
+/** The name of the child of `above` that is at `path` or has `path` below it. Undefined if `path` is not below `above`. */
 export function childTowards(above: string, path: string): string | undefined {
   return isBelow(path, above) ? segmentsOf(path)[depthOf(above)] : undefined;
 }
 
-/** Parents come before their children, and each subtree stays together: `eu`, `eu:paris`, `eu~1`, `eu-west`. In text order, `eu-west` would be second. */
+/**
+ * Sorts parents before their children, and keeps each subtree together: `eu`, `eu:paris`, `eu~1`, `eu-west`. The order of texts would put `eu-west` second.
+ */
 export function comparePaths(a: string, b: string): number {
   const [names, otherNames] = [segmentsOf(a), segmentsOf(b)];
   for (const [i, name] of names.entries()) {
@@ -62,22 +64,22 @@ function compareNames(a: string, b: string): number {
   return compareText(one.name, other.name) || one.replica - other.replica;
 }
 
-/** The path with dots, for names of files, objects and sources: `eu.paris`, `center`. */
+/** The path with dots, for names of files and sources: `eu.paris`, `center`. */
 export function dottedPath(path: string): string {
   return path === '' ? 'center' : path.replaceAll(':', '.');
 }
 
-/** The path as people write it, and as contexts of the kubeconfig name it: `eu:paris`, `center`. */
+/** The path as people write it, and as the kubeconfig names its contexts: `eu:paris`, `center`. */
 export function shownPath(path: string): string {
   return path === '' ? 'center' : path;
 }
 
-/** The reverse of `shownPath`. */
+/** The path that `shownPath` shows as this text. */
 export function pathShownAs(shown: string): string {
   return shown === 'center' ? '' : shown;
 }
 
-/** The mistake in the path of a node other than the root, or undefined. */
+/** The mistake in the path of a node that is not the root. Undefined if there is none. */
 export function checkPath(path: string): string | undefined {
   return path
     .split(':')
@@ -85,12 +87,12 @@ export function checkPath(path: string): string | undefined {
     .flatMap(({ name, wrong }) => (wrong ? [`${JSON.stringify(name)}: ${wrong}`] : []))[0];
 }
 
-/** The path of a child. `child` may have a replica number, the path has none: replicas share one path. */
+/** The path of a child, without a replica number even if `child` has one: replicas share one path. */
 export function childPath(path: string, child: string): string {
   return replicaNodePath(path, splitReplica(child).name);
 }
 
-/** The path of a child with its replica number, for places that show each replica by itself. */
+/** The path of a child with its replica number, for output that lists each replica separately. */
 export function replicaNodePath(path: string, child: string): string {
   return path === '' ? child : `${path}:${child}`;
 }
@@ -100,7 +102,10 @@ export function objectName(path: string): string {
   return dottedPath(path).replaceAll('~', '--');
 }
 
-/** The mistake in the name of a node, or undefined. A Node object has its name from the path of the node, so no two paths may give the same name. */
+/**
+ * The mistake in the name of a node. Undefined if there is none. A Node object is named after the path of its node, so two paths must not give the same
+ * name.
+ */
 export function checkNodeName(name: string): string | undefined {
   const wrong = checkDnsLabel(name);
   if (wrong) return wrong;

@@ -1,6 +1,6 @@
 /**
- * The identity in a certificate of the tree: `spiffe://TREE/node/ROLE/a/b/c`. The center has no path behind its role. The second and further replicas of a
- * relay have their number behind the role: `spiffe://TREE/node/relay.1/a/b/c`.
+ * The identity in a certificate of the tree: `spiffe://TREE/node/ROLE/a/b/c`. For the center, no path follows the role. The second and all further replicas
+ * of a relay have their number after the role: `spiffe://TREE/node/relay.1/a/b/c`.
  */
 import { createHash, X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
@@ -10,20 +10,20 @@ import { notForItsIssuer } from './issuer-name.ts';
 import { replicasMax } from './replica.ts';
 
 export interface PeerIdentity {
-  /** The path in the peer's certificate; the empty path is the center. */
+  /** The path in the peer's certificate. The empty path is the center. */
   readonly path: string;
   readonly role: 'center' | 'relay' | 'agent';
-  /** The number of a relay's replica. Absent for number 0, the first replica. */
+  /** The replica number of a relay. Absent for number 0, the first replica. */
   readonly replica?: number;
 }
 
 const roles = ['center', 'relay', 'agent'] as const;
 const scheme = 'spiffe://';
 
-/** The characters of a trust domain: https://github.com/spiffe/spiffe/blob/main/standards/SPIFFE-ID.md, section 2.1. */
+/** The characters that a trust domain may have: https://github.com/spiffe/spiffe/blob/main/standards/SPIFFE-ID.md, section 2.1. */
 const trustDomain = /^[a-z0-9._-]+$/;
 
-/** Throws Invalid if a receiver could not read the same tree and node from the identity. */
+/** The text of the identity. Throws Invalid if a receiver would not read the same tree and node from the text. */
 export function spiffeId(tree: string, { role, path, replica = 0 }: PeerIdentity): string {
   const number = replica === 0 ? '' : `.${replica}`;
   const id = `${scheme}${tree}/node/${role}${number}${path === '' ? '' : `/${path.replaceAll(':', '/')}`}`;
@@ -33,11 +33,14 @@ export function spiffeId(tree: string, { role, path, replica = 0 }: PeerIdentity
   return id;
 }
 
-/** Throws Unauthorized with the mistake if the certificate does not name exactly one node, or names a node that its issuer may not sign. */
+/**
+ * The identity in the certificate. Throws Unauthorized with the mistake if the certificate does not name exactly one node, or names a node for which its
+ * issuer is not allowed to sign.
+ */
 export function identityOfCertificate(der: Uint8Array): PeerIdentity {
   const certificate = new X509Certificate(der);
   const names = certificate.subjectAltName;
-  // Node quotes and escapes separators inside names, so that one name can't look like two.
+  // Node quotes and escapes separators inside names, so one name can't look like two.
   const uris = (names?.split(', ') ?? []).filter((name) => name.startsWith('URI:')).map((name) => name.slice(4));
   if (uris.length === 0)
     throw unauthorized(`the certificate names no node of a tree (${names ?? 'it has no alternative names'})`);
@@ -47,14 +50,14 @@ export function identityOfCertificate(der: Uint8Array): PeerIdentity {
   return identityOfSpiffeId(uris[0]!);
 }
 
-/** The reverse of `spiffeId`, for texts from outside. Throws Unauthorized. */
+/** Reads an identity from a text that another node sent. Throws Unauthorized with the mistake. */
 export function identityOfSpiffeId(id: string): PeerIdentity {
   const read = readSpiffeId(id);
   if (typeof read !== 'string') return read;
   throw unauthorized(`the certificate is for ${id}, which is no node of a tree: ${read}`);
 }
 
-/** The identity, or the mistake in the text. The names of nodes are DNS labels, so only one text names a node, and nothing has to be decoded. */
+/** The identity, or the mistake in the text. The names of nodes are DNS labels. So each node has only one text, and the text needs no decoding. */
 function readSpiffeId(id: string): PeerIdentity | string {
   if (!id.startsWith(scheme)) return `it does not begin with ${scheme}`;
   const [tree, node, named, ...names] = id.slice(scheme.length).split('/');
@@ -83,8 +86,8 @@ function unauthorized(message: string): BanyanError {
 }
 
 /**
- * The node at the other end of a connection. The handshake of the connection accepts every certificate (`rejectUnauthorized: false`), so that this function
- * can refuse a wrong one with a helpful message. Throws Unauthorized.
+ * The identity of the node at the other end of a connection. The TLS handshake accepts every certificate (`rejectUnauthorized: false`). So this function
+ * can refuse a wrong certificate with a helpful message. Throws Unauthorized.
  */
 export function identityOfPeer(
   socket: Pick<TLSSocket, 'authorized' | 'authorizationError' | 'getPeerX509Certificate'>,
@@ -95,18 +98,21 @@ export function identityOfPeer(
   return identityOfCertificate(certificate.raw);
 }
 
-/** The hash of the peer's public key. Empty if the peer has no certificate. */
+/** The hash of the peer's public key. Empty if the peer sent no certificate. */
 export function keyOfPeer(socket: Pick<TLSSocket, 'getPeerX509Certificate'>): string {
   const spki = socket.getPeerX509Certificate()?.publicKey.export({ type: 'spki', format: 'der' });
   return spki ? hashOfKey(spki) : '';
 }
 
-/** SHA-256 in hex of a public key, as SubjectPublicKeyInfo. */
+/** SHA-256, in hex, of a public key in the form SubjectPublicKeyInfo. */
 export function hashOfKey(spki: Uint8Array): string {
   return createHash('sha256').update(spki).digest('hex');
 }
 
-/** `reason` is OpenSSL's name of a verification error: https://docs.openssl.org/master/man3/X509_STORE_CTX_get_error/ */
+/**
+ * Explains why a certificate is not trusted. `reason` is OpenSSL's name of the verification error:
+ * https://docs.openssl.org/master/man3/X509_STORE_CTX_get_error/
+ */
 export function describeMistrust(
   { subjectAltName, subject, validFrom, validTo }: X509Certificate,
   reason: string,

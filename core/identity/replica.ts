@@ -1,9 +1,9 @@
 /**
- * Replicas are nodes that share one path. Each has a number. The first replica, number 0, has the plain name. The names of the others end with a tilde and
- * the number. No name in Kubernetes contains a tilde, so no other relay can be taken for a replica.
+ * Replicas are nodes that share one path. Each replica has a number. The first replica, number 0, has the plain name. The names of the others end with a
+ * tilde and the number. No name in Kubernetes contains a tilde, so a replica's name is never the name of another relay.
  */
 
-/** More replicas would not make a path safer: each holds a full copy of everything that its subtree gets. */
+/** Maximal number of replicas. More replicas would not make a path safer: each replica holds a full copy of everything that its subtree gets. */
 export const replicasMax = 8;
 
 export function withReplica(name: string, replica: number): string {

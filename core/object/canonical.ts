@@ -1,6 +1,6 @@
 /**
- * Canonical bytes: one object, one JSON text. Keys are sorted, but `metadata` comes first and has no resourceVersion. So the text always begins with
- * `{"metadata":{`. Without parsing, the server can insert its fields behind this prefix, or a status before the last brace.
+ * Canonical bytes: exactly one JSON text for each object. Keys are sorted, but `metadata` is first and has no resourceVersion. So the text always begins
+ * with `{"metadata":{`. The server can insert its fields after this prefix, or a status before the last brace, without parsing the text.
  */
 import type { KubeObject } from './meta.ts';
 
@@ -34,15 +34,15 @@ export function stableStringify(value: unknown): string {
 }
 
 /**
- * `body` with `fields` (JSON members without braces, for example `"resourceVersion":"7"`) as the first members of metadata. The result is in two pieces, so
- * that a list can write them out without a copy of the body.
+ * `body` with `fields` as the first members of metadata. `fields` are JSON members without braces, for example `"resourceVersion":"7"`. The result has two
+ * pieces, so that a list can write them without a copy of the body.
  */
 export function spliceMetadata(body: Uint8Array, fields: string): [Uint8Array, Uint8Array] {
-  const empty = body[prefix.length] === 0x7d; // metadata is {}
+  const empty = body[prefix.length] === 0x7d; // True if metadata is `{}`.
   return [Buffer.from(`{"metadata":{${fields}${empty ? '' : ','}`), body.subarray(prefix.length)];
 }
 
-/** `body` with a member at its end, for example `status`. The body must not have this member already. */
+/** `body` with one more member at its end, for example `status`. The body must not have this member already. */
 export function appendMember(body: Uint8Array, name: string, json: Uint8Array): Uint8Array {
   const head = body.subarray(0, body.length - 1);
   const needsComma = body.length > 2;

@@ -1,9 +1,9 @@
-/** Checks JSON from another node before any other code uses it. */
+/** Checks JSON that another node sent, before any other code uses it. */
 import type * as z from 'zod';
 import { BanyanError, describeError } from '../runtime/errors.ts';
 import { beyondLimits } from './json-limits.ts';
 
-/** Throws Protocol with the expected type (`what`) and the first mistake. */
+/** Returns the checked value. Throws Protocol with the expected type (`what`) and the first mistake. */
 export function decodeChecked<T>(what: string, schema: z.ZodType<T>, bytes: Uint8Array): T {
   let value: unknown;
   try {

@@ -3,7 +3,7 @@ import type { Condition } from './meta.ts';
 
 export type NewCondition = Omit<Condition, 'lastTransitionTime'>;
 
-/** The conditions `before` with `next` added or replaced. If nothing changed, the result equals `before` by value. */
+/** The conditions `before`, with `next` added or replaced. If `next` changes nothing, the result has the same content as `before`. */
 export function withCondition(before: readonly Condition[], next: NewCondition, now: string): Condition[] {
   const old = before.find((condition) => condition.type === next.type);
   const lastTransitionTime = old && old.status === next.status ? old.lastTransitionTime : now;
@@ -11,7 +11,7 @@ export function withCondition(before: readonly Condition[], next: NewCondition, 
   return old ? before.map((other) => (other.type === next.type ? condition : other)) : [...before, condition];
 }
 
-/** RFC 3339 with whole seconds, like every timestamp in the metadata of Kubernetes. */
+/** RFC 3339 with whole seconds, like every timestamp in the metadata of a Kubernetes object. */
 export function timestamp(wallMs: number): string {
   return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
 }

@@ -1,29 +1,29 @@
 /**
- * Refuses integers that a double can't hold. Kubernetes keeps integers in 64 bits. A program in JavaScript would store 9007199254740993 as 9007199254740992,
- * without an error. Because of the refusal, a stored integer is always the integer that the user wrote.
+ * Refuses integers that a double can't hold. Kubernetes keeps integers of 64 bits, but a JavaScript program would store 9007199254740993 as
+ * 9007199254740992 without an error. Because of the refusal, a stored integer is always the integer that the user wrote.
  */
 import { BanyanError } from '../runtime/errors.ts';
 import { type JsonTextStep, tokensOf } from './json-text.ts';
 
 const longNumber = /\d{16}/;
-/** A quick test. Most texts have no long integer, and need no other check. */
+/** A quick first test. Most texts have no long integer, so they need no further check. */
 export function mayHaveLongInteger(text: string): boolean {
   return longNumber.test(text);
 }
 
-/** Like JSON.parse, with its SyntaxError. Throws BadRequest with the place of the first integer that JSON.parse would change. */
+/** Parses like JSON.parse, and throws the same SyntaxError. Throws BadRequest with the place of the first integer that JSON.parse would change. */
 export function parseExactJson(json: string): unknown {
   const value: unknown = JSON.parse(json);
   if (mayHaveLongInteger(json)) checkIntegers(json);
   return value;
 }
 
-/** `json` is valid JSON. */
+/** Requires valid JSON. */
 function checkIntegers(json: string): void {
   for (const { found, steps } of tokensOf(json)) if (isChanged(found)) throw inexact(steps, found);
 }
 
-/** Throws BadRequest if a double can't hold the value. `steps` is the place of the value, as far as the caller knows it. */
+/** The value as a number. Throws BadRequest if a double can't hold the value. `steps` is the place of the value, as far as the caller knows the place. */
 export function exactNumber(value: bigint, steps: readonly JsonTextStep[] = []): number {
   if (isChanged(String(value))) throw inexact(steps, String(value));
   return Number(value);
@@ -39,12 +39,12 @@ export function exactNumbers(value: unknown, steps: readonly JsonTextStep[] = []
   );
 }
 
-/** True if a double would change this integer literal. Fractions and exponents are doubles in every program. */
+/** True if a double would change this integer literal. False for fractions and exponents: every program reads them as doubles. */
 function isChanged(literal: string): boolean {
   return /^-?\d+$/.test(literal) && Number(literal) !== 0 && String(Number(literal)) !== literal;
 }
 
-/** Digits of a literal in a message. A literal may be as long as the whole body. */
+/** Number of digits of a literal that a message shows. A literal may be as long as the whole body. */
 const shownDigits = 64;
 
 function inexact(steps: readonly JsonTextStep[], literal: string): BanyanError {

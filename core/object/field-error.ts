@@ -1,9 +1,9 @@
-/** Causes of an Invalid answer in the words of the Kubernetes API server (apimachinery's validation/field package), and paths of fields. */
+/** Causes of an Invalid answer, worded like those of the Kubernetes API server (apimachinery's validation/field package), and paths of fields. */
 import type { Cause } from '../runtime/errors.ts';
 
 /**
- * The path of the present field. A walk adds a part when it goes down, and removes the part when it goes up, so that a valid object costs no text. A number
- * is a list index. A text in brackets is a map key.
+ * The path of the field that a check looks at now. The check adds a part when it goes into a field, and removes the part when it leaves the field. So a
+ * valid object costs no text. A number is a list index. A text in brackets is a map key.
  */
 export type FieldPath = (string | number)[];
 
@@ -51,13 +51,13 @@ export function tooMany(field: string, actual: number, max: number): Cause {
   return { reason: 'FieldValueTooMany', message: `Too many: ${actual}: must have at most ${max} items`, field };
 }
 
-/** A value may be as large as an object. A message shows only its beginning. */
+/** Number of characters of a value that a message shows. A value may be as large as an object. */
 const shownCharactersMax = 512;
 
 function show(value: unknown): string {
   const text = JSON.stringify(value ?? null);
   if (text.length <= shownCharactersMax) return text;
-  // A copy: a slice of a string would keep the whole string in memory.
+  // Makes a copy: a slice of a string would keep the whole string in memory.
   return `${Buffer.from(text.slice(0, shownCharactersMax)).toString()}…`;
 }
 

@@ -1,4 +1,6 @@
-/** Identities: 128 bits of SHA-256. A collision does not happen by accident, and making one takes 2^64 work. */
+/**
+ * Hashes that identify contents: 128 bits of SHA-256. Two contents do not get the same hash by accident, and an attacker needs 2^64 operations to find two.
+ */
 import { hash } from 'node:crypto';
 
 export const hashBytes = 16;

@@ -1,10 +1,10 @@
 /**
- * Whether an object has become what its spec says, by the rules that kubectl, Flux and Argo CD users know as kstatus
+ * Computes whether an object has become what its spec asks for, by the rules that users of kubectl, Flux and Argo CD know as kstatus
  * (https://github.com/kubernetes-sigs/cli-utils/tree/master/pkg/kstatus). Pure: the function looks only at one object, and not at the time.
  *
- * These rules are stricter than kstatus, because a move or a release takes a Current object for a copy that serves. An object is not Current while its
- * controller has not seen the newest generation. A StatefulSet with manual updates (OnDelete) is not Current before its pods are ready. A Pod that ended
- * with an error has failed.
+ * These rules are stricter than kstatus, because a move or a release treats a Current object as a copy that serves. An object is not Current until its
+ * controller has seen the newest generation. A StatefulSet with manual updates (OnDelete) is not Current until its pods are ready. A Pod that ended with an
+ * error has failed.
  */
 import { type KubeObject, parseApiVersion } from './meta.ts';
 import { terminating, terminatingMessage } from './terminating.ts';
@@ -13,11 +13,11 @@ export interface ObjectHealth {
   readonly state: 'Current' | 'InProgress' | 'Failed' | 'Terminating';
   readonly reason: string;
   readonly message: string;
-  /** If the object is still in this state at this age, the object has failed. The caller, which has a clock, looks again then. */
+  /** The object has failed if it is still in this state at this age. The caller has a clock and looks again at that time. */
   readonly failsAfterMs?: number;
 }
 
-/** Time that a pod may be without a node: the ScheduleWindow of kstatus. */
+/** Time in which a pod may have no node: the ScheduleWindow of kstatus. */
 const scheduleWindowMs = 15_000;
 
 export function health(object: KubeObject): ObjectHealth {
@@ -69,8 +69,8 @@ function deployment(object: KubeObject, status: Status): ObjectHealth {
   if (total > wanted) return inProgress('ExtraPods', `${total - wanted} replicas are to be removed`);
   if (available < updated) return inProgress('LessAvailable', `${available} of ${updated} replicas are available`);
   if (ready < wanted) return inProgress('LessReady', `${ready} of ${wanted} replicas are ready`);
-  // The controller of Kubernetes writes the conditions together with the counts, and Progressing only if there is a deadline. A controller that imitates it
-  // may leave the conditions out. Then the counts alone decide.
+  // The controller of Kubernetes writes the conditions together with the counts. It writes Progressing only if the Deployment has a deadline. Other
+  // controllers may write no conditions. Then only the counts decide.
   if (progressing && progressing.reason !== 'NewReplicaSetAvailable') {
     return inProgress('ReplicaSetNotAvailable', 'the new ReplicaSet is not available');
   }
@@ -129,7 +129,7 @@ function daemonSet(_object: KubeObject, status: Status): ObjectHealth {
   return current(`${wanted} pods are available`);
 }
 
-/** A Job that has started counts as Current: a rollout does not wait for the result of a Job. */
+/** A Job that has started counts as Current, because a rollout does not wait for the result of a Job. */
 function job(_object: KubeObject, status: Status): ObjectHealth {
   const failure = conditionOf(status, 'Failed');
   if (failure?.status === 'True') return failed('JobFailed', failure.message);
@@ -202,14 +202,14 @@ function definition(_object: KubeObject, status: Status): ObjectHealth {
   return inProgress('Installing', 'the kind is not served yet');
 }
 
-/** The rule for kinds without their own rule. */
+/** The rule for kinds that have no rule of their own. */
 function generic(_object: KubeObject, status: Status): ObjectHealth {
   const ready = conditionOf(status, 'Ready');
   if (ready && ready.status !== 'True') return inProgress(ready.reason || 'NotReady', ready.message);
   return current(ready ? 'ready' : 'the object exists');
 }
 
-/** For every kind, before its own rule: the conditions that kstatus asks controllers to set. */
+/** Applies to every kind, before the rule of the kind. Reads the conditions that kstatus asks controllers to set. */
 function byConvention(status: Status): ObjectHealth | undefined {
   const stalled = conditionOf(status, 'Stalled');
   if (stalled?.status === 'True') return failed(stalled.reason || 'Stalled', stalled.message);
@@ -218,7 +218,7 @@ function byConvention(status: Status): ObjectHealth | undefined {
   return undefined;
 }
 
-/** For every kind: a status of another generation does not describe the present one. */
+/** Applies to every kind. A status for another generation does not describe the present generation. */
 function outdated(object: KubeObject, status: Status): ObjectHealth | undefined {
   const { generation } = object.metadata;
   const observed = status.observedGeneration;

@@ -1,6 +1,6 @@
 /**
- * Checks the depth and the number of values of a JSON text, in one pass, before anybody parses the text. JSON.parse takes 0.15 s for 130,000 fields, and
- * all later work with such an object takes many times longer.
+ * Checks the depth and the number of values of a JSON text in one pass, before any code parses the text. JSON.parse needs 0.15 s for 130,000 fields, and
+ * all further work with such an object needs many times longer.
  */
 
 import { BanyanError } from '../runtime/errors.ts';
@@ -8,12 +8,12 @@ import { depthMax } from './json-limits.ts';
 import { tokensOf } from './json-text.ts';
 
 /**
- * Fields and items of a body. The largest CustomResourceDefinitions in use have some 20,000. An object with many more short fields is too large to store
- * together with the managedFields entry of each field.
+ * Maximal number of fields and items of a body. The largest CustomResourceDefinitions in use have about 20,000. An object with many more short fields is
+ * too large to store, because each field needs a managedFields entry.
  */
 export const jsonValuesMax = 50_000;
 
-/** Steps of the too deep place that the message shows. More steps would not help the reader. */
+/** Number of steps of a path that a message shows when the place is nested too deeply. More steps would not help the reader. */
 const shownSteps = 5;
 
 const space = 0x20;
@@ -25,11 +25,11 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** Throws BadRequest if the text is nested too deep, TooLarge if it has too many values. Does not check the syntax: the parser does. */
+/** Throws BadRequest if the text is nested too deeply, and TooLarge if the text has too many values. Does not check the syntax: the parser does that. */
 export function checkJsonBounds(json: string): void {
   let depth = 0;
   let values = 1;
-  /** True directly behind an opening bracket. The next token is then the first value, or the closing bracket. */
+  /** True directly after an opening bracket. The next token is then the first value or the closing bracket. */
   let isFirst = false;
   for (let at = 0; at < json.length; at++) {
     const code = json.charCodeAt(at);
@@ -73,7 +73,7 @@ function placeTooDeep(json: string): readonly (string | number)[] {
   try {
     for (const { steps } of tokensOf(json)) if (steps.length > depthMax) return steps;
   } catch {
-    // The text is no JSON: a name does not parse.
+    // The text is not JSON, because JSON.parse does not accept the name.
   }
   return [];
 }

@@ -1,15 +1,15 @@
 /**
- * Limits of JSON values, so that every program of the mesh keeps them unchanged.
+ * Limits of JSON values. Within the limits, every program of the mesh keeps a value unchanged.
  *
- * Code that reads and writes objects recurses level by level. Somewhere below 2,000 levels, a process has no stack left. The exact depth depends on the
- * caller. So there is one bound that every caller has room for. And a number that is too large for a double would be written as null.
+ * Depth: code that reads and writes objects recurses level by level. Its stack overflows at some depth of less than 2,000 levels, which depends on the
+ * caller. So one bound leaves enough room for every caller. Numbers: a number that is too large for a double would be written as null.
  */
 import type { KubeObject } from './meta.ts';
 
-/** Levels of nesting. A CustomResourceDefinition that contains the schema of a pod has some dozens. */
+/** Levels of nesting. A CustomResourceDefinition that contains the schema of a pod has a few dozen. */
 export const depthMax = 500;
 
-/** Steps of the too deep place that a message shows. More steps would not help the reader. */
+/** Number of steps of a path that a message shows when the place is nested too deeply. More steps would not help the reader. */
 const shownSteps = 5;
 
 interface JsonFlaw {
@@ -29,7 +29,7 @@ export function beyondLimits(value: unknown): string | undefined {
   return `${place}...: it is nested more than ${depthMax} levels deep: make it flatter, or write it as a string`;
 }
 
-/** The same check of an object, without managedFields. They repeat the nesting of the object below some levels of their own. */
+/** Checks an object like `beyondLimits`, but leaves out managedFields. The managedFields repeat the nesting of the object, and add some levels. */
 export function objectBeyondLimits(object: KubeObject): string | undefined {
   const { managedFields: _fields, ...metadata } = object.metadata;
   return beyondLimits({ ...object, metadata });

@@ -1,6 +1,6 @@
-/** Reads facts from a JSON text that its parsed value does not have any more. The text must be one that JSON.parse accepts. */
+/** Reads facts from a JSON text that JSON.parse loses. JSON.parse must accept the text. */
 
-/** Strings, numbers, and the punctuation that decides their place. */
+/** Strings, numbers, and the punctuation that shows where they are. */
 const token = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*|[{}[\]:,]/gs;
 const colonBehind = /\s*:/y;
 
@@ -8,8 +8,8 @@ const colonBehind = /\s*:/y;
 export type JsonTextStep = string | number;
 
 /**
- * All tokens except `true`, `false` and `null`. `steps` is the place of the present token. All results share this one list, which changes. A name is in
- * `steps` from the colon behind the name on.
+ * All tokens except `true`, `false` and `null`. `steps` is the place of the present token. All results share this one list, and each step changes it. A
+ * name is in `steps` from the colon after the name on.
  */
 export function* tokensOf(
   json: string,
@@ -28,11 +28,11 @@ export function* tokensOf(
 }
 
 /**
- * The places of fields that one object has more than once, such as `spec.containers[0].name`, up to `duplicatesMax`. `value` is the result of JSON.parse for
- * the text. It has only the last of such fields.
+ * The places of fields that one object has more than once, for example `spec.containers[0].name`; at most `duplicatesMax` places. `value` is the result of
+ * JSON.parse for the text. JSON.parse keeps only the last field of each name.
  */
 export function duplicateFields(json: string, value: unknown): string[] {
-  // Nearly every text has no duplicates, and counting costs a tenth of the search.
+  // Nearly every text has no duplicates. Counting needs only a tenth of the time of the search, so counting comes first.
   return namesIn(json) === fieldsOf(value) ? [] : namedTwice(json);
 }
 
@@ -55,12 +55,12 @@ function endOfString(json: string, from: number): number {
   }
 }
 
-/** The bound of the Kubernetes API server. An author with more duplicates has another problem. */
+/** The bound of the Kubernetes API server. A longer list would not help the author. */
 const duplicatesMax = 100;
 
 function namedTwice(json: string): string[] {
   const places: string[] = [];
-  /** For each open object: its names so far, and those that are in `places` already. */
+  /** For each open object: the names so far, and the names that `places` already has. */
   const open: { readonly names: Set<JsonTextStep>; readonly listed: Set<JsonTextStep> }[] = [];
   for (const { found, steps } of tokensOf(json)) {
     if (found === '{' || found === '[') open.push({ names: new Set(), listed: new Set() });
@@ -79,7 +79,7 @@ function namedTwice(json: string): string[] {
   return places;
 }
 
-/** The path in the form of the Kubernetes API server. */
+/** The path as the Kubernetes API server writes it. */
 function pathOf(steps: readonly JsonTextStep[]): string {
   return steps.reduce<string>((path, step) => {
     if (typeof step === 'number') return `${path}[${step}]`;

@@ -1,6 +1,6 @@
-/** Copies and compares JSON values. Every write uses these functions, so they are simpler and faster than structuredClone. */
+/** Copies and compares JSON values. Every write uses these functions. They are simpler and faster than structuredClone, because they handle only JSON. */
 
-/** A deep copy. Fields that are undefined are left out. */
+/** A deep copy. Leaves out fields that are undefined. */
 export function cloneJson<T>(value: T): T {
   return clone(value, false) as T;
 }
@@ -27,8 +27,8 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * Sets a field, also one with the name `__proto__`. An assignment to this name would set the prototype. Names come from request bodies, where JSON.parse
- * makes it an ordinary field.
+ * Sets a field, even a field with the name `__proto__`. A plain assignment to `__proto__` would set the prototype. Names come from request bodies, where
+ * JSON.parse treats `__proto__` as an ordinary field.
  */
 export function setField(target: Record<string, unknown>, name: string, value: unknown): void {
   if (name === '__proto__') {
@@ -38,7 +38,7 @@ export function setField(target: Record<string, unknown>, name: string, value: u
   }
 }
 
-/** A field of the object itself, or undefined. Never a member of the prototype, such as `constructor` or `toString`. */
+/** A field of the object itself, or undefined. Never returns a member of the prototype, such as `constructor` or `toString`. */
 export function ownField(target: Record<string, unknown>, name: string): unknown {
   return Object.hasOwn(target, name) ? target[name] : undefined;
 }

@@ -1,4 +1,4 @@
-/** The JSONPath of printer columns: names with dots, `[n]`, `[*]`, `['key']`, and filters of the form `[?(@.type=="Ready")]`. */
+/** The JSONPath syntax of printer columns: names with dots, `[n]`, `[*]`, `['key']`, and filters of the form `[?(@.type=="Ready")]`. */
 
 export type JsonPathStep =
   | { readonly type: 'name'; readonly name: string }
@@ -9,10 +9,10 @@ export type JsonPathStep =
 const token =
   /\.?([\w-]+(?:\\\.[\w-]+)*)|\[(\d+)\]|\[\*\]|\.\*|\[['"]([^'"]+)['"]\]|\[\?\(@\.([\w.-]+)\s*==\s*['"]([^'"]*)['"]\)\]/y;
 const cache = new Map<string, JsonPathStep[] | undefined>();
-/** A process meets few distinct paths: those in the columns of its CustomResourceDefinitions. */
+/** Bound of the parsed paths in memory. A process meets few different paths: those in the columns of its CustomResourceDefinitions. */
 const cacheMax = 10_000;
 
-/** Undefined if the path does not have this syntax. */
+/** The steps of the path. Undefined if the path does not have this syntax. */
 export function parseJsonPath(path: string): JsonPathStep[] | undefined {
   const body = path.replace(/^\{|\}$/g, '').replace(/^\$/, '');
   const steps: JsonPathStep[] = [];

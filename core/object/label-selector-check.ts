@@ -1,4 +1,4 @@
-/** Validates label selectors, with the messages of the Kubernetes API server (apimachinery's metav1 validation). */
+/** Checks label selectors. The messages are those of the Kubernetes API server (apimachinery's metav1 validation). */
 
 import type { Cause } from '../runtime/errors.ts';
 import { forbiddenField, invalidField, required } from './field-error.ts';

@@ -1,4 +1,4 @@
-/** The shape of every Kubernetes object, with the fields that this code uses. */
+/** The shape of every Kubernetes object: only the fields that this code uses. */
 
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 
@@ -42,7 +42,7 @@ export interface ObjectMeta {
   managedFields?: ManagedFieldsEntry[];
 }
 
-/** Code reads `spec`, `status`, `data` and other fields through a type of the kind. */
+/** Does not declare `spec`, `status`, `data` and other fields. Code reads them through a type of the kind. */
 export interface KubeObject {
   apiVersion: string;
   kind: string;
@@ -59,7 +59,7 @@ export interface Condition {
   observedGeneration?: number;
 }
 
-/** `apps/v1` is group `apps`, version `v1`; `v1` is the empty group. */
+/** Splits an apiVersion: `apps/v1` gives group `apps` and version `v1`; `v1` gives the empty group. */
 export function parseApiVersion(apiVersion: string): { group: string; version: string } {
   const slash = apiVersion.indexOf('/');
   return slash < 0

@@ -1,4 +1,4 @@
-/** The syntax of names, as Kubernetes checks it (RFC 1123 and the qualified names of labels). */
+/** The syntax of names, with the checks of Kubernetes (RFC 1123 and the qualified names of labels). */
 
 const dnsLabel = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const dnsSubdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
@@ -9,10 +9,10 @@ export const labelMessage =
 export const subdomainMessage =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
 
-/** Maximal length of a path. A path becomes the name of a Node object, so it has the maximal length of a name in Kubernetes. */
+/** Maximal length of a path. A Node object is named after its path, so the bound is the maximal length of a name in Kubernetes. */
 export const pathMax = 253;
 
-/** Each check returns the mistake, or undefined. */
+/** Each of these checks returns the mistake, or undefined if there is none. */
 export function checkDnsLabel(name: string): string | undefined {
   if (name.length > 63) return 'must be no more than 63 characters';
   return dnsLabel.test(name) ? undefined : labelMessage;

@@ -13,10 +13,10 @@ export interface LabelRequirement {
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** Nobody changes a selector after it was read, and matching asks for the requirements once for each destination. */
+/** Keeps the requirements of each selector: matching needs them once per destination, and a selector does not change after it was read. */
 const requirements = new WeakMap<LabelSelector, readonly LabelRequirement[]>();
 
-/** matchLabels as In-requirements of one value, then matchExpressions. */
+/** Turns matchLabels into In-requirements with one value each, then adds matchExpressions. */
 export function requirementsOf(selector: LabelSelector): readonly LabelRequirement[] {
   const cached = requirements.get(selector);
   if (cached) return cached;
@@ -37,7 +37,7 @@ export function matchesSelector(selector: LabelSelector, labels: Labels): boolea
   return requirementsOf(selector).every((requirement) => matchesRequirement(requirement, labels));
 }
 
-/** NotIn and DoesNotExist hold for a missing key. Gt and Lt compare integers, and never hold for a missing key. */
+/** NotIn and DoesNotExist are true for a missing key. Gt and Lt compare integers, and are false for a missing key. */
 export function matchesRequirement(requirement: LabelRequirement, labels: Labels): boolean {
   const value = Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined;
   switch (requirement.operator) {

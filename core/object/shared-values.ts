@@ -1,15 +1,18 @@
 /**
- * Keeps one copy of a value that thousands of rows have in common, for example the names of their placements. Without it, an index that keeps the parsed
- * form of each row would hold one copy for each row.
+ * Keeps one copy of a value that thousands of rows share, for example the names of their placements. Otherwise an index with the parsed form of each row
+ * would hold one copy per row.
  */
 
-/** Number of distinct values in memory: more than the kinds of rows in an index. Beyond it, all values are forgotten, which costs a second copy of each. */
+/**
+ * Number of distinct values in memory, larger than the number of kinds of rows in an index. At the bound, the class forgets all values. This costs a second
+ * copy of each.
+ */
 const distinctMax = 1_024;
 
 export class SharedValues {
   readonly #byText = new Map<string, unknown>();
 
-  /** The first value that came with the same JSON text, which may be `value` itself. Nobody may change the result. */
+  /** The first value that had the same JSON text; this may be `value` itself. The caller must not change the result. */
   of<T>(value: T): T {
     const text = JSON.stringify(value);
     if (text === undefined) return value;

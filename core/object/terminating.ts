@@ -1,7 +1,7 @@
-/** Messages about an object that is being deleted. They name the reasons that the deletion waits for, because the deletion may be stuck. */
+/** Messages about an object that is being deleted. A deletion may be stuck, so the messages name the reasons for which it waits. */
 import type { KubeObject } from './meta.ts';
 
-/** The state of the object until it is gone. The state is no failure: most objects are gone within seconds. */
+/** The state of an object that is being deleted. The state is not a failure: most objects disappear within seconds. */
 export const terminating = 'Terminating';
 
 interface NamespaceCondition {
@@ -10,10 +10,10 @@ interface NamespaceCondition {
   readonly message?: string;
 }
 
-/** The conditions of a Namespace that can't be deleted yet: https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/ */
+/** Conditions of a Namespace that can't be deleted yet: https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/ */
 const blocking =
   /^Namespace(ContentRemaining|FinalizersRemaining|DeletionContentFailure|DeletionDiscoveryFailure|DeletionGroupVersionParsingFailure)$/;
-/** One or two lines. The status of the object has the rest. */
+/** One or two lines. The status of the object has the full text. */
 const reasonCharactersMax = 500;
 
 /** The message for an object that a placement still wants. */

@@ -1,4 +1,4 @@
-/** The clock, always passed in. The product uses the system's clock, tests and the simulation use a virtual one. */
+/** The clock. Callers always pass it in: the system's clock in the product, a virtual clock in tests and in the simulation. */
 
 export interface Timer {
   /** Stops the timer. Does nothing if the timer has fired or was stopped before. */
@@ -6,9 +6,9 @@ export interface Timer {
 }
 
 export interface Clock {
-  /** Wall time in whole ms since 1970: for people and for expiry dates, never for order or for measurements. */
+  /** Wall time in whole ms since 1970. Use it for people and for expiry dates, never to put events in order or to measure. */
   wallMs(): number;
-  /** Ms that only grow, from an arbitrary start: for measurements and for deadlines. */
+  /** A number of ms that only grows, from an arbitrary start. Use it to measure and for deadlines. */
   monotonicMs(): number;
   /** Calls `fire` once, `delayMs` from now. The timer does not keep the process alive. */
   after(delayMs: number, fire: () => void): Timer;
@@ -37,7 +37,7 @@ interface VirtualTimer {
 export class VirtualClock implements Clock {
   #nowMs: number;
   #sequence = 0;
-  /** A binary heap, the earliest timer first. A stopped timer stays in the heap until it comes to the top. */
+  /** A binary heap with the earliest timer first. A stopped timer stays in the heap until it reaches the top. */
   readonly #heap: VirtualTimer[] = [];
 
   constructor(startMs = 1_700_000_000_000) {
@@ -67,18 +67,18 @@ export class VirtualClock implements Clock {
   advance(ms: number): void {
     const untilMs = this.#nowMs + ms;
     while (this.fireNext(untilMs)) {
-      // Fires all timers that are due until then, also those that other timers start on the way.
+      // Fires all timers that are due up to this time, including those that other timers start meanwhile.
     }
     this.#nowMs = untilMs;
   }
 
-  /** If the next timer is due until then, moves time to it, fires only this timer, and returns true. */
+  /** If the next timer is due by `untilMs`, moves time to that timer, fires only this timer, and returns true. */
   fireNext(untilMs: number): boolean {
     for (let top = this.#heap[0]; top && top.atMs <= untilMs; top = this.#heap[0]) {
       this.#pop();
       if (top.stopped) continue;
       this.#nowMs = Math.max(this.#nowMs, top.atMs);
-      // From now on, stopping the timer does nothing.
+      // A fired timer counts as stopped, so a call of `stop` does nothing any more.
       top.stopped = true;
       top.fire();
       return true;

@@ -1,11 +1,11 @@
-/** A task that runs once after any number of requests. A request that comes while the task runs makes the task run again. */
+/** A task that runs once after any number of requests. A request that arrives while the task runs makes it run once more. */
 export class CoalescedTask {
   readonly #defer: (run: () => void) => void;
   readonly #run: () => void;
   #asked = false;
   #stopped = false;
 
-  /** `defer` calls back after the work that already waits: setImmediate in the product. */
+  /** `defer` calls its argument after the work that is already waiting. The product passes setImmediate. */
   constructor(defer: (run: () => void) => void, run: () => void) {
     this.#defer = defer;
     this.#run = run;
@@ -20,7 +20,7 @@ export class CoalescedTask {
     });
   }
 
-  /** Drops the requests that the task has not run for. */
+  /** Drops all requests for which the task has not run yet. */
   stop(): void {
     this.#stopped = true;
   }

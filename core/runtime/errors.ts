@@ -1,6 +1,6 @@
 /**
- * The errors of the product: one class, its codes, and one table with the meaning of each code for Kubernetes clients and for gRPC peers. A broken
- * invariant is no BanyanError. The code throws a plain Error for it, which ends the process.
+ * The errors of the product: one class, its codes, and one table with the meaning of each code for Kubernetes clients and for gRPC peers. For a broken
+ * invariant, the code throws a plain Error and no BanyanError. A plain Error ends the process.
  */
 
 export type ErrorCode =
@@ -28,7 +28,7 @@ export type ErrorCode =
 
 export type Retry = 'never' | 'backoff' | 'resync';
 
-/** One wrong field, as in a Kubernetes Status' `details.causes`. */
+/** One wrong field, as in `details.causes` of a Kubernetes Status. */
 export interface Cause {
   /** For example `FieldValueInvalid`, `FieldValueRequired`, `FieldValueNotSupported`. */
   readonly reason: string;
@@ -98,15 +98,15 @@ export const errorTable: { readonly [code in ErrorCode]: ErrorRow } = {
   Internal: { http: 500, reason: 'InternalError', grpc: 13, retry: 'backoff' },
 };
 
-/** Checks a code that came from another node. */
+/** True if the text, which another node sent, is one of the codes. */
 export function isErrorCode(text: string): text is ErrorCode {
   return Object.hasOwn(errorTable, text);
 }
 
-/** The text of anything thrown, for messages and logs. */
+/** The text of any thrown value, for messages and logs. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // If all addresses of a host name failed, Node's error has no message of its own, but one error for each address.
+  // If all addresses of a host name failed, the error of Node has no message. It has one error for each address instead.
   const causes: readonly unknown[] = error instanceof AggregateError && error.message === '' ? error.errors : [];
   return causes.length === 0 ? error.message : [...new Set(causes.map(describeError))].join('; ');
 }

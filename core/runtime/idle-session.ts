@@ -1,8 +1,8 @@
-/** Closes idle HTTP/2 connections. node:http2 keeps a connection as long as the other side does, and the other side may be anybody. */
+/** Closes idle HTTP/2 connections. node:http2 keeps a connection open as long as the other side wants, and the other side may be anybody. */
 import type { ServerHttp2Session } from 'node:http2';
 import type { Clock } from './clock.ts';
 
-/** `session` has not emitted a stream yet. The function closes the session in an orderly way once it has had no stream for `idleMs`. */
+/** Closes the session gracefully after it has had no stream for `idleMs`. Call this function before `session` has emitted a stream. */
 export function closeWhenIdle(session: ServerHttp2Session, idleMs: number, clock: Clock): void {
   const startTimer = () => clock.after(idleMs, () => session.close());
   let open = 0;

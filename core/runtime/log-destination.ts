@@ -5,13 +5,13 @@ import { defaultLogRotation, fileSizeOf, isTooLarge, type LogRotation, putAside 
 
 type LogDestination = ReturnType<typeof pino.destination>;
 
-/** Some thousand lines may wait for a full disk or a slow reader. Further lines are lost. */
+/** Room for a few thousand lines that wait for a full disk or a slow reader. Further lines are lost. */
 const waitingBytesMax = 2 ** 20;
 const standardOutput = 1;
 
 /** Writes to the file, or to the standard output. */
 export function logDestination(file: string | undefined, rotation = defaultLogRotation): DestinationStream {
-  // A file takes each line at once. A pipe may have a slow reader, and the process must not wait for it.
+  // A file accepts each line at once. A pipe may have a slow reader, and the process must not wait for that reader.
   const isFile = file !== undefined || fstatSync(standardOutput).isFile();
   if (file !== undefined && statSync(file, { throwIfNoEntry: false })?.isFile() !== false) {
     return new LogFile(file, rotation);
@@ -22,15 +22,16 @@ export function logDestination(file: string | undefined, rotation = defaultLogRo
 function destinationOf(dest: string | number, isFile: boolean): LogDestination {
   const options = { dest, mkdir: true, sync: isFile, maxLength: waitingBytesMax, mode: 0o600 };
   const destination = pino.destination(options);
-  // For a full or failing disk. Pino itself ignores only a reader that has gone. It writes the lines that failed again together with the next line.
+  // Ignores the errors of a full or failing disk. Pino itself ignores only the error of a reader that has closed its end. Pino writes the failed lines
+  // again together with the next line.
   destination.on('error', () => {});
-  // After a line of level fatal, pino tries until all lines are written: on a full disk for ever. Each line was tried once already, so there is no second
-  // try.
+  // After a line of level fatal, pino would try until all lines are written: on a full disk, for ever. Pino has already tried to write each line once, so
+  // this code does not try again.
   if (isFile) destination.flushSync = () => {};
   return destination;
 }
 
-/** A log file that is renamed between two lines when it is too large. The bytes of former processes count too. */
+/** A log file. When the file is too large, this class renames it between two lines. The size includes the bytes that earlier processes wrote. */
 class LogFile implements DestinationStream {
   readonly #file: string;
   readonly #rotation: LogRotation;
@@ -38,7 +39,7 @@ class LogFile implements DestinationStream {
   #bytes: number;
   /** True while only a part of the last line is written. */
   #isTorn = false;
-  /** True if the old file is renamed, and a new file could not be opened yet. */
+  /** True after this class has renamed the old file, while it could not open a new one. */
   #isAside = false;
 
   constructor(file: string, rotation: LogRotation) {
@@ -64,7 +65,8 @@ class LogFile implements DestinationStream {
       this.#isAside = false;
       full.destroy();
     } catch {
-      // There is no right to rename, or no free descriptor. The open file takes further lines. The next try is after the same number of bytes.
+      // The process has no right to rename, or no free descriptor. It writes further lines to the open file, and tries again after the same number of
+      // bytes.
     }
   }
 

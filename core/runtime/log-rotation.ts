@@ -1,8 +1,8 @@
-/** Bounds the size of a log. The present file has the plain name. Older files have the suffixes `.1` (the newest of them), `.2` and so on. */
+/** Bounds the size of a log. The current file has the plain name. Older files have the suffixes `.1` (the newest of the older files), `.2` and so on. */
 import { renameSync, rmSync, statSync } from 'node:fs';
 import * as z from 'zod';
 
-/** The defaults of the kubelet for a container (containerLogMaxSize, containerLogMaxFiles): some days of a quiet node, and at most 50 MiB. */
+/** The defaults of the kubelet for a container (containerLogMaxSize, containerLogMaxFiles). They hold the log of several quiet days, and at most 50 MiB. */
 export const logRotationSchema = z.strictObject({
   fileMiB: z
     .number()
@@ -31,7 +31,7 @@ export function fileSizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Renames the file to the suffix `.1`, after renaming the older ones. Afterwards no file has the plain name. */
+/** Renames the older files, then renames the file to the suffix `.1`. Afterwards no file has the plain name. */
 export function putAside(file: string, { files }: LogRotation): void {
   const older = (number: number) => (number === 0 ? file : `${file}.${number}`);
   rmSync(older(files - 1), { force: true });

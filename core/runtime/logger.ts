@@ -1,4 +1,4 @@
-/** The logger that the product needs. A pino logger has this interface. The fields come first, then the sentence. */
+/** The part of pino's interface that the product needs. Pass the fields first, then the sentence. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -7,7 +7,7 @@ export interface Logger {
   child(fields: object): Logger;
 }
 
-/** For tests, and for tools that print results instead of logs. */
+/** A logger for tests, and for tools that print results instead of logs. */
 export const silentLogger: Logger = {
   debug() {},
   info() {},

@@ -1,17 +1,18 @@
 /**
- * Only the user of a node may read the node's files: objects (Secrets among them), keys and logs. A start removes the rights of others from existing files.
+ * Makes the files of a node readable only for the node's user: objects (including Secrets), keys and logs. A start also removes the rights of others from
+ * files that already exist.
  */
 import { chmodSync, lstatSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 const othersBits = 0o077;
 
-/** All files that this process makes from now on, also through libraries, are private. */
+/** From this call on, every file that this process creates is private, also files that a library creates. */
 export function makeOnlyPrivateFiles(): void {
   process.umask(othersBits);
 }
 
-/** Does nothing if the path does not exist, or belongs to another user, as for example the root of a Kubernetes volume does. */
+/** Makes one path private. Does nothing if the path does not exist or belongs to another user: for example, the root of a Kubernetes volume. */
 export function makePrivate(path: string): void {
   try {
     const { mode } = lstatSync(path);

@@ -1,8 +1,8 @@
-/** Writes Node's warnings and uncaught errors as lines of the log, because programs read the log as JSON. */
+/** Writes Node's warnings and uncaught errors as lines of the log. Without this, Node would print plain text, and programs that read the log expect JSON. */
 import { describeError } from './errors.ts';
 import type { Logger } from './logger.ts';
 
-/** Replaces Node's own text on the standard error. */
+/** Logs each warning of Node. This replaces the text that Node prints to the standard error. */
 export function logWarnings(log: Logger): void {
   process.removeAllListeners('warning');
   process.on('warning', (warning: Error & { code?: string; detail?: string }) => {
@@ -11,7 +11,7 @@ export function logWarnings(log: Logger): void {
   });
 }
 
-/** On an uncaught error, calls `last`, writes the log line, and ends the process, also where the log cannot be written. */
+/** Handles an uncaught error: calls `last`, writes the log line and ends the process. Ends the process also if the log line cannot be written. */
 export function endOnUncaught(
   log: { fatal(fields: object, message: string): void },
   last: (error: unknown) => void,

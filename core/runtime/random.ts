@@ -1,9 +1,9 @@
-/** Random numbers, always passed in, so that one seed decides a whole simulation. */
+/** Random numbers. Callers always pass the source in, so that one seed decides a whole simulation. */
 import { randomBytes } from 'node:crypto';
 
 export interface Random {
   bytes(length: number): Uint8Array;
-  /** Uniform in [0, 1). */
+  /** A number in [0, 1), uniformly distributed. */
   fraction(): number;
 }
 
@@ -33,7 +33,7 @@ export class SeededRandom implements Random {
   }
 }
 
-/** A version 4 UUID (RFC 9562). Kubernetes gives such a UUID to every object. */
+/** A version 4 UUID (RFC 9562): the form that Kubernetes gives to the uid of every object. */
 export function uuid(random: Random): string {
   const b = random.bytes(16);
   b[6] = (b[6]! & 0x0f) | 0x40;

@@ -1,7 +1,7 @@
 /**
- * A steady rate with a burst: the generic cell rate algorithm (ITU-T I.371). The state is the theoretical time of the next slot. Each slot moves it on by one
- * interval, and it may lie in the past by up to one burst. Unlike a token bucket, the algorithm gives the time of the slot, so that a caller can give each
- * waiter a time to come back. Pure.
+ * A steady rate that allows bursts: the generic cell rate algorithm (ITU-T I.371). The state is the theoretical time of the next slot. Each used slot moves
+ * this time forward by one interval. The time may be at most one burst in the past. Unlike a token bucket, the algorithm returns the time of the slot, so a
+ * caller can tell each waiting client when to try again. Pure.
  */
 
 export interface Rate {
@@ -9,10 +9,10 @@ export interface Rate {
   readonly burst: number;
 }
 
-/** The theoretical time of the next slot; undefined before the first. */
+/** The theoretical time of the next slot. Undefined before the first slot was used. */
 export type RateState = number | undefined;
 
-/** The time from now to the next slot, and the state after the slot is taken. */
+/** Uses the next slot. Returns the time to wait until the slot, and the new state. */
 export function nextSlot(
   { intervalMs, burst }: Rate,
   turns: RateState,

@@ -1,4 +1,4 @@
-/** The candidate that a mistyped word most likely meant: at most a third of its letters away. */
+/** The candidate that the author of a mistyped word probably meant. At most a third of the letters may differ. */
 export function suggest(word: string, candidates: readonly string[]): string | undefined {
   let best: { candidate: string; distance: number } | undefined;
   for (const candidate of candidates) {
@@ -8,7 +8,7 @@ export function suggest(word: string, candidates: readonly string[]): string | u
   return best && best.distance <= Math.max(1, Math.floor(word.length / 3)) ? best.candidate : undefined;
 }
 
-/** Levenshtein's distance, row by row. */
+/** The Levenshtein distance, computed row by row. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {

@@ -1,6 +1,6 @@
 /**
- * Lets a burst through at once, and then a steady rate. With such a bucket, a node reports a rare change at once, and a value that changes all the time
- * once per interval.
+ * Lets a burst through at once, then a steady rate. A node uses such a bucket for reports: it reports a rare change at once, and a value that changes all
+ * the time once per interval.
  */
 export class TokenBucket {
   readonly #burst: number;
@@ -16,7 +16,7 @@ export class TokenBucket {
     this.#filledAtMs = nowMs;
   }
 
-  /** Takes a token and returns 0. Without a token, returns the ms until there is one. */
+  /** Takes a token and returns 0. If the bucket has no token, returns the ms until it gets one. */
   take(nowMs: number): number {
     const gained = (nowMs - this.#filledAtMs) / this.#intervalMs;
     this.#tokens = Math.min(this.#burst, this.#tokens + gained);
@@ -28,7 +28,7 @@ export class TokenBucket {
     return Math.ceil((1 - this.#tokens) * this.#intervalMs);
   }
 
-  /** True if the bucket is full again. A full bucket equals a new one, so its owner may drop it. */
+  /** True if the bucket is full. A full bucket behaves like a new one, so its owner may delete it. */
   isIdle(nowMs: number): boolean {
     return this.#tokens + (nowMs - this.#filledAtMs) / this.#intervalMs >= this.#burst;
   }

@@ -1,13 +1,13 @@
 /**
- * Writes a file as a whole. A reader sees the old content or the new content and never a part, even after the machine ended in the middle of the write. Two
- * processes that write the same file at once need their own lock.
+ * Writes a file as a whole. A reader sees the old content or the new content, never a part, even if the machine stopped in the middle of the write. If two
+ * processes may write the same file at the same time, they need a lock of their own.
  */
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { BanyanError, describeError } from './errors.ts';
 
 export interface WholeFileOptions {
-  /** The mode of the new file, less the bits of the process' umask. The mode of an older file does not matter. */
+  /** The mode of the new file, without the bits of the process' umask. The mode of an existing file does not matter. */
   readonly mode?: number;
 }
 
@@ -15,15 +15,15 @@ export interface WholeFileOptions {
 const folderMode = 0o700;
 
 /**
- * When the function returns, the file is on the disk. Throws Internal with the file and the reason. Then the old file is in place, or the new one if only the
- * last flush failed, and no temporary file is left.
+ * Writes the file. When the function returns, the file is on the disk. On a failure, throws Internal with the file and the reason, and leaves no temporary
+ * file. The old file is then still in place, or the new file if only the last flush failed.
  */
 export function writeWhole(file: string, content: string, { mode = 0o600 }: WholeFileOptions = {}): void {
   try {
     const folder = dirname(resolve(file));
     const made = mkdirSync(folder, { recursive: true, mode: folderMode });
     putInPlace(file, content, mode);
-    // A name is on the disk when its folder is. For new folders, their own names have to be on the disk too.
+    // The name of a file is on the disk once its folder is flushed. For new folders, the names of the folders must be on the disk too.
     const last = made === undefined ? folder : dirname(made);
     for (let at = folder; at !== last; at = dirname(at)) syncFolder(at);
     syncFolder(last);
@@ -35,7 +35,7 @@ export function writeWhole(file: string, content: string, { mode = 0o600 }: Whol
 
 function putInPlace(file: string, content: string, mode: number): void {
   const temporary = `${file}.${process.pid}.tmp`;
-  // A killed process with the same number may have left a file with another mode.
+  // An earlier process with the same process id may have been killed and have left a file with another mode.
   rmSync(temporary, { force: true });
   try {
     writeNew(temporary, content, mode);
@@ -48,7 +48,7 @@ function putInPlace(file: string, content: string, mode: number): void {
 function writeNew(file: string, content: string, mode: number): void {
   const fd = openSync(file, 'wx', mode);
   try {
-    // Not writeSync, which may write only a part and return its length.
+    // writeFileSync writes everything. writeSync may write only a part and return its length.
     writeFileSync(fd, content);
     fsyncSync(fd);
   } finally {

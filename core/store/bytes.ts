@@ -1,7 +1,7 @@
-/** Builds and reads the keys and small records of the store. Numbers are big-endian, so that byte order is number order. */
+/** Builds and reads the keys and small records of the store. Numbers are big-endian, so that the order of the bytes is the order of the numbers. */
 import { Buffer } from 'node:buffer';
 
-/** Size of a revision or length in a key. 2^48 changes are 8,900 years at a thousand a second. */
+/** Size of a revision or a length in a key. 2^48 changes last 8,900 years at a thousand changes a second. */
 export const u48Bytes = 6;
 /** Size of a counter, and of the number of a table. */
 export const u32Bytes = 4;
@@ -45,8 +45,8 @@ export function concat(...parts: Uint8Array[]): Uint8Array {
 }
 
 /**
- * A copy in its own memory, for bytes that are kept for a long time. A small buffer would keep the whole pool in memory that it is a part of: 64 KiB with
- * Node 26 (https://nodejs.org/api/buffer.html#bufferpoolsize).
+ * Copies bytes that are kept for a long time into memory of their own. A small buffer is a part of a pool, and would keep the whole pool in memory: 64 KiB
+ * with Node 26 (https://nodejs.org/api/buffer.html#bufferpoolsize).
  */
 export function lasting(bytes: Uint8Array): Uint8Array {
   const copy = Buffer.allocUnsafeSlow(bytes.length);
@@ -55,8 +55,8 @@ export function lasting(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * A copy of a few bytes of a small array, in its own memory. A view would cost ten times as much (0.5 us with Node 26): V8 keeps an array of up to 64 bytes
- * in its heap, and has to move the bytes out of the heap for a view.
+ * Copies a few bytes of a small array into memory of their own. A view would cost ten times as much (0.5 us with Node 26): V8 keeps an array of up to 64
+ * bytes in its heap, and must move the bytes out of the heap to make a view.
  */
 export function cut(bytes: Uint8Array, start: number, end: number): Uint8Array {
   const copy = Buffer.allocUnsafeSlow(end - start);
@@ -64,7 +64,7 @@ export function cut(bytes: Uint8Array, start: number, end: number): Uint8Array {
   return copy;
 }
 
-/** Up to this length (hashes, keys, small records), the loop below takes less time than a call of Buffer.compare. */
+/** Up to this length (hashes, keys, small records), the loop in `compareBytes` is faster than a call of Buffer.compare. */
 const comparedHereBytes = 64;
 
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {

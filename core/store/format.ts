@@ -1,23 +1,26 @@
-/** The record of the store's format. A node writes the record into a new store, and reads it before anything else. */
+/** The record of the store's format. A node writes the record into a new store, and reads the record before all other data. */
 import type { Clock } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { asText, text } from './bytes.ts';
 import { prefixOf } from './keyspace.ts';
 import type { Store, Transaction } from './store.ts';
 
-/** Grows when an older program could not read the data of this program, or would damage the data. */
+/** Increase this number when an older program could not read the data of this program, or would damage the data. */
 export const currentFormat = 1;
 
 export interface FormatRecord {
   readonly format: number;
-  /** RFC 3339. */
+  /** An RFC 3339 time. */
   readonly createdAt: string;
 }
 
-/** All keys of all keyspaces are lower. */
+/** Higher than every key of every keyspace. */
 const endOfKeys = Buffer.alloc(2, 0xff);
 
-/** Throws StoreVersion if a newer program wrote the store. Throws StoreCorrupt if the record is not readable, or is missing in a store with data. */
+/**
+ * Reads the record of the format, or writes it into an empty store. Throws StoreVersion if a newer program wrote the store. Throws StoreCorrupt if the
+ * record is not readable, or is missing although the store has data.
+ */
 export function openFormatted(store: Store, clock: Clock): FormatRecord {
   const key = prefixOf('format');
   const found = store.read((reader) => reader.get(key));

@@ -1,8 +1,8 @@
 /**
  * The registry of key prefixes: every key in a store begins with one of these two-byte numbers. From the first release on, the list is append-only: a
- * number is never used for another purpose, and retired numbers stay in the list.
+ * number is never used again for another purpose, and retired numbers stay in the list.
  *
- * Each comment gives the rest of the key, then the value. `#` means a u48, `h` a 16-byte hash, `4` a u32, `…` text to the end.
+ * The comment of each prefix shows the rest of the key, then `->` and the value. `#` is a u48, `h` a 16-byte hash, `4` a u32, `…` text to the end.
  */
 import { u16 } from './bytes.ts';
 
@@ -25,7 +25,7 @@ export const keyspace = {
   consumerState: 8,
   /** … peer path -> JSON {sessionSequence, bootCounter, …} */
   session: 9,
-  /** -> JSON {epoch, boot counter}: which store this node has, and how often it was started */
+  /** -> JSON {epoch, boot counter}: identifies this node's store, and counts its starts */
   node: 10,
   /** 4 spaceId, … object key -> object row (see apiserver/storage/embedded.ts) */
   spaceObject: 11,
@@ -35,11 +35,11 @@ export const keyspace = {
   selection: 13,
   /** … source name, NUL, … placement, NUL, … reason -> u32: number of objects that need this Namespace or CustomResourceDefinition */
   implied: 14,
-  /** 4 class, … work key -> JSON: work that the scheduler still has to do */
+  /** 4 class, … work key -> JSON: work that the scheduler still must do */
   dirty: 15,
   /** … placement id, NUL, … child -> nothing: the child's mailbox has this placement */
   matched: 16,
-  /** … placement id -> nothing: a placement that this node knows, of its own spaces or from above */
+  /** … placement id -> nothing: a placement that this node has, from its own spaces or from its parent */
   placement: 17,
   /** … child name -> JSON {role}: a child that has a mailbox at this node */
   child: 18,
@@ -47,15 +47,15 @@ export const keyspace = {
   ownerRecord: 19,
   /** … agent, NUL, h keyHash -> JSON: an object that this node customizes for the agent (see relay/customize/renderings.ts) */
   customized: 20,
-  /** … path of an agent, NUL, h keyHash -> nothing: an upsynced object of the agent's cluster that the table of some child has */
+  /** … path of an agent, NUL, h keyHash -> nothing: an upsynced object of the agent's cluster that is in the table of at least one child */
   upsynced: 21,
-  /** … placement id -> JSON [object key]: objects that have the exact status of the only destination, in the space or in the outbox */
+  /** … placement id -> JSON [object key]: the objects that have the exact status of the only destination, in the space or in the outbox */
   exact: 22,
-  /** … placement id, NUL, h key hash of an object -> its entry key: an object whose promoted content is kept beside the candidate */
+  /** … placement id, NUL, h key hash of an object -> its entry key: the node keeps promoted content of this object beside the candidate */
   heldBack: 30,
-  /** … placement id, NUL, … entry key of an object -> nothing: a row that no agent gets until this node knows the placement's release */
+  /** … placement id, NUL, … entry key of an object -> nothing: no agent gets this row until this node knows the placement's release */
   withheld: 31,
-  /** … placement id, NUL, … child -> JSON {release}: the release that was handed to the child */
+  /** … placement id, NUL, … child -> JSON {release}: the release that this node has handed out to the child */
   exposure: 32,
   /** … placement id -> JSON: the origin's state of a rollout (see rollout/state.ts) */
   rollout: 33,
@@ -63,65 +63,66 @@ export const keyspace = {
   heldBy: 34,
   /** … placement id -> h: exclusive or of the content hashes of a staged placement's rows (see relay/promoted/digest.ts) */
   releaseDigest: 35,
-  /** … placement id, NUL, … child -> JSON MoveRow: an agent here that is part of a move (see core/move/move.ts) */
+  /** … placement id, NUL, … child -> JSON MoveRow: an agent of this node that is part of a move (see core/move/move.ts) */
   move: 40,
   /** … placement id -> JSON {base, overdue, generation}: this node's counters of the placement's moves (see relay/moves/move-store.ts) */
   moveCounter: 41,
   /** … source name, NUL, … object key -> JSON names of the placements that carry a ReadWriteOnce volume through this object */
   carriesOnce: 42,
-  /** … path of an agent, NUL, … entry key of an `i/` row -> nothing: an inventory row, of a space here or above, that concerns this agent */
+  /** … path of an agent, NUL, … entry key of an `i/` row -> nothing: the inventory row concerns this agent; the row is of an own space or from the parent */
   inventoryAt: 50,
   /** -> JSON Attachment: the parent that this node attached to last (see core/session/attach.ts) */
   attachment: 75,
-  /** … name of a replica group below -> JSON: the decisions of this node, its parent, about the group (see relay/replicas/ownership.ts) */
+  /** … name of a replica group below this node -> JSON: this node's decisions, as the parent, about the group (see relay/replicas/ownership.ts) */
   replicaGroup: 76,
-  /** … name of a replica group below, NUL, … child of the group -> JSON Held: the replica that owns the child */
+  /** … name of a replica group below this node, NUL, … child of the group -> JSON Held: the replica that owns the child */
   replicaChild: 77,
   /** -> JSON {own, complete}: how far this node has received each source from its parent (see core/session/watermark.ts) */
   watermarks: 78,
-  /** … placement id, NUL, … `namespace/name` of a Customizer -> nothing: a Customizer whose promoted form is kept */
+  /** … placement id, NUL, … `namespace/name` of a Customizer -> nothing: the node keeps the promoted form of this Customizer */
   heldCustomizer: 61,
-  /** … agent, NUL, h keyHash -> key of the keep entry by which the agent leaves an object as it is (see relay/mailbox/keep-entries.ts) */
+  /** … agent, NUL, h keyHash -> key of the keep entry that tells the agent to leave the object as it is (see relay/mailbox/keep-entries.ts) */
   keepEntry: 62,
-  /** -> text: the transport that reached the parent last (see core/wire/network/transport-memory.ts) */
+  /** -> text: the transport that reached the parent most recently (see core/wire/network/transport-memory.ts) */
   transport: 80,
   /** 4 tableId -> JSON: summary of the rows that the table's consumer holds; 4 tableId, h keyHash -> nothing: a held row (see feed/deletions.ts) */
   heldRow: 90,
   /** … space name -> JSON [[had, from]]: the revision gaps of the space (see apiserver/storage/history.ts) */
   spaceHistory: 91,
-  /** … source -> JSON: a child reported revisions of the source that the source's space does not know (see relay/guard/space-incarnations.ts) */
+  /** … source -> JSON: a child has reported revisions of the source that the source's space does not have (see relay/guard/space-incarnations.ts) */
   rolledBack: 92,
   /** … source -> # the newest revision of its space that this node has received (see core/entries/source-incarnations.ts) */
   seenRevision: 93,
   /** 4 tableId, h keyHash -> JSON: the mistake in a row, and its last valid form (see feed/quarantine.ts) */
   quarantined: 100,
-  /** … key of a piece of work -> JSON Mark: the work has begun, or the process ended in the middle of it (see crash/crash-marks.ts) */
+  /** … key of a piece of work -> JSON Mark: the work has begun, or the process ended during the work (see crash/crash-marks.ts) */
   crashMark: 101,
   /** -> text: the uid of the agent's cluster (see edge-agent/cluster/kubernetes/cluster-identity.ts) */
   clusterIdentity: 102,
   /**
-   * … child -> JSON: former label summary of a relay that lost its store; counts beside the present one (see relay/children/label-summary-shrink-guard.ts)
+   * … child -> JSON: earlier label summary of a relay that lost its store; also counts, with the present one (see
+   * relay/children/label-summary-shrink-guard.ts)
    */
   heldLabelSummary: 103,
-  /** -> JSON LeaseMemory: name of this store, where several stores belong to one agent, and whether it was active (see edge-agent/lease/lease-memory.ts) */
+  /** -> JSON LeaseMemory: the name of this store if several stores belong to one agent, and whether it was active (see edge-agent/lease/lease-memory.ts) */
   leaseMemory: 104,
   /** -> JSON {hash, labels}: this node's newest label summary that its parent has acknowledged (see relay/catch-up/label-summary-acknowledgement.ts) */
   acknowledgedLabelSummary: 105,
   /** … placement id -> # the number of the last release before the placement lost its waves (see rollout/state.ts) */
   lastRelease: 106,
-  /** … agent -> nothing: the agent may have entries of this node's feed that this store does not know (see relay/rollout/other-histories.ts) */
+  /** … agent -> nothing: the agent may have entries of this node's feed that are not in this store (see relay/rollout/other-histories.ts) */
   otherHistory: 107,
-  /** -> nothing: this store was restored or lost, and not all children have reported since (see relay/moves/restore-barrier.ts) */
+  /** -> nothing: this store was restored or lost, and not all children have reported since then (see relay/moves/restore-barrier.ts) */
   restoreBarrier: 108,
-  /** 4 tableId, h contentHash, 4 number, from 0 -> # offset, bytes of a content that comes in pieces (see feed/pieces.ts) */
+  /** 4 tableId, h contentHash, 4 number, from 0 -> # offset, bytes of a content that arrives in pieces (see feed/pieces.ts) */
   pieceRow: 109,
-  /** … path of a relay below a child -> nothing: some child reports this relay (see relay/inventory-status/descendants.ts) */
+  /** … path of a relay below a child -> nothing: at least one child reports this relay (see relay/inventory-status/descendants.ts) */
   descendant: 110,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;
 
-/** Made once, because every key of every read and write begins with a prefix. Nobody may change these bytes. */
+/** The prefixes as bytes, made once, because every key of every read and write begins with a prefix. Callers must not change these bytes. */
 const prefixes = new Map<string, Uint8Array>(Object.entries(keyspace).map(([space, number]) => [space, u16(number)]));
 
 export function prefixOf(space: Keyspace): Uint8Array {

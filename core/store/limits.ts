@@ -1,7 +1,7 @@
-/** Limits of every store, so that a program that works with one store works with all. */
+/** Limits of every store. A program that works with one store then works with all stores. */
 import { BanyanError } from '../runtime/errors.ts';
 
-/** The limit of lmdb with pages of 4 KiB. */
+/** The limit of lmdb when its pages have 4 KiB. */
 const keyBytesMax = 1_978;
 
 export function checkKey(key: Uint8Array): void {

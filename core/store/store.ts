@@ -1,18 +1,19 @@
 /**
- * The store port: an ordered map from bytes to bytes with one writer, snapshots for readers, and a flush that makes writes durable.
- * Implementations: `lmdb/` for the product, `memory/` for tests and the simulation. One contract suite checks both.
+ * The store port: an ordered map from bytes to bytes with one writer, snapshots for readers, and a flush that makes writes durable. Implementations:
+ * `lmdb/` for the product, `memory/` for tests and the simulation. One contract suite checks both.
  *
  * Promises:
- * - `write` is atomic and synchronous. When it returns, every later read of this process sees all of it. When `fn` throws, no part of the write happens, and
- *   the error passes through.
- * - A write survives every crash, of the process or the machine, once a `flushed()` that was called after the write has resolved. Before that, a crash loses
- *   the newest writes, in order, and each write as a whole. All waiting callers share one flush (group commit).
- * - `flushed` rejects with code StoreFull or StoreCorrupt if the disk did not take the writes. Then the caller must not tell anybody about them.
- * - A scan sees the snapshot of its transaction. A scan inside `write` sees the earlier writes of this transaction. Keys that are written during the scan
- *   may or may not appear.
+ * - `write` is atomic and synchronous. When it returns, every read of this process after it sees the whole write. If `fn` throws, no part of the write
+ *   happens, and the error passes through.
+ * - Call `flushed()` after a write: once it has resolved, the write survives every crash of the process or the machine. Without this, a crash may lose the
+ *   newest writes. It loses each write as a whole, and never an older write without all newer ones. All callers that wait share one flush (group commit).
+ * - `flushed` rejects with code StoreFull or StoreCorrupt if the disk did not accept the writes. Then the caller must not tell anybody about the writes.
+ * - A scan sees the snapshot of its transaction. A scan inside `write` sees the earlier writes of this transaction. A key that is written during the scan
+ *   may appear or not.
  * - `read` inside a `write` sees the changes of this write.
- * Non-promises: no nested writes, no reads across `await`, no order among callers of `flushed`. Bytes are valid only until the transaction ends, unless they
- * are copies (`get` and `scan` return copies).
+ *
+ * Non-promises: no nested writes, no reads across `await`, no order among callers of `flushed`. Bytes are valid only until the transaction ends, unless
+ * they are copies (`get` and `scan` return copies).
  */
 import { readU32, u32 } from './bytes.ts';
 import type { Topic } from './topics.ts';
@@ -31,25 +32,27 @@ export interface KeyRange {
 }
 
 export interface Transaction extends Reader {
-  /** The caller must not change the bytes of the key until `write` returns. */
+  /** Sets the value of the key. The caller must not change the bytes of the key until `write` returns. */
   put(key: Uint8Array, value: Uint8Array): void;
-  /** True if the key existed. */
+  /** Removes the key. Returns true if the key existed. */
   remove(key: Uint8Array): boolean;
   /**
-   * Adds to the counter (u32) under the key, and returns the sum. An absent key is 0, and 0 removes the key. The store may delay the write of a counter to
-   * the end of the transaction. Until then, `get` and `scan` may return the former number. Nobody may put or remove the key of a counter in another way.
+   * Adds to the counter (u32) under the key, and returns the sum. An absent key counts as 0, and a sum of 0 removes the key. The store may write a counter
+   * only at the end of the transaction. Until then, `get` and `scan` may return the old number. Callers must not put or remove the key of a counter in
+   * another way.
    */
   count(key: Uint8Array, by: number): number;
   /**
-   * Calls the function after the transaction has happened and before `write` returns, in the order of the `afterCommit` calls. If the transaction fails, the
-   * function is not called. The function may write. If it throws, `write` throws the same error and later functions are not called; the transaction stays.
+   * Calls the function after the transaction has happened and before `write` returns, in the order of the `afterCommit` calls. If the transaction fails,
+   * the store does not call the function. The function may write. If the function throws, `write` throws the same error, the remaining functions are not
+   * called, and the transaction is kept.
    */
   afterCommit(callback: () => void): void;
   /** Announces that this transaction changes the key. The subscribers of the topic run after the callbacks (topics.ts). */
   announce<K>(topic: Topic<K>, key: K): void;
 }
 
-/** `count` for a store that writes each counter at once. */
+/** A simple `count`, for a store that writes each counter at once. */
 export function countNow(t: Pick<Transaction, 'get' | 'put' | 'remove'>, key: Uint8Array, by: number): number {
   const before = countIn(t.get(key));
   const sum = before + by;
@@ -69,14 +72,14 @@ export function countIn(value: Uint8Array | undefined): number {
 export interface Store extends AsyncDisposable {
   read<T>(fn: (reader: Reader) => T): T;
   write<T>(fn: (transaction: Transaction) => T): T;
-  /** Calls the listener after each later commit that announces keys of the topic. Returns the function that ends the subscription. */
+  /** Calls the listener after each further commit that announces keys of the topic. Returns the function that ends the subscription. */
   subscribe<K>(topic: Topic<K>, listener: (keys: ReadonlySet<K>) => void): () => void;
-  /** For changes of state outside of the store, for example a new session. Inside a transaction, use `announce` of the transaction. */
+  /** Announces a change of state that is not in the store, for example a new session. In a transaction, use the `announce` of the transaction. */
   announce<K>(topic: Topic<K>, ...keys: readonly K[]): void;
-  /** Resolves when everything written before this call is durable. */
+  /** Resolves when everything that was written before this call is durable. */
   flushed(): Promise<void>;
-  /** Writes a consistent copy of all data into a new directory. Other writes go on meanwhile. */
+  /** Writes a consistent copy of all data into a new directory. Other writes continue during the copy. */
   backup(directory: string): Promise<void>;
-  /** Size of the data file, bytes of its pages that are free for reuse, and free bytes of the disk. */
+  /** The size of the data file, the bytes of pages in it that are free for reuse, and the free bytes of the disk. */
   size(): { usedBytes: number; freeBytes: number; diskFreeBytes: number };
 }

@@ -1,21 +1,21 @@
 /**
- * Topics: which keys a transaction changed, for the parts that act on the change after the commit. A writer announces keys in its transaction and knows no
- * subscriber, so no writer can forget one.
+ * Topics: which keys a transaction has changed, for the parts that act on the change after the commit. A writer announces keys in its transaction, and
+ * knows no subscriber. So no writer can forget a subscriber.
  *
  * Promises:
- * - A subscriber is called once a commit, with all keys of its topic, each once. A transaction that fails announces nothing.
- * - The callbacks of the transaction (`afterCommit`) run first. Then the subscribers run in the order in which they subscribed, whatever the order of the
- *   announcements.
- * - Keys that a subscriber announces, or that its own writes announce, are delivered in the next round. All rounds are over before the outermost `write` or
+ * - The store calls each subscriber once per commit, with all keys of its topic, each key once. A transaction that fails announces nothing.
+ * - The callbacks of the transaction (`afterCommit`) run first. Then the subscribers run in the order in which they subscribed. The order of the
+ *   announcements does not matter.
+ * - A subscriber may announce keys, and its own writes may announce keys. The next round delivers them. All rounds end before the outermost `write` or
  *   `announce` returns.
- * - If a subscriber throws, for example because the disk is full, the other subscribers still get the keys: a sum in memory that missed a key would stay wrong
- *   until the next start. The first error is thrown at the end.
+ * - If a subscriber throws, for example because the disk is full, the other subscribers still get the keys. Otherwise a sum in memory would miss a key, and
+ *   would stay wrong until the next start. The first error is thrown at the end.
  */
 
-/** A kind of change. `K` is the type of its keys, which name the changed things: primitives, or objects. Each object is a key of its own. */
+/** A kind of change. `K` is the type of its keys. A key names the changed thing, and is a primitive or an object. Two objects are always two keys. */
 export class Topic<K> {
   readonly name: string;
-  /** Exists only for the compiler: topics with different types of keys have different types. */
+  /** Exists only for the compiler: it gives topics with different key types different types. */
   declare protected readonly keys: K;
 
   constructor(name: string) {
@@ -23,10 +23,10 @@ export class Topic<K> {
   }
 }
 
-/** Keys by topic. */
+/** The announced keys of each topic. */
 export type Announced = Map<Topic<never>, Set<unknown>>;
 
-/** A chain of changes has some ten rounds. Two parts that answer each other's announcements for ever are a defect of the program. */
+/** A chain of changes has about ten rounds. If two parts answer each other's announcements without end, the program has a bug. */
 const roundsMax = 1_000;
 
 interface Subscription {
@@ -34,7 +34,7 @@ interface Subscription {
   readonly listener: (keys: ReadonlySet<never>) => void;
 }
 
-/** Subscribes to one key of a topic. */
+/** Subscribes to one key of a topic. The listener is not called for other keys. */
 export function subscribeTo<K>(
   store: { subscribe(topic: Topic<K>, listener: (keys: ReadonlySet<K>) => void): () => void },
   topic: Topic<K>,
@@ -101,7 +101,7 @@ export class Subscriptions {
   }
 }
 
-/** The work after a transaction has happened: its callbacks, then its announcements. */
+/** The work that follows a transaction: first its callbacks, then its announcements. */
 export class AfterCommit {
   readonly #callbacks: (() => void)[] = [];
   readonly #announced: Announced = new Map();

@@ -1,4 +1,4 @@
-/** The parent's end of one transport: gets finished TLS connections and makes links of them. */
+/** The parent's end of one transport. Gets TLS connections after their handshake, and makes links of them. */
 
 import type { TLSSocket } from 'node:tls';
 import { identityOfPeer, type PeerIdentity } from '../identity/peer-identity.ts';
@@ -14,30 +14,30 @@ import type { Refusal } from './refusals.ts';
 import type { StrangersLog } from './strangers.ts';
 
 export interface Acceptor {
-  /** From now on, the acceptor owns the connection. */
+  /** Hands the connection over to the acceptor. */
   take(socket: TLSSocket): void;
   /** The open links. */
   links(): Link[];
-  /** Called when no connection is left. */
+  /** Ends the acceptor. Called when all connections are closed. */
   end(): void;
 }
 
-/** Called once for each connection, or call on a shared connection, that ends before its link is accepted. */
+/** Called once for each refused connection, and for each refused call on a shared connection: it has ended before its link was accepted. */
 export type Refused = (refusal: Refusal) => void;
 
-/** The parts that an acceptor uses to handle its connections. */
+/** The functions and ports that an acceptor uses. */
 export interface Accepting {
   readonly accept: Accept;
-  /** For links whose peer has yet to prove its identity. The proof comes before `accept` is called. */
+  /** Used for links whose peer must still prove its identity. After the proof, `accept` is called. */
   readonly acceptUnproven: (link: FrameLink) => LinkEvents;
-  /** The connection has no certificate and needs none, since TLS is terminated on the way. */
+  /** True if the connection has no certificate and needs none, because a gateway terminates TLS. */
   isTerminated(socket: TLSSocket): boolean;
   /**
-   * Asks the handshake rate limiter for a further session on a connection whose own turn was used by another session. Ms to wait. Undefined: the session is
-   * turned away.
+   * Asks the handshake rate limiter for one more session on a shared connection. The first session used the turn of the connection itself. Returns the ms
+   * to wait. Undefined: refuse the session.
    */
   admit(): number | undefined;
-  /** Absent: this node gives no certificates. */
+  /** Absent: this node issues no certificates. */
   readonly joins: Joins | undefined;
   readonly refused: Refused;
   readonly strangers: StrangersLog;
@@ -46,21 +46,24 @@ export interface Accepting {
   readonly random: Random;
 }
 
-/** The peer of a link whose child has not identified itself yet. No child attaches under this identity. */
+/** The peer of a link as long as the child has not proven its identity. No child attaches under this identity. */
 export const unproven: PeerIdentity = { path: '', role: 'agent' };
 
-/** A connection that has not finished its handshake, or has no session, is closed after this time. */
+/** A connection is closed after this time if its handshake is not finished or if it has no session. */
 export const sessionWithinMs = 10_000;
-/** How long the other side has to read why its call ended, and to close the connection. */
+/** Time that the peer has to read why its call ended, and to close the connection. */
 export const lingerMs = 2_000;
-/** Length of a session's name. Nobody can guess the name, although only the session's own child could use it. */
+/** Bytes of a session's name. Only the session's own child can use the name. In addition, nobody can guess 16 random bytes. */
 export const sessionNameBytes = 16;
 
 export function remoteOf({ remoteAddress, remotePort }: Pick<TLSSocket, 'remoteAddress' | 'remotePort'>): string {
   return remoteAddress === undefined ? 'gone already' : hostPort(remoteAddress, remotePort ?? 0);
 }
 
-/** The fault of a new connection's certificate. A closed connection has no certificate any more, so this is checked when the connection begins. */
+/**
+ * Returns what is wrong with the certificate of a new connection. Undefined: nothing is wrong. Call it when the connection begins: a closed connection has
+ * no certificate any more.
+ */
 export function flawOf(socket: TLSSocket): BanyanError | undefined {
   try {
     identityOfPeer(socket);
@@ -71,14 +74,14 @@ export function flawOf(socket: TLSSocket): BanyanError | undefined {
   }
 }
 
-/** For a connection that never carried a session: why it was closed, for the log, and the reason under which it is counted. */
+/** Explains why a connection was closed that never carried a session: the error for the log, and the reason under which the metrics count it. */
 export function whyUnused({ error, flaw }: { readonly error?: Error; readonly flaw: BanyanError | undefined }): {
   readonly error: Error;
   readonly refusal: Refusal;
 } {
   if (error) return { error, refusal: 'no_session' };
   if (flaw) return { error: flaw, refusal: 'certificate' };
-  // Usually the peer is a child of another tree, whose certificate this node would have refused as well.
+  // Usually, the peer is a child of another tree. This node would have refused its certificate too.
   const message = 'it closed the connection without opening a session: it may not trust the certificate of this node';
   return { error: new Error(message), refusal: 'no_session' };
 }

@@ -1,4 +1,7 @@
-/** A link on one call that carries messages, for either side and any transport: frames as bytes, back-pressure in bytes, signs of life, and one close. */
+/**
+ * A link over one call that carries messages, for both sides and every transport. Turns frames into bytes, limits the bytes that wait to be sent, reports
+ * received bytes as liveness, and reports its end exactly once.
+ */
 import type { Expiry } from '../identity/expiry.ts';
 import type { PeerIdentity } from '../identity/peer-identity.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
@@ -7,15 +10,18 @@ import { decodeFrame, encodeFrame } from './codec/frames.ts';
 import type { Frame } from './generated/mesh.ts';
 import type { Link, LinkEvents } from './link.ts';
 
-/** This side's end of a call. The owner of the call passes what comes from the other end to `received`, `ended` and `failed` of the link. */
+/**
+ * This side's end of a call. The owner of the call passes received messages, the peer's end and failures to the methods `received`, `ended` and `failed` of
+ * the link.
+ */
 export interface FrameCall {
-  /** Calls `taken` when the bytes have left this process's queue. */
+  /** Calls `taken` when the bytes have left the queue of this process. */
   write(bytes: Buffer, taken: () => void): void;
-  /** Ends this side after everything queued is sent. gRPC cannot carry the reason, but the session has sent a goodbye before. */
+  /** Ends this side after all queued bytes are sent. gRPC cannot carry the reason, but the session has already sent a goodbye with it. */
   end(reason: string): void;
-  /** Aborts the call. The error reaches the peer if this side can send it. */
+  /** Aborts the call. The peer gets the error if this side can still send it. */
   abort(error: BanyanError): void;
-  /** Number of bytes received over the connection so far, of any kind. */
+  /** Number of bytes received over the connection so far, of every kind. */
   bytesRead(): number;
 }
 
@@ -25,23 +31,23 @@ export interface FrameLinkOptions {
   readonly clock: Clock;
   readonly transport: string;
   readonly expiry?: Expiry | undefined;
-  /** Present at the child. */
+  /** Present only at the child. */
   readonly openStream?: NonNullable<Link['openStream']>;
 }
 
-/** Four batches of 64 KB: enough to keep a line busy between two turns of the event loop, and 256 MB for a thousand stuck children. */
+/** Four batches of 64 KB. This keeps a line busy between two turns of the event loop, and costs 256 MB for a thousand children that do not read. */
 const sendBufferBytes = 256 * 1024;
-/** Control frames are sent however much is queued. A session that queues this much is broken. */
+/** Control frames are queued even when the transport's buffer is full. A session that queues this many bytes has a defect. */
 const sendQueueBytesMax = 64 * 1024 * 1024;
-/** How long the other side may take to end its half of a call, after everything queued has left and nothing more comes from the peer. */
+/** Time that the peer has to end its half of a call. The time runs while nothing is queued and no bytes arrive from the peer. */
 export const closeWithinMs = 3_000;
-/** How long the end may take in any case: the time after which a session counts as dead. */
+/** Maximal time for the end of a call in any case. After the same time, a session without received bytes counts as dead. */
 export const closeWithinMsMax = 60_000;
-/** How often the link checks whether an unfinished frame grows: a thirtieth of the time after which a session counts as dead. */
+/** Interval at which the link checks whether an unfinished frame grows: a thirtieth of the time after which a session counts as dead. */
 const checkEveryMs = 2_000;
 /**
- * Bytes between two checks that count as a sign of life. Pings and window updates of a gateway, some 40 bytes each, prove nothing about the peer. Half a
- * kilobyte in 2 s is a frame on its way even at 2 kbit/s.
+ * If more unframed bytes than this arrive between two checks, the peer is alive. Fewer bytes prove nothing about the peer: a gateway sends pings and window
+ * updates of about 40 bytes each. Half a kilobyte in 2 s is a frame on its way, even on a line with 2 kbit/s.
  */
 const lifeBytes = 512;
 
@@ -54,7 +60,7 @@ export class FrameLink implements Link {
   readonly #clock: Clock;
   #events: LinkEvents | undefined;
   #queuedBytes = 0;
-  /** `send` has returned false, and `onDrain` has to follow. */
+  /** True after `send` has returned false, until `onDrain` was called. */
   #full = false;
   #state: 'open' | 'closing' | 'closed' = 'open';
   #outcome: { readonly error?: Error } | undefined;
@@ -72,14 +78,14 @@ export class FrameLink implements Link {
     this.#clock = clock;
   }
 
-  /** Delivers events from now on, including an end that has come already. */
+  /** Delivers events from now on. If the link has already ended, reports the end. */
   start(events: LinkEvents): void {
     this.#events = events;
     this.#readBytes = this.#call.bytesRead();
     if (this.#outcome) return this.#emitClose();
     if (this.#state !== 'open') return;
     this.#scheduleCheck();
-    // Frames that were sent before may have left by now.
+    // Frames that were sent before may already have left the queue.
     this.#emitDrain();
   }
 
@@ -111,17 +117,17 @@ export class FrameLink implements Link {
     this.#awaitEnd(reason, this.#clock.monotonicMs());
   }
 
-  /** Neither side has ended the link, and nothing has broken it. */
+  /** True as long as neither side has ended the link and nothing has broken it. */
   get isOpen(): boolean {
     return this.#state === 'open';
   }
 
-  /** A frame has come that did not end the link. */
+  /** True after the link has received a frame that did not end it. */
   get hasTaken(): boolean {
     return this.#hasTaken;
   }
 
-  /** Aborts the call, with the reason for both sides. */
+  /** Aborts the call. Both sides get the reason. */
   abort(error: BanyanError): void {
     this.#call.abort(error);
     this.#closed(error);
@@ -131,7 +137,7 @@ export class FrameLink implements Link {
     return this.#queuedBytes;
   }
 
-  // ------------------------------------------------------------------------------------------ from the other end
+  // ---------------------------------------------------------------------------------------- events of the other end
 
   received(bytes: Buffer): void {
     if (this.#state !== 'open') return;
@@ -149,13 +155,13 @@ export class FrameLink implements Link {
     this.#hasTaken ||= this.isOpen;
   }
 
-  /** The peer has ended in order. */
+  /** The peer has ended the call properly. */
   ended(): void {
     if (this.#state === 'open') this.#call.end('ended by the other side');
     this.#closed();
   }
 
-  /** The call or the connection below it broke. */
+  /** The call, or the connection that carries it, is broken. */
   failed(error: Error): void {
     this.#closed(this.#state === 'closing' ? undefined : error);
   }
@@ -174,8 +180,8 @@ export class FrameLink implements Link {
   }
 
   /**
-   * Everything queued may be in one write to the operating system, which reports nothing until the last byte has left. So while something is queued, nobody
-   * can know whether the line is slow or dead.
+   * Waits for the peer's end. All queued bytes may be in one write to the operating system, which reports nothing until the last byte has left. So while
+   * something is queued, nobody can know whether the line is slow or dead.
    */
   #awaitEnd(reason: string, sinceMs: number): void {
     const read = this.#call.bytesRead();
@@ -197,7 +203,7 @@ export class FrameLink implements Link {
     if (this.#events) this.#emitClose();
   }
 
-  /** In a later turn, since the listener might otherwise run in the middle of a send. */
+  /** Calls the listener in another turn of the event loop. Otherwise the listener could run in the middle of a send. */
   #emitClose(): void {
     const { error } = this.#outcome!;
     const events = this.#events!;

@@ -1,6 +1,6 @@
-/** Names that all HTTP/1.1 requests to a parent share: the handshake of WebSocket, and requests for certificates. */
+/** Names in all HTTP/1.1 requests to a parent: the handshake of WebSocket, and requests for certificates. */
 
-/** The protocol name of ALPN. */
+/** The name of HTTP/1.1 in ALPN. */
 export const http1Protocol = 'http/1.1';
-/** The header of a refusal that carries the code of the error. */
+/** The header with the error code of a refusal. */
 export const codeHeader = 'banyan-code';

@@ -1,18 +1,20 @@
-/** How a parent handles requests for certificates. The relay passes this to its listener. */
+/** Handles requests for certificates at a parent. The relay passes this to its listener. */
 
 import type { PeerIdentity } from '../identity/peer-identity.ts';
 import type { JoinAnswer, JoinRequest } from './join-messages.ts';
 
 export interface Joins {
-  /** Called before anything of a request with a token is read, because anybody may send one. Throws TooManyRequests. */
+  /** Called before any part of a request with a token is read, because anybody may send such a request. Throws TooManyRequests if there are too many. */
   admit(): void;
-  /** PEM: the authorities that this node trusts. */
+  /** The authorities that this node trusts, as PEM. */
   authority(): string;
   /**
-   * `from`: the address of the requester. Throws Unauthorized for a token that is not known here. Other errors reach only a requester who has the token's
-   * secret.
+   * Issues a certificate for a join token. `from` is the address of the requester. Throws Unauthorized if this node does not have the token. A requester
+   * without the token's secret gets no other error.
    */
   join(request: JoinRequest, from: string): Promise<JoinAnswer>;
-  /** Renews for the node that has shown its certificate with the key of this hash, and for that key alone. */
+  /**
+   * Renews the certificate of the node that has shown `peer`. `key` is the hash of the certificate's public key. The new certificate is only for this key.
+   */
   renew(peer: PeerIdentity & { readonly key: string }, request: string): Promise<JoinAnswer>;
 }

@@ -1,6 +1,6 @@
 /**
- * A link is one live connection between a child and its parent that carries frames, whatever its transport. The session machine uses links; grpc/ and
- * websocket/ make them.
+ * A link is one live connection between a child and its parent. It carries frames over any transport. The session uses links; grpc/ and websocket/ make
+ * them.
  */
 import type { Expiry } from '../identity/expiry.ts';
 import type { PeerIdentity } from '../identity/peer-identity.ts';
@@ -10,48 +10,53 @@ export interface Link {
   readonly peer: PeerIdentity;
   /** `grpc`, `grpc+proxy`, `websocket`, `memory`: for logs and status. */
   readonly transport: string;
-  /** Known when the session begins. Absent: nothing here expires. */
+  /** Set when the session begins. Absent: no certificate of the link expires. */
   readonly expiry?: Expiry | undefined;
   /**
-   * Queues a frame for sending, in order. False: the transport's own buffer is full; wait for `onDrain` before sending more data frames (control frames may
-   * still be sent). Throws nothing. A broken link reports by `onClose`; so does a link that a frame over the limit has ended.
+   * Adds a frame to the queue; frames are sent in this sequence. Returns false if the transport's own buffer is full: send more data frames only after
+   * `onDrain` (control frames are still allowed). Throws nothing. A broken link reports `onClose`. A frame over the limit ends the link, which then reports
+   * `onClose` too.
    */
   send(frame: Frame): boolean;
-  /** Sends everything queued, for up to a minute, then closes. The reason reaches the other side's log where the transport can carry it. */
+  /** Sends all queued bytes, for at most a minute, then closes the link. The reason is in the log of the other side if the transport can carry it. */
   close(reason: string): void;
-  /** Bytes queued here and not yet taken by the operating system. */
+  /** Bytes in the queue of this process that the operating system has not accepted yet. */
   queuedBytes(): number;
   /**
-   * At the child: opens a call for a stream beside this link. The parent's end reports the call by `onStream`. The call is a link of its own that ends with
-   * this one. `apart`: on another connection, so that a large stream does not delay the session. Resolves when frames can be sent, without waiting for the
-   * parent's answer: a refusal comes as `onClose`. Rejects with Unavailable. Absent: the transport carries no streams.
+   * Only at the child: opens a call for a stream. The parent's end of this link reports the call in `onStream`. The call is a link of its own, and ends
+   * together with this link. `apart`: uses another connection, so that a large stream does not delay the session. Resolves when the caller may send frames,
+   * without waiting for the parent's answer: a refusal is reported as `onClose`. Rejects with Unavailable. Absent: the transport can't carry streams.
    */
   openStream?(id: number, apart: boolean, events: LinkEvents): Promise<Link>;
 }
 
-/** The listeners of a link, given when the link is made. Called one at a time, never before the maker has returned. */
+/**
+ * The listeners of a link, passed in when the link is made. The link calls one listener at a time, and none before the function that makes the link has
+ * returned.
+ */
 export interface LinkEvents {
   onFrame(frame: Frame): void;
-  /** Bytes of any kind came, also of an unfinished frame: a sign of life. */
+  /** Reports received bytes of every kind, including bytes of an unfinished frame. The session uses them as a sign of liveness. */
   onBytes(count: number): void;
   onDrain(): void;
-  /** The last call, exactly once, also after `close` of this side. `error` is absent when either side closed in order. */
+  /** The last event, reported exactly once, also after this side has called `close`. `error` is absent if either side closed properly. */
   onClose(error?: Error): void;
-  /** At the parent: the child opened a call for a stream. Throws to refuse it. Absent: no streams are taken. */
+  /** Only at the parent: the child has opened a call for a stream. Throws to refuse the call. Absent: the parent accepts no streams. */
   onStream?(id: number, link: Link): LinkEvents;
 }
 
 export interface Dialer {
-  /** Connects or fails with Unavailable, Unauthorized or Protocol, within `timeoutMs`. */
+  /** Connects within `timeoutMs`, or fails with Unavailable, Unauthorized or Protocol. */
   dial(events: LinkEvents, timeoutMs: number): Promise<Link>;
 }
 
 export interface Listener extends AsyncDisposable {
-  /** host:port on which children reach it. */
+  /** The host:port that children dial. */
   readonly address: string;
 }
 
 /**
- * Called for each child that connects with a certificate of this tree. Returns the events to use, or throws to refuse the child. It counts its own refusals.
+ * Called for each child that connects with a certificate of this tree. Returns the listeners of the link, or throws to refuse the child. This function
+ * counts its own refusals.
  */
 export type Accept = (link: Link) => LinkEvents;

@@ -4,12 +4,12 @@ import type { Clock } from '../runtime/clock.ts';
 import { describeError } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
 
-/** PEM: the trusted authorities, and the node's own certificate and key. */
+/** The trusted authorities, and the node's own certificate and key, as PEM. */
 export interface NodeCredentials {
   readonly caPem: Buffer;
   readonly certPem: Buffer;
   readonly keyPem: Buffer;
-  /** The present credentials: the same object while nothing has changed. Absent: they are never renewed. */
+  /** The present credentials. Returns the same object as long as nothing has changed. Absent: the credentials are never renewed. */
   renewed?(): NodeCredentials;
 }
 
@@ -20,11 +20,12 @@ export interface CredentialReloadPorts {
   read(): Pick<NodeCredentials, 'caPem' | 'certPem' | 'keyPem'>;
 }
 
-/** The files are read at most this often, however many children connect: a storm has hundreds of connections a second. */
+/** Minimal interval between two reads of the files, however many children connect: hundreds of connections per second are possible. */
 const readEveryMs = 1_000;
 
 /**
- * Throws what the first `read` throws. If later files can't be used, the former ones stay in use, since a half-written renewal will be complete in a moment.
+ * Reads credentials again when their files change. Throws the error of the first `read`. If new files can't be used, keeps the old credentials, because a
+ * half-written renewal is usually complete a moment later.
  */
 export function renewedCredentials({ clock, log, read }: CredentialReloadPorts): NodeCredentials {
   let readAtMs = clock.monotonicMs();
@@ -39,7 +40,7 @@ export function renewedCredentials({ clock, log, read }: CredentialReloadPorts):
       lastReason = '';
       log.info({}, 'renewed certificate files are used from now on');
     } catch (error) {
-      // Logs each reason once, because every connection may read the files again.
+      // Logs each reason only once, because every connection may read the files again.
       const reason = describeError(error);
       if (reason === lastReason) return;
       lastReason = reason;
@@ -58,7 +59,7 @@ export function renewedCredentials({ clock, log, read }: CredentialReloadPorts):
   return current;
 }
 
-/** Caches a value that is expensive to make from credentials. Makes it again only when the credentials have changed. */
+/** Caches a value that is expensive to make from credentials. Makes the value again only after the credentials have changed. */
 export function perCredentials<T>(credentials: NodeCredentials, make: (current: NodeCredentials) => T): () => T {
   let source = credentials;
   let value = make(source);
@@ -80,8 +81,8 @@ function same(a: ReturnType<CredentialReloadPorts['read']>, b: NodeCredentials):
 }
 
 /**
- * Files are renewed one after the other, and may be read while one is being written. From a half-written file of authorities, TLS would take the complete
- * certificates only, or none.
+ * Throws if a file is incomplete. Files are renewed one after the other, and this code may read a file while it is being written. From a half-written file
+ * of authorities, TLS would use only the complete certificates, or none.
  */
 function checkWhole({ caPem, certPem, keyPem }: ReturnType<CredentialReloadPorts['read']>): void {
   if (!new X509Certificate(certPem).checkPrivateKey(createPrivateKey(keyPem)))

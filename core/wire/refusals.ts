@@ -1,4 +1,4 @@
-/** Why a connection never became a session: a bounded set of codes. They travel, and metrics count them. */
+/** The reasons why a connection never became a session: a bounded set of codes. Nodes send the codes, and metrics count them. */
 
 /** Why a listener closed a connection before it could become a session. */
 export const listenerRefusals = [
@@ -12,8 +12,8 @@ export const listenerRefusals = [
 ] as const;
 
 /**
- * Why a connection never became a session. At the parent: the reason that it sent to the child, or why it closed the connection without a reason. At the
- * child: the reason that it received, or why it could not accept the parent's answer.
+ * The reasons why a connection never became a session. At the parent: the reason that the parent sent to the child, or why the parent closed the connection
+ * without a reason. At the child: the reason that the child received, or why it could not accept the parent's answer.
  */
 export const refusals = [
   'busy',
@@ -30,10 +30,10 @@ export const refusals = [
   'early_frames',
   'other',
 ] as const;
-/** Metrics have a row for each. No row contains a text that a peer chose. */
+/** The metrics have one row for each reason. A peer can't choose the text of a row. */
 export type Refusal = (typeof refusals)[number] | (typeof listenerRefusals)[number];
 
-/** A reason from the line is one of these; every other text becomes `other`. */
+/** The reason with this text. Every unknown text becomes `other`, because the peer chose the text. */
 export function refusalOf(reason: string): Refusal {
   return refusals.find((refusal) => refusal === reason) ?? 'other';
 }

@@ -1,35 +1,35 @@
 /**
- * Connections that never become a session, in the log: port scanners, probes of load balancers, failed handshakes. Anybody can open any number of them. So
- * the log has a bounded number of lines about them, and an operator still sees a child that cannot connect, and the reason.
+ * Logs connections that never become a session: port scanners, probes of load balancers, failed handshakes. Anybody can open any number of them. So the
+ * number of log lines about them is bounded. An operator still sees a child that cannot connect, and the reason.
  */
 import type { Clock } from '../runtime/clock.ts';
 import { describeError } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
 
-/** An operator who looks for a child waits at most this long for the summary. */
+/** Interval of the summary. An operator who searches for a child waits at most this long. */
 export const summaryEveryMs = 60_000;
-/** Connections of an interval that get a line at once: the first of each reason. */
+/** Number of connections per interval that get a line at once: the first one of each reason. */
 const atOnceMax = 4;
-/** Reasons of an interval. A stranger may choose parts of a reason, so the number of reasons has a bound. */
+/** Number of reasons per interval. A stranger may choose parts of a reason, so this number needs a bound. */
 const reasonsMax = 16;
 const otherReasons = 'other reasons';
 const reasonCharsMax = 300;
 
-/** The connections that were refused for one reason. */
+/** The connections that were refused for the same reason. */
 export interface StrangersOfReason {
   readonly reason: string;
   readonly connections: number;
-  /** The address of the newest of them. */
+  /** The address of the newest of these connections. */
   readonly example: string;
 }
 
-/** The connections of one interval of the log. Asking for the summary ends the interval. */
+/** The refused connections of one interval of the log. A call of `summary` ends the interval. */
 export class Strangers {
   readonly #reasons = new Map<string, { connections: number; example: string }>();
   #atOnce = 0;
   #unlogged = 0;
 
-  /** True: the connection gets a line at once. False: the summary counts it. */
+  /** Returns true if the connection gets a log line at once. Otherwise the summary counts it. */
   add(remote: string, reason: string): boolean {
     const isNew = !this.#reasons.has(reason) && this.#reasons.size < reasonsMax;
     const key = isNew || this.#reasons.has(reason) ? reason : otherReasons;
@@ -40,7 +40,7 @@ export class Strangers {
     return isLogged;
   }
 
-  /** Undefined: each connection had a line of its own. The next interval begins. */
+  /** Returns the summary and begins the next interval. Undefined: each connection had a line of its own. */
   summary(): readonly StrangersOfReason[] | undefined {
     const all = [...this.#reasons];
     const isOfUse = this.#unlogged > 0;
@@ -54,7 +54,7 @@ export class Strangers {
   }
 }
 
-/** The strangers of one listener in its log: at debug level every one, otherwise as `Strangers` has it. */
+/** Logs the strangers of one listener: at debug level one line for each, at other levels as `Strangers` decides. */
 export class StrangersLog {
   readonly #log: Logger;
   readonly #clock: Clock;

@@ -1,6 +1,6 @@
 /**
- * Counters of a transaction. Each is written once, at the end of the transaction. For example, an object that goes into a thousand mailboxes changes the
- * counter of its content a thousand times, and so the counter of the content that it replaces.
+ * The counters of a transaction. The store writes each counter once, at the end of the transaction. For example, an object that goes into a thousand
+ * mailboxes changes the counter of its content a thousand times, and the counter of the replaced content too.
  */
 import { asBuffer } from '../bytes.ts';
 import { countIn, putCount, type Transaction } from '../store.ts';

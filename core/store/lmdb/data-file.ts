@@ -1,4 +1,4 @@
-/** The data file below LMDB while LMDB runs: captures its state, and makes the state durable together with a mark. */
+/** The data file while LMDB uses it. Captures the state of the file, and makes this state durable together with a mark (flush-mark.ts). */
 import {
   closeSync,
   constants,
@@ -14,14 +14,13 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type FlushMark, MarkFile } from './flush-mark.ts';
 
-/** Makes all writes to a file durable. Tests of failing disks replace this function. */
+/** Makes all writes to a file durable. Tests that simulate failing disks replace this function. */
 export type DataSync = (fd: number) => Promise<void>;
 export const systemDataSync: DataSync = promisify(fdatasync);
 
 export const dataFileName = 'data.mdb';
 const metaPageCount = 2;
 
-/** The data file while LMDB has it open. */
 export class DataFile {
   readonly #directory: string;
   readonly #fd: number;
@@ -44,7 +43,7 @@ export class DataFile {
     this.#sequence = this.#durable?.sequence ?? 0;
   }
 
-  /** A mark of the present state, for a flush. The caller keeps a read transaction on this state until a later state is flushed. */
+  /** A mark of the present state, for a flush. The caller must keep a read transaction on this state until a newer state is flushed. */
   capture(): FlushMark {
     const metaPages = readMetaPages(this.#fd, this.#metaBytes);
     return { sequence: ++this.#sequence, bootId: this.#bootId, fileBytes: fstatSync(this.#fd).size, metaPages };
@@ -65,9 +64,9 @@ export class DataFile {
   }
 
   /**
-   * Makes the next start go back to the last mark, even within the same boot. After a failed flush, the kernel may treat pages as clean that the disk never
-   * received (https://lwn.net/Articles/752063/). The method writes the last mark once more, into the slot of the failed one. If it overwrote the last mark
-   * itself, a power cut could leave only a mark whose pages LMDB has reused.
+   * Makes the next start go back to the last durable mark, even within the same boot. After a failed flush, the kernel may treat pages as clean although
+   * the disk never received them (https://lwn.net/Articles/752063/). The method writes the last durable mark once more, into the slot of the failed mark,
+   * and so keeps the original. If it overwrote the original and the power failed, the only remaining mark could be one whose pages LMDB has reused.
    */
   distrust(): void {
     if (this.#durable) this.#mark.writeNow({ ...this.#durable, sequence: this.#durable.sequence + 1, bootId: '' });
@@ -87,7 +86,7 @@ export class DataFile {
   }
 }
 
-/** Writes a mark for a copied data file, so that the copy opens on any machine. */
+/** Writes a mark for a copied data file, so that the copy opens on every machine. */
 export function sealCopy(directory: string, pageBytes: number): void {
   const copy = new DataFile(directory, pageBytes, '', systemDataSync);
   try {

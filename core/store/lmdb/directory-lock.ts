@@ -1,6 +1,6 @@
 /**
- * Allows one process per directory. The lock is a file that names its owner. A process takes over the lock of an owner that does not run any more, so that a
- * node starts after any crash without help.
+ * Allows only one process per directory. The lock is a file that names its owner. If the owner does not run any more, another process takes over the lock.
+ * So a node starts after any crash without help.
  */
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ export class DirectoryLock {
   }
 }
 
-/** Uses a link instead of create and write, so that the file exists either with its whole content or not at all. */
+/** Creates the file with a link instead of create and write. So the file never exists without its whole content. */
 function create(file: string, content: string, host: Host): boolean {
   const draft = `${file}.${host.self.pid}`;
   writeFileSync(draft, content, { mode: 0o600 });
@@ -53,8 +53,9 @@ function create(file: string, content: string, host: Host): boolean {
 }
 
 /**
- * The owner of the lock, if it may still be running. An owner in another pid namespace was in another container. Its pid can't be looked up here, and a
- * restarted container must get its store back. So such a lock counts as stale. The volume has to keep two containers apart.
+ * The owner of the lock, if the owner may still be running. An owner in another pid namespace was in another container. This process can't look up a pid of
+ * another container, and a restarted container must get its store back. So such a lock counts as stale. The volume itself must prevent that two containers
+ * use it.
  */
 function livingOwner(text: string, host: Host): LockOwner | undefined {
   const owner = parse(text);
@@ -62,7 +63,7 @@ function livingOwner(text: string, host: Host): LockOwner | undefined {
   return host.find(owner.pid)?.started === owner.started ? owner : undefined;
 }
 
-/** Moves the lock aside first. If another process has made a new lock meanwhile, this function finds it in the moved file and puts it back. */
+/** Removes the stale lock: moves it away first and then reads it. If the moved file is a new lock of another process, puts the file back and throws. */
 function removeStale(directory: string, file: string, stale: string, host: Host): void {
   const aside = `${file}.stale.${host.self.pid}`;
   try {

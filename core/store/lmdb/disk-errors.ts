@@ -1,12 +1,15 @@
-/** Turns errors of LMDB and of the file system into errors of the store: whether it is full or can't be trusted, with the directory and the remedy. */
+/**
+ * Turns errors of LMDB and of the file system into errors of the store. The message says whether the store is full or can't be trusted, and names the
+ * directory and the remedy.
+ */
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 
-/** lmdb reports error numbers, Node reports names: ENOSPC, EFBIG, EDQUOT, and LMDB's MDB_MAP_FULL. */
+/** lmdb reports error numbers, Node reports names: ENOSPC, EFBIG and EDQUOT. The last number is LMDB's MDB_MAP_FULL. */
 const fullCodes: readonly unknown[] = [28, 'ENOSPC', 27, 'EFBIG', 122, 'EDQUOT', -30792];
 /** EPERM, EACCES, EROFS. */
 const forbiddenCodes: readonly unknown[] = [1, 'EPERM', 13, 'EACCES', 30, 'EROFS'];
 
-/** `doing` continues "cannot": `open the store`, `write to the store`. */
+/** `doing` completes the sentence "cannot ...": for example `open the store` or `write to the store`. */
 export function storeError(directory: string, doing: string, cause: unknown): BanyanError {
   if (cause instanceof BanyanError) return cause;
   const code = codeOf(cause);
@@ -29,7 +32,7 @@ export function fullError(directory: string, doing: string, cause?: unknown): Ba
   return new BanyanError('StoreFull', `cannot ${doing} in ${directory}: ${why}; ${remedy}`, {}, { cause });
 }
 
-/** The error after a failed commit or flush. Writes since the last flush may or may not be on the disk. */
+/** The error after a failed commit or flush. Nobody knows whether the writes since the last flush are on the disk. */
 export function lostError(directory: string, doing: string, cause: unknown, full = false): BanyanError {
   const code = full || fullCodes.includes(codeOf(cause)) ? 'StoreFull' : 'StoreCorrupt';
   const remedy = 'nothing more is written until the node is restarted; free space or check the disk first';

@@ -1,10 +1,10 @@
 /**
- * The mark records which state of the data file is certainly on the disk. LMDB commits without a sync may write both of its root records ("meta pages") at
- * any time. So after a crash of the machine, both may be damaged. The mark keeps a copy of the root records of the last finished flush. README.md has the
- * protocol, data-file.ts uses it.
+ * The mark records which state of the data file is certainly on the disk. LMDB, when it commits without a sync, may write both of its root records ("meta
+ * pages") at any time. So a crash of the machine may damage both root records. The mark keeps a copy of the root records of the last finished flush.
+ * README.md has the protocol, data-file.ts uses the mark.
  *
- * The file has two slots, written in turn, so that a torn write leaves the other slot whole. A slot is: u32 length of the body, the body, SHA-256 of the
- * body. The body is: 8 bytes magic, u32 length of the header, the header (JSON), the meta pages.
+ * The file has two slots, which are written in turn. So if a write is torn, the other slot is still whole. A slot is: u32 length of the body, the body,
+ * SHA-256 of the body. The body is: 8 bytes magic, u32 length of the header, the header (JSON), the meta pages.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, constants, openSync, readSync, write, writeSync } from 'node:fs';
@@ -13,11 +13,11 @@ import { promisify } from 'node:util';
 import { asText, concat, equalBytes, readU32, text, u32 } from '../bytes.ts';
 
 export interface FlushMark {
-  /** Grows with each flush. Its parity chooses the slot. */
+  /** Grows by one with each mark. Odd or even chooses the slot. */
   readonly sequence: number;
-  /** The boot of the machine that wrote the mark. Empty: no start may trust the page cache, whatever its boot. */
+  /** The boot of the machine that wrote the mark. Empty: no start may trust the page cache, not even in the same boot. */
   readonly bootId: string;
-  /** Length of the data file at the time of the mark. The file never shrinks. */
+  /** Length of the data file when the mark was made. The file never becomes shorter. */
   readonly fileBytes: number;
   /** The first two pages of the data file. Empty before the first flush. */
   readonly metaPages: Uint8Array;
@@ -25,7 +25,7 @@ export interface FlushMark {
 
 export const markFileName = 'flushed';
 const magic = text('bnynmark');
-/** Two pages of at most 32 KiB, the largest size in LMDB, and room for the header. */
+/** Room for two pages, each at most 32 KiB (the largest size in LMDB), and for the header. */
 const slotBytes = 128 * 1024;
 const digestBytes = 32;
 const writeAt = promisify(write);
@@ -39,19 +39,19 @@ export class MarkFile {
     this.#fd = openSync(join(directory, markFileName), flags, 0o600);
   }
 
-  /** The newest of the undamaged marks. */
+  /** The newest undamaged mark. */
   read(): FlushMark | undefined {
     const marks = [0, 1].map((slot) => decodeMark(readSlot(this.#fd, slot))).filter((mark) => mark !== undefined);
     return marks.sort((a, b) => b.sequence - a.sequence)[0];
   }
 
-  /** When this method returns, the mark is on the disk, through O_DSYNC. */
+  /** Writes the mark with O_DSYNC: when this method returns, the mark is on the disk. */
   writeNow(mark: FlushMark): void {
     const bytes = encodeMark(mark);
     checkWhole(writeSync(this.#fd, bytes, 0, bytes.length, slotOffset(mark)), bytes);
   }
 
-  /** When the promise resolves, the mark is on the disk. */
+  /** Writes the mark with O_DSYNC: when the promise resolves, the mark is on the disk. */
   async write(mark: FlushMark): Promise<void> {
     const bytes = encodeMark(mark);
     checkWhole((await writeAt(this.#fd, bytes, 0, bytes.length, slotOffset(mark))).bytesWritten, bytes);
@@ -69,7 +69,7 @@ export function encodeMark(mark: FlushMark): Uint8Array {
   return concat(u32(body.length), body, digest(body));
 }
 
-/** Undefined for a slot that was never written, or was written only in part. */
+/** The mark in the slot. Undefined if the slot was never written, or was written only in part. */
 export function decodeMark(slot: Uint8Array): FlushMark | undefined {
   if (slot.length < 4) return undefined;
   const length = readU32(slot);

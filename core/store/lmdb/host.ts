@@ -1,23 +1,23 @@
-/** Facts about the machine that the store needs: whether the machine was restarted, and whether another process is still running. */
+/** Facts about the machine that the store needs: whether the machine was restarted, and whether another process still runs. */
 import { readFileSync, readlinkSync } from 'node:fs';
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /** The start time of the process, in ticks of the kernel. Distinguishes the process from a later one with the same pid. Empty where unknown. */
+  /** The start time of the process, in ticks of the kernel. It distinguishes the process from a newer process with the same pid. Empty if unknown. */
   readonly started: string;
-  /** The pid namespace. A pid has a meaning only within its namespace: each container has its own pid 1. Empty where unknown. */
+  /** The pid namespace. A pid has a meaning only within its namespace: each container has its own pid 1. Empty if unknown. */
   readonly namespace: string;
 }
 
 export interface Host {
-  /** Changes with every start of the machine. Empty where unknown: then the store acts as after a restart. */
+  /** Changes with every start of the machine. Empty if unknown: then the store acts as if the machine was restarted. */
   readonly bootId: string;
   readonly self: ProcessIdentity;
-  /** A running process of this namespace. */
+  /** The running process with this pid in this namespace. */
   find(pid: number): ProcessIdentity | undefined;
 }
 
-/** Reads the facts from /proc, where it exists: https://man7.org/linux/man-pages/man5/proc.5.html */
+/** Reads the facts from /proc, if the system has it: https://man7.org/linux/man-pages/man5/proc.5.html */
 export function localHost(): Host {
   const namespace = readOr('', () => readlinkSync('/proc/self/ns/pid'));
   return {
@@ -27,7 +27,7 @@ export function localHost(): Host {
   };
 }
 
-/** Field 22 of /proc/PID/stat. Counts from the end of the command, which is in parentheses and may contain any character. */
+/** Field 22 of /proc/PID/stat. The function counts from the end of the command field. The command is in parentheses and may contain any character. */
 function startOf(pid: number): string {
   const stat = readOr('', () => readFileSync(`/proc/${pid}/stat`, 'utf8'));
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
@@ -38,12 +38,12 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: the process exists and belongs to another user.
+    // EPERM means that the process exists and belongs to another user.
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }
 
-/** On a system without /proc, the file does not exist. Then the caller's value for "unknown" applies. */
+/** Reads a file, or returns `otherwise`, the caller's value for "unknown". A system without /proc does not have the file. */
 function readOr(otherwise: string, read: () => string): string {
   try {
     return read();

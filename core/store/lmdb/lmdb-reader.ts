@@ -1,14 +1,17 @@
-/** Reads from LMDB. Values are copies. The reader reads a range in pieces, so that no cursor is open while the caller works. */
+/** Reads from LMDB. Values are copies. The reader reads a range in pieces, so that no cursor is open while the caller works on the entries. */
 import type { Database, Transaction as LmdbSnapshot } from 'lmdb';
 import { asBuffer } from '../bytes.ts';
 import { checkKey } from '../limits.ts';
 import type { KeyRange, Reader } from '../store.ts';
 import { storeError } from './disk-errors.ts';
 
-/** A piece of a scan ends at the first of these bounds. A piece is long enough to make positioning cheap, and short enough to read little in vain. */
+/**
+ * A piece of a scan ends at the first of these bounds. A piece is long enough to make up for the cost of positioning, and short enough that little is read
+ * for nothing.
+ */
 const pieceEntriesMax = 256;
 const pieceBytesMax = 256 * 1024;
-/** Keys are never empty, so no key is lower. */
+/** Lower than every key: keys are never empty, so none is lower than one zero byte. */
 const lowestKey = Buffer.of(0);
 const noOptions = {};
 
@@ -57,7 +60,7 @@ export class LmdbReader implements Reader {
     this.#ended = true;
   }
 
-  /** Up to `limit` entries. With `excludesStart`, the piece begins after `range.from`. A reversed piece always excludes `range.to`. */
+  /** Reads up to `limit` entries. With `excludesStart`, the piece begins after `range.from`. A reversed piece never contains `range.to`. */
   #piece(
     range: KeyRange,
     excludesStart: boolean,

@@ -1,7 +1,7 @@
 /**
- * The store port over LMDB: one root database, keys and values as bytes. The writes of a turn of the event loop are one LMDB transaction. The store commits
- * the transaction at the end of the turn, and does not wait for the disk. A flush makes all commits so far durable, on a thread of the pool, for all
- * callers that wait (README.md).
+ * The store port on LMDB: one root database, with keys and values as bytes. All writes of one turn of the event loop are one LMDB transaction. The store
+ * commits the transaction at the end of the turn, and does not wait for the disk. A flush makes all commits so far durable, on a thread of the pool, for
+ * all callers that wait (README.md).
  */
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,14 +21,15 @@ import { type LmdbDatabase, WriteGroup } from './write-group.ts';
 
 export interface LmdbStoreOptions {
   readonly directory: string;
-  /** Address space at the start. It grows with the data, at the cost of a second mapping of the file. */
+  /** Address space at the start. It grows with the data; while it grows, the file is mapped twice. */
   readonly mapSizeBytes?: number;
-  /** Opens without a lock, also while another process writes. */
+  /** Opens the store without a lock, even while another process writes. */
   readonly readOnly?: boolean;
   readonly host?: Host;
   readonly dataSync?: DataSync;
   /**
-   * Called once, after a failure of the disk. Until the directory is opened again, the store writes nothing and confirms no flush. So the node has to end.
+   * The store calls this once, after a failure of the disk. Until the directory is opened again, the store writes nothing and confirms no flush. So the
+   * node must end.
    */
   failed?(error: BanyanError): void;
 }
@@ -38,18 +39,19 @@ interface Waiter {
   readonly reject: (error: BanyanError) => void;
 }
 
-/** Address space costs nothing until it is used, and few stores will reach this size. */
+/** Unused address space costs nothing, and few stores will reach this size. */
 const defaultMapSizeBytes = 16 * 2 ** 30;
-/** If a turn writes more, the store commits in parts, so that LMDB holds little in memory. */
+/** If a turn writes more bytes, the store commits the turn in several parts, so that LMDB holds little in memory. */
 const groupBytesMax = 4 * 2 ** 20;
 /**
- * With less free space on the disk, the store writes nothing. Four groups: the store must find a full disk before a commit fails, because after a failed
- * commit the process has to start again.
+ * If the disk has less free space, the store refuses writes. Four groups are enough to find a full disk before a commit fails. After a failed commit, the
+ * process would have to start again.
  */
 const freeDiskBytesMin = 4 * groupBytesMax;
 /**
- * After this many commits, the store flushes even if nobody waits. Until the next flush, LMDB reuses no page of the flushed state. So each commit makes the
- * file longer by the pages that it changes, mostly a dozen. With no such bound, an agent that looked at 2,000 objects at its start made 30 MB out of 5.
+ * After this many commits, the store flushes even if nobody waits for a flush. Until the next flush, LMDB can't reuse the pages of the flushed state. So
+ * each commit makes the file longer by the pages that it changes, usually about twelve. Without this bound, an agent that looked at 2,000 objects at its
+ * start made 30 MB out of 5 MB.
  */
 const unflushedCommitsMax = 16;
 
@@ -58,9 +60,9 @@ export class LmdbStore implements Store {
   readonly #logger: Logger;
   readonly #lock: DirectoryLock | undefined;
   readonly #database: LmdbDatabase;
-  /** Absent when readOnly. */
+  /** Absent if the store is readOnly. */
   readonly #data: DataFile | undefined;
-  /** A read transaction on the state of the last flush: LMDB reuses no page of it. */
+  /** A read transaction on the state of the last flush. While it is open, LMDB reuses no page of this state. */
   #flushedSnapshot: LmdbSnapshot | undefined;
   readonly #subscriptions = new Subscriptions();
   #group: WriteGroup | undefined;
@@ -78,7 +80,7 @@ export class LmdbStore implements Store {
   readonly #failed: (error: BanyanError) => void;
   #failure: BanyanError | undefined;
 
-  /** Throws StoreFull, StoreCorrupt, or Unavailable when another process has the directory. */
+  /** Throws StoreFull, StoreCorrupt, or, if another process uses the directory, Unavailable. */
   static open(options: LmdbStoreOptions, logger: Logger): LmdbStore {
     const { directory, readOnly = false, host = localHost() } = options;
     let lock: DirectoryLock | undefined;
@@ -106,7 +108,7 @@ export class LmdbStore implements Store {
     if (options.readOnly) return;
     try {
       this.#data = new DataFile(directory, pageBytesOf(this.#database), options.host.bootId, dataSync);
-      // An earlier process may have written without a flush. These writes must be on the disk before LMDB may reuse pages.
+      // An earlier process may have written without a flush. LMDB must not reuse pages before these writes are on the disk.
       this.#flushedSnapshot = this.#database.useReadTransaction();
       this.#data.flushNow();
     } catch (error) {
@@ -119,7 +121,8 @@ export class LmdbStore implements Store {
   }
 
   read<T>(fn: (reader: Reader) => T): T {
-    // Only the group's own transaction sees writes that the group has not committed yet. So without a snapshot, the reader reads in this transaction.
+    // Only the group's own transaction sees writes that the group has not committed yet. So while a group is open, the reader has no snapshot and reads in
+    // this transaction.
     const snapshot = this.#group ? undefined : this.#database.useReadTransaction();
     const reader = new LmdbReader(this.#database, this.#directory, snapshot);
     this.#reads++;
@@ -171,7 +174,7 @@ export class LmdbStore implements Store {
     return { usedBytes, freeBytes: Math.max(0, usedBytes - pagesInUse * root.pageSize), diskFreeBytes };
   }
 
-  /** Flushes, then closes everything. An error of the flush passes through after the close. */
+  /** Flushes, then closes everything. If the flush fails, throws its error after the close. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.allSettled(this.#backups);
     try {
@@ -208,7 +211,7 @@ export class LmdbStore implements Store {
     return value;
   }
 
-  /** The transaction of this turn. Throws if the store may not write now. */
+  /** The transaction of this turn. Throws if the store is not allowed to write now. */
   #openGroup(): WriteGroup {
     if (this.#failure) throw this.#failure;
     if (this.#writing || this.#reads > 0) throw new Error('a write inside another transaction');
@@ -225,7 +228,7 @@ export class LmdbStore implements Store {
     return group;
   }
 
-  /** Checks once per turn, so that the store does not refuse a later write of a turn that has begun to write. */
+  /** Checks the free space once per turn. So once a turn has begun to write, the store does not refuse its remaining writes. */
   #checkRoom(data: DataFile): void {
     if (this.#hasRoom) return;
     const full = data.freeDiskBytes() < freeDiskBytesMin ? fullError(this.#directory, 'write to the store') : undefined;
@@ -239,7 +242,7 @@ export class LmdbStore implements Store {
     });
   }
 
-  /** If the commit fails, writes that have already returned are lost. Their callers get the error from `flushed`. */
+  /** Commits the group. If the commit fails, the store has lost writes that it had already accepted. Their callers get the error from `flushed`. */
   #commit(): void {
     const group = this.#group;
     this.#group = undefined;
@@ -247,7 +250,7 @@ export class LmdbStore implements Store {
     try {
       group.commit();
     } catch (cause) {
-      // LMDB reports a write that was cut short by a full disk as an input/output error.
+      // If a full disk cuts a write short, LMDB reports an input/output error.
       const full = (this.#data?.freeDiskBytes() ?? 0) < freeDiskBytesMin;
       this.#fail(lostError(this.#directory, 'commit to', cause, full));
     }
@@ -264,7 +267,7 @@ export class LmdbStore implements Store {
     group.abort();
   }
 
-  /** From here on, the state on the disk is unknown. The store writes nothing more and confirms no flush. */
+  /** Stops all writes and confirms no more flushes, because the state on the disk is unknown after a failure. */
   #fail(error: BanyanError): void {
     const isFirst = this.#failure === undefined;
     this.#failure ??= error;
@@ -276,8 +279,8 @@ export class LmdbStore implements Store {
   }
 
   /**
-   * Flushes until nobody waits and fewer than `unflushedCommitsMax` commits are unflushed. Callers that come during one flush share the next one. A failure
-   * goes to the log, to all present waiters, and to all later callers.
+   * Flushes until nobody waits and fewer than `unflushedCommitsMax` commits are unflushed. Callers that arrive during one flush share the next one. A
+   * failure is logged once, and passed to all callers that wait now or call later.
    */
   async #flush(data: DataFile): Promise<void> {
     while (this.#waiting.length > 0 || this.#unflushedCommits >= unflushedCommitsMax) {
@@ -288,14 +291,14 @@ export class LmdbStore implements Store {
       const writes = this.#writes;
       this.#waiting = [];
       this.#unflushedCommits = 0;
-      // The store holds both snapshots until the newer state and its mark are on the disk.
+      // Keeps both snapshots until the newer state and its mark are on the disk.
       const snapshot = this.#database.useReadTransaction();
       try {
         await data.flush(data.capture());
       } catch (cause) {
         snapshot.done();
         this.#waiting.unshift(...waiting);
-        // Before `#fail`, because its callbacks may end the process at once.
+        // Must happen before `#fail`, whose callbacks may end the process at once.
         this.#distrust(data);
         this.#fail(lostError(this.#directory, 'flush', cause));
         break;
@@ -345,11 +348,11 @@ function openDatabase({
 }: LmdbStoreOptions): LmdbDatabase {
   return open<Uint8Array, Uint8Array>({
     path: join(directory, dataFileName),
-    // Without this option, lmdb would take a directory with a dot in its name for a file.
+    // Without this option, lmdb would treat a directory with a dot in its name as a file.
     noSubdir: true,
     keyEncoding: 'binary',
     encoding: 'binary',
-    // With lmdb's own late sync, the commit of a synchronous transaction would wait for the disk.
+    // With overlappingSync, the commit of a synchronous transaction would wait for the disk.
     overlappingSync: false,
     mapSize: mapSizeBytes,
     readOnly,
@@ -370,7 +373,7 @@ function pagesOf(tree: TreeStats): number {
   return tree.treeBranchPageCount + tree.treeLeafPageCount + tree.overflowPages;
 }
 
-/** lmdb declares no type for its statistics. They have the tree of the root database, and the list of free pages, which is also a tree. */
+/** The statistics of lmdb, which declares no type for them: the tree of the root database, and the list of free pages, which is also a tree. */
 function statsOf(database: LmdbDatabase): { root: TreeStats; free: TreeStats } {
   return database.getStats() as { root: TreeStats; free: TreeStats };
 }
@@ -379,7 +382,7 @@ function pageBytesOf(database: LmdbDatabase): number {
   return statsOf(database).root.pageSize;
 }
 
-/** The flush waits for the end of this turn of the event loop, so that it covers all writes of the turn. */
+/** Resolves at the end of this turn of the event loop. A flush waits for this, so that it covers all writes of the turn. */
 function endOfTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

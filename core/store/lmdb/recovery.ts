@@ -1,6 +1,6 @@
 /**
- * Runs before LMDB opens its files. After a crash of the machine, this code brings the files back to the last finished flush. It also refuses damaged stores,
- * because lmdb ends the process when it can't open a file.
+ * Runs before LMDB opens its files. After a crash of the machine, this code restores the files to the last finished flush. It also refuses damaged stores,
+ * because lmdb ends the process if it can't open a file.
  */
 import { closeSync, constants, existsSync, fstatSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,12 +15,12 @@ import type { Host } from './host.ts';
 export interface Opening {
   readonly directory: string;
   readonly host: Host;
-  /** Writes nothing, and refuses a store that would need a write. */
+  /** Writes nothing, and refuses a store if opening it would need a write. */
   readonly readOnly: boolean;
   readonly logger: Logger;
 }
 
-/** Free space that the files of an empty store need. */
+/** Free space that the files of a new, empty store need. */
 const newStoreBytes = 1024 * 1024;
 
 export function prepareDataFile(opening: Opening): void {
@@ -43,8 +43,8 @@ export function prepareDataFile(opening: Opening): void {
     writeFirstMark(opening);
   }
   if (readOnly) return;
-  // If LMDB made the data file, every user could read it. LMDB fills an empty file in the same way. The lock file: if it can't be opened, here the process
-  // gets an error, in LMDB it would crash.
+  // Creates the data file with private rights; LMDB would make it readable for every user. LMDB fills an empty file in the same way. Also opens the lock
+  // file: if that fails, the process gets an error here, but would crash inside LMDB.
   for (const path of [file, `${file}-lock`]) closeSync(openSync(path, 'a', 0o600));
   for (const path of [file, `${file}-lock`, join(directory, markFileName)]) makePrivate(path);
 }
@@ -59,7 +59,7 @@ function readMark(directory: string): FlushMark | undefined {
   }
 }
 
-/** Writes the first mark before there is a data file. If a crash leaves a part of a data file, nobody has relied on it yet. */
+/** Writes the first mark while no data file exists. If a crash leaves an incomplete data file after this, no caller has relied on its data yet. */
 function writeFirstMark({ directory, host }: Opening): void {
   if (freeDiskBytes(directory) < newStoreBytes) throw fullError(directory, 'make a store');
   const file = new MarkFile(directory, 'create');
@@ -79,7 +79,9 @@ function discardUnflushed({ directory, host, readOnly, logger }: Opening, file: 
   rmSync(file);
 }
 
-/** True if the file is shorter than both root pages. Its process was killed while LMDB made the file, or there was no space. Such a file has no data. */
+/**
+ * True if the file is shorter than both root pages. Either the process was killed while LMDB made the file, or the disk was full. Such a file has no data.
+ */
 function isUnfinished(file: string): boolean {
   const fd = openSync(file, constants.O_RDONLY);
   try {
@@ -102,14 +104,14 @@ function returnToMark({ directory, host, readOnly, logger }: Opening, fd: number
   logger.warn({ directory, sequence: mark.sequence }, 'the machine crashed: the store is back at its last flush');
 }
 
-/** True if the machine was not restarted since the mark. Then the page cache has every write of every process: no write is lost or torn. */
+/** True if the machine was not restarted since the mark. Then the page cache contains every write of every process, so no write is lost or torn. */
 function isOfThisBoot(mark: FlushMark, host: Host): boolean {
   return mark.bootId !== '' && mark.bootId === host.bootId;
 }
 
 /**
- * Checks the fixed part of both root records: `struct MDB_meta` behind `struct MDB_page` in lmdb's mdb.c. Each page has magic 0xBEEFC0DE and version 2 at
- * byte 24, and the size of a page at byte 48, in the byte order of the machine. All machines that lmdb has a build for are little-endian.
+ * Checks the fixed part of both root records: `struct MDB_meta` after `struct MDB_page` in lmdb's mdb.c. Each page has magic 0xBEEFC0DE and version 2 at
+ * byte 24, and the page size at byte 48, in the byte order of the machine. All machines for which lmdb has a build are little-endian.
  */
 function checkMetaPages(directory: string, fd: number): void {
   const pageBytes = pageBytesOf(fd);
@@ -121,7 +123,7 @@ function checkMetaPages(directory: string, fd: number): void {
   throw corruptError(directory, 'open the store', `${dataFileName} is no data file of LMDB`);
 }
 
-/** Undefined if the file does not begin with a root record. */
+/** The page size. Undefined if the file does not begin with a root record. */
 function pageBytesOf(fd: number): number | undefined {
   const first = Buffer.from(readMetaPages(fd, pageBytesEnd));
   const pageBytes = first.length === pageBytesEnd ? first.readUInt32LE(pageBytesEnd - 4) : 0;
@@ -130,7 +132,7 @@ function pageBytesOf(fd: number): number | undefined {
 }
 
 const metaStart = 0x2_beef_c0den;
-/** Offset behind the field with the size of a page. */
+/** Offset directly after the field with the page size. */
 const pageBytesEnd = 52;
 
 function needsWriter(directory: string) {

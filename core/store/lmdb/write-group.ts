@@ -1,9 +1,10 @@
 /**
- * One LMDB transaction for all writes of a turn of the event loop. One commit for each write would cost ten times as much, in pages copied and synced.
+ * One LMDB transaction for all writes of a turn of the event loop. One commit per write would cost ten times as much, because each commit copies and syncs
+ * pages.
  *
- * If the function of a write throws, the group undoes this write alone: it keeps the former values, which costs less than LMDB's nested transactions. If the
- * first write of the group throws, the whole transaction is aborted, so the first write keeps no former values. Most work is done so, because a room with
- * much work does it in one write of a turn.
+ * If the function of a write throws, the group undoes only this write. For this purpose it keeps the earlier values, which costs less than LMDB's nested
+ * transactions. The first write of a group keeps no earlier values: if it throws, the whole transaction is aborted. Most work benefits from this, because a
+ * room with much work does the work in one write of a turn.
  */
 import { type RootDatabase, TransactionFlags } from 'lmdb';
 import { asBuffer } from '../bytes.ts';
@@ -15,18 +16,18 @@ import { LmdbReader } from './lmdb-reader.ts';
 
 export type LmdbDatabase = RootDatabase<Uint8Array, Uint8Array>;
 
-/** This thread commits. A later flush makes the commit durable. */
+/** This thread commits the transaction, and a flush after the commit makes it durable. */
 const flags = TransactionFlags.ABORTABLE | TransactionFlags.SYNCHRONOUS_COMMIT | TransactionFlags.NO_SYNC_FLUSH;
 
 /**
- * Number of reads whose values a write remembers, for a later put of the same key. For one change, a caller reads a row, the counts of its content and the
- * head of its table before it puts any of them.
+ * Number of reads whose values a write remembers. A value is used when the same key is put next. For one change, a caller reads a row, the counts of its
+ * content and the head of its table, and only then puts all of them.
  */
 const remembered = 4;
 const noKey = new Uint8Array(0);
 
 interface Change {
-  /** The bytes of the caller, which does not change them while its function runs. */
+  /** The bytes belong to the caller, who does not change them while its function runs. */
   readonly key: Uint8Array;
   readonly before: Uint8Array | undefined;
 }
@@ -42,7 +43,8 @@ export class WriteGroup {
   constructor(database: LmdbDatabase, directory: string) {
     this.#database = database;
     this.#directory = directory;
-    // lmdb commits when the result of its callback is fulfilled. A promise would be fulfilled in a later microtask. This result is fulfilled by `commit`.
+    // lmdb commits when the result of its callback is fulfilled. A promise would be fulfilled only in the next microtask. So this code returns an object
+    // that `commit` fulfils at once.
     database.transactionSync(
       () => ({
         // biome-ignore lint/suspicious/noThenProperty: lmdb has to wait for this object
@@ -54,22 +56,23 @@ export class WriteGroup {
     );
   }
 
-  /** Bytes that the group has put and kept so far. */
+  /** Number of bytes that the group has put, and has kept to undo writes. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** True after the first write of the group has thrown. The group must not be committed. */
+  /** True after the first write of the group has thrown. Then the group must not be committed. */
   get isVoid(): boolean {
     return this.#void;
   }
 
-  /** Adds the callbacks and the announcements of the transaction to `after`. */
+  /** Runs one write. Adds the callbacks and the announcements of the transaction to `after`. */
   run<T>(fn: (transaction: Transaction) => T, after: AfterCommit): T {
     const reader = new LmdbReader(this.#database, this.#directory);
     const changes: Change[] = [];
-    // A caller that increments a value gets it and puts the next one with the same key object. Then the former value is known without another read. If other
-    // code has put an equal key with another key object meanwhile, it recorded the same former value first. `run` undoes that change last.
+    // A caller that increments a value calls `get` and then `put` with the same key object. The value from `get` is then the earlier value, without another
+    // read. If other code has put an equal key with another key object in between, that code recorded the same earlier value first. `run` undoes the
+    // changes in reverse order, so that first record decides.
     const readKeys: Uint8Array[] = Array.from({ length: remembered }, () => noKey);
     const readValues: (Uint8Array | undefined)[] = Array.from({ length: remembered }, () => undefined);
     let reads = 0;

@@ -1,6 +1,6 @@
 /**
- * The store port in memory, for tests and the simulation: an immutable sorted list of chunks. A snapshot is a reference to such a list. A crash goes back
- * to the last flushed list.
+ * The store port in memory, for tests and the simulation. The data is an immutable sorted list of chunks. A snapshot is a reference to one list. A
+ * simulated crash goes back to the last flushed list.
  */
 import { Buffer } from 'node:buffer';
 import { BanyanError } from '../../runtime/errors.ts';
@@ -10,12 +10,12 @@ import { AfterCommit, Subscriptions, type Topic } from '../topics.ts';
 
 type Pair = readonly [key: Uint8Array, value: Uint8Array];
 type Chunk = Pair[];
-/** Sorted chunks of sorted pairs. The running transaction changes a chunk in place only if it has made the chunk itself. */
+/** Sorted chunks of sorted pairs. The running transaction changes a chunk in place only if this transaction has made the chunk. */
 type MemorySnapshot = readonly (readonly Pair[])[];
-/** The chunks that the running transaction has made, and that no reader has seen. */
+/** The chunks that the running transaction has made and that no reader has seen. */
 type OwnChunks = Set<readonly Pair[]>;
 
-/** A write copies one chunk. */
+/** Maximal number of pairs in a chunk. A write copies one chunk. */
 const chunkMax = 512;
 
 export class MemoryStore implements Store {
@@ -116,7 +116,7 @@ export class MemoryStore implements Store {
     for (const { resolve } of waiting) resolve();
   }
 
-  /** The disk fails: waiting flushes, later flushes and later writes get this error. */
+  /** Simulates a failure of the disk: waiting flushes, further flushes and further writes get this error. */
   failFlush(error: BanyanError): void {
     this.#failure = error;
     const waiting = this.#waiting;
@@ -124,14 +124,14 @@ export class MemoryStore implements Store {
     for (const { reject } of waiting) reject(error);
   }
 
-  /** The machine crashes: unflushed writes are lost, and waiting flushes never settle. */
+  /** Simulates a crash of the machine: unflushed writes are lost, and waiting flushes never settle. */
   crash(): void {
     this.#current = this.#durable;
     this.#waiting = [];
     this.#failure = undefined;
   }
 
-  /** A copy of the present state: a backup for a later restore. */
+  /** A copy of the present state. A test uses it as a backup. */
   copy(): MemoryStore {
     const copy = new MemoryStore({ manualFlush: this.#manualFlush });
     copy.#current = this.#current;
@@ -156,7 +156,10 @@ export class MemoryStore implements Store {
 
 class SnapshotReader implements Reader {
   readonly #snapshot: () => MemorySnapshot;
-  /** Forbids changes of the snapshot in place from now on. A scan may miss later writes, but no entry that existed when the scan began. */
+  /**
+   * Forbids changes of the snapshot in place from now on. So a scan sees every entry that existed when the scan began. The scan may miss entries that are
+   * written after its begin.
+   */
   readonly #hold: () => void;
   #ended = false;
 
@@ -189,7 +192,7 @@ class SnapshotReader implements Reader {
   }
 }
 
-/** The order of Buffer.compare. A call of Buffer.compare takes longer than this loop, because most keys differ early. */
+/** Compares like Buffer.compare. This loop is faster, because most keys differ in their first bytes. */
 function compareKeys(a: Uint8Array, b: Uint8Array): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
@@ -199,9 +202,9 @@ function compareKeys(a: Uint8Array, b: Uint8Array): number {
   return a.length - b.length;
 }
 
-/** Index of the chunk in which a key is or would be. */
+/** Index of the chunk that has the key, or that must get the key. */
 function chunkIndex(snapshot: MemorySnapshot, key: Uint8Array): number {
-  // Most stores have one chunk.
+  // Shortcut: most stores have one chunk.
   if (snapshot.length === 1) return 0;
   let low = 0;
   let high = snapshot.length;
@@ -213,7 +216,7 @@ function chunkIndex(snapshot: MemorySnapshot, key: Uint8Array): number {
   return low;
 }
 
-/** First index in the chunk whose key is >= key. */
+/** Index of the first pair in the chunk whose key is not lower than `key`. */
 function pairIndex(chunk: readonly Pair[], key: Uint8Array): number {
   let low = 0;
   let high = chunk.length;
@@ -231,7 +234,7 @@ function find(snapshot: MemorySnapshot, key: Uint8Array): Uint8Array | undefined
   return pair && compareKeys(pair[0], key) === 0 ? Buffer.from(pair[1]) : undefined;
 }
 
-/** A copy in its own memory. A few bytes of Buffer's pool would keep 64 KB in memory: no garbage, so the heap would seem to grow. */
+/** A copy in its own memory. A few bytes of Buffer's pool would keep the pool of 64 KB in memory, and the heap would seem to grow. */
 function copied(bytes: Uint8Array): Uint8Array {
   const copy = new Uint8Array(bytes.length);
   copy.set(bytes);
@@ -251,7 +254,7 @@ function put(snapshot: MemorySnapshot, key: Uint8Array, value: Uint8Array, ownCh
   return next.toSpliced(at, 1, chunk.slice(0, chunk.length >> 1), chunk.slice(chunk.length >> 1));
 }
 
-/** Undefined if the key did not exist. */
+/** The snapshot without the key. Undefined if the key did not exist. */
 function remove(snapshot: MemorySnapshot, key: Uint8Array, ownChunks: OwnChunks): MemorySnapshot | undefined {
   const at = chunkIndex(snapshot, key);
   const existing = snapshot[at];
@@ -264,7 +267,7 @@ function remove(snapshot: MemorySnapshot, key: Uint8Array, ownChunks: OwnChunks)
   return next;
 }
 
-/** A chunk that the transaction may change in place, and the snapshot that contains it. */
+/** Makes the chunk one that the transaction may change in place. Returns the chunk, and the snapshot that contains it. */
 function ownChunk(snapshot: MemorySnapshot, at: number, ownChunks: OwnChunks): { chunk: Chunk; next: MemorySnapshot } {
   const existing = snapshot[at]!;
   if (ownChunks.has(existing)) return { chunk: existing as Chunk, next: snapshot };
@@ -280,7 +283,7 @@ function* scan(snapshot: MemorySnapshot, range: KeyRange): Generator<[Uint8Array
   const last = Math.min(chunkIndex(snapshot, range.to), snapshot.length - 1);
   for (let at = range.reverse ? last : first; at >= first && at <= last; at += step) {
     const chunk = snapshot[at]!;
-    // Only the outermost chunks have pairs that are not in the range.
+    // Only the first and the last chunk have pairs outside of the range.
     const begin = at === first ? pairIndex(chunk, range.from) : 0;
     const end = at === last ? pairIndex(chunk, range.to) : chunk.length;
     for (let i = range.reverse ? end - 1 : begin; i >= begin && i < end; i += step) {

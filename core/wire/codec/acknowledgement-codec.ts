@@ -1,4 +1,7 @@
-/** Encodes and decodes frames of one acknowledgement, with the same bytes as the generated code. There is one such frame for each batch. */
+/**
+ * Encodes and decodes frames that contain only one acknowledgement. The bytes are those of the generated code. Each batch causes one such frame, so the
+ * code is made for speed.
+ */
 import { Buffer } from 'node:buffer';
 import { Ack, type Feed } from '../generated/mesh.ts';
 import { FieldReader } from './field-reader.ts';
@@ -6,10 +9,10 @@ import { bytesLength, isPlain, numberLength, putBytes, putNumber } from './field
 
 /** Numbers of the fields in proto/mesh.proto with their wire types. */
 const tags = { frame: 0x2a, feed: 0x08, cursor: 0x10, epoch: 0x1a } as const;
-/** The length of an acknowledgement takes one byte. */
+/** Longest acknowledgement whose length fits into one byte. */
 const lengthMax = 0x7f;
 
-/** The bytes of a Frame with this acknowledgement. Undefined if a session would not send this acknowledgement; the generated code then decides. */
+/** The bytes of a Frame with this acknowledgement. Undefined if a session would never send this acknowledgement: the caller then uses the generated code. */
 export function ackFrameBytes({ feed, cursor, epoch }: Ack): Buffer | undefined {
   if (!isPlain(feed) || !isPlain(cursor)) return undefined;
   const length = numberLength(feed) + numberLength(cursor) + bytesLength(epoch.length);
@@ -23,7 +26,7 @@ export function ackFrameBytes({ feed, cursor, epoch }: Ack): Buffer | undefined 
 
 const empty = Ack.decode(Buffer.alloc(0));
 
-/** The acknowledgement of a frame that has nothing else. Undefined if the frame contains something that only the generated code can judge. */
+/** The acknowledgement of a frame that contains nothing else. Undefined if the frame contains something that only the generated code can read or refuse. */
 export function ackOfFrame(bytes: Buffer): Ack | undefined {
   if (bytes[0] !== tags.frame) return undefined;
   const fields = new FieldReader(bytes, 1);

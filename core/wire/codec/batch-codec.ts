@@ -1,7 +1,7 @@
 /**
- * Encodes and decodes frames of one batch, with the same bytes as the generated code. Every entry goes to every child in such a frame. The encoder computes
- * the lengths first and makes one allocation, where the generated code needs a writer, a list of pieces and three copies. field-reader.ts describes the
- * decoder.
+ * Encodes and decodes frames that contain only one batch. The bytes are those of the generated code. Every entry goes to every child in such a frame, so
+ * the code is made for speed: the encoder first computes the lengths, then makes one allocation. The generated code needs a writer, a list of pieces and
+ * three copies. field-reader.ts describes the decoder.
  */
 import { Buffer } from 'node:buffer';
 import { Batch, Entry, type Feed } from '../generated/mesh.ts';
@@ -17,7 +17,7 @@ import {
   varintLength,
 } from './field-writer.ts';
 
-/** Numbers of the fields in proto/mesh.proto with their wire types: `field << 3 | type`, in one byte below 16. */
+/** Numbers of the fields in proto/mesh.proto with their wire types: `field << 3 | type`. A tag takes one byte if the field number is below 16. */
 const tags = {
   frame: { batch: 0x22 },
   batch: { feed: 0x08, entries: 0x12, from: 0x18, to: 0x20, head: 0x28, epoch: 0x32, incarnation: 0x3a, ahead: 0x40 },
@@ -33,7 +33,7 @@ const tags = {
   },
 } as const;
 
-/** The bytes of a Frame with this batch. Undefined if a number in it is not one that a batch can have; the generated code then decides. */
+/** The bytes of a Frame with this batch. Undefined if the batch contains a number that no batch should have: the caller then uses the generated code. */
 export function batchFrameBytes(batch: Batch): Buffer | undefined {
   if (!hasPlainNumbers(batch)) return undefined;
   const entryLengths = batch.entries.map(entryLength);
@@ -104,7 +104,7 @@ function putEntry(bytes: Buffer, start: number, entry: Entry): number {
 const nothing = Buffer.alloc(0);
 const empty = { batch: Batch.decode(nothing), entry: Entry.decode(nothing) };
 
-/** The batch of a frame that has nothing else. Undefined if the frame contains something that only the generated code can judge. */
+/** The batch of a frame that contains nothing else. Undefined if the frame contains something that only the generated code can read or refuse. */
 export function batchOfFrame(bytes: Buffer): Batch | undefined {
   if (bytes[0] !== tags.frame.batch) return undefined;
   const fields = new FieldReader(bytes, 1);

@@ -1,20 +1,20 @@
 /**
  * Reads the fields that field-writer.ts writes, for the most frequent frames. The generated code makes a reader for each frame, and a BigInt and a text for
- * each number. This reader only knows what such frames usually contain. If a frame contains anything odd (a number of 50 bits, a text that is not ASCII, a
- * length that reaches too far), the whole frame is left to the generated code, which accepts or refuses it.
+ * each number. This reader accepts only the values that such frames usually contain. If a frame contains an unusual value (a number of 50 bits, a text that
+ * is not ASCII, a length that is too large), the generated code decodes the whole frame, and accepts or refuses it.
  */
 import type { Buffer } from 'node:buffer';
 import { base } from './field-writer.ts';
 
-/** Seven bytes carry 49 bits; an eighth might go beyond what a number holds. */
+/** Seven bytes hold 49 bits. With eight bytes, a value might be too large for a JavaScript number. */
 const varintBytesMax = 7;
-/** Above this value, the generated code makes a negative number of a number of 32 bits. */
+/** The generated code decodes a larger value of a 32-bit field as a negative number. */
 const int32Max = 2 ** 31 - 1;
 
 export class FieldReader {
   readonly #bytes: Buffer;
   #at: number;
-  /** The end of the message that is being read. */
+  /** The end of the message that the reader reads now. */
   #end: number;
   #isOdd = false;
 
@@ -24,17 +24,17 @@ export class FieldReader {
     this.#end = bytes.length;
   }
 
-  /** Whether the message has more fields. Always false after something odd. */
+  /** True if the message has more fields. Always false after an unusual value. */
   get hasMore(): boolean {
     return this.#at < this.#end && !this.#isOdd;
   }
 
-  /** Everything was read to the last byte, and nothing was odd. */
+  /** True if the reader has read all bytes of the frame, and no value was unusual. */
   get isWhole(): boolean {
     return this.#at === this.#bytes.length && !this.#isOdd;
   }
 
-  /** A tag, a length, or a number. */
+  /** Reads a tag, a length, or a number. */
   varint(): number {
     const bytes = this.#bytes;
     let value = 0;
@@ -62,7 +62,7 @@ export class FieldReader {
     return value > 1 ? this.odd(false) : value === 1;
   }
 
-  /** A view of the bytes, as the generated code gives. */
+  /** Reads bytes, and returns a view of them, like the generated code. */
   bytes(): Buffer {
     const start = this.#take();
     return this.#bytes.subarray(start, this.#at);
@@ -74,7 +74,7 @@ export class FieldReader {
     return this.#bytes.toString('latin1', start, this.#at);
   }
 
-  /** Begins an inner message. Returns the end of the outer message, for `leave`. */
+  /** Begins an inner message. Returns the end of the outer message; pass it to `leave`. */
   enter(): number {
     const outerEnd = this.#end;
     const start = this.#take();
@@ -87,13 +87,13 @@ export class FieldReader {
     this.#end = outerEnd;
   }
 
-  /** Marks the frame as odd, and returns the value that the caller returns all the same. */
+  /** Marks the frame as unusual. Returns `value`, because the caller must return something. */
   odd<T>(value: T): T {
     this.#isOdd = true;
     return value;
   }
 
-  /** Reads a length and skips as many bytes. Returns where these bytes begin. */
+  /** Reads a length and skips that number of bytes. Returns the position at which the skipped bytes begin. */
   #take(): number {
     const length = this.varint();
     if (length > this.#end - this.#at) return this.odd(this.#at);

@@ -1,13 +1,14 @@
 /**
- * Writes the fields of a protobuf message one after the other into a buffer of the right length, for the most frequent frames. The generated code would write
- * them with a writer, a list of pieces and three copies. Values that are 0 or empty are left out. A tag is `field << 3 | type`, in one byte below field 16.
+ * Writes the fields of a protobuf message one after the other into a buffer of exactly the right length, for the most frequent frames. The generated code
+ * would need a writer, a list of pieces and three copies. Leaves out values that are 0 or empty. A tag is `field << 3 | type`. It takes one byte if the
+ * field number is below 16.
  */
 import { Buffer } from 'node:buffer';
 
-/** The number of values in one byte of a varint. */
+/** Number of different values that one byte of a varint can hold. */
 export const base = 0x80;
 
-/** Whether a varint of these frames can have this number. Other numbers are left to the generated code. */
+/** True if a varint of these frames may have this number. The generated code handles all other numbers. */
 export function isPlain(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0;
 }
@@ -41,7 +42,7 @@ export function putText(bytes: Buffer, at: number, tag: number, value: string): 
   return start + bytes.write(value, start);
 }
 
-/** Up to 2^53, by division: the operators on bits end at 2^32. */
+/** Number of bytes of the varint, for values up to 2^53. Uses division, because the bit operators of JavaScript work only up to 2^32. */
 export function varintLength(value: number): number {
   let length = 1;
   for (let left = value; left >= base; left = Math.floor(left / base)) length++;

@@ -1,6 +1,7 @@
 /**
- * Checks how many parts a frame has, before any of it is decoded. An empty part takes two bytes on the line and half a kilobyte in memory, so a frame of 4
- * MiB of empty parts would take a gigabyte. Uses the field numbers of proto/mesh.proto. Fields that are not named here have no parts, or are skipped.
+ * Counts the parts of a frame before any part is decoded. An empty part has two bytes in the frame, but needs half a kilobyte in memory. So a frame of 4
+ * MiB of empty parts would need a gigabyte. Uses the field numbers of proto/mesh.proto. Fields that are not in these lists either have no parts or are
+ * skipped.
  */
 
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
@@ -14,14 +15,14 @@ interface Bound {
   readonly name: string;
   readonly most: number;
   readonly inside?: FieldBounds;
-  /** Several numbers lie one after the other in one field; each has ten bytes at most. */
+  /** The field contains several numbers, one after the other. Each has at most ten bytes. */
   readonly packed?: true;
 }
 type FieldBounds = ReadonlyMap<number, Bound>;
 
-/** In a smaller frame, all parts that fit take some megabytes, which need no check. */
+/** Smaller frames need no check: all parts that fit into such a frame need only a few megabytes. */
 const looksFromBytes = 16 * 1024;
-/** Certificates of a chain, as core/wire/proof accepts them. */
+/** Maximal number of certificates of a chain, as core/wire/proof accepts it. */
 const certificatesMax = 5;
 const varintBytesMax = 10;
 
@@ -62,7 +63,7 @@ const frames = bounds(
   [18, frame('piece')],
 );
 
-/** Throws Protocol. */
+/** Throws Protocol if the frame has too many parts. */
 export function checkFrameBounds(bytes: Uint8Array): void {
   if (bytes.length >= looksFromBytes) check(new BinaryReader(bytes), bytes.length, frames, 'the frame');
 }
@@ -89,7 +90,8 @@ function check(reader: BinaryReader, end: number, fieldBounds: FieldBounds, with
     else if (bound.inside) check(reader, reader.pos + length, bound.inside, bound.name);
     else reader.pos += length;
   }
-  // A part that is decoded by itself, as a sealed body is, ends where its length says. So the bytes after that end must be checked too.
+  // The length of a part can be larger than the rest of the frame, or end in the middle of a field. A part that is decoded alone, for example a sealed
+  // body, ends at its length. So the bytes after this end must be counted too.
   if (reader.pos > end) throw new BanyanError('Protocol', `${within} ends within one of its fields`);
 }
 
@@ -102,8 +104,8 @@ function single(name: string): Bound {
 }
 
 /**
- * The body of a sealed message is decoded only when its proof holds, but its parts are counted together with the frame: a proven peer is not trusted in this
- * respect either.
+ * A sealed message. The body is decoded only after its proof was checked, but its parts are counted together with the parts of the frame: a proven peer too
+ * may send too many parts.
  */
 function sealed(message: Bound): Bound {
   const { name } = message;

@@ -1,4 +1,4 @@
-/** Encodes and decodes frames, within the limit that both sides announce. */
+/** Encodes and decodes frames, up to the limit that both sides announce. */
 import { Buffer } from 'node:buffer';
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
@@ -8,27 +8,30 @@ import { ackFrameBytes, ackOfFrame } from './acknowledgement-codec.ts';
 import { batchFrameBytes, batchOfFrame } from './batch-codec.ts';
 import { checkFrameBounds } from './frame-bounds.ts';
 
-/** Batches have 64 KB. An object of 1.5 MiB with its attributes has to fit, with some reserve for future fields. */
+/** A batch has about 64 KB. But an object of 1.5 MiB with its attributes must fit into a frame, and new fields may need some space. */
 export const maxFrameBytes = 4 * 1024 * 1024;
 
-/** All frames share one writer, since its buffer is large already: 25 us for a batch of 64 KB instead of 45. A larger buffer than this is not kept. */
+/**
+ * All frames share one writer, because its buffer has already grown: 25 us for a batch of 64 KB instead of 45 us. If the buffer is larger than this limit,
+ * the writer is dropped.
+ */
 const writerKeepsBytes = 256 * 1024;
 
 let writer = new BinaryWriter();
 
-/** Throws TooLarge. */
+/** Throws TooLarge if the frame is over the limit. */
 export function encodeFrame(frame: Frame): Buffer {
   const plain = plainBytes(frame);
   if (plain) return checked(plain);
   const current = writer;
-  // A writer in which an encoding failed contains half a frame, so a writer is used again only after a whole frame.
+  // After an error, the writer contains a part of a frame. So a writer is used again only after a whole frame.
   writer = new BinaryWriter();
   const { buffer, byteOffset, byteLength } = Frame.encode(frame, current).finish();
   if (byteLength <= writerKeepsBytes) writer = current;
   return checked(Buffer.from(buffer, byteOffset, byteLength));
 }
 
-/** The bytes of the most frequent frames. */
+/** The bytes of the most frequent frames, without the generated code. Undefined for all other frames. */
 function plainBytes({ frame }: Frame): Buffer | undefined {
   if (frame?.$case === 'batch') return batchFrameBytes(frame.value);
   return frame?.$case === 'ack' ? ackFrameBytes(frame.value) : undefined;
@@ -41,7 +44,10 @@ function plainFrame(bytes: Buffer): Frame | undefined {
   return batch && { frame: { $case: 'batch', value: batch } };
 }
 
-/** A frame of a type that this version does not know has no `frame`, and the session ignores it. Throws TooLarge and Protocol. */
+/**
+ * Decodes a frame. If this version does not know the type of the frame, the result has no `frame`, and the session ignores it. Throws TooLarge and
+ * Protocol.
+ */
 export function decodeFrame(bytes: Uint8Array): Frame {
   if (bytes.length > maxFrameBytes) throw tooLarge(bytes.length);
   try {

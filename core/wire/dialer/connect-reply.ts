@@ -1,12 +1,12 @@
 /**
- * The answer of a proxy to CONNECT (RFC 9110, section 9.3.6), fed in as it arrives. Bounded: a proxy that sends an endless header, or something else
- * altogether, is detected before it costs memory.
+ * Reads the answer of a proxy to CONNECT (RFC 9110, section 9.3.6), piece by piece as the bytes arrive. Bounded: if the proxy sends an endless header or
+ * another protocol, the reader throws before this costs much memory.
  */
 import { BanyanError } from '../../runtime/errors.ts';
 
-/** Bytes of the whole header. Servers allow some 8 to 32 KiB. */
+/** Maximal bytes of the whole header. Servers allow about 8 to 32 KiB. */
 export const replyBytesMax = 16 * 1024;
-/** Longest text of a header that is shown. */
+/** Maximal characters of a header that a message shows. */
 const shownCharsMax = 120;
 
 const statusLine = /^HTTP\/1\.[01] (\d{3})(?: (.*))?$/;
@@ -16,13 +16,16 @@ export class ConnectReply {
   readonly #target: string;
   #bytes = Buffer.alloc(0);
 
-  /** `proxy` and `target` as messages name them. */
+  /** `proxy` and `target` are the names for messages. */
   constructor(proxy: string, target: string) {
     this.#proxy = proxy;
     this.#target = target;
   }
 
-  /** True once the tunnel is open. Throws Unavailable, Unauthorized, Forbidden or Protocol if it can't be opened. */
+  /**
+   * Adds received bytes. Returns true once the tunnel is open. Throws Unavailable, Unauthorized, Forbidden or Protocol if the proxy does not open the
+   * tunnel.
+   */
   push(chunk: Uint8Array): boolean {
     this.#bytes = Buffer.concat([this.#bytes, chunk]);
     if (!couldBeHttp(this.#bytes)) {
@@ -34,13 +37,13 @@ export class ConnectReply {
       throw this.#protocol(`the header of its answer has more than ${replyBytesMax} bytes`);
     }
     this.#judge(this.#bytes.toString('latin1', 0, end).split('\r\n'));
-    // In TLS, the child sends first. Bytes that came already cannot be an answer.
+    // In TLS, the child sends first. So bytes that follow the header at once can't be an answer of the parent.
     const early = this.#bytes.length - end - 4;
     if (early > 0) throw this.#protocol(`${early} bytes came through the tunnel before anything was sent`);
     return true;
   }
 
-  /** The proxy closed the connection. The bytes received so far may show why. */
+  /** Call it when the proxy has closed the connection. Returns the error. The bytes that were received may show the reason. */
   ended(): BanyanError {
     const [first = ''] = this.#bytes.toString('latin1').split('\r\n');
     const after = first === '' ? 'without an answer' : `in the middle of its answer "${shown(first)}"`;
@@ -78,7 +81,7 @@ export class ConnectReply {
   }
 }
 
-/** The first bytes decide, because a server of another protocol may never send the end of a line. */
+/** Looks at the first bytes: a server of another protocol may never send the end of a line. */
 function couldBeHttp(bytes: Buffer): boolean {
   const begin = 'HTTP/1.';
   return begin.startsWith(bytes.toString('latin1', 0, begin.length));
@@ -95,7 +98,7 @@ function headersOf(lines: readonly string[]): Map<string, string[]> {
   return headers;
 }
 
-/** For a message: one line, printable, short. */
+/** The text for a message: one short line of printable characters. */
 function shown(text: string): string {
   const printable = text.replace(/[^\x20-\x7e]+/g, ' ').trim();
   return printable.length > shownCharsMax ? `${printable.slice(0, shownCharsMax)}…` : printable;

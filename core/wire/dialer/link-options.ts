@@ -1,4 +1,4 @@
-/** The options of a node's link to its parent. Topologies, relays and agents share them. */
+/** The options of a node's link to its parent. Topologies, relays and agents use the same options. */
 import * as z from 'zod';
 import { BanyanError } from '../../runtime/errors.ts';
 import { noProxyWord } from './proxy-choice.ts';

@@ -1,7 +1,7 @@
 /**
- * The list of hosts that are reached without a proxy, in the form of the variable NO_PROXY: hosts together with everything below them, `.suffix` for
- * everything below only, `*`, `host:port`, addresses and CIDR ranges, separated by commas or spaces. The rules are those of Go's
- * golang.org/x/net/http/httpproxy, which most other programs follow. An empty element matches nothing.
+ * The list of hosts that a node reaches without a proxy, in the form of the variable NO_PROXY. The elements are separated by commas or spaces. An element
+ * is a host (which includes all names below it), `.suffix` (only the names below it), `*`, `host:port`, an address, or a CIDR range. The rules are those of
+ * Go's golang.org/x/net/http/httpproxy, which most other programs follow. An empty element matches nothing.
  */
 import { BlockList, isIP } from 'node:net';
 
@@ -19,7 +19,7 @@ export function parseNoProxy(list: string): HostMatcher {
   };
 }
 
-/** Lower case, without brackets and without the dot of the DNS root. An IPv4 address in IPv6 form becomes IPv4. */
+/** The host in lower case, without brackets and without the dot of the DNS root. An IPv4 address in IPv6 form becomes an IPv4 address. */
 function normalHost(host: string): string {
   const plain = host
     .toLowerCase()
@@ -28,7 +28,7 @@ function normalHost(host: string): string {
   return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(plain)?.[1] ?? plain;
 }
 
-/** Undefined: the element has no meaning and matches nothing. */
+/** Undefined: the element has no valid form, so it matches nothing. */
 function matcherOf(element: string): HostMatcher | undefined {
   if (element === '*') return () => true;
   const [, range, bits] = /^([^/]+)\/(\d{1,3})$/.exec(element) ?? [];
@@ -53,7 +53,7 @@ function rangeMatcher(address: string, bits: number): HostMatcher | undefined {
   return (host) => isIP(host) !== 0 && range.check(host, family(host));
 }
 
-/** A colon in an IPv6 address without brackets does not separate a port. */
+/** In an IPv6 address without brackets, a colon is not the beginning of a port. */
 function splitPort(element: string): { host: string; port?: number } {
   const [, host, port] = /^(\[[^\]]*\]|[^:]*):(\d{1,5})$/.exec(element) ?? [];
   if (host === undefined) return { host: normalHost(element) };

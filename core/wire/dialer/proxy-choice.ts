@@ -1,22 +1,22 @@
-/** Which proxy leads to a parent: the proxy of the configuration, otherwise the proxy of the environment, otherwise none. */
+/** Chooses the proxy to a parent: the proxy of the configuration, else the proxy of the environment, else none. */
 import { BlockList, isIP } from 'node:net';
 import { parseNoProxy } from './no-proxy.ts';
 import { type ProxyAddress, parseProxy } from './proxy-url.ts';
 
-/** The proxies of the environment, as found by the code that may read it. */
+/** The proxies of the environment. Only the code that may read the environment makes this value. */
 export interface EnvironmentProxies {
   readonly proxy?: string;
   readonly noProxy?: string;
 }
 
-/** This value in the configuration means: dial the parent directly, whatever the environment contains. */
+/** As a value in the configuration: dial the parent directly, whatever the environment contains. */
 export const noProxyWord = 'none';
 
-/** In the order in which they are read; lower case wins, as in curl. Links are TLS, so HTTP_PROXY does not apply to them. */
+/** The variables in the order in which they are read. Lower case is preferred, as in curl. HTTP_PROXY does not apply to links, because links use TLS. */
 const proxyVariables = ['https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY'];
 const noProxyVariables = ['no_proxy', 'NO_PROXY'];
 
-/** A variable that is set and empty counts as not set. */
+/** Reads the proxies of the environment. An empty variable counts as not set. */
 export function proxiesOf(environment: Readonly<Record<string, string | undefined>>): EnvironmentProxies {
   const first = (names: readonly string[]) => names.map((name) => environment[name]?.trim()).find((value) => value);
   const proxy = first(proxyVariables);
@@ -24,7 +24,7 @@ export function proxiesOf(environment: Readonly<Record<string, string | undefine
   return { ...(proxy ? { proxy } : {}), ...(noProxy ? { noProxy } : {}) };
 }
 
-/** `configured`: a URL, `none`, or undefined. Throws Invalid. */
+/** `configured` is a URL, `none`, or undefined. Throws Invalid if it is not a valid proxy. */
 export function chooseProxy(
   target: { readonly host: string; readonly port: number },
   configured: string | undefined,
@@ -41,7 +41,7 @@ const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 
-/** A proxy of the environment never applies to this machine itself, because a proxy could not reach it. */
+/** True for the machine itself. A proxy of the environment never applies to this machine, because the proxy could not reach it. */
 function isLoopback(host: string): boolean {
   const plain = host.toLowerCase().replace(/\.$/, '');
   if (plain === 'localhost' || plain.endsWith('.localhost')) return true;

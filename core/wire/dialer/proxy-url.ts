@@ -1,22 +1,25 @@
-/** A proxy as it is written: `http://user:password@proxy.example:3128`. The password never gets into a message or a log. */
+/** The URL of a proxy, for example `http://user:password@proxy.example:3128`. The password never appears in a message or a log. */
 import { BanyanError } from '../../runtime/errors.ts';
 import { hostPort } from '../../runtime/host-port.ts';
 
 export interface ProxyAddress {
   /** The connection to the proxy itself uses TLS. */
   readonly secure: boolean;
-  /** Without the brackets of IPv6. */
+  /** The host without the brackets of an IPv6 address. */
   readonly host: string;
   readonly port: number;
-  /** Value of the header Proxy-Authorization. */
+  /** The value of the header Proxy-Authorization. */
   readonly authorization?: string;
-  /** For messages: without name and password. */
+  /** The proxy for messages, without user name and password. */
   readonly shown: string;
 }
 
 const defaultPorts: Record<string, number> = { 'http:': 80, 'https:': 443 };
 
-/** Without a scheme, the scheme is `http`, as the variables of the environment are often written. Throws Invalid; the message never repeats the text. */
+/**
+ * Reads the URL of a proxy. A text without a scheme means `http`, because the variables of the environment are often written so. Throws Invalid. The
+ * message never contains the text, which may have a password.
+ */
 export function parseProxy(text: string): ProxyAddress {
   const trimmed = text.trim();
   const url = urlOf(/^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed) ? trimmed : `http://${trimmed}`);
@@ -33,10 +36,10 @@ export function parseProxy(text: string): ProxyAddress {
   return { ...proxy, authorization: basic(decode(username), decode(password)) };
 }
 
-/** https://www.rfc-editor.org/rfc/rfc7617#section-2: the name has no colon, and neither name nor password has control characters. */
+/** https://www.rfc-editor.org/rfc/rfc7617#section-2 The user name must not have a colon, and neither user name nor password may have control characters. */
 function basic(user: string, password: string): string {
   if (user.includes(':')) throw invalid("the user's name has a colon, which Basic authentication can't carry");
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the code looks for control characters.
   if (/[\u0000-\u001f\u007f]/.test(user + password)) throw invalid('name or password has a control character');
   return `Basic ${Buffer.from(`${user}:${password}`, 'utf8').toString('base64')}`;
 }

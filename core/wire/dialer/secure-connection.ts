@@ -1,7 +1,7 @@
 /**
- * TLS from the child to its parent. The child checks the peer before it sends anything, and gives the reason of a refusal. Either TLS is mutual, and the
- * parent is identified by the path in its certificate, not by its host name; or TLS ends at a gateway on the way, which is identified by its host name as
- * usual.
+ * TLS from the child to its parent. The child checks the peer before it sends anything, and reports the reason of a refusal. There are two cases. Either
+ * TLS is mutual and ends at the parent: the child identifies the parent by the path in its certificate, not by its host name. Or TLS ends at a gateway
+ * before the parent: the child identifies the gateway by its host name, as usual for TLS.
  */
 import { isIP, type Socket } from 'node:net';
 import { connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
@@ -10,9 +10,9 @@ import { identityOfPeer, type PeerIdentity } from '../../identity/peer-identity.
 import { BanyanError } from '../../runtime/errors.ts';
 import { type NodeCredentials, perCredentials } from '../node-credentials.ts';
 
-/** Both ends are nodes of Banyan, so no older version has to be supported. */
+/** Both ends are Banyan nodes, so they need not support older versions. */
 export const tlsVersionMin = 'TLSv1.3';
-/** Load balancers and interceptors often support only older versions. */
+/** Load balancers and TLS interceptors often support only older versions. */
 const terminatorVersionMin = 'TLSv1.2';
 
 export interface SecureConnection {
@@ -21,17 +21,17 @@ export interface SecureConnection {
   readonly expiry: Expiry | undefined;
 }
 
-/** The peers that a node trusts, for all of its dials. */
+/** Decides, for all dials of a node, which peers the node trusts. */
 export interface Trust {
-  /** The context for the next connection. Certificates are renewed while a node runs. */
+  /** The TLS context for the next connection. It may change, because certificates are renewed while a node runs. */
   context(): SecureContext;
-  /** True: the certificate has to name the dialed host. Certificates of the tree name nodes. */
+  /** True: the certificate must contain the name of the dialed host. False: the certificate is one of the tree and contains the name of a node. */
   readonly byHost: boolean;
-  /** Throws Unauthorized. */
+  /** The identity of the peer. Throws Unauthorized if the node does not trust the peer. */
   peerOf(socket: TLSSocket): PeerIdentity;
 }
 
-/** `check` returns why a node of the tree is not the expected node. */
+/** Trust in nodes of the tree. `check` returns why a node of the tree is not the expected node. */
 export function trustInTree(
   credentials: NodeCredentials,
   check: (peer: PeerIdentity) => BanyanError | undefined,
@@ -45,21 +45,24 @@ export function trustInTree(
   };
 }
 
-/** For a node that has no certificate yet: the parent is identified as in the tree, and learns nothing about the child. */
+/** Trust for a node that has no certificate yet. The node identifies the parent as a node of the tree. The parent learns nothing about the child. */
 export function trustInAuthority(caPem: string, check: (peer: PeerIdentity) => BanyanError | undefined): Trust {
   const context = createSecureContext({ ca: caPem, minVersion: tlsVersionMin });
   return { context: () => context, byHost: false, peerOf: (socket) => checkedIn(socket, check) };
 }
 
-/** For a node that does not know the authority yet. The node checks what comes over such a connection by other means, and sends nothing confidential. */
+/**
+ * Trust for a node that does not know the authority yet. The node must check in another way everything that it receives over such a connection, and must
+ * not send anything confidential.
+ */
 export function trustInNobody(parent: PeerIdentity): Trust {
   const context = createSecureContext({ minVersion: tlsVersionMin });
   return { context: () => context, byHost: false, peerOf: () => parent };
 }
 
 /**
- * The child shows no certificate to the gateway, since it could prove nothing by it. `parent`: the node behind the gateway, which has to prove its identity
- * later.
+ * Trust in a gateway that terminates TLS. The child shows no certificate to the gateway, because the certificate would prove nothing to the parent.
+ * `parent` is the node behind the gateway. The parent must prove its identity afterwards.
  */
 export function trustInTerminator(caPem: Buffer | undefined, parent: PeerIdentity, shown: string): Trust {
   const context = createSecureContext({ ...(caPem ? { ca: caPem } : {}), minVersion: terminatorVersionMin });
@@ -88,9 +91,9 @@ export async function secureConnection(
     host,
     secureContext: trust.context(),
     ALPNProtocols: [...alpnProtocols],
-    // SNI takes no addresses (RFC 6066, section 3).
+    // SNI does not allow addresses (RFC 6066, section 3).
     ...(isIP(host) ? {} : { servername: host }),
-    // Checked below, so that the error gives the reason of a refusal.
+    // This code checks the certificate itself after the handshake, so that the error has the reason of a refusal.
     rejectUnauthorized: false,
     ...(trust.byHost ? {} : { checkServerIdentity: () => undefined }),
   });
@@ -124,7 +127,7 @@ function treeIdentity(socket: TLSSocket): PeerIdentity {
   }
 }
 
-/** A gateway without HTTP/2 may refuse already in the handshake (RFC 7301, section 3.2). */
+/** The error of a handshake. A gateway without HTTP/2 may end the handshake (RFC 7301, section 3.2). */
 function noProtocol(error: Error, alpnProtocols: readonly string[]): Error {
   if ((error as NodeJS.ErrnoException).code !== 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL') return error;
   const reason = `the server there supports none of ${alpnProtocols.join(', ')}`;

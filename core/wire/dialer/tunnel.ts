@@ -1,4 +1,4 @@
-/** The connection through a proxy: TLS to the proxy if it requires TLS, then CONNECT, and then bytes without changes. */
+/** The connection through a proxy: TLS to the proxy if it requires TLS, then CONNECT. After that, the proxy passes all bytes on without changes. */
 import { isIP, type Socket } from 'node:net';
 import { connect } from 'node:tls';
 import type { Clock } from '../../runtime/clock.ts';
@@ -10,15 +10,15 @@ import type { ProxyAddress } from './proxy-url.ts';
 export interface TunnelOptions {
   readonly proxy: ProxyAddress;
   readonly target: { readonly host: string; readonly port: number };
-  /** The authorities that may sign the certificate of an https proxy. Absent: the system's authorities. */
+  /** The authorities that may sign the certificate of an https proxy. Absent: the authorities of the system. */
   readonly caPem?: Buffer;
   readonly clock: Clock;
 }
 
-/** Shorter than a dial may take, so that the error names the silent proxy. */
+/** Shorter than the time limit of a dial, so that the error names a proxy that does not answer. */
 export const tunnelWithinMs = 8_000;
 
-/** Throws Unavailable, Unauthorized, Forbidden or Protocol, with a message about the proxy; then `tcp` is destroyed. */
+/** Opens the tunnel. On an error, destroys `tcp` and throws Unavailable, Unauthorized, Forbidden or Protocol, with a message about the proxy. */
 export async function openTunnel(tcp: Socket, options: TunnelOptions): Promise<Socket> {
   const shown = `the proxy ${options.proxy.shown}`;
   const silent = new BanyanError('Unavailable', `${shown} did not answer within ${tunnelWithinMs / 1000} s`);
@@ -64,7 +64,7 @@ function secureProxy(tcp: Socket, shown: string, { proxy, caPem }: TunnelOptions
   });
 }
 
-/** Reads on `readable` events, so that it takes no bytes from the socket that TLS needs. */
+/** Reads at `readable` events. So the code does not read bytes that belong to TLS. */
 function connectThrough(socket: Socket, shown: string, { proxy, target }: TunnelOptions): Promise<void> {
   const authority = hostPort(target.host, target.port);
   const reply = new ConnectReply(shown, authority);

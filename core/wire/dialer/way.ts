@@ -1,6 +1,6 @@
 /**
- * The way to one parent: where TCP connects, which proxies and gateways are on the way, and which node has to be at its end. The transports run on the
- * resulting connection.
+ * The way to one parent: where TCP connects, which proxies and gateways are in between, and which node must be at the end. The transports use the
+ * connection that this class makes.
  */
 
 import { connect, type Socket } from 'node:net';
@@ -25,33 +25,35 @@ import { openTunnel } from './tunnel.ts';
 export interface WayOptions {
   readonly parent: ParentAddress;
   readonly link: LinkOptions;
-  /** The file that `link.ca` names. */
+  /** The content of the file that `link.ca` names. */
   readonly linkCaPem?: Buffer;
   readonly environment: EnvironmentProxies;
   readonly credentials: NodeCredentials;
   readonly clock: Clock;
-  /** Absent: trusts by the credentials, or the gateway that terminates TLS. `check` returns why a node of the tree is not the parent. */
+  /**
+   * Which peers to trust. Absent: the node's own authorities, or the gateway that terminates TLS. `check` returns why a node of the tree is not the parent.
+   */
   readonly trust?: (check: (peer: PeerIdentity) => BanyanError | undefined) => Trust;
 }
 
 /**
- * For a name with several addresses, Node gives up each address but the last after 250 to 500 ms. On a long line, or after a lost packet, that is before the
- * address can have answered. So each address gets a quarter of the time.
+ * Number of addresses for which the time must be enough. If a name has several addresses, Node gives up each address except the last after 250 to 500 ms.
+ * On a slow line or after a lost packet, an address may need longer to answer. So each address gets a quarter of the time.
  */
 const attempts = 4;
 
 export class Way {
-  /** host:port of the parent, as it was configured. */
+  /** host:port of the parent, as configured. */
   readonly address: string;
-  /** For messages: with the proxy. */
+  /** The address for messages, with the proxy. */
   readonly shown: string;
-  /** Appended to the name of the transport: `+proxy`. */
+  /** Added to the name of the transport: `+proxy`. */
   readonly suffix: string;
-  /** Where TCP connects: to the proxy if there is one. */
+  /** The host to which TCP connects: the proxy if there is one, else the parent. */
   readonly host: string;
   readonly port: number;
   readonly clock: Clock;
-  /** The expected parent. With `terminated`, its identity has yet to be proven over the connection. */
+  /** The expected parent. If `terminated` is true, the parent must prove this identity over the connection. */
   readonly parent: PeerIdentity;
   readonly terminated: boolean;
   readonly credentials: NodeCredentials;
@@ -60,7 +62,7 @@ export class Way {
   readonly #linkCaPem: Buffer | undefined;
   readonly #trust: Trust;
 
-  /** Throws Invalid. */
+  /** Throws Invalid if the address or the proxy can't be used. */
   constructor({ parent, link, linkCaPem, environment, credentials, clock, trust }: WayOptions) {
     this.address = parent.address;
     this.#target = targetOf(parent.address);
@@ -80,27 +82,27 @@ export class Way {
     else this.#trust = trustInTree(credentials, check);
   }
 
-  /** Authority of `host` and `port`. */
+  /** `host` and `port` as host:port. */
   get tcpAddress(): string {
     return hostPort(this.host, this.port);
   }
 
-  /** Begins a TCP connection to `host` and `port`. The caller gives the connection up after `withinMs`. */
+  /** Begins a TCP connection to `host` and `port`. The caller will abort the connection after `withinMs`. */
   connect(withinMs: number): Socket {
     const autoSelectFamilyAttemptTimeout = Math.ceil(withinMs / attempts);
     return connect({ host: this.host, port: this.port, noDelay: true, autoSelectFamilyAttemptTimeout });
   }
 
   /**
-   * Makes the secure connection over a TCP connection to `host` and `port`. Destroys the TCP connection on failure. Throws Unavailable, Unauthorized,
-   * Forbidden, Protocol.
+   * Makes the secure connection over a TCP connection to `host` and `port`. On a failure, destroys the TCP connection and throws Unavailable, Unauthorized,
+   * Forbidden or Protocol.
    */
   async open(tcp: Socket, alpnProtocols: readonly string[]): Promise<SecureConnection> {
     const through = this.#proxy ? await this.#tunnel(tcp, this.#proxy) : tcp;
     return secureConnection(through, this.#target.host, this.#trust, alpnProtocols);
   }
 
-  /** Why a node of the tree is not the parent. */
+  /** The reason why a node of the tree is not the expected parent. Undefined if it is the parent. */
   whyNotParent(peer: PeerIdentity): BanyanError | undefined {
     return notTheParent(peer, this.parent.path, this.address);
   }
@@ -111,7 +113,7 @@ export class Way {
   }
 }
 
-/** Resolves when a TCP connection to a way's `host` and `port` is open. Rejects with its error. */
+/** Resolves when the TCP connection is open. Rejects with the connection's error. */
 export function connected(tcp: Socket): Promise<void> {
   return new Promise((resolve, reject) => {
     tcp.once('connect', () => {

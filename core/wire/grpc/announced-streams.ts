@@ -1,5 +1,5 @@
 /**
- * Subscribes to the HTTP/2 streams of mesh calls. grpc-js exposes neither its streams nor its sessions; node:http2 announces each stream that a server or a
+ * Subscribes to the HTTP/2 streams of mesh calls. grpc-js does not expose its streams and sessions, but node:http2 announces each stream that a server or a
  * client opens.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
@@ -9,7 +9,8 @@ import { sessionMethod, streamMethod } from './session-method.ts';
 export type MeshMethod = typeof sessionMethod | typeof streamMethod;
 
 /**
- * Calls `listener` for the streams of all servers of this process, from now on until the returned function is called. `method` is undefined for another path.
+ * Calls `listener` for the streams of all servers of this process, until the returned function is called. `method` is undefined if the path is not a method
+ * of the mesh.
  */
 export function onServerStreams(
   listener: (stream: ServerHttp2Stream, method: MeshMethod | undefined) => void,
@@ -17,7 +18,7 @@ export function onServerStreams(
   return subscribeTo('http2.server.stream.created', (stream, method) => listener(stream as ServerHttp2Stream, method));
 }
 
-/** The same for the streams of all clients. */
+/** Calls `listener` for the streams of all clients of this process, until the returned function is called. */
 export function onClientStreams(
   listener: (stream: ClientHttp2Stream, method: MeshMethod | undefined) => void,
 ): () => void {

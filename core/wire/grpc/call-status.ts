@@ -1,8 +1,11 @@
-/** The form of a refusal on the wire: gRPC's status and message, and the product's own code in the trailers, since several codes share a status. */
+/**
+ * The form of a refusal in gRPC: gRPC's status and message, and the product's own code in the trailers. The code is necessary because several codes have
+ * the same status.
+ */
 import { Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { BanyanError, describeError, type ErrorCode, errorTable, isErrorCode } from '../../runtime/errors.ts';
 
-/** Name of a trailer, ASCII. */
+/** Name of an ASCII trailer. */
 const codeKey = 'banyan-code';
 
 export interface CallStatus {
@@ -18,28 +21,28 @@ export function callStatusOf(error: unknown): CallStatus {
   return { code: errorTable[code].grpc, details: describeError(error), metadata };
 }
 
-/** The error with which a call to `address` ended. */
+/** The error of a call to `address`, from the status with which the call ended. */
 export function errorOfCall(address: string, cause: ServiceError): BanyanError {
-  // Absent where grpc-js itself can't read a message, for example a compressed one. The types of grpc-js do not show this.
+  // Absent if grpc-js itself can't read a message, for example a compressed one. The types of grpc-js do not show this.
   const details: string | undefined = cause.details;
   const message = details?.replace(/^No connection established\. Last error: (Error: )?/, '');
   return new BanyanError(codeOf(cause), `${address}: ${message || 'the connection broke'}`, {}, { cause });
 }
 
-/** Whether a node refused the call, and not somebody on the way. */
+/** True if a node refused the call. False if a gateway or grpc-js did. */
 export function isRefusal({ metadata }: ServiceError): boolean {
   return reportedCode(metadata) !== undefined;
 }
 
-// grpc-js has no metadata where it can't read a message. The types of grpc-js do not show this.
+// grpc-js gives no metadata if it can't read a message. The types of grpc-js do not show this.
 function reportedCode(metadata: Metadata | undefined): ErrorCode | undefined {
   const code = metadata?.get(codeKey)[0];
   return typeof code === 'string' && isErrorCode(code) ? code : undefined;
 }
 
 /**
- * Without a code of the product, the error comes from grpc-js or from something on the way. Such a refusal is not the parent's, even if it asks for
- * authentication: another transport may get through.
+ * Without a code of the product, the error is from grpc-js or from a gateway. Then the parent has refused nothing, even if the status asks for
+ * authentication: another transport may reach the parent.
  */
 function codeOf({ code, metadata }: ServiceError): ErrorCode {
   const nodeCode = reportedCode(metadata);

@@ -1,7 +1,7 @@
 /**
- * Ends calls on connections of gateways at both ends, and such a connection with its last call. grpc-js reports nothing about a call that has got its status,
- * although the call remains while its client leaves its half open. A connection of a single child needs none of this: it is closed with its session, together
- * with everything on it.
+ * Ends calls on connections of gateways at both ends, and closes such a connection after its last call. After a call has got its status, grpc-js reports
+ * nothing more about it, although the call continues as long as its client keeps its half open. The connection of a single child does not need this file:
+ * it is closed with its session, and all its calls end with it.
  */
 import { constants, type ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
@@ -11,7 +11,7 @@ import { sessionWithinMs } from '../acceptor.ts';
 import { closeWithinMs } from '../frame-link.ts';
 import { onServerStreams } from './announced-streams.ts';
 
-/** Works from now on until the returned function is called. */
+/** Starts to end such calls. Stops when the returned function is called. */
 export function endGatewayCalls(clock: Clock, isGateway: (socket: Socket) => boolean): () => void {
   const seen = new WeakSet<ServerHttp2Session>();
   return onServerStreams((stream) => {

@@ -1,4 +1,7 @@
-/** The parent's end of gRPC: the calls of children, each on a connection that the listener passed in, with a certificate of this tree or without one. */
+/**
+ * The parent's end of gRPC: the calls of children. Each call is on a connection that the listener has passed in. The connection may or may not have a
+ * certificate of this tree.
+ */
 
 import type { TLSSocket } from 'node:tls';
 import { type ConnectionInjector, Metadata, Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
@@ -39,30 +42,30 @@ interface Connection {
   readonly socket: TLSSocket;
   readonly remote: string;
   /**
-   * The connection is from a gateway that terminates TLS. The gateway sends calls of any children over it, one after the other or together. Other connections
-   * belong to one child and carry one session, or one refusal.
+   * True: the connection is from a gateway that terminates TLS. The gateway sends the calls of any children over it, also several at the same time. False:
+   * the connection belongs to one child, and carries one session or one refusal.
    */
   readonly shared: boolean;
   readonly flaw: BanyanError | undefined;
-  /** Its first call has come. */
+  /** True after the first call of the connection has arrived. */
   used: boolean;
-  /** The connection's own turn at the handshake rate limiter has been used, for its first session. */
+  /** True after the first session of the connection has used the connection's own turn at the handshake rate limiter. */
   slotTaken: boolean;
   ending: boolean;
-  /** The refusal that is counted if the connection ends now. Undefined: `accept` counts the end itself, or each call is counted by itself. */
+  /** The refusal that is counted if the connection ends now. Undefined: `accept` counts the end itself, or each call is counted separately. */
   refusal: Refusal | undefined;
-  /** On a connection that is not shared: the session that it carries, also if it carries only large streams of the session. */
+  /** Only on a connection that is not shared: the session that the connection serves. The connection may also carry only large streams of the session. */
   session?: Session;
   error?: Error;
 }
 
 interface Session {
-  /** The name that the calls of its streams use. */
+  /** The name by which calls for streams identify the session. */
   readonly name: string;
   readonly link: FrameLink;
   readonly events: LinkEvents;
   readonly connection: Connection;
-  /** Connections for large streams. */
+  /** The session's connections for large streams. */
   readonly apart: Set<Connection>;
   readonly streams: StreamCalls;
 }
@@ -74,9 +77,9 @@ export class GrpcAcceptor implements Acceptor {
   readonly #random: Random;
   readonly #grpc = new Server(channelOptions);
   readonly #injector: ConnectionInjector;
-  /** By remote address and port, because a call names its connection in this form. */
+  /** Keyed by remote address and port, because a call names its connection in this form. */
   readonly #connections = new Map<string, Connection>();
-  /** By name. */
+  /** Keyed by name. */
   readonly #sessions = new Map<string, Session>();
   readonly #unsubscribeGateways: () => void;
   readonly #unsubscribeMessages: () => void;
@@ -115,7 +118,7 @@ export class GrpcAcceptor implements Acceptor {
 
   take(socket: TLSSocket): void {
     const [peer, remote] = [peerOf(socket), remoteOf(socket)];
-    // A NAT may use one port for two addresses of this node. The calls of the two connections could not be distinguished.
+    // A NAT may use the same port for connections to two addresses of this node. Then this code could not tell the calls of the two connections apart.
     if (this.#connections.has(peer)) {
       socket.destroy();
       this.#accepting.refused('other');
@@ -150,7 +153,7 @@ export class GrpcAcceptor implements Acceptor {
 
   #session(call: Call): void {
     const connection = this.#connections.get(call.getPeer());
-    // A refused peer may not ask again on the same connection. A child with a session may not open another one.
+    // A refused peer must not ask again on the same connection, and a child with a session must not open a second one.
     if (!connection || (connection.used && !connection.shared)) {
       call.emit('error', callStatusOf(new BanyanError('Protocol', 'a second session on one connection')));
       connection?.socket.destroy();
@@ -179,7 +182,7 @@ export class GrpcAcceptor implements Acceptor {
     try {
       const { shared, socket } = connection;
       const sendAcceptance = acceptanceOf(call, name);
-      // The challenge goes out after the acceptance. Only then a peer that fails to answer the challenge is refused.
+      // Sends the acceptance before the challenge. If a peer does not answer the challenge correctly, it is refused after that.
       if (shared) sendAcceptance();
       const peer = shared ? unproven : identityOfCall(call, socket);
       connection.refusal = undefined;
@@ -213,7 +216,7 @@ export class GrpcAcceptor implements Acceptor {
         },
         end: () => call.end(),
         abort: (error) => {
-          // Behind a gateway, the link may be anybody's.
+          // Behind a gateway, anybody may have opened the link.
           if (shared) this.#accepting.strangers.refused(remote, error, 'a link is broken off');
           else
             this.#log.warn(
@@ -223,7 +226,7 @@ export class GrpcAcceptor implements Acceptor {
           call.emit('error', callStatusOf(error));
           this.#closeLater(connection, name);
         },
-        // Bytes on a shared connection prove nothing about this child.
+        // On a shared connection, received bytes may be from other children, so they do not show that this child is alive.
         bytesRead: () => (shared ? 0 : socket.bytesRead),
       },
     });
@@ -237,7 +240,8 @@ export class GrpcAcceptor implements Acceptor {
       this.#closeLater(connection, name);
     };
     call.on('cancelled', broke);
-    // A stream that breaks also emits `end`, and is marked as cancelled some turns later; at once if something is to be sent on it.
+    // A broken stream also emits `end`. grpc-js marks it as cancelled only some turns later, but at once if something is to be sent on the stream. So this
+    // code sends metadata.
     call.on('end', () => {
       call.sendMetadata(new Metadata());
       setImmediate(() => {
@@ -249,7 +253,10 @@ export class GrpcAcceptor implements Acceptor {
     return link;
   }
 
-  /** The connection of one child has nothing more to carry. A shared connection has the calls of others. */
+  /**
+   * Ends the session's part of a connection. The connection of one child is closed a little later. A shared connection stays open, because it has the calls
+   * of other children.
+   */
   #closeLater(connection: Connection, name: string): void {
     if (connection.shared) {
       const session = this.#sessions.get(name);
@@ -269,7 +276,7 @@ export class GrpcAcceptor implements Acceptor {
 
   // -------------------------------------------------------------------------------------------------------- a stream
 
-  /** A stream beside a session: on the session's connection, or on another connection that the same child made for large streams. */
+  /** A call for a stream of a session. It is on the session's connection, or on another connection that the same child has made for large streams. */
   #stream(call: Call): void {
     const connection = this.#connections.get(call.getPeer());
     try {
@@ -291,14 +298,17 @@ export class GrpcAcceptor implements Acceptor {
     }
   }
 
-  /** A connection without a session of its own carries the streams of one session of the same child, for as long as that session lasts. */
+  /**
+   * Refuses a call on a connection of another child. A connection without a session of its own carries the streams of one session of the same child, until
+   * that session ends.
+   */
   #checkBelongs(connection: Connection, session: Session, call: Call): void {
     if (connection === session.connection) return;
     if (connection.shared) {
       connection.used = true;
       connection.refusal = undefined;
     }
-    // Behind a gateway, only the session's name shows to whom a call belongs. Only the session's child has received this name.
+    // Behind a gateway, only the session's name shows to which child a call belongs. Only the session's own child has received this name.
     if (connection.shared && session.connection.shared) return;
     const { path, role } = identityOfCall(call, connection.socket);
     const { peer } = session.link;
@@ -320,7 +330,7 @@ export class GrpcAcceptor implements Acceptor {
 }
 
 /**
- * From the connection of the call itself. grpc-js gives no certificate if the certificate does not belong to the tree; then `identityOfPeer` throws the
+ * Reads the identity from the connection of the call. If the certificate is not of the tree, grpc-js has no certificate, and `identityOfPeer` throws the
  * reason.
  */
 function identityOfCall(call: Call, socket: TLSSocket): PeerIdentity {
@@ -328,18 +338,21 @@ function identityOfCall(call: Call, socket: TLSSocket): PeerIdentity {
   return certificate ? identityOfCertificate(certificate.raw) : identityOfPeer(socket);
 }
 
-/** The reason of a cancelled call. grpc-js reports only that the call is over. */
+/** The reason why a call was cancelled. grpc-js reports only that the call is over. */
 function whyCancelled(socket: TLSSocket): string {
   if (socket.destroyed) return 'the connection broke';
   return `the child broke the call off, or sent a frame far over the limit of ${maxFrameBytes} bytes, in too many pieces or compressed`;
 }
 
-/** In the form in which `getPeer` of a call names the other end of its connection: without brackets, also for an IPv6 address. */
+/** The remote address in the form that `getPeer` of a call uses: without brackets, even for an IPv6 address. */
 function peerOf({ remoteAddress, remotePort }: Pick<TLSSocket, 'remoteAddress' | 'remotePort'>): string {
   return `${remoteAddress}:${remotePort}`;
 }
 
-/** Returns a function that sends the acceptance with the session's name, once: before the first frame, which the accepting side may send at once. */
+/**
+ * Returns a function that sends the acceptance with the session's name. It sends only once. It must be called before the first frame, because this side may
+ * send a frame at once.
+ */
 function acceptanceOf(call: Call, name: string): () => void {
   const answer = new Metadata();
   answer.set(linkKey, name);

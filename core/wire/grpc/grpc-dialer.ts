@@ -1,4 +1,4 @@
-/** The child's side: one connection and one call to the parent, whose certificate must name the parent's path. */
+/** The child's side: one connection and one call to the parent. The parent's certificate must contain the parent's path. */
 import { Client, type ClientDuplexStream, Metadata, type ServiceError } from '@grpc/grpc-js';
 import type { Clock } from '../../runtime/clock.ts';
 import { durationText } from '../../runtime/duration-text.ts';
@@ -19,7 +19,7 @@ type Call = ClientDuplexStream<Buffer, Buffer>;
 export function grpcDialer(way: Way): Dialer {
   boundAnswers();
   const { shown: address, clock } = way;
-  // Gateways on the way read this authority. The way itself begins at the proxy, if there is one.
+  // The authority for gateways between child and parent. The connection itself goes to the proxy first, if there is one.
   const options = { ...channelOptions, 'grpc.default_authority': way.address };
   return {
     async dial(events, timeoutMs) {
@@ -27,7 +27,7 @@ export function grpcDialer(way: Way): Dialer {
       const channel = newChannel();
       const client = new Client(way.tcpAddress, channel, options);
       const call: Call = client.makeBidiStreamRequest(sessionMethod, asBytes, asBytes, new Metadata());
-      // This listener remains, since a call that is aborted emits an error too, and an error may come before the link is made.
+      // This listener is never removed: an aborted call emits an error too, and an error may occur before the link exists.
       let failure: Error | undefined;
       call.on('error', (error) => {
         failure = error;
@@ -36,7 +36,8 @@ export function grpcDialer(way: Way): Dialer {
       let carrier: SecureConnection;
       const tearDown = () => {
         streams?.close();
-        // Closes the connection first. Otherwise node:http2 would end the stream before it resets it, which looks like an end in order for a while.
+        // Closes the connection first. Otherwise node:http2 would end the stream before it resets the stream, and for a while this would look like a proper
+        // end.
         channel.close();
         call.cancel();
         client.close();
@@ -83,7 +84,8 @@ function linkOf({ call, carrier, way, failure, streams, tearDown }: Connected, e
     call: {
       write: (bytes, taken) => call.write(bytes, taken),
       end: () => call.end(),
-      // A client's call has no trailers. The parent sees that the call was aborted, and the reason is in this side's log.
+      // The call of a client has no trailers, so the parent does not get the reason. The parent sees that the call was aborted. The reason is in the log of
+      // this side.
       abort: tearDown,
       bytesRead: () => carrier.socket.bytesRead,
     },
@@ -92,14 +94,14 @@ function linkOf({ call, carrier, way, failure, streams, tearDown }: Connected, e
     link.failed(errorOfCall(way.shown, error as ServiceError));
     tearDown();
   };
-  // An error comes before the end. The end then has nothing more to report.
+  // An error is emitted before `end`. The `end` event then reports nothing new.
   call.on('error', broke);
   call.on('end', () => {
     link.ended();
     tearDown();
   });
   if (failure) broke(failure);
-  // Starts in the next turn, so that the caller has the link before its first frame.
+  // Starts the link in the next turn of the event loop, so that the caller has the link before its first frame.
   setImmediate(() => {
     link.start(events);
     call.on('data', (bytes: Buffer) => link.received(bytes));
@@ -107,21 +109,21 @@ function linkOf({ call, carrier, way, failure, streams, tearDown }: Connected, e
   return link;
 }
 
-/** The session's name in the parent's answer. Calls for streams name their session by it. */
+/** The session's name from the parent's answer. Calls for streams contain this name. */
 function sessionNameOf(answer: Metadata, address: string): string {
   const [name] = answer.get(linkKey);
   if (typeof name === 'string') return name;
   throw new BanyanError('Protocol', `${address}: the answer does not name the session in ${linkKey}`);
 }
 
-/** The parent sends its headers when it has accepted the call. */
+/** Waits until the parent has accepted the call: the parent then sends its headers. */
 function accepted(call: Call, address: string, clock: Clock, timeoutMs: number): Promise<Metadata> {
   return new Promise((resolve, reject) => {
     const timer = clock.after(timeoutMs, () => {
       reject(new BanyanError('Unavailable', `${address}: no answer within ${durationText(timeoutMs)}`));
     });
     call.once('metadata', (answer) => {
-      // An answer of a gateway ends the call, and the end reports the status.
+      // The answer is from a gateway. It ends the call, and the `error` event reports the status.
       if (!isOfGrpc(answer.get('content-type')[0])) return;
       timer.stop();
       resolve(answer);

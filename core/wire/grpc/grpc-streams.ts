@@ -1,7 +1,7 @@
 /**
- * Calls for byte streams beside a session's call: small streams on the session's connection, large ones on a second connection, since a TCP connection is one
- * queue. The parent's answer names each session by a random text. A call names its session and its stream, so the same child can't reach into another of its
- * sessions, and nobody else into any.
+ * Calls for the byte streams of a session. Small streams use the session's connection. Large streams use a second connection, because a large stream would
+ * delay everything else on the same TCP connection. The parent's answer gives each session a random name. A call for a stream contains this name and the
+ * number of the stream. So a child can't use its own streams in another one of its sessions, and nobody else can use any.
  */
 
 import type { Socket } from 'node:net';
@@ -15,15 +15,15 @@ import { errorOfCall, isRefusal } from './call-status.ts';
 import { asBytes, isOfGrpc, streamMethod } from './session-method.ts';
 import type { TlsChannel } from './tls-channel.ts';
 
-/** Names of metadata, ASCII. */
+/** Names of ASCII metadata. */
 export const linkKey = 'banyan-link';
 const streamKey = 'banyan-stream';
 
-/** A second connection without streams is closed after this time, since another large stream often follows one. */
+/** A second connection without streams is closed after this time. It stays open for a while, because one large stream often follows another. */
 const idleMs = 60_000;
-/** A second connection may lead to another node, behind a balancer, or nowhere. Then large streams use the session's connection for this time. */
+/** Behind a balancer, a second connection may lead to another node or to none. Then large streams use the session's connection for this time. */
 const sessionConnectionMs = 60_000;
-/** Time for a connection through proxies, its handshake and an answer. */
+/** Time for a connection through proxies, its handshake and one answer. */
 const provenWithinMs = 5_000;
 
 type Call = ClientDuplexStream<Buffer, Buffer>;
@@ -33,7 +33,7 @@ export interface StreamAddress {
   readonly id: number;
 }
 
-/** The session and the stream that a call names. Throws Protocol. */
+/** The session and the stream that a call names. Throws Protocol if the metadata do not name both. */
 export function streamAddressOf(metadata: Metadata): StreamAddress {
   const [link] = metadata.get(linkKey);
   const [id] = metadata.get(streamKey);
@@ -54,16 +54,16 @@ export function streamAddressOf(metadata: Metadata): StreamAddress {
 export interface StreamDialerOptions {
   readonly address: string;
   readonly clock: Clock;
-  /** The session's name from the parent. */
+  /** The session's name, received from the parent. */
   readonly link: string;
   readonly peer: PeerIdentity;
   /** The client of the session's connection. */
   readonly client: Client;
-  /** Makes a client for another connection, in the same way. */
+  /** Makes a client for another connection to the same parent. */
   newClient(): { readonly client: Client; readonly channel: TlsChannel };
 }
 
-/** The child's calls of one session. */
+/** The calls for streams of one session, at the child. */
 export class StreamDialer {
   readonly #options: StreamDialerOptions;
   readonly #calls = new Set<() => void>();
@@ -87,12 +87,13 @@ export class StreamDialer {
     second.end();
     if (answer === 'nothing') this.#useSessionConnection(second);
     const sessionCall = this.#call(client, id);
-    // Either the session itself refused the stream, and will refuse it again; or another node did, and then the session takes the stream now.
+    // Either the node of this session refused the stream, and will refuse it again on the session's connection. Or the second connection leads to another
+    // node, which refused. Then the session's node accepts the stream on the session's connection.
     if (answer === 'refused') sessionCall.once('metadata', () => this.#useSessionConnection(second));
     return this.#linkOf(sessionCall, events);
   }
 
-  /** The session is over: its streams end with it. */
+  /** Ends all streams, because the session is over. */
   close(): void {
     this.#closed = true;
     for (const cancel of [...this.#calls]) cancel();
@@ -100,7 +101,7 @@ export class StreamDialer {
   }
 
   #secondConnection(): SecondConnection {
-    // The next second connection has to be proven again: behind a balancer it may lead elsewhere.
+    // The next second connection must be proven again: behind a balancer, it may lead to another node.
     if (this.#second?.isBroken) this.#second.close();
     const { clock, newClient } = this.#options;
     const connection =
@@ -112,7 +113,7 @@ export class StreamDialer {
     return connection;
   }
 
-  /** Waits for the answer, until one call on this connection was accepted. */
+  /** Opens a call on the second connection. Waits for the parent's answer, unless a call on this connection was accepted before. */
   async #askSecond(connection: SecondConnection, id: number): Promise<{ call: Call; answer: Answer }> {
     connection.begin();
     const call = this.#call(connection.client, id);
@@ -122,7 +123,10 @@ export class StreamDialer {
     return { call, answer };
   }
 
-  /** The second connection does not lead to the session, unless it was proven meanwhile: closes it, and uses the session's connection for a while. */
+  /**
+   * Does nothing if the second connection is proven. Otherwise the second connection does not lead to the session's node: closes it, and uses the session's
+   * connection for some time.
+   */
   #useSessionConnection(connection: SecondConnection): void {
     if (connection.isProven) return;
     connection.close();
@@ -134,7 +138,7 @@ export class StreamDialer {
     metadata.set(linkKey, this.#options.link);
     metadata.set(streamKey, String(id));
     const call: Call = client.makeBidiStreamRequest(streamMethod, asBytes, asBytes, metadata);
-    // This listener remains, since an aborted call emits an error too.
+    // This listener is never removed, because an aborted call emits an error too.
     call.on('error', () => {});
     return call;
   }
@@ -173,7 +177,7 @@ export class StreamDialer {
   }
 }
 
-/** A second connection for large streams, with one call for each such stream. */
+/** A second connection, for large streams. Each large stream is one call on it. */
 class SecondConnection {
   readonly client: Client;
   readonly #channel: TlsChannel;
@@ -190,12 +194,12 @@ class SecondConnection {
     this.client = client;
   }
 
-  /** A call on this connection was accepted. */
+  /** True after a call on this connection was accepted. */
   get isProven(): boolean {
     return this.#carrier !== undefined;
   }
 
-  /** The connection was proven and has broken. Its channel makes no other connection. */
+  /** True if the connection was proven and is now broken. Its channel makes no new connection. */
   get isBroken(): boolean {
     return this.#carrier?.destroyed === true;
   }
@@ -222,7 +226,7 @@ class SecondConnection {
   }
 }
 
-/** `refused`: a node refused, with a message and a code. `nothing`: no answer came in time, or nobody was reached. */
+/** `refused`: a node refused, with a message and a code. `nothing`: no answer arrived in time, or the connection failed. */
 type Answer = 'taken' | 'refused' | 'nothing';
 
 function answerTo(call: Call, clock: Clock): Promise<Answer> {

@@ -1,9 +1,11 @@
 /**
- * Bounds for messages that grpc-js does not have. grpc-js keeps each piece of an unfinished message by itself, and a byte in a frame of its own takes 240
- * bytes of memory. It unpacks compressed messages, which no node sends: four kilobytes become four megabytes, for any number of messages at once. And the
- * first message of a peer that has yet to prove its identity may be as large as any. A message that breaks a bound ends its call.
+ * Bounds for messages. grpc-js does not have them:
+ * - It keeps each piece of an unfinished message separately. A byte in an HTTP/2 frame of its own needs 240 bytes of memory.
+ * - It unpacks compressed messages, although no node sends any. Four kilobytes become four megabytes, for any number of messages at once.
+ * - It accepts a first message of any size from a peer that has not proven its identity yet.
  *
- * Bytes are counted when they arrive and not when they are read, since nothing is read of a call that waits for its turn.
+ * A message that breaks a bound ends its call. Bytes are counted when they arrive and not when they are read, because grpc-js does not read a call that
+ * waits for its turn.
  */
 import { type ClientHttp2Stream, constants, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
@@ -12,23 +14,23 @@ import { onClientStreams, onServerStreams } from './announced-streams.ts';
 import { isOfGrpc, streamMethod } from './session-method.ts';
 
 /**
- * Pieces of one message; the library ws has the same bound for a message of a WebSocket. At 256 bytes each, they are a frame of 4 MiB, and their own overhead
- * is as large again.
+ * Maximal pieces of one message. The library ws has the same bound for a message of a WebSocket. With 256 bytes per piece, this is a frame of 4 MiB, and
+ * the overhead of the pieces needs as much memory again.
  */
 const piecesMax = 16_384;
-/** A flag for compression, and the length: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md */
+/** The header of a message: a byte for compression, and the length (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md). */
 const headerBytes = 5;
 
 let areAnswersBound = false;
 
-/** At the child's side: bounds the answers of all mesh calls in this process from now on. */
+/** At the child: bounds the answers of all mesh calls in this process from now on. */
 export function boundAnswers(): void {
   if (areAnswersBound) return;
   areAnswersBound = true;
   onClientStreams((stream, method) => {
     if (!method) return;
     let isAnswer = true;
-    // Runs before all other listeners. Nothing more is read of a gateway's page. After such an end, the call reports its status.
+    // Runs before all other listeners. If the answer is the page of a gateway, ends the stream without reading more. The call then reports its status.
     stream.once('response', (headers) => {
       isAnswer = headers[':status'] === constants.HTTP_STATUS_OK && isOfGrpc(headers['content-type']);
       if (!isAnswer) stream.close(constants.NGHTTP2_NO_ERROR);
@@ -38,8 +40,8 @@ export function boundAnswers(): void {
 }
 
 /**
- * At the parent's side: bounds messages from now on until the returned function is called. `connectionOf`: the connection of a socket; undefined if it does not
- * belong to this listener.
+ * At the parent: bounds messages until the returned function is called. `connectionOf` returns the connection of a socket, or undefined if the socket does
+ * not belong to this listener.
  */
 export function boundMessages(
   connectionOf: (socket: Socket) => { readonly isProven: boolean } | undefined,
@@ -47,14 +49,14 @@ export function boundMessages(
   return onServerStreams((stream, method) => {
     const connection = method && stream.session && connectionOf(stream.session.socket as Socket);
     if (!connection) return;
-    // A stream beside a session belongs to a session whose peer is proven.
+    // A call for a stream needs no bound for unproven peers, because its session has a proven peer.
     bound(stream, new MessageBounds(connection.isProven || method === streamMethod));
   });
 }
 
 /**
- * `isOfMesh`: whether the bytes are messages. Called only after the headers were delivered: if headers and later bytes are in one packet, the headers are
- * delivered after those bytes.
+ * Checks the bytes of one HTTP/2 stream. `isOfMesh` returns whether the bytes are messages. The code calls it in a later tick: if headers and bytes are in
+ * one packet, node:http2 delivers the headers after the bytes.
  */
 function bound(stream: ServerHttp2Stream | ClientHttp2Stream, bounds: MessageBounds, isOfMesh = () => true): void {
   const push = stream.push;
@@ -74,21 +76,21 @@ function bound(stream: ServerHttp2Stream | ClientHttp2Stream, bounds: MessageBou
 }
 
 export class MessageBounds {
-  /** Present until the first message has been read. The reader of that message then ends the call, or knows the peer. */
+  /** Present until the first message has been read. Whoever reads that message then ends the call or knows the peer. */
   #unproven: UnprovenBudget | undefined;
   #firstEnd: number | undefined;
   #bytes = 0;
-  /** Pieces of the message under way, including the piece in which it begins. */
+  /** Pieces of the current message, including the piece in which the message begins. */
   #pieces = 0;
   #headerRemaining = headerBytes;
-  /** Remaining bytes of the message. While its header arrives: the length as far as it has been read. */
+  /** Remaining bytes of the current message. While the header arrives: the part of the length that has been read. */
   #remaining = 0;
 
   constructor(isProven: boolean) {
     this.#unproven = isProven ? undefined : new UnprovenBudget();
   }
 
-  /** Takes received bytes. `unread`: the number of earlier bytes that were not read yet. False: a bound is broken. */
+  /** Counts received bytes. `unread` is the number of earlier bytes that nobody has read yet. Returns false if a bound is broken. */
   take(chunk: Buffer, unread: number): boolean {
     if (this.#firstEnd !== undefined && this.#bytes - unread >= this.#firstEnd) this.#unproven = undefined;
     if (this.#unproven?.take(chunk.length) === false) return false;

@@ -1,4 +1,4 @@
-/** Opens the receive windows of the server's connections. grpc-js has an option for this, but applies it on the child's side only. */
+/** Opens the receive windows of the server's connections. grpc-js has an option for this, but applies the option only at the child. */
 import type { Http2Session } from 'node:http2';
 import { onServerStreams } from './announced-streams.ts';
 import { flowControlWindowBytes } from './channel-options.ts';
@@ -6,14 +6,14 @@ import { flowControlWindowBytes } from './channel-options.ts';
 const opened = new WeakSet<Http2Session>();
 let subscribed = false;
 
-/** For all mesh calls in this process from now on. */
+/** Applies to all mesh calls in this process from now on. */
 export function openServerWindows(): void {
   if (subscribed) return;
   subscribed = true;
   onServerStreams(({ session }, method) => {
     if (!method || !session || opened.has(session)) return;
     opened.add(session);
-    // The first setting applies to each stream, also to streams that are open already (RFC 9113, section 6.9.2); the second to all streams together.
+    // The setting applies to each stream, also to open streams (RFC 9113, section 6.9.2). The window of the second line applies to all streams together.
     session.settings({ initialWindowSize: flowControlWindowBytes });
     session.setLocalWindowSize(flowControlWindowBytes);
   });

@@ -1,4 +1,4 @@
-/** The methods of proto/mesh.proto in the form of grpc-js, without a codec: frames are encoded where they are sent. */
+/** The methods of proto/mesh.proto in the form of grpc-js. They have no codec, because the link encodes the frames. */
 export const sessionMethod = '/banyan.mesh.v1.Mesh/Session';
 export const streamMethod = '/banyan.mesh.v1.Mesh/Stream';
 
@@ -18,7 +18,7 @@ export const meshService = {
   stream: { path: streamMethod, ...frames },
 } as const;
 
-/** Whether the `content-type` of an answer shows that it is from a node. An answer of a gateway contains a page of text. */
+/** True if the `content-type` shows that a node sent the answer. The answer of a gateway contains a web page. */
 export function isOfGrpc(contentType: unknown): boolean {
   return typeof contentType === 'string' && contentType.startsWith('application/grpc');
 }

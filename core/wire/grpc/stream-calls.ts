@@ -1,7 +1,7 @@
 /**
- * A session's calls for byte streams, at the parent. If they come over a connection that does not end with the session, the open calls are listed, and are
- * ended with the session. A call leaves the list when it ends, from either side. A refused call never enters the list, because grpc-js reports nothing more
- * about a call that has got its status.
+ * The calls for byte streams of one session, at the parent. On a shared connection, the calls would continue after their session. So this class keeps a
+ * list of the open calls, and ends them with the session. A call leaves the list when either side ends it. A refused call never enters the list, because
+ * after its status grpc-js reports nothing more about a call.
  */
 
 import { Metadata, type ServerDuplexStream } from '@grpc/grpc-js';
@@ -20,7 +20,7 @@ export type StreamCall = Pick<
 export interface StreamCallsOptions {
   readonly peer: PeerIdentity;
   readonly clock: Clock;
-  /** The calls outlive their session unless they are ended. */
+  /** True if calls would continue after the end of their session, so that this class must end them. */
   readonly areListed: boolean;
 }
 
@@ -36,7 +36,7 @@ export class StreamCalls {
     return this.#open.size;
   }
 
-  /** `session`: the events of the session's link. Throws what `onStream` throws; the caller then refuses the call. */
+  /** Begins the stream of a call. `session` are the events of the session's link. Throws the error of `onStream`; the caller must then refuse the call. */
   begin(call: StreamCall, id: number, session: LinkEvents): void {
     if (!session.onStream) throw new BanyanError('NotFound', `stream ${id}: the session has no streams`);
     const link = this.#linkOf(call);
@@ -47,7 +47,7 @@ export class StreamCalls {
     call.on('data', (bytes: Buffer) => link.received(bytes));
   }
 
-  /** The session is over. */
+  /** Ends all listed calls, because the session is over. */
   end(): void {
     for (const link of [...this.#open]) link.abort(new BanyanError('Unavailable', 'the session is over'));
   }
@@ -77,7 +77,7 @@ export class StreamCalls {
       link.ended();
     };
     call.on('cancelled', broke);
-    // As with a session: a call that breaks also emits `end`, and is marked as cancelled some turns later.
+    // A broken call also emits `end`. grpc-js marks it as cancelled only some turns later. The call of a session has the same problem (grpc-acceptor.ts).
     call.on('end', () => setImmediate(() => (call.cancelled ? broke() : ended())));
     return link;
   }

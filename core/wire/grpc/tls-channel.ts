@@ -1,7 +1,7 @@
 /**
- * The child's end of a connection below a gRPC channel. The product has its own, since grpc-js identifies the parent by its host name, reads proxies from the
- * environment by its own rules, and reports an untrusted certificate only by a message in the end. grpc-js makes the TCP connection to the beginning of the
- * way, and gets back the secure connection to the way's end.
+ * The child's end of a connection that carries a gRPC channel. grpc-js has a channel of its own, but it identifies the parent by its host name, reads
+ * proxies from the environment by its own rules, and reports an untrusted certificate only in a message at the end. Here, grpc-js makes only the TCP
+ * connection to `host` and `port` of the way, and gets the secure connection to the parent.
  */
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
@@ -15,19 +15,19 @@ export const grpcProtocol = 'h2';
 type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 
 /**
- * For one dial; it has the result of the handshake. For a name with several addresses, grpc-js begins with the next address after 250 ms, and lets all
- * attempts continue. So this class gives grpc-js one connection at a time: the first whose handshake is done. The others wait, since the first one may break
- * before the call is accepted.
+ * A channel for one dial, with the result of the handshake. For a name with several addresses, grpc-js tries the next address after 250 ms, and lets all
+ * attempts continue. So this class gives grpc-js one connection at a time, first the one whose handshake ends first. The other connections wait: the first
+ * connection may break before the call is accepted.
  */
 export class TlsChannel extends ChannelCredentials {
   readonly #way: Way;
-  /** All open connections, in any state. */
+  /** All open connections, before, during and after their handshake. */
   readonly #sockets = new Set<Socket>();
-  /** The connection that grpc-js has. */
+  /** The connection that grpc-js has got. */
   #carrier: SecureConnection | undefined;
-  /** The reason why no other connection is accepted any more. */
+  /** The reason why the channel accepts no further connection. */
   #done: string | undefined;
-  /** The reason of the failure, if the parent was not trusted or a proxy refused. */
+  /** The error, if the child did not trust the parent or a proxy refused. */
   refusal: BanyanError | undefined;
 
   constructor(way: Way) {
@@ -35,7 +35,10 @@ export class TlsChannel extends ChannelCredentials {
     this.#way = way;
   }
 
-  /** A call was accepted. From now on, the channel is the connection that carries the call, and ends with that connection. */
+  /**
+   * Call it when the parent has accepted a call. From now on, the channel consists only of the connection that carries the call. The channel ends with this
+   * connection.
+   */
   settle(): SecureConnection {
     const carrier = this.#carrier;
     if (!carrier) throw new Error('a call was taken before there was a connection');
@@ -44,7 +47,7 @@ export class TlsChannel extends ChannelCredentials {
     return carrier;
   }
 
-  /** Ends the connection, also while it is being made. */
+  /** Ends the connection, even while it is being made. */
   close(): void {
     this.#done = 'the dial was cancelled';
     for (const socket of this.#sockets) socket.destroy();
@@ -97,7 +100,7 @@ export class TlsChannel extends ChannelCredentials {
     socket.once('close', () => this.#sockets.delete(socket));
   }
 
-  /** Resolves when this connection becomes the one that grpc-js gets. */
+  /** Resolves when this connection is the one that grpc-js gets. */
   async #waitForTurn(made: SecureConnection): Promise<void> {
     while (this.#isCarried && !made.socket.destroyed) await oneCloses(made.socket, this.#carrier!.socket);
     if (this.#done !== undefined || made.socket.destroyed) throw new Error(this.#done ?? 'the connection broke');

@@ -1,6 +1,6 @@
 /**
- * The agent's side: asks its parent for a certificate, over the way that a session takes. TLS has to end at the parent, because the request contains a
- * secret. Where TLS is terminated on the way, the agent sends nothing.
+ * The agent's side: asks its parent for a certificate, on the same way as a session. TLS must end at the parent, because the request contains a secret. If
+ * a gateway terminates TLS, the agent sends nothing.
  */
 
 import { request as httpRequest, type IncomingMessage } from 'node:http';
@@ -29,18 +29,21 @@ import type { NodeCredentials } from '../node-credentials.ts';
 export interface JoinLine {
   readonly parent: ParentAddress;
   readonly link: LinkOptions;
-  /** The file that `link.ca` names. */
+  /** The content of the file that `link.ca` names. */
   readonly linkCaPem?: Buffer | undefined;
   readonly environment: EnvironmentProxies;
   readonly clock: Clock;
 }
 
-/** As long as a dial of a session may take. */
+/** Same limit as for the dial of a session. */
 const answerWithinMs = 10_000;
 const refusalBytesMax = 2_000;
 const none: NodeCredentials = { caPem: Buffer.alloc(0), certPem: Buffer.alloc(0), keyPem: Buffer.alloc(0) };
 
-/** Asks with a join token. Throws Unavailable if nobody answers, Unauthorized for a parent that does not fit the pin, or an error with the parent's message. */
+/**
+ * Asks for a certificate with a join token. Throws Unavailable if nobody answers, Unauthorized if the parent does not match the pin, or an error with the
+ * parent's message.
+ */
 export async function joinParent(line: JoinLine, pin: string, request: JoinRequest): Promise<JoinAnswer> {
   const unverified = wayOf(line, none, () => trustInNobody({ path: line.parent.path, role: 'relay' }));
   const answer = jsonIn(await ask(unverified, authorityPath)) as { readonly authority?: unknown } | undefined;
@@ -53,7 +56,7 @@ export async function joinParent(line: JoinLine, pin: string, request: JoinReque
   return answerIn(way, await ask(way, joinPath, request));
 }
 
-/** Asks with the present certificate. */
+/** Asks for a new certificate and shows the present one. */
 export async function renewAtParent(
   line: JoinLine,
   credentials: NodeCredentials,
@@ -90,7 +93,7 @@ function jsonIn(body: string): unknown {
   }
 }
 
-/** Returns the body of an answer with status 200. The time limit covers the whole exchange. */
+/** Returns the body of an answer with status 200. The time limit covers request and answer together. */
 async function ask(way: Way, path: string, body?: object): Promise<string> {
   const timeout = new BanyanError('Unavailable', `${way.shown}: no answer within ${answerWithinMs / 1000} s`);
   const tcp = way.connect(answerWithinMs);

@@ -1,4 +1,4 @@
-/** The parent's side of requests for certificates, on connections of the WebSocket acceptor. */
+/** The parent's side: answers requests for certificates on connections of the WebSocket acceptor. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
@@ -22,13 +22,13 @@ import type { StrangersLog } from '../strangers.ts';
 export interface JoinConnection {
   readonly socket: TLSSocket;
   readonly remote: string;
-  /** The whole request has come. Until then, the acceptor's time limit for a session applies. */
+  /** True after the whole request has arrived. Until then, the acceptor's time limit for a session applies. */
   used: boolean;
   /** The refusal that is counted when the connection ends. */
   refusal: Refusal | undefined;
 }
 
-/** Whether a request asks for a certificate. Such a request is answered, and its connection ends. */
+/** True if a request asks for a certificate. The handler answers such a request, and the connection ends. */
 export function isJoinRequest({ url }: IncomingMessage): boolean {
   return url === authorityPath || url === joinPath || url === renewPath;
 }

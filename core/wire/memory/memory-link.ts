@@ -1,4 +1,4 @@
-/** Links inside one process, for tests and simulation. Frames are really encoded. The caller controls time and faults. */
+/** Links inside one process, for tests and the simulation. Frames are really encoded and decoded. The caller controls time and faults. */
 import type { Expiry } from '../../identity/expiry.ts';
 import type { PeerIdentity } from '../../identity/peer-identity.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -9,24 +9,24 @@ import type { Accept, Dialer, Link, LinkEvents } from '../link.ts';
 
 export interface MemoryNetwork {
   readonly clock: Clock;
-  /** The delay from one end to the other. */
+  /** Time that a frame needs from one end to the other. */
   readonly delayMs: number;
-  /** From this number of bytes under way, `send` returns false, until half of them have arrived. Absent: `send` never does. */
+  /** If this many bytes are in flight, `send` returns false, until half of them have arrived. Absent: `send` never returns false. */
   readonly bufferBytes?: number;
-  /** The expiry of links that are made from now on. Absent: they never expire. */
+  /** The expiry of new links. Absent: links never expire. */
   expiry?(): Expiry | undefined;
   /** True: the network is cut, and dials fail. */
   isCut(): boolean;
-  /** Called for each frame that goes through. False: the connection is lost instead. */
+  /** Called for each frame. Returns true to deliver the frame, false to break the connection instead. */
   passes?(frame: Frame, from: 'child' | 'parent'): boolean;
 }
 
 export interface MemoryDialer extends Dialer {
-  /** Breaks every open connection: both ends learn of the break, and frames under way are lost. */
+  /** Breaks every open connection. Both ends are notified, and frames in flight are lost. */
   cut(): void;
 }
 
-/** A dialer whose connections end at `accept`, as `child` seen from the parent `parent`. */
+/** A dialer whose connections reach `accept`. The parent sees them as `child`; the child sees them as `parent`. */
 export function memoryDialer(
   network: MemoryNetwork,
   child: PeerIdentity,
@@ -51,7 +51,7 @@ export function memoryDialer(
   };
 }
 
-/** A pair of links beside the main link. It breaks with the main link. Here every stream has a line of its own. */
+/** A pair of links for one stream. It breaks with the main link. In memory, every stream has a line of its own. */
 async function openStream(
   child: MemoryLink,
   parent: MemoryLink,
@@ -146,13 +146,13 @@ class MemoryLink implements Link {
     return this.#events.onStream(id, stream);
   }
 
-  /** The connection breaks. */
+  /** Breaks the connection. */
   lose(error = new BanyanError('Unavailable', 'the connection broke')): void {
     this.#other?.end(error);
     this.end(error);
   }
 
-  /** Reports the end in a later turn, since the listener might otherwise run in the middle of a send. */
+  /** Reports the end in another turn of the event loop. Otherwise the listener could run in the middle of a send. */
   end(error?: Error): void {
     if (this.#state === 'closed') return;
     const reported = this.#state === 'closing' ? undefined : error;

@@ -1,9 +1,9 @@
 /**
- * Tries the transports in their order, remembers which one worked, and begins with that one the next time. A transport has worked when a frame of the parent
- * came over it, because a gateway may accept a connection and then hold back what it does not understand.
+ * Tries the transports one after the other, remembers which one worked, and begins with that one the next time. A transport has worked when a frame of the
+ * parent has arrived over it. A connection alone is not enough: a gateway may accept a connection and then hold back frames that it does not understand.
  *
- * A transport that worked need not be the best one: a parent that starts between two attempts is found over the second choice, and somebody may repair the
- * way. So after a while, a dial uses the original order again. No session is ended for this.
+ * The transport that worked might not be the best one. For example, the parent started between two attempts, so only the second choice reached it; or
+ * somebody has since repaired the connection. So after some time, a dial uses the original order again. No session ends because of this.
  */
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
@@ -11,13 +11,13 @@ import type { Logger } from '../../runtime/logger.ts';
 import type { Dialer, Link, LinkEvents } from '../link.ts';
 
 export interface TransportMemory {
-  /** The name that was kept last. */
+  /** The name that was stored by the newest call of `keep`. */
   read(): string | undefined;
   keep(transport: string): void;
 }
 
 export interface AutoDialerOptions {
-  /** By name, in the order in which they are tried. */
+  /** Keyed by name, in the order in which the dialer tries them. */
   readonly dialers: Readonly<Record<string, Dialer>>;
   readonly memory: TransportMemory;
   readonly log: Logger;
@@ -28,16 +28,16 @@ export function autoDialer(options: AutoDialerOptions): Dialer {
   return new AutoDialer(options);
 }
 
-/** The first retry of the original order comes early, since a parent that is just starting is the common case. After each retry in vain, the time doubles. */
+/** The first retry of the original order is early, because the parent is often just starting. Each failed retry doubles the time until the next one. */
 export const anewFirstMs = 60_000;
-/** Each retry costs half of a dial where a firewall drops packets silently. One retry in an hour is negligible. */
+/** If a firewall silently drops packets, each retry costs half of the time of a dial. One retry in an hour is negligible. */
 export const anewMaxMs = 3_600_000;
 
 class AutoDialer implements Dialer {
   readonly #options: AutoDialerOptions;
   #retryAfterMs = anewFirstMs;
   #retryAtMs: number;
-  /** A connection over this transport was made, and no frame came: the other transports are tried first. */
+  /** A transport that connected but delivered no frame. The dialer tries the other transports first. */
   #silentTransport: string | undefined;
 
   constructor(options: AutoDialerOptions) {
@@ -45,7 +45,7 @@ class AutoDialer implements Dialer {
     this.#retryAtMs = options.clock.monotonicMs() + anewFirstMs;
   }
 
-  /** At most one attempt with each transport, all of them within the time. */
+  /** Makes at most one attempt with each transport. All attempts together take at most `timeoutMs`. */
   async dial(events: LinkEvents, timeoutMs: number): Promise<Link> {
     const { dialers, log, clock } = this.#options;
     const isRetry = this.#isRetryDue();
@@ -53,7 +53,7 @@ class AutoDialer implements Dialer {
     const untilMs = clock.monotonicMs() + timeoutMs;
     const failures: BanyanError[] = [];
     for (const [i, transport] of order.entries()) {
-      // The remaining time is divided, so that a silent transport leaves time for the others.
+      // Divides the remaining time, so that a transport without an answer leaves time for the others.
       const withinMs = (untilMs - clock.monotonicMs()) / (order.length - i);
       if (withinMs < 1) break;
       try {
@@ -68,7 +68,7 @@ class AutoDialer implements Dialer {
     throw together(failures);
   }
 
-  /** The remembered transport is not the first choice, and the first choice was not tried for long. */
+  /** True if the remembered transport is not the first choice, and it is time to try the first choice again. */
   #isRetryDue(): boolean {
     const { dialers, memory, clock } = this.#options;
     const [first] = Object.keys(dialers);
@@ -116,14 +116,17 @@ class AutoDialer implements Dialer {
       memory.keep(transport);
       log.info({ transport }, 'this transport reaches the parent, and is tried first from now on');
     } catch (error) {
-      // A full disk ends neither the session nor the process. The next transport is stored when there is room.
+      // A full disk must not end the session or the process. The dialer stores a transport again when another one works.
       if (!(error instanceof BanyanError)) throw error;
       log.warn({ transport, reason: error.message }, 'the transport that reaches the parent could not be stored');
     }
   }
 }
 
-/** A refusal by the parent itself, or by a proxy that all transports use, would come over any transport. */
+/**
+ * True if another transport may reach the parent. A refusal by the parent itself, or by a proxy that all transports use, would be the same over every
+ * transport.
+ */
 function otherMayHelp({ code }: BanyanError): boolean {
   return code === 'Unavailable' || code === 'Protocol' || code === 'TooLarge';
 }
@@ -133,7 +136,7 @@ function asBanyanError(error: unknown): BanyanError {
   return new BanyanError('Unavailable', describeError(error), {}, { cause: error });
 }
 
-/** The messages of all attempts, with the code of the last one. */
+/** One error with the messages of all attempts and the code of the last one. */
 function together(failures: readonly BanyanError[]): BanyanError {
   const last = failures.at(-1);
   if (!last) return new BanyanError('Unavailable', 'no transport was tried in time');

@@ -1,7 +1,7 @@
 /**
- * The parent's side: one port for all transports. The TLS handshake shows which transport a connection uses. The listener makes the TLS connections itself
- * and passes finished ones to the transports. So TLS is 1.3 at least, and a child with a wrong certificate learns the reason instead of seeing its connection
- * break: it gets as far as its first call or request, and the answer is the refusal.
+ * The parent's side: one port for all transports. The TLS handshake shows which transport a connection uses. The listener makes the TLS connections itself,
+ * and passes them to the transports after the handshake. So TLS 1.3 is the minimum. And a child with a wrong certificate learns the reason: its handshake
+ * succeeds, and the answer to its first call or request is the refusal. Otherwise the child would see only a broken connection.
  */
 
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
@@ -26,21 +26,21 @@ import { HandshakeRateLimiter } from './handshake-rate-limiter.ts';
 
 export interface ListenOptions {
   readonly host: string;
-  /** 0 takes a free port. */
+  /** 0: any free port. */
   readonly port: number;
   readonly credentials: NodeCredentials;
   readonly accept: Accept;
-  /** Absent: this node gives no certificates. */
+  /** Absent: this node issues no certificates. */
   readonly joins?: Joins | undefined;
   readonly refused?: Refused | undefined;
-  /** Also takes children without a certificate, who prove their identity by signature. */
+  /** True: also accepts children without a certificate. They prove their identity with a signature. */
   readonly terminatedTls?: boolean;
   readonly log: Logger;
   readonly clock?: Clock;
   readonly random?: Random;
 }
 
-/** How long links may take to end in order before their connections are destroyed. */
+/** How long links may take to close properly. After this time, the listener destroys their connections. */
 const drainMs = 2_000;
 
 export async function listenMesh(options: ListenOptions): Promise<Listener> {
@@ -55,14 +55,14 @@ class MeshListener implements Listener {
   readonly #countRefused: Refused;
   readonly #strangers: StrangersLog;
   readonly #tls: TlsServer;
-  /** The TCP port. TLS begins when a connection has its turn. */
+  /** The TCP port. TLS on a connection begins when the connection has its turn. */
   readonly #front = createTcpServer({ noDelay: true });
   readonly #handshakeRate = new HandshakeRateLimiter();
-  /** Applies renewed certificate files to new connections. */
+  /** Makes new connections use renewed certificate files. */
   readonly #renew: () => void;
   readonly #grpc: Acceptor;
   readonly #webSocket: Acceptor;
-  /** All connections of the port, also those in their handshake. */
+  /** All connections of the port, including those that are still in their handshake. */
   readonly #sockets = new Set<Socket>();
   address = '';
 
@@ -109,7 +109,7 @@ class MeshListener implements Listener {
       this.#tls.setSecureContext({ ca: caPem, cert: certPem, key: keyPem, minVersion: tlsVersionMin });
     });
     this.#front.on('connection', (socket) => this.#arrived(socket));
-    // A peer that names no protocol is a gateway that uses HTTP/1.1 towards its backends.
+    // A peer that names no protocol is a gateway that uses HTTP/1.1 for its backends.
     this.#tls.on('secureConnection', (socket) =>
       (socket.alpnProtocol === grpcProtocol ? this.#grpc : this.#webSocket).take(socket),
     );
@@ -138,14 +138,14 @@ class MeshListener implements Listener {
     this.#webSocket.end();
   }
 
-  /** Runs before anything of the connection is read: a handshake is expensive, and after a restart all children come at once. */
+  /** Runs before the listener reads anything from the connection, because a handshake is expensive and all children connect at once after a restart. */
   #arrived(socket: Socket): void {
     const waitMs = this.#handshakeRate.admit(this.#clock.monotonicMs());
     if (waitMs === undefined) return this.#turnAway(socket);
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
     if (waitMs === 0) return this.#begin(socket);
-    // Without this listener, a child that closes the connection while it waits would end the process.
+    // Without this listener, the process would end if a child closes the connection while it waits.
     socket.on('error', () => socket.destroy());
     this.#clock.after(waitMs, () => {
       if (socket.destroyed) this.#countRefused('no_session');
@@ -153,7 +153,10 @@ class MeshListener implements Listener {
     });
   }
 
-  /** No reason can be sent here. The child comes again after its own wait. The log has no line for each connection of a storm. */
+  /**
+   * Closes a connection without a reason, because nothing can be sent before TLS. The child dials again after a wait of its own. The log has no line for
+   * this, because there may be very many such connections at once.
+   */
   #turnAway(socket: Socket): void {
     socket.destroy();
     this.#countRefused('handshake_rate');

@@ -1,4 +1,4 @@
-/** The network of the product: where this node listens for its children, and how it reaches its parent. */
+/** The network of the product: listens for the node's children, and dials its parent. */
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Random } from '../../runtime/random.ts';
@@ -16,11 +16,11 @@ import { listenMesh } from './mesh-listener.ts';
 
 export interface TlsUplinkOptions {
   readonly link: LinkOptions;
-  /** The file that `link.ca` names. */
+  /** The content of the file that `link.ca` names. */
   readonly linkCaPem?: Buffer;
   readonly environment: EnvironmentProxies;
   readonly credentials: NodeCredentials;
-  /** The memory of the transport `auto`, across restarts. */
+  /** The memory of the transport `auto`. It survives restarts. */
   readonly memory: TransportMemory;
   readonly log: Logger;
   readonly clock: Clock;
@@ -28,7 +28,7 @@ export interface TlsUplinkOptions {
 }
 
 export interface TlsNetworkOptions extends TlsUplinkOptions {
-  /** Where children reach this node. Port 0 takes a free one. */
+  /** The host on which the node listens for its children. Port 0 means any free port. */
   readonly host: string;
   readonly port: number;
   readonly terminatedTls: boolean;
@@ -41,7 +41,7 @@ export function tlsNetwork(options: TlsNetworkOptions): MeshNetwork {
   };
 }
 
-/** Throws Invalid for an address or a proxy that can't be used. */
+/** Throws Invalid if an address or a proxy can't be used. */
 export function dialerTo(parent: ParentAddress, options: TlsUplinkOptions): Dialer {
   const { link, log, memory } = options;
   const way = new Way({ ...options, parent });

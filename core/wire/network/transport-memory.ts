@@ -1,4 +1,4 @@
-/** The transport that reached the parent last, kept in the node's store. */
+/** Stores the name of the transport that most recently reached the parent, in the node's store. */
 import { asText, text } from '../../store/bytes.ts';
 import { prefixOf } from '../../store/keyspace.ts';
 import type { Store } from '../../store/store.ts';

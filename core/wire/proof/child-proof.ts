@@ -1,6 +1,6 @@
 /**
- * The child's side: answers the parent's challenge in its Hello, and passes on no Welcome that its parent has not signed for this session. A Retry is passed
- * on without a proof, because the gateway that terminates TLS could as well cut the line.
+ * The child's side: answers the parent's challenge in its Hello. Passes a Welcome on only if the parent has signed it for this session. Passes a Retry on
+ * without a proof: the gateway that terminates TLS could send a false Retry, but it could also simply cut the connection.
  */
 
 import { type Expiry, expiryOfChains } from '../../identity/expiry.ts';
@@ -39,10 +39,10 @@ class ChildProof implements LinkEvents {
   #state: State = 'challenge';
   #link: Link | undefined;
   #nonces: SessionNonces | undefined;
-  /** The number of the replica that sent the challenge, as the challenge has it. */
+  /** The number of the replica that sent the challenge. The challenge contains this number. */
   #replica = 0;
   #expiry: Expiry | undefined;
-  /** Settles the dial. */
+  /** Ends the wait of `challenged`. */
   #settle: ((error?: Error) => void) | undefined;
 
   constructor(events: LinkEvents, way: Way, signer: ProofSigner, random: Random) {
@@ -103,7 +103,7 @@ class ChildProof implements LinkEvents {
     this.#settle?.(error ?? new BanyanError('Unavailable', `${this.#way.shown}: closed before a challenge came`));
   }
 
-  /** The Hello names the parent to which the child attaches, by the challenge. The Welcome proves that this is true, or the session ends. */
+  /** The identity of the parent. The challenge has the replica's number, without a proof. The Welcome proves the number later; if not, the session ends. */
   #peer(): PeerIdentity {
     const { parent } = this.#way;
     return this.#replica ? { ...parent, replica: this.#replica } : parent;
@@ -169,7 +169,7 @@ class ChildProof implements LinkEvents {
     return proofFrame({ hello: sealed });
   }
 
-  /** Reports the end itself, with the reason. Later events of the link are ignored. */
+  /** Reports the end with the reason itself. The link's own events after this are ignored. */
   #fail(error: BanyanError): void {
     const before = this.#state;
     if (before === 'over') return;

@@ -1,4 +1,4 @@
-/** The parent's side: challenges a child that has shown no certificate, and takes nothing from the child except a Hello that answers the challenge. */
+/** The parent's side: challenges a child that has shown no certificate. Accepts nothing from the child except a Hello that answers the challenge. */
 
 import { expiryOfChains } from '../../identity/expiry.ts';
 import { identityOfCertificate, type PeerIdentity } from '../../identity/peer-identity.ts';
@@ -21,10 +21,10 @@ export interface ParentProofOptions {
   readonly refused: Refused;
 }
 
-/** As long as a session waits for a Hello. */
+/** Same limit as that of a session that waits for a Hello. */
 const helloWithinMs = 10_000;
 
-/** For links without a proven peer. Calls `accept` once the peer is proven. */
+/** Handles links whose peer is not proven yet. Calls `accept` after the peer is proven. */
 export function acceptProven(accept: Accept, options: ParentProofOptions): (link: FrameLink) => LinkEvents {
   const signer = perCredentials(options.credentials, (current) => new ProofSigner(current));
   return (link) => new ParentProof(link, accept, signer(), options);
@@ -40,7 +40,7 @@ class ParentProof implements LinkEvents {
   /** The refusal that is counted if the link ends now. Undefined: `accept` counts the end itself. */
   #refusal: Refusal | undefined = 'no_hello';
   #peer: PeerIdentity | undefined;
-  /** The events of the session, once the peer is proven. */
+  /** The listeners of the session. Present after the peer is proven. */
   #events: LinkEvents | undefined;
 
   constructor(link: FrameLink, accept: Accept, signer: ProofSigner, options: ParentProofOptions) {
@@ -121,7 +121,10 @@ class ParentProof implements LinkEvents {
   }
 }
 
-/** Where the child gets no certificate of the parent, it cannot see which replica it has reached. So the challenge has the replica's number. */
+/**
+ * The replica's number for the challenge. Behind a gateway, the child gets no certificate of the parent, so the child could not see which replica it has
+ * reached.
+ */
 function replicaOf({ certificates: [own] }: ProofSigner): number {
   return own ? (identityOfCertificate(own).replica ?? 0) : 0;
 }

@@ -1,4 +1,4 @@
-/** The link that the session gets: the first message of one side is sealed on its way, and the peer is known. */
+/** The link that the session gets. It seals or opens the first message of one side, and it knows the peer. */
 import type { Expiry } from '../../identity/expiry.ts';
 import type { PeerIdentity } from '../../identity/peer-identity.ts';
 import type { Frame } from '../generated/mesh.ts';
@@ -26,7 +26,7 @@ export class PassedLink implements Link {
     if (link.openStream) this.openStream = link.openStream.bind(link);
   }
 
-  /** The expiry of the certificates in the proof. The gateway that terminates TLS has other certificates. */
+  /** The expiry of the certificates in the proof. The certificates of the gateway that terminates TLS do not matter. */
   get expiry(): Expiry | undefined {
     return this.#expiry();
   }

@@ -1,6 +1,6 @@
 /**
- * A Hello or Welcome with the proof of its sender. The signed bytes contain the nonces of both ends, so that no message of another session or of the other
- * direction can be replayed, and a hash of the encoded message, so that nothing in it can be changed.
+ * A Hello or Welcome with the proof of its sender. The signed bytes contain the nonces of both ends, so nobody can replay a message of another session or
+ * of the other direction. They also contain a hash of the encoded message, so nobody can change the message.
  */
 import { createHash, createPrivateKey, type KeyObject, sign, verify, X509Certificate } from 'node:crypto';
 import { trustedLeaf, type usages } from '../../identity/certificate-chain.ts';
@@ -9,19 +9,19 @@ import { BanyanError } from '../../runtime/errors.ts';
 import type { Frame, Proof, Sealed } from '../generated/mesh.ts';
 import type { NodeCredentials } from '../node-credentials.ts';
 
-/** As long as the hash, so nobody guesses or repeats a nonce. */
+/** Same length as the hash. Nobody guesses such a nonce, and no nonce occurs twice. */
 export const proofNonceBytes = 32;
 
 export interface SessionNonces {
-  /** Of the parent. */
+  /** The nonce of the parent. */
   readonly challenge: Uint8Array;
-  /** Of the child. */
+  /** The nonce of the child. */
   readonly nonce: Uint8Array;
 }
 
 type ProofRole = 'child' | 'parent';
 
-/** The signed bytes begin with one of these. Each ends with a zero byte, so that none is the beginning of another. */
+/** The beginnings of the signed bytes. Each ends with a zero byte, so no text is the beginning of another one. */
 const contexts: Record<ProofRole, string> = {
   child: 'banyan.mesh.v1 hello\0',
   parent: 'banyan.mesh.v1 welcome\0',
@@ -36,7 +36,7 @@ export class ProofSigner {
   readonly #key: KeyObject;
   readonly certificates: readonly Buffer[];
 
-  /** Throws Invalid for a key that is none of ECDSA. */
+  /** Throws Invalid if the key is not an ECDSA key. */
   constructor({ certPem, keyPem }: NodeCredentials) {
     this.#key = createPrivateKey(keyPem);
     if (this.#key.asymmetricKeyType !== 'ec') {
@@ -59,7 +59,7 @@ export class ProofSigner {
   }
 }
 
-/** Returns the proven sender of a message. Throws Unauthorized with the reason. */
+/** Checks the proof of a message and returns its sender. Throws Unauthorized with the reason. */
 export function proven(
   signer: ProofRole,
   { body, certificates, signature }: Sealed,
@@ -83,7 +83,7 @@ export function proofFrame(proof: Partial<Proof>): Frame {
   return { frame: { $case: 'proof', value } };
 }
 
-/** Each part except the context has a fixed length. */
+/** The bytes that the sender signs. Every part except the context has a fixed length. */
 function signedBytes(signer: ProofRole, body: Uint8Array, { challenge, nonce }: SessionNonces): Buffer {
   const hash = createHash('sha256').update(body).digest();
   const order = signer === 'child' ? [challenge, nonce] : [nonce, challenge];

@@ -1,18 +1,18 @@
 /**
- * How much a peer may send before it has proven its identity. Anybody may connect this far: some two thousand peers at once, by the handshake rate and the
- * time for a proof. All bytes of a frame are kept until the frame is complete.
+ * Limits how much a peer may send before it has proven its identity. Anybody can connect up to this point. The handshake rate and the time limit for a
+ * proof allow about two thousand such peers at once. All bytes of a frame stay in memory until the frame is complete.
  */
 
-/** Five certificates of 16 KiB, which are as many as the parent reads, and a Hello. */
+/** Five certificates of 16 KiB, the most that the parent reads, and a Hello. */
 export const unprovenBytesMax = 128 * 1024;
-/** Each received piece is kept by itself, and takes some 240 bytes in addition to its own. Pieces from a real line have a kilobyte and more. */
+/** Each received piece is kept separately and needs about 240 bytes more than its content. On a real line, a piece has a kilobyte or more. */
 export const unprovenPiecesMax = 256;
 
 export class UnprovenBudget {
   #bytes = 0;
   #pieces = 0;
 
-  /** False: the budget is used up. */
+  /** Counts the bytes. Returns false if the budget is used up. */
   take(bytes: number): boolean {
     this.#bytes += bytes;
     this.#pieces++;

@@ -1,4 +1,4 @@
-/** The parent's end of WebSocket. A request on a connection becomes a session, or a stream beside a session, or is refused. */
+/** The parent's end of WebSocket. A request on a connection becomes a session or a stream of a session, or is refused. */
 
 import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -32,9 +32,9 @@ interface Connection {
   readonly socket: TLSSocket;
   readonly remote: string;
   readonly flaw: BanyanError | undefined;
-  /** The request of the connection has come. A connection carries one WebSocket, or one refusal. */
+  /** True after the request of the connection has arrived. A connection carries one WebSocket or one refusal. */
   used: boolean;
-  /** The refusal that is counted if the connection ends now. Undefined: it was no refusal, or `accept` counts it. */
+  /** The refusal that is counted if the connection ends now. Undefined: nothing was refused, or `accept` counts the refusal. */
   refusal: Refusal | undefined;
   error?: Error;
 }
@@ -46,7 +46,10 @@ interface Session {
   readonly streams: Set<FrameLink>;
 }
 
-/** A gateway may send many requests over one connection, one after the other. Only an upgrade makes a link. */
+/**
+ * The answer to a request that is not an upgrade. A gateway may send many such requests over one connection, one after the other. Only an upgrade makes a
+ * link.
+ */
 const nobodyHere = 'This is the port of a Banyan node where its children attach, by gRPC or by WebSocket.\n';
 
 export class WebSocketAcceptor implements Acceptor {
@@ -59,9 +62,9 @@ export class WebSocketAcceptor implements Acceptor {
     handleProtocols: (offered) => (offered.has(subprotocol) ? subprotocol : false),
   });
   readonly #connections = new WeakMap<Duplex, Connection>();
-  /** Additional header lines of the answer to an upgrade. */
+  /** Additional header lines for the answer to an upgrade. */
   readonly #answers = new WeakMap<IncomingMessage, readonly string[]>();
-  /** By name. */
+  /** Keyed by name. */
   readonly #sessions = new Map<string, Session>();
 
   constructor(accepting: Accepting) {
@@ -108,7 +111,7 @@ export class WebSocketAcceptor implements Acceptor {
     this.#upgrades.close();
   }
 
-  /** `given`: the connection, or the stream that node:http puts in front of it while the body of the request comes. */
+  /** `given` is the connection itself. If the request has a body, `given` is a stream with which node:http wraps the connection. */
   #upgrade(request: IncomingMessage, given: Duplex, head: Buffer): void {
     given.on('error', () => {});
     const connection = this.#connections.get(request.socket);
@@ -124,7 +127,7 @@ export class WebSocketAcceptor implements Acceptor {
     } catch (error) {
       this.#refused(connection.remote, error);
       refuse(socket, error);
-      // Only the peer can end its half of the connection, and may never do so.
+      // Only the peer can end its half of the connection, and a peer might never do so.
       this.#accepting.clock.after(lingerMs, () => socket.destroy());
     }
   }
@@ -150,8 +153,8 @@ export class WebSocketAcceptor implements Acceptor {
   }
 
   /**
-   * Limits what an unproven peer may send, until its first frame has been accepted, which contains its proof. If the link ends instead, some more bytes are
-   * read until it has ended.
+   * Limits how much an unproven peer may send, until its first frame, which contains the proof, has been accepted. If the link ends before that, the limit
+   * still holds for bytes that arrive until the connection has ended.
    */
   #boundUnproven({ socket, remote }: Connection, link: FrameLink): void {
     const budget = new UnprovenBudget();
@@ -165,7 +168,7 @@ export class WebSocketAcceptor implements Acceptor {
     socket.on('data', count);
   }
 
-  /** Where TLS is terminated on the way, the session's name is sufficient. Otherwise it also has to be the same child. */
+  /** If a gateway terminates TLS, the session's name is sufficient. Otherwise the child must also be the same one. */
   #stream(request: IncomingMessage, connection: Connection, head: Buffer): void {
     const { clock, isTerminated } = this.#accepting;
     const { socket } = connection;
@@ -197,7 +200,7 @@ export class WebSocketAcceptor implements Acceptor {
       opened = true;
       call.opened(webSocket);
     });
-    // The callback runs in this turn, or never. If never, the refusal of the request has been sent already.
+    // The callback runs in this turn of the event loop or never. If it did not run, `handleUpgrade` has already refused the request.
     if (!opened) call.link.failed(new BanyanError('Protocol', 'the request was no valid WebSocket handshake'));
     call.link.start(events);
   }

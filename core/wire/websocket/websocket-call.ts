@@ -1,4 +1,4 @@
-/** A link on a WebSocket, for either side. The WebSocket may still have to open: frames that are sent before wait for it. */
+/** A link on a WebSocket, for both sides. The WebSocket need not be open yet: frames that are sent before then wait for it. */
 import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import type { Clock } from '../../runtime/clock.ts';
@@ -10,7 +10,7 @@ import { brokenOff, brokenOffReason, closedInOrder, closeReason, errorOfClose } 
 
 export interface WebSocketCallOptions extends Omit<FrameLinkOptions, 'call'> {
   readonly socket: Pick<Socket, 'bytesRead'>;
-  /** Prefix of errors: the address, where it helps. */
+  /** Beginning of error messages: the address, if it helps the reader. */
   readonly shown?: string;
 }
 
@@ -20,10 +20,10 @@ export class WebSocketCall implements FrameCall {
   readonly #socket: Pick<Socket, 'bytesRead'>;
   readonly #shown: string;
   #webSocket: WebSocket | undefined;
-  /** Calls that wait until the WebSocket is open. Bounded by the link's own queue. */
+  /** Calls that wait until the WebSocket is open. The link's own queue bounds them. */
   #early: (() => void)[] = [];
   #error: BanyanError | undefined;
-  /** This side has ended the call, in order or by an abort. */
+  /** True after this side has ended the call, properly or by an abort. */
   #isEnded = false;
 
   constructor({ socket, shown, ...options }: WebSocketCallOptions) {
@@ -33,13 +33,13 @@ export class WebSocketCall implements FrameCall {
     this.link = new FrameLink({ ...options, call: this });
   }
 
-  /** From now on, passes events to the link. The link has to be started in this turn, or the WebSocket has to be paused. */
+  /** Passes events to the link from now on. The caller must start the link in this turn of the event loop, or must have paused the WebSocket. */
   opened(webSocket: WebSocket): void {
     this.#webSocket = webSocket;
     webSocket.binaryType = 'nodebuffer';
     webSocket.on('message', (data: Buffer, isBinary) => {
       if (isBinary) return this.link.received(data);
-      // After the text that ended the link, any number of further texts may be on their way, of six bytes each.
+      // After a text frame has ended the link, many more text frames of six bytes each may still arrive.
       if (!this.link.isOpen) return;
       this.link.abort(new BanyanError('Protocol', `${data.length} bytes of text, which is no frame`));
     });
@@ -60,19 +60,25 @@ export class WebSocketCall implements FrameCall {
     this.#whenOpen((webSocket) => webSocket.send(bytes, taken));
   }
 
-  /** After this, TCP delivers for as long as `socketOptions` allow. Only the peer's answer shows that the frames have reached the peer. */
+  /**
+   * Sends the close frame. After this, TCP may deliver for as long as `socketOptions` allow. Only the peer's answer shows that the frames have reached the
+   * peer.
+   */
   end(reason: string): void {
     this.#isEnded = true;
     this.#whenOpen((webSocket) => webSocket.close(closedInOrder, closeReason(reason)));
   }
 
-  /** Works once, and not after an end: a connection that is closed while bytes arrive on it loses the bytes that are still on their way to the peer. */
+  /**
+   * Sends the error in a close frame, once, and not after an end. Does not close the connection at once: if bytes arrive on a closed connection, bytes that
+   * are still on their way to the peer are lost.
+   */
   abort(error: BanyanError): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#whenOpen((webSocket) => {
       webSocket.close(brokenOff, brokenOffReason(error));
-      // A peer that reads nothing does not answer either.
+      // A peer that reads nothing does not answer the close frame either.
       this.#clock.after(lingerMs, () => webSocket.terminate());
     });
   }
@@ -88,7 +94,7 @@ export class WebSocketCall implements FrameCall {
   }
 }
 
-/** https://github.com/websockets/ws/blob/master/doc/ws.md#ws-error-codes */
+/** Explains an error of ws: https://github.com/websockets/ws/blob/master/doc/ws.md#ws-error-codes */
 function errorOf(error: Error): BanyanError {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') {

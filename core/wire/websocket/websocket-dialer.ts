@@ -1,4 +1,4 @@
-/** The child's side: one connection to the parent, and a WebSocket on it. */
+/** The child's side: one connection to the parent, with one WebSocket on it. */
 
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -15,9 +15,9 @@ import type { Dialer, Link, LinkEvents } from '../link.ts';
 import { WebSocketCall } from './websocket-call.ts';
 import { linkHeader, sessionPath, socketOptions, streamHeader, streamPath, subprotocol } from './websocket-messages.ts';
 
-/** Bytes of an answer that opens no WebSocket. */
+/** Maximal bytes that are read of an answer that opens no WebSocket. */
 const refusalBytesMax = 2_000;
-/** Time limit for the connection of a stream. The opener of the stream has a deadline of its own. */
+/** Time limit for the connection of a stream. The code that opens the stream has a deadline of its own. */
 const streamWithinMs = 10_000;
 
 export function webSocketDialer(way: Way): Dialer {
@@ -65,7 +65,7 @@ function linkOf(
   return call.link;
 }
 
-/** Starts in the next turn, so that the caller has the link before its first frame. */
+/** Starts the link in the next turn of the event loop, so that the caller has the link before its first frame. */
 function startNextTurn(link: FrameLink, { webSocket }: OpenedWebSocket, events: LinkEvents): void {
   setImmediate(() => {
     link.start(events);
@@ -73,7 +73,7 @@ function startNextTurn(link: FrameLink, { webSocket }: OpenedWebSocket, events: 
   });
 }
 
-/** The streams of a session. Each has its own connection, which names the session. */
+/** The streams of a session. Each has a connection of its own, whose request names the session. */
 class Streams {
   readonly #way: Way;
   readonly #session: string;
@@ -104,14 +104,14 @@ class Streams {
     return link;
   }
 
-  /** The session is over: its streams end with it. */
+  /** Ends all streams, because the session is over. */
   close(): void {
     this.#closed = true;
     for (const webSocket of this.#open) webSocket.terminate();
   }
 }
 
-/** The refusal of a stream is reported as its end, as with other transports. */
+/** A link that ends at once: the refusal of a stream is reported as its end, as in other transports. */
 function refusedLink({ parent: peer, clock }: Way, error: RefusedByParent, events: LinkEvents): Link {
   const { link } = new WebSocketCall({ peer, transport: 'websocket', clock, socket: { bytesRead: 0 } });
   link.failed(error);
@@ -121,7 +121,7 @@ function refusedLink({ parent: peer, clock }: Way, error: RefusedByParent, event
 
 class RefusedByParent extends BanyanError {}
 
-/** Resolves when the parent has accepted, with a WebSocket that is paused. */
+/** Resolves with a paused WebSocket when the parent has accepted the request. */
 async function open(
   way: Way,
   timeoutMs: number,
@@ -159,7 +159,7 @@ async function openOn(
 ): Promise<OpenedWebSocket> {
   await connected(tcp);
   const { socket, peer, expiry } = await way.open(tcp, [http1Protocol]);
-  // The connection is secure already, so the scheme is not `wss`.
+  // The connection already uses TLS, so the scheme is not `wss`.
   const webSocket = new WebSocket(`ws://${way.address}${path}`, [subprotocol], {
     ...socketOptions,
     headers,
@@ -171,7 +171,7 @@ async function openOn(
       answer = response;
     });
     webSocket.once('open', () => {
-      // Frames that came with the answer wait until the caller has the link.
+      // Frames that arrived together with the answer wait until the caller has the link.
       webSocket.pause();
       webSocket.removeListener('error', failed);
       resolve({ webSocket, answer: answer!, socket, peer, expiry });
@@ -184,7 +184,7 @@ async function openOn(
   });
 }
 
-/** The error of an answer that opens no WebSocket: from the parent, with its message and code; or from somebody on the way. */
+/** The error for an answer that opens no WebSocket. It is either from the parent, with the parent's message and code, or from a gateway or proxy. */
 async function refusal(way: Way, response: IncomingMessage): Promise<BanyanError> {
   let body = '';
   response.setEncoding('utf8');

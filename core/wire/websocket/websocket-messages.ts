@@ -1,36 +1,39 @@
-/** Everything that both sides of a WebSocket send besides frames: https://www.rfc-editor.org/rfc/rfc6455 */
+/** Everything that the two sides of a WebSocket send, except frames: https://www.rfc-editor.org/rfc/rfc6455 */
 import { BanyanError, type ErrorCode, isErrorCode } from '../../runtime/errors.ts';
 import { maxFrameBytes } from '../codec/frames.ts';
 import { closeWithinMsMax } from '../frame-link.ts';
 
 export const subprotocol = 'banyan.mesh.v1';
 
-/** Paths of the requests. A gateway may route by them. They resemble the methods of gRPC. */
+/** Paths of the requests. They resemble the methods of gRPC, so a gateway can route both in a similar way. */
 export const sessionPath = '/banyan.mesh.v1/session';
 export const streamPath = '/banyan.mesh.v1/stream';
 
-/** Headers: the session's name in the parent's answer and in requests for streams, and a stream's number. */
+/** Headers: the session's name, in the parent's answer and in requests for streams; and the number of a stream. */
 export const linkHeader = 'banyan-link';
 export const streamHeader = 'banyan-stream';
 
-/** Frames a little over the limit are still received, so that the link itself refuses them with its own message. */
+/** WebSocket accepts frames a little over the limit, so that the link itself refuses them with its own message. */
 const slackBytes = 64 * 1024;
 
-/** Options of both sides. Frames are mostly compressed or random already, and a compressor would cost 300 KB for each child. */
+/** Options of both sides. There is no compression: most frames are already compressed or random, and a compressor would need 300 KB for each child. */
 export const socketOptions = {
   perMessageDeflate: false,
   maxPayload: maxFrameBytes + slackBytes,
-  // How long this side waits for the peer's close frame after its own.
+  // How long this side waits for the peer's close frame after it has sent its own.
   closeTimeout: closeWithinMsMax,
 } as const;
 
 export const closedInOrder = 1000;
-/** A code for use between applications (RFC 6455, section 7.4.2): the link was aborted. The close frame has the code and the message of the error. */
+/**
+ * Close code for an aborted link, from the range for private use between applications (RFC 6455, section 7.4.2). The close frame contains the code and the
+ * message of the error.
+ */
 export const brokenOff = 4000;
-/** Section 5.5: a close frame has 125 bytes, of which two are the code. */
+/** RFC 6455, section 5.5: a close frame has at most 125 bytes, two of which are the close code. */
 const reasonBytesMax = 123;
 
-/** The reason of a close frame, cut where a character ends. */
+/** The reason for a close frame. A text that is too long is cut between two characters. */
 export function closeReason(text: string): string {
   let bytes = Buffer.from(text, 'utf8').subarray(0, reasonBytesMax).toString('utf8');
   while (Buffer.byteLength(bytes) > reasonBytesMax) bytes = bytes.slice(0, -1);
@@ -41,7 +44,7 @@ export function brokenOffReason({ code, message }: BanyanError): string {
   return closeReason(`${code}: ${message}`);
 }
 
-/** The error in a close frame, or the error of a missing close frame. Undefined: ended in order. */
+/** The error in a close frame, or the error because the close frame is missing. Undefined: the peer has ended the link properly. */
 export function errorOfClose(code: number, reason: string): BanyanError | undefined {
   switch (code) {
     case closedInOrder:
