@@ -1,6 +1,6 @@
 /**
- * The fields of a kind, for strategic merge patch, server-side apply, field validation, OpenAPI and protobuf bodies. There is one model for built-in kinds
- * (from the generated table) and for CustomResourceDefinitions (from their structural schemas).
+ * The model of a kind's fields, for strategic merge patch, server-side apply, field validation, OpenAPI and protobuf bodies. Built-in kinds (from the
+ * generated table) and CustomResourceDefinitions (from their structural schemas) use the same model.
  */
 
 import type { JsonObject, KubeObject } from '../object/meta.ts';
@@ -10,11 +10,11 @@ export type FieldType = ScalarType | AnyType | ListType | MapType | ObjectType;
 
 export interface ScalarType {
   readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'intOrString' | 'quantity';
-  /** `byte`, `date-time`, `int32`, `int64`, `double`… as in OpenAPI. */
+  /** The format as in OpenAPI: `byte`, `date-time`, `int32`, `int64`, `double`… */
   readonly format?: string;
 }
 
-/** Any value is valid, and its fields are unknown: RawExtension, JSON, `x-kubernetes-preserve-unknown-fields` without properties. */
+/** A type that allows any value and knows no fields: RawExtension, JSON, `x-kubernetes-preserve-unknown-fields` without properties. */
 export interface AnyType {
   readonly type: 'any';
   readonly mapType?: 'atomic' | 'granular';
@@ -23,10 +23,10 @@ export interface AnyType {
 export interface ListType {
   readonly type: 'list';
   readonly items: FieldType;
-  /** For server-side apply. The default is atomic. */
+  /** Used by server-side apply. The default is atomic. */
   readonly listType: 'atomic' | 'set' | 'map';
   readonly mapKeys?: readonly string[];
-  /** Defaults of map keys that may be left out (protocol: TCP). */
+  /** Defaults of map keys that an item may leave out (protocol: TCP). */
   readonly mapKeyDefaults?: Readonly<Record<string, string | number | boolean>>;
 }
 
@@ -38,10 +38,10 @@ export interface MapType {
 
 export interface ObjectType {
   readonly type: 'object';
-  /** The name in OpenAPI: `io.k8s.api.core.v1.PodSpec`. Absent below the root of a CustomResourceDefinition. */
+  /** The name in OpenAPI, for example `io.k8s.api.core.v1.PodSpec`. In a CustomResourceDefinition, only the root has a name. */
   readonly name?: string;
   readonly mapType: 'atomic' | 'granular';
-  /** True: unknown fields stay, without an error or warning. */
+  /** True: unknown fields are kept, without an error or warning. */
   readonly preserveUnknown: boolean;
   field(name: string): Field | undefined;
   fields(): Iterable<readonly [name: string, field: Field]>;
@@ -50,7 +50,7 @@ export interface ObjectType {
 export interface Field {
   readonly type: FieldType;
   readonly required: boolean;
-  /** For strategic merge patch, from the `patchStrategy` and `patchMergeKey` tags of the Go type. */
+  /** Used by strategic merge patch; from the `patchStrategy` and `patchMergeKey` tags of the Go type. */
   readonly patchStrategy?: { readonly merge: boolean; readonly replace: boolean; readonly retainKeys: boolean };
   readonly patchMergeKey?: string;
   readonly default?: unknown;
@@ -61,31 +61,31 @@ export interface PrinterColumn {
   readonly type: string;
   readonly format?: string;
   readonly description?: string;
-  /** A column with 0 is always shown, a higher number only with `-o wide`. */
+  /** 0: the column is always shown. Higher: only with `-o wide`. */
   readonly priority: number;
   readonly jsonPath: string;
 }
 
-/** The rules of a kind for a written object. Each function works on `object` in its own served version. */
+/** The rules of a kind for a written object. In each call, `object` is in one of the served versions. */
 export interface KindRules {
   /**
-   * Changes the object in place: fills in defaults, and removes unknown fields if the kind comes from a CustomResourceDefinition. Built-in kinds keep unknown
-   * fields. Returns the paths of unknown fields, for example `spec.templte` or `spec.containers[0].imag`.
+   * Changes the object in place. Fills in defaults. For a kind from a CustomResourceDefinition, also removes unknown fields; built-in kinds keep them.
+   * Returns the paths of unknown fields, for example `spec.templte` or `spec.containers[0].imag`.
    */
   prepare(object: KubeObject, version: string): string[];
-  /** Checks types, required fields, formats, CEL rules, and, if `old` is given, transition rules. Returns no causes for a valid object. */
+  /** Checks types, required fields, formats and CEL rules. If `old` is given, also checks transition rules. Returns no causes if the object is valid. */
   validate(object: KubeObject, version: string, old?: KubeObject): Cause[];
-  /** Converts from one served version to another. If the kind has only one version, the object stays the same. */
+  /** Converts the object to another served version. If the kind has only one version, returns the object itself. */
   convert(object: KubeObject, toVersion: string): KubeObject;
 }
 
 export interface KindSchema {
   schema(version: string): ObjectType;
-  /** Empty for built-in kinds: the server computes their columns. */
+  /** The columns. Empty for built-in kinds: the server computes their columns. */
   columns(version: string): readonly PrinterColumn[];
-  /** JSON paths that field selectors may use beside metadata.*, for example `.spec.nodeName`. */
+  /** JSON paths that field selectors may use in addition to metadata.*, for example `.spec.nodeName`. */
   selectableFields(version: string): readonly string[];
-  /** The OpenAPI v3 schema of a CustomResourceDefinition. Absent for built-in kinds: their OpenAPI schema is made from `schema()`. */
+  /** The OpenAPI v3 schema of a CustomResourceDefinition. Absent for built-in kinds: their schema is made from `schema()`. */
   openapi?(version: string): JsonObject;
   readonly rules: KindRules;
 }

@@ -1,5 +1,6 @@
 /**
- * The errors of the verbs in the words of the Kubernetes API server (apimachinery's api/errors). kubectl prints these words, and programs search for them.
+ * The errors of the verbs, with the messages of the Kubernetes API server (apimachinery's api/errors). kubectl prints these messages, and programs search
+ * for texts in them.
  */
 import { formatGroupResource, type GroupResource, type ObjectKey } from '../object/key.ts';
 import { BanyanError, type Cause } from '../runtime/errors.ts';
@@ -27,14 +28,14 @@ export function forbidden(key: ObjectKey, why: string, causes: readonly Cause[] 
   return new BanyanError('Forbidden', message, { ...resourceDetails(key), ...(causes.length > 0 ? { causes } : {}) });
 }
 
-/** Causes in one answer. Nobody reads more, and 50,000 causes would take many megabytes. */
+/** Maximal number of causes in one answer. Nobody reads more, and 50,000 causes would need many megabytes. */
 const causesMax = 100;
 
 function moreCauses(count: number): Cause {
   return { reason: 'FieldValueInvalid', message: `${count} more fields have mistakes`, field: '' };
 }
 
-/** The message lists several causes in brackets, each text once. The details name the kind, not the resource. */
+/** The message lists several causes in brackets, without duplicate texts. The details contain the kind and not the resource. */
 export function invalidObject(
   kind: { group: string; kind: string },
   name: string,
@@ -57,7 +58,7 @@ export function badRequest(message: string): BanyanError {
   return new BanyanError('BadRequest', message);
 }
 
-/** The default limit of a request in etcd. So every Kubernetes cluster has this limit for an object. */
+/** The default limit of a request in etcd. Every Kubernetes cluster therefore has this limit for an object. */
 export const objectBytesMax = 1.5 * 1024 * 1024;
 
 export function tooLarge(key: ObjectKey, bytes: number): BanyanError {

@@ -1,7 +1,7 @@
 /**
- * The storage of one space's objects, as the API server sees it. Implementations: `storage/embedded.ts` (in the node's own store) and `storage/view.ts`
- * (read-only: mailboxes, and objects from a parent). Objects are canonical bytes without resourceVersion (see object/canonical.ts). Lists and watches pass
- * the bytes on without parsing.
+ * The storage of one space's objects, as the API server uses it. Implementations: `storage/embedded.ts` (in the node's own store) and `storage/view.ts`
+ * (read-only: mailboxes, and objects from a parent). Objects are canonical bytes without resourceVersion (see object/canonical.ts). Lists and watches send
+ * these bytes without parsing them.
  *
  * Revisions are integers from one counter of the space. The revision of an object is its resourceVersion.
  */
@@ -16,15 +16,15 @@ export interface StoredObject {
 
 export interface StorageEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
-  /** For DELETED: the last state, with the revision of the deletion. */
+  /** The new state. For DELETED: the last state, with the revision of the deletion. */
   readonly object: StoredObject;
-  /** The state before. With it, a watch with a selector knows whether the object was selected before. */
+  /** The state before the change. With it, a watch with a selector knows whether the object was selected before. */
   readonly before?: StoredObject;
 }
 
 export interface ScanOptions {
   readonly namespace?: string;
-  /** The scan begins after this object (exclusive). */
+  /** The scan begins directly after this object. */
   readonly after?: { readonly namespace: string; readonly name: string };
   /** Maximal number of objects. */
   readonly limit?: number;
@@ -35,19 +35,19 @@ export interface SpaceStorage {
   /** The newest revision. */
   revision(): number;
   get(key: ObjectKey): StoredObject | undefined;
-  /** One snapshot, in order of namespace, then name. */
+  /** Returns the objects from one snapshot, sorted by namespace, then by name. */
   scan(resource: GroupResource, options?: ScanOptions): StoredObject[];
-  /** Like `scan`, object by object, without holding all objects in memory. Ends when `see` returns false. `see` must not write. */
+  /** Calls `see` for each object, in the order of `scan`, without holding all objects in memory. Ends when `see` returns false. `see` must not write. */
   visit(resource: GroupResource, options: ScanOptions, see: (object: StoredObject) => boolean): void;
-  /** The resources with at least one object. */
+  /** The resources that have at least one object. */
   resources(): GroupResource[];
   /**
-   * One transaction. Throws MethodNotAllowed if readOnly. Subscribers get the events after the commit, in order of revision. Durable only after
-   * `flushed()`.
+   * Runs one transaction. Throws MethodNotAllowed if the storage is readOnly. Subscribers get the events after the commit, in the order of their revisions.
+   * The write is durable only after `flushed()`.
    */
   write<T>(fn: (writer: SpaceWriter) => T): T;
   flushed(): Promise<void>;
-  /** Events with revision > since. Returns 'expired' if the storage has dropped some of them; then the caller answers 410. */
+  /** The events with revision > since. Returns 'expired' if the storage has already dropped some of them. The caller must then answer 410. */
   eventsSince(since: number): StorageEvent[] | 'expired';
   /** Calls the listener synchronously after each commit. Returns the function that ends the subscription. */
   subscribe(listener: (events: readonly StorageEvent[]) => void): () => void;
@@ -60,5 +60,5 @@ export interface SpaceWriter {
   remove(key: ObjectKey): StoredObject | undefined;
 }
 
-/** Called for each change of an embedded space, inside its transaction. The writes of the hook commit together with the change. */
+/** Called for each change of an embedded space, in the transaction of the change. What the hook writes is committed together with the change. */
 export type WriteHook = (t: Transaction, event: StorageEvent) => void;

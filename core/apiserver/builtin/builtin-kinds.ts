@@ -1,4 +1,4 @@
-/** The built-in kinds as every space serves them. */
+/** The built-in kinds of every space. */
 import { formatApiVersion, type KubeObject } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import type { KindRules } from '../schema.ts';
@@ -7,7 +7,7 @@ import { checkRules } from './rules.ts';
 import { checkTypes } from './type-check.ts';
 import { builtinType, type TableKind, tableKinds } from './types-table.ts';
 
-/** The same for every built-in kind with a scale subresource. */
+/** These paths are the same for every built-in kind with a scale subresource. */
 const scalePaths = {
   specReplicasPath: '.spec.replicas',
   statusReplicasPath: '.status.replicas',
@@ -43,7 +43,7 @@ const selectable: Readonly<Record<string, readonly string[]>> = {
 
 let kinds: readonly Kind[] | undefined;
 
-/** Returns the same objects at each call. */
+/** The built-in kinds. Every call returns the same objects. */
 export function builtinKinds(): readonly Kind[] {
   kinds ??= tableKinds.filter((entry) => entry.r).map(builtinKind);
   return kinds;

@@ -1,6 +1,6 @@
 /**
- * Checks beyond types for the kinds that people deploy. Without these checks, only the edge cluster would refuse such an object. Each rule is small. Its
- * messages are those of Kubernetes' field errors.
+ * Checks that types can't express, for the kinds that people deploy. Without these checks, the mistake would show only when an edge cluster refuses the
+ * object. Each rule is small. Its messages are those of Kubernetes' field errors.
  */
 
 import { forbiddenField, invalidField, required } from '../../object/field-error.ts';

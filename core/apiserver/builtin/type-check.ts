@@ -1,11 +1,11 @@
-/** Checks JSON against a built-in type, as Go's decoder does. A field of the wrong type is an error. Unknown fields are returned. */
+/** Checks JSON against a built-in type like Go's decoder. A field of the wrong type is an error. Unknown fields are returned. */
 import { BanyanError } from '../../runtime/errors.ts';
 import type { FieldType } from '../schema.ts';
 
-/** A bound on the stack. No built-in type is nested as deep. */
+/** Bounds the stack. No built-in type is nested this deeply. */
 const depthMax = 64;
 
-/** Returns the paths of unknown fields. Throws BadRequest for a value of the wrong type, in the words of Go's decoder. */
+/** Returns the paths of unknown fields. Throws BadRequest if a value has the wrong type, with the message of Go's decoder. */
 export function checkTypes(value: unknown, type: FieldType, of: { kind: string; version: string }): string[] {
   const unknown: string[] = [];
   walk(value, type, '', { ...of, unknown }, 0);
@@ -86,7 +86,7 @@ function expectRecord(value: unknown, what: string, path: string, into: Walk): R
   throw mismatch(value, what.split('.').slice(-2).join('.'), path, into);
 }
 
-/** A value may be as large as an object. A message shows only its beginning. */
+/** Number of characters of a value that a message shows. A value may be as large as an object. */
 const shownCharactersMax = 64;
 
 function mismatch(value: unknown, expected: string, path: string, { kind, version }: Walk): BanyanError {

@@ -1,7 +1,7 @@
 /**
  * The facts about built-in types, from the generated table. test/support/builtin-table makes the table; generated/types.json names its source, version and
- * licence. A field is `name|protobuf number|type|flags`, then `m=` merge key, `s=` patch strategy, `l=` list type, `k=` its keys, `d=` their defaults. Flags
- * are p pointer, o omitempty, r required, i inlined. A type is read at its first use.
+ * licence. A field is `name|protobuf number|type|flags`, followed by `m=` merge key, `s=` patch strategy, `l=` list type, `k=` keys of the list, `d=`
+ * defaults of the keys. Flags are p pointer, o omitempty, r required, i inlined. The code reads a type when the type is used for the first time.
  */
 import { readFileSync } from 'node:fs';
 import type { Field, FieldType, ListType, ObjectType } from '../schema.ts';
@@ -24,10 +24,10 @@ interface TypesTable {
   readonly types: Readonly<Record<string, readonly string[]>>;
 }
 
-/** A field with the facts that only protobuf needs. */
+/** A field, with the facts that only protobuf needs. */
 export interface BuiltinField extends Field {
   readonly protobufNumber: number;
-  /** The type in the words of the table: `time`, `raw`, `[@io.k8s…`. */
+  /** The type as the table writes it: `time`, `raw`, `[@io.k8s…`. */
   readonly wireType: string;
   readonly pointer: boolean;
   readonly omitEmpty: boolean;
@@ -59,7 +59,10 @@ export class BuiltinType implements ObjectType {
     return this.#read();
   }
 
-  /** Inlined structs. In JSON, their fields stand among the fields of this type. In protobuf, each is its own message, unless its number is 0. */
+  /**
+   * The inlined structs. In JSON, their fields are among the fields of this type. In protobuf, each inlined struct is a message of its own, unless its
+   * number is 0.
+   */
   inlined(): readonly { number: number; type: BuiltinType }[] {
     this.#read();
     return this.#inlined;
@@ -103,7 +106,7 @@ export function builtinType(name: string): BuiltinType {
   return type;
 }
 
-/** Structs that server-side apply treats as one value: `+structType=atomic` in the Go sources. */
+/** Structs that server-side apply treats as a single value: `+structType=atomic` in the Go sources. */
 const atomicStructs = new Set([
   'io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector',
   'io.k8s.api.core.v1.ConfigMapKeySelector',

@@ -1,9 +1,9 @@
 /**
- * x-kubernetes-validations: CEL rules at any level of a schema. A transition rule compares the new value with the old one.
+ * x-kubernetes-validations: CEL rules at any level of a schema. A transition rule compares the new value with the old value.
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
  *
- * An old value belongs to a new one if the same path of properties, map keys and items of lists of type map leads to both. Below other lists, a new value
- * has no old value. structural.ts refuses a definition with transition rules there.
+ * The old value of a new value is at the same path of properties, map keys and items of lists of type map. A value below another kind of list has no old
+ * value. structural.ts refuses a definition with transition rules at such a place.
  */
 
 import { Optional } from '@marcbachmann/cel-js';
@@ -25,7 +25,7 @@ import type { Cause } from '../../runtime/errors.ts';
 import { celConverter, celType } from './cel-schema.ts';
 import type { SchemaProps, ValidationRule } from './definition.ts';
 
-/** Walks through the object and its old state side by side. */
+/** Goes through the object and its old state in parallel. */
 type RuleCheck = (value: unknown, old: unknown, path: FieldPath, causes: Cause[], budget: EvaluationBudget) => void;
 
 export interface CompiledValidationRule {
@@ -35,7 +35,7 @@ export interface CompiledValidationRule {
   readonly isTransition: boolean;
 }
 
-/** Undefined if the schema has no rules. Throws CelError for a rule that does not compile. */
+/** Compiles the rules of a schema. Undefined if the schema has none. Throws CelError if a rule does not compile. */
 export function compileRules(
   schema: SchemaProps,
 ): ((object: object, old: object | undefined, causes: Cause[]) => void) | undefined {
@@ -83,7 +83,10 @@ function ownRules(schema: SchemaProps, isRoot: boolean): RuleCheck | undefined {
   };
 }
 
-/** The fields that some rule names. Only these fields are converted, because converting a value costs more than evaluating most rules. */
+/**
+ * The names of the fields that at least one rule uses; undefined: all fields. Only these fields are converted, because the conversion of a value costs more
+ * than the evaluation of most rules.
+ */
 function neededFields(rules: readonly CompiledValidationRule[]): ReadonlySet<string> | undefined {
   const needed = new Set<string>();
   for (const { program, message } of rules) {
@@ -108,7 +111,7 @@ function bindings(
   return { self, oldSelf: oldSelf === undefined ? Optional.none() : Optional.of(oldSelf) };
 }
 
-/** The message if the rule does not hold. Undefined if the rule holds. */
+/** Evaluates a rule. Returns the message if the rule does not hold. Undefined: the rule holds. */
 function evaluate(
   { rule, program, message }: CompiledValidationRule,
   values: Record<string, CelValue>,
@@ -125,7 +128,10 @@ function evaluate(
   return (message && expressedMessage(message, values, budget)) ?? fixedMessage;
 }
 
-/** Undefined if the expression fails or does not give a single line. Then the fixed message is used, as in the Kubernetes API server. */
+/**
+ * The message from the rule's expression. Undefined if the expression fails or does not give a single line: then the fixed message is used, as in the
+ * Kubernetes API server.
+ */
 function expressedMessage(
   message: CelProgram,
   values: Record<string, CelValue>,

@@ -1,4 +1,4 @@
-/** A structural schema for CEL: the declared type of its values, and the conversion of values. */
+/** Prepares a structural schema for CEL: the type of its values, and the conversion of values. */
 
 import { Duration } from '@marcbachmann/cel-js/evaluator';
 import type { CelType } from '../../match/cel/cel.ts';
@@ -12,7 +12,7 @@ const resourceFields = {
   metadata: { fields: { name: 'string', generateName: 'string' } },
 } as const;
 
-/** `isResource`: the root or an embedded resource. Expressions can read its apiVersion, kind, metadata.name and metadata.generateName. */
+/** `isResource` is true for the root and for an embedded resource. Expressions can read their apiVersion, kind, metadata.name and metadata.generateName. */
 export function celType(schema: SchemaProps, isResource = schema['x-kubernetes-embedded-resource'] === true): CelType {
   if (schema['x-kubernetes-int-or-string']) return 'dyn';
   switch (schema.type) {
@@ -55,8 +55,8 @@ function objectType(schema: SchemaProps, isResource: boolean): CelType {
 export type Convert = (value: unknown) => CelValue;
 
 /**
- * Compiles the conversion once per schema. A value must be valid by the schema. null stays null. `only` has the needed fields of an object, by their names in
- * expressions; undefined means all fields.
+ * Compiles the conversion of a value; call it once per schema. The value must be valid by the schema. null stays null. `only` has the needed fields of an
+ * object, by their names in expressions. Undefined: all fields.
  */
 export function celConverter(
   schema: SchemaProps,
@@ -150,7 +150,7 @@ const unitMs: Readonly<Record<string, number>> = {
   ns: 1e-6,
 };
 
-/** Reads a duration in Go's form: `1h30m`. */
+/** The milliseconds of a duration in Go's form, for example `1h30m`. */
 function durationMs(text: string): number {
   let ms = 0;
   for (const [, number, unit] of text.matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g))

@@ -1,4 +1,4 @@
-/** The schema of one version, compiled once: pruning and defaulting, validation, CEL rules, and the type model. */
+/** The schema of one version, compiled once to functions: pruning and defaults, validation, CEL rules, and the type model. */
 import type { KubeObject } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import type { ObjectType } from '../schema.ts';
@@ -10,7 +10,7 @@ import { compileCheck } from './validate.ts';
 
 export interface CompiledSchema {
   readonly type: ObjectType;
-  /** Prunes and fills in defaults, in place. Returns the paths of unknown fields. */
+  /** Removes unknown fields and fills in defaults, in place. Returns the paths of the unknown fields. */
   prepare(object: KubeObject): string[];
   validate(object: KubeObject, old?: KubeObject): Cause[];
 }
@@ -24,7 +24,7 @@ export function compileSchema(schema: SchemaProps, typeName: string): CompiledSc
     validate(object, old) {
       const causes: Cause[] = [];
       check(object, [], causes);
-      // Rules expect values of the right types. So they run only if the check found no mistakes, as in the Kubernetes API server.
+      // Rules expect values of the right types. So they run only if the check has found no mistakes, as in the Kubernetes API server.
       if (causes.length === 0) rules?.(object, old, causes);
       return causes;
     },

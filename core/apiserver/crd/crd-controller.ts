@@ -1,6 +1,6 @@
 /**
- * Writes the status of CustomResourceDefinitions: which names they have, and whether they are served. When a definition is deleted, the controller first
- * deletes its objects (finalizer customresourcecleanup.apiextensions.k8s.io).
+ * Writes the status of CustomResourceDefinitions: their names, and whether they are served. When a definition is deleted, the controller first deletes the
+ * objects of its kind (finalizer customresourcecleanup.apiextensions.k8s.io).
  */
 
 import { stableStringify } from '../../object/canonical.ts';
@@ -22,7 +22,7 @@ export interface CrdControllerOptions {
 
 const cleanup = 'customresourcecleanup.apiextensions.k8s.io';
 const fieldManager = 'crd-controller';
-/** Objects that one turn deletes. Each takes one transaction. */
+/** Maximal number of objects that one turn deletes. Each deletion is one transaction. */
 const deletesPerTurnMax = 256;
 
 export class CrdController {
@@ -41,10 +41,10 @@ export class CrdController {
         const { group, resource, name } = object.key;
         if (group === crdResource.group && resource === crdResource.resource) {
           this.#queue.add(name);
-          // The names of the deleted definition are free now. Other definitions may have asked for them.
+          // The deletion makes names free, and other definitions may want these names.
           if (type === 'DELETED') this.#enqueueAll();
         }
-        // A definition that is being deleted waits for its last object.
+        // If the definition of this object is being deleted, it waits until its last object is deleted.
         else if (type === 'DELETED' && group !== '') this.#queue.add(`${resource}.${group}`);
       }
     });
@@ -99,7 +99,7 @@ export class CrdController {
     this.#space.update({ ...definition, status }, { fieldManager, subresource: 'status' });
   }
 
-  /** Taken names of the same group: of kinds without a definition, and of definitions whose names were accepted earlier. */
+  /** Names in the group that other kinds use: kinds without a definition, and definitions whose names were accepted earlier. */
   #othersOf(definition: CustomResourceDefinition): DefinitionNames[] {
     const { group } = definition.spec;
     const definitions = this.#space.storage
@@ -120,7 +120,7 @@ export class CrdController {
     const of = { group: definition.spec.group, resource: definition.spec.names.plural };
     const { name, finalizers = [] } = definition.metadata;
     if (!finalizers.includes(cleanup)) return;
-    // If the name of the definition belongs to another kind, the objects of this name are not the definition's own.
+    // If another kind has the name of this definition, the objects under this name belong to the other kind.
     const isOwner =
       isEstablished(definition) && this.#space.kinds.byResource(of)?.definitionUid === definition.metadata.uid;
     let deletesLeft = deletesPerTurnMax;

@@ -1,4 +1,4 @@
-/** Turns a CustomResourceDefinition into a Kind of a space. A schema is compiled once, at its first use. */
+/** Turns a CustomResourceDefinition into a Kind of a space. Compiles each schema once, when it is used for the first time. */
 import { CelError } from '../../match/cel/cel-error.ts';
 import type { JsonObject, KubeObject } from '../../object/meta.ts';
 import { formatApiVersion } from '../../object/meta.ts';
@@ -16,7 +16,7 @@ import {
 } from './definition.ts';
 import { compareVersions } from './version-order.ts';
 
-/** The definition must have passed definitionAdmission, which fills in defaults. This function does not. */
+/** Requires a definition that has passed definitionAdmission, which fills in defaults. This function does not fill them in. */
 export function customKind(definition: CustomResourceDefinition): Kind {
   const { spec } = definition;
   const versions = spec.versions.filter((version) => version.served);
@@ -72,7 +72,10 @@ function servedVersion({ spec }: CustomResourceDefinition, version: DefinitionVe
   };
 }
 
-/** A definition that did not pass admission, for example one from elsewhere, may not compile. Then users can't write its objects, and all else works. */
+/**
+ * A definition that has not passed admission, for example one from another program, might not compile. Then users can't write its objects; everything else
+ * works.
+ */
 function compile(schema: SchemaProps, typeName: string): CompiledSchema {
   try {
     return compileSchema(schema, typeName);
@@ -87,7 +90,7 @@ function compile(schema: SchemaProps, typeName: string): CompiledSchema {
   }
 }
 
-/** The conversion is always None: only apiVersion changes. */
+/** These kinds have only the conversion None: a conversion changes only apiVersion. */
 function rules(group: string, compiled: (version: string) => CompiledSchema): KindRules {
   return {
     prepare: (object, version) => compiled(version).prepare(object),
@@ -99,7 +102,7 @@ function rules(group: string, compiled: (version: string) => CompiledSchema): Ki
   };
 }
 
-/** The names that the CrdController has accepted. Before the controller has looked at the definition: the names that its author asks for. */
+/** The names that the CrdController has accepted. Until the controller has processed the definition, the names in the definition's spec. */
 function servedNames(definition: CustomResourceDefinition): DefinitionNames {
   return definition.status?.acceptedNames?.plural ? definition.status.acceptedNames : definition.spec.names;
 }

@@ -1,6 +1,6 @@
 /**
- * Checks a CustomResourceDefinition beyond the types of its fields: names, versions, schemas. So every stored definition compiles. The messages are those
- * of the Kubernetes API server.
+ * Checks the parts of a CustomResourceDefinition that types can't express: names, versions, schemas. So every stored definition compiles. The messages are
+ * those of the Kubernetes API server.
  */
 
 import { duplicate, forbiddenField, invalidField, notSupported, required } from '../../object/field-error.ts';
@@ -19,7 +19,10 @@ import {
 } from './definition.ts';
 import { checkStructural } from './structural.ts';
 
-/** Fills in defaults, in place. Throws Invalid. Ignores a definition with fields of the wrong type, because validation refuses it. */
+/**
+ * Checks a definition and fills in defaults, in place. Throws Invalid. Does nothing if fields have the wrong type, because validation will refuse such a
+ * definition.
+ */
 export function definitionAdmission(kinds: Kinds): WriteAdmission {
   return ({ operation, key, object, old, subresource }) => {
     if (key.group !== crdResource.group || key.resource !== crdResource.resource) return;
@@ -185,7 +188,7 @@ function checkScale({ subresources }: DefinitionVersion, field: string): Cause[]
   return causes;
 }
 
-/** The limit of the Kubernetes API server. A list reads each selectable field of every object. */
+/** The limit of the Kubernetes API server. A list request reads each selectable field of every object. */
 const selectableFieldsMax = 8;
 
 function checkSelectable({ selectableFields = [] }: DefinitionVersion, schema: SchemaProps, field: string): Cause[] {

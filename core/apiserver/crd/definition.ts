@@ -1,5 +1,5 @@
 /**
- * The CustomResourceDefinition of apiextensions.k8s.io/v1, with the fields that a space supports:
+ * The CustomResourceDefinition of apiextensions.k8s.io/v1: only the fields that a space supports.
  * https://kubernetes.io/docs/reference/kubernetes-api/extend-resources/custom-resource-definition-v1/
  */
 import type { Condition, Json, JsonObject, KubeObject, ObjectMeta } from '../../object/meta.ts';
@@ -61,7 +61,7 @@ export interface DefinitionStatus {
   storedVersions?: string[];
 }
 
-/** JSONSchemaProps: the part of OpenAPI v3 that a CustomResourceDefinition may use. */
+/** The part of OpenAPI v3 that a CustomResourceDefinition may use. Kubernetes calls the type JSONSchemaProps. */
 export interface SchemaProps {
   type?: string;
   format?: string;
@@ -117,7 +117,7 @@ export function schemaOf(version: DefinitionVersion): SchemaProps {
 
 export const crdResource = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' } as const;
 
-/** Checks only the kind: stored objects have passed admission. */
+/** Checks only the kind, because stored objects have already passed admission. */
 export function isDefinition(object: KubeObject): object is CustomResourceDefinition {
   return object.kind === 'CustomResourceDefinition' && object.apiVersion === 'apiextensions.k8s.io/v1';
 }

@@ -1,5 +1,5 @@
 /**
- * Formats of strings that the Kubernetes API server checks (go-openapi/strfmt, those that structural schemas may name). Any other format is only a
+ * The string formats that the Kubernetes API server checks (go-openapi/strfmt, only formats that structural schemas may use). Any other format is only a
  * description.
  */
 import { isIP, isIPv4, isIPv6 } from 'node:net';
@@ -8,7 +8,7 @@ const uuid = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$
 const date = /^\d{4}-(\d{2})-(\d{2})$/;
 const dateTime = /^\d{4}-\d{2}-\d{2}[Tt]([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/;
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-/** The expression has only one way to read each text. So a long text that does not match takes no extra time. */
+/** The expression can match each text in only one way. So a long text that does not match costs no extra time. */
 const duration = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
 const email = /^[^\s@<>,;:"()[\]\\]{1,64}@[^\s@<>,;:"()[\]\\]{1,255}$/;
 const hostnameLabel = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
@@ -33,7 +33,7 @@ const checks: ReadonlyMap<string, (text: string) => boolean> = new Map([
   ['mac', (text: string) => mac.test(text)],
 ]);
 
-/** Undefined if the format is not checked. */
+/** Undefined if this code does not check the format. */
 export function formatCheck(format: string): ((text: string) => boolean) | undefined {
   return checks.get(format);
 }
@@ -47,7 +47,7 @@ function isDateTime(text: string): boolean {
   return dateTime.test(text) && isDayOf(text.slice(0, 10));
 }
 
-/** JavaScript turns 30 February into a day of March. So the date must be the same when it is written again. */
+/** JavaScript turns 30 February into a day in March. So the check writes the parsed date, and compares the result with `day`. */
 function isDayOf(day: string): boolean {
   const time = Date.parse(`${day}T00:00:00Z`);
   return !Number.isNaN(time) && new Date(time).toISOString().slice(0, 10) === day;
@@ -63,7 +63,7 @@ function isCidr(text: string): boolean {
   return rest.length === 0 && family !== 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128);
 }
 
-/** Like Go's url.ParseRequestURI: an absolute URI or an absolute path. */
+/** True for an absolute URI or an absolute path, like Go's url.ParseRequestURI. */
 function isUri(text: string): boolean {
   return text.startsWith('/') ? !/\s/.test(text) : URL.canParse(text);
 }

@@ -1,6 +1,6 @@
 /**
- * Names of custom kinds within one API group. Each plural, singular, short name, kind or list kind belongs to one definition: the first that asked for it.
- * If a definition asks for a name that is already taken, its status refuses the names (condition NamesAccepted), and the space does not serve the
+ * Decides about the names of custom kinds within one API group. Each plural, singular, short name, kind and list kind belongs to one definition: the first
+ * one that asked for the name. If a definition asks for a name of another one, its condition NamesAccepted is False, and the space does not serve the
  * definition.
  */
 import type { NewCondition } from '../../object/conditions.ts';
@@ -11,12 +11,12 @@ export interface AcceptedNames {
   readonly condition: NewCondition;
 }
 
-/** A definition is served unless the CrdController has refused its names. Before the controller has looked at it, the definition is served. */
+/** True unless the CrdController has refused the names of the definition. So a definition is also served before the controller has processed it. */
 export function isServed(definition: CustomResourceDefinition): boolean {
   return conditionOf(definition, 'NamesAccepted') !== 'False' || isEstablished(definition);
 }
 
-/** True if the names have been accepted. Then the objects that are stored under these names belong to the definition. */
+/** True if the controller has accepted the names. Then the objects that are stored under these names belong to the definition. */
 export function isEstablished(definition: CustomResourceDefinition): boolean {
   return conditionOf(definition, 'Established') === 'True';
 }
@@ -25,7 +25,7 @@ function conditionOf(definition: CustomResourceDefinition, type: string): string
   return definition.status?.conditions?.find((condition) => condition.type === type)?.status;
 }
 
-/** `others` are the accepted names of the other definitions and built-in kinds of the same group. */
+/** Accepts or refuses the names of a definition. `others` are the names of the other definitions and of the built-in kinds in the same group. */
 export function acceptNames(definition: CustomResourceDefinition, others: readonly DefinitionNames[]): AcceptedNames {
   const asked = definition.spec.names;
   const before = definition.status?.acceptedNames;

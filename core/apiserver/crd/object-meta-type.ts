@@ -1,4 +1,4 @@
-/** The type of `metadata` in custom and embedded resources. A CustomResourceDefinition can't define it. */
+/** The type of `metadata` in custom resources and embedded resources. A CustomResourceDefinition can't define this type. */
 import type { Field, FieldType, ObjectType } from '../schema.ts';
 
 const string: FieldType = { type: 'string' };
@@ -6,7 +6,7 @@ const time: FieldType = { type: 'string', format: 'date-time' };
 const strings: FieldType = { type: 'map', values: string, mapType: 'granular' };
 const boolean: FieldType = { type: 'boolean' };
 
-/** A type with these fields. Only the fields in `options.required` are required. */
+/** Makes a type with these fields. Only the fields in `options.required` are required. */
 export function objectType(
   fields: Readonly<Record<string, FieldType>>,
   options: { name?: string; required?: readonly string[]; mapType?: 'atomic' | 'granular' } = {},

@@ -1,9 +1,9 @@
 /**
- * Prepares a custom resource for validation: removes unknown fields and fills in defaults. A schema is compiled once to closures. Parts of the schema that
- * need neither have no closure.
+ * Prepares a custom resource for validation: removes unknown fields and fills in defaults. A schema is compiled once to closures. A part of the schema
+ * without fields to remove and without defaults has no closure.
  *
- * Order and meaning are those of the Kubernetes API server: remove fields that the schema does not specify; remove a null if the field has a default and is
- * not nullable; fill in defaults on the way down (a default may itself have parts with defaults).
+ * The steps and their sequence are those of the Kubernetes API server: remove fields that the schema does not specify; remove a null if the field has a
+ * default and is not nullable; fill in defaults, outer fields before inner fields (a default may contain fields that have defaults too).
  */
 
 import { type FieldPath, formatPath } from '../../object/field-error.ts';
@@ -28,7 +28,7 @@ export function compilePrepare(schema: SchemaProps): (object: object) => string[
 
 type Inherited = { keepsUnknown: boolean };
 
-/** Undefined if there is nothing to prune or default at or below this node of the schema. */
+/** Undefined if there is nothing to remove and no default to fill in, in this part of the schema. */
 function prepareOf(schema: SchemaProps, inherited: Inherited): Prepare | undefined {
   const keepsUnknown = inherited.keepsUnknown || schema['x-kubernetes-preserve-unknown-fields'] === true;
   if (schema.type === 'array' && schema.items) return listPrepare(prepareOf(schema.items, { keepsUnknown: false }));
@@ -114,7 +114,7 @@ function listPrepare(prepare: Prepare | undefined): Prepare | undefined {
   };
 }
 
-/** Prunes by a type instead of a schema: for metadata, whose fields have no defaults. */
+/** Removes unknown fields by a type instead of a schema. Used for metadata, whose fields have no defaults. */
 function typePrepare(type: FieldType): Prepare | undefined {
   if (type.type === 'list') return listPrepare(typePrepare(type.items));
   if (type.type !== 'object') return undefined;

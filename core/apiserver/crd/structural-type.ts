@@ -1,11 +1,11 @@
-/** Turns a structural schema into the type model that patches, server-side apply and OpenAPI use (apiserver/schema.ts). */
+/** Turns a structural schema into the type model (apiserver/schema.ts) that patches, server-side apply and OpenAPI use. */
 import type { Field, FieldType, ListType, ObjectType } from '../schema.ts';
 import type { SchemaProps } from './definition.ts';
 import { objectMetaType } from './object-meta-type.ts';
 
 const string: FieldType = { type: 'string' };
 
-/** The type of a whole object: the properties of the schema, and those that every object has. */
+/** The type of a whole object: the properties of the schema, and the properties of every Kubernetes object. */
 export function rootType(schema: SchemaProps, name: string): ObjectType {
   return typeOfObject(schema, { isResource: true, name });
 }

@@ -1,7 +1,7 @@
 /**
- * Checks that a schema is structural. A structural schema has a type for every node outside of allOf, anyOf, oneOf and not. The nodes inside of these have no
- * field that the nodes outside do not have. Only with such a schema can the server prune, default and own objects field by field. The checks also make sure
- * that every later compilation of the schema succeeds.
+ * Checks that a schema is structural. In a structural schema, every node outside of allOf, anyOf, oneOf and not has a type. The nodes inside of these may
+ * only have fields that the nodes outside have too. The server needs this to remove unknown fields, to fill in defaults, and to record the owner of each
+ * field. The checks also make sure that the schema can be compiled without errors.
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
  */
 
@@ -17,7 +17,7 @@ import type { SchemaProps, ValidationRule } from './definition.ts';
 import { compilePrepare } from './prepare.ts';
 import { compileCheck } from './validate.ts';
 
-/** A bound on the stack: code walks through a schema, and through its objects, by recursion. */
+/** Bounds the stack, because code goes through schemas and objects by recursion. */
 const depthMax = 100;
 const types = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
 const reasons = ['FieldValueInvalid', 'FieldValueForbidden', 'FieldValueRequired', 'FieldValueDuplicate'];
@@ -26,7 +26,7 @@ interface SchemaPlace {
   readonly field: string;
   readonly depth: number;
   readonly isRoot: boolean;
-  /** The field of the list below which a new value has no old value (cel-rules.ts), or undefined. */
+  /** The field of the list that makes it impossible to find the old value of a new value (cel-rules.ts). Absent: there is no such list. */
   readonly uncorrelatable?: string;
 }
 
@@ -201,7 +201,7 @@ function checkMapKeys(items: SchemaProps, keys: readonly string[], field: string
   }
 }
 
-/** The server defines metadata. A schema may only restrict name and generateName. */
+/** The server defines metadata. A schema may restrict only name and generateName. */
 function checkMetadata(schema: SchemaProps, field: string, causes: Cause[]): void {
   const names = Object.keys(schema.properties ?? {});
   const isPlain = Object.keys(schema).every((key) => ['type', 'properties', 'description'].includes(key));
@@ -216,7 +216,7 @@ function checkMetadata(schema: SchemaProps, field: string, causes: Cause[]): voi
 
 // ------------------------------------------------------------------------------- allOf, anyOf, oneOf, not
 
-/** Fields that a junctor (allOf, anyOf, oneOf, not) must not have. They would define a value, and not only check it. */
+/** Fields that a junctor (allOf, anyOf, oneOf, not) must not have. These fields define a value, but a junctor may only check it. */
 const outsideOnly = [
   'type',
   'default',
@@ -233,7 +233,7 @@ const outsideOnly = [
   'x-kubernetes-validations',
 ] as const;
 
-/** `outside` is the node outside of all junctors that the junctors in `schema` check. */
+/** Checks the junctors of `schema`. `outside` is the node outside of all junctors to which they apply. */
 function checkJunctors(schema: SchemaProps, outside: SchemaProps, field: string, causes: Cause[]): void {
   for (const name of ['allOf', 'anyOf', 'oneOf'] as const) {
     for (const [index, part] of (schema[name] ?? []).entries())
@@ -305,7 +305,7 @@ function checkRule(rule: ValidationRule, self: CelType, place: SchemaPlace, fiel
   }
 }
 
-/** `.a.b` and `.a['b.c']`, through properties only. */
+/** True if the path leads through properties only, for example `.a.b` or `.a['b.c']`. */
 function isFieldOf(schema: SchemaProps, path: string): boolean {
   if (!/^(?:\.[A-Za-z_][\w-]*|\['[^']+'\])+$/.test(path)) return false;
   let at: SchemaProps | undefined = schema;
@@ -321,7 +321,7 @@ function isFieldOf(schema: SchemaProps, path: string): boolean {
 
 // ------------------------------------------------------------------------------------------------ defaults
 
-/** A default must be valid itself, because nobody checks it when it is written into an object. */
+/** A default must be valid, because nobody checks it when the server writes it into an object. */
 function checkDefaults(schema: SchemaProps, field: string, causes: Cause[]): void {
   if (schema.default !== undefined) checkDefault(schema, field, causes);
   for (const [name, property] of Object.entries(schema.properties ?? {}))
@@ -332,7 +332,7 @@ function checkDefaults(schema: SchemaProps, field: string, causes: Cause[]): voi
 }
 
 function checkDefault(schema: SchemaProps, field: string, causes: Cause[]): void {
-  // Prepares the default as a property of an object, as in a real object. So the defaults of its own parts are filled in too.
+  // Puts the default into a property of an object and prepares it there. So the defaults of the inner fields are filled in, as in a real object.
   const holder = { value: structuredClone(schema.default) };
   const around: SchemaProps = { type: 'object', properties: { value: schema } };
   const unknown = compilePrepare(around)(holder);

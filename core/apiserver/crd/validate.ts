@@ -1,6 +1,6 @@
 /**
- * Validates a value by a structural schema, without its CEL rules (cel-rules.ts). The schema is compiled once to closures, which make no texts while a
- * value is valid. Messages are those of the Kubernetes API server (kube-openapi's validate package turned into field errors).
+ * Checks a value against a structural schema, without the CEL rules of the schema (cel-rules.ts). The schema is compiled once to closures. For a valid
+ * value, the closures make no texts. Messages are those of the Kubernetes API server (kube-openapi's validate package, converted to field errors).
  */
 
 import { compilePattern } from '../../match/cel/pattern.ts';
@@ -23,7 +23,7 @@ import { formatCheck } from './formats.ts';
 
 export type ValueCheck = (value: unknown, path: FieldPath, causes: Cause[]) => void;
 
-/** Compiles a schema to a check that runs its closures one after the other. Throws SyntaxError for a bad pattern. */
+/** Compiles a schema to a check, which runs one closure after the other. Throws SyntaxError if a pattern is not valid. */
 export function compileCheck(schema: SchemaProps): ValueCheck {
   const type = schema['x-kubernetes-int-or-string'] ? 'intOrString' : schema.type;
   const isType = type === undefined ? undefined : typeTests[type];
@@ -134,7 +134,7 @@ function listChecks(schema: SchemaProps): ValueCheck[] {
   return checks;
 }
 
-/** `identity` gives equal results for equal items. `shown` gives the part of an item that a message shows. */
+/** Checks that no item occurs twice. `identity` gives equal results for equal items. `shown` gives the part of an item that a message shows. */
 function uniqueCheck(identity: (item: unknown) => unknown, shown: (item: unknown) => unknown): ValueCheck {
   return (value, path, causes) => {
     if (!Array.isArray(value) || value.length < 2) return;
@@ -147,7 +147,10 @@ function uniqueCheck(identity: (item: unknown) => unknown, shown: (item: unknown
   };
 }
 
-/** A scalar is its own identity. A structured value becomes a text that begins with a zero byte, so that it never equals a scalar text. */
+/**
+ * The identity of a scalar is the scalar itself. The identity of a structured value is a text that begins with a zero byte, so that it never equals a text
+ * value.
+ */
 function identityOf(item: unknown): unknown {
   return typeof item === 'object' ? `\0${stableStringify(item)}` : item;
 }
@@ -183,7 +186,7 @@ function numberChecks(schema: SchemaProps): ValueCheck[] {
   return checks;
 }
 
-/** For people, 0.3 is a multiple of 0.1. In binary fractions it is not, so the check tolerates a small difference. */
+/** For people, 0.3 is a multiple of 0.1. In binary fractions, it is not. So the check allows a small difference. */
 function isMultiple(value: number, of: number): boolean {
   const times = value / of;
   return Math.abs(times - Math.round(times)) < 1e-9 * Math.max(1, Math.abs(times));
@@ -262,7 +265,7 @@ function combinations(schema: SchemaProps): ValueCheck[] {
   return checks;
 }
 
-/** True for the anyOf that usually accompanies x-kubernetes-int-or-string. The extension alone already checks the same. */
+/** True for the anyOf that authors usually write together with x-kubernetes-int-or-string. The extension alone makes the same check. */
 function isIntOrStringPair(schema: SchemaProps): boolean {
   const types = schema.anyOf?.map((sub) => (Object.keys(sub).length === 1 ? sub.type : undefined)).sort();
   return schema['x-kubernetes-int-or-string'] === true && types?.join() === 'integer,string';

@@ -1,4 +1,4 @@
-/** The order in which Kubernetes prefers versions: v10, v2, v1, v11beta2, v10beta3, v3beta1, v12alpha1, then other names in alphabetical order. */
+/** Sorts versions as Kubernetes prefers them: v10, v2, v1, v11beta2, v10beta3, v3beta1, v12alpha1, then other names in alphabetical order. */
 
 const kubeVersion = /^v([1-9]\d*)(?:(alpha|beta)([1-9]\d*))?$/;
 

@@ -1,8 +1,8 @@
-/** The discovery documents of a space, legacy and aggregated. */
+/** The discovery documents of a space, in the legacy form and in the aggregated form. */
 import { formatApiVersion } from '../../object/meta.ts';
 import type { Kind, Kinds } from '../space.ts';
 
-/** The version of Kubernetes that the API follows. Clients derive the available features from it. */
+/** The version of Kubernetes whose API the server implements. Clients derive the available features from this version. */
 export const kubernetesVersion = {
   major: '1',
   minor: '34',
@@ -22,7 +22,7 @@ export interface DiscoveryOptions {
 const readVerbs = ['get', 'list', 'watch'];
 const allVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
-/** The versions of each group, the preferred one first. The core group has the empty name. */
+/** The versions of each group, beginning with the preferred version. The core group has the empty name. */
 export function groupVersions(kinds: Kinds): Map<string, string[]> {
   const groups = new Map<string, string[]>();
   for (const kind of kinds.all()) {
@@ -65,7 +65,7 @@ export function apiResourceList(
   };
 }
 
-/** The document of `apidiscovery.k8s.io` v2 or v2beta1, for `/api` (`core`) or for `/apis`. */
+/** The document of `apidiscovery.k8s.io` v2 or v2beta1. `core` is true for `/api`, false for `/apis`. */
 export function aggregated(kinds: Kinds, core: boolean, version: 'v2' | 'v2beta1', options: DiscoveryOptions): object {
   const items = [...groupVersions(kinds)]
     .filter(([group]) => (group === '') === core)

@@ -1,4 +1,4 @@
-/** The HTTPS side of the API: connections, the user and the space of each request, and the answer. */
+/** The HTTPS side of the API: handles connections, finds the user and the space of each request, and sends the answer. */
 import { createServer, type IncomingMessage } from 'node:http';
 import {
   constants,
@@ -30,7 +30,7 @@ import { failureOf } from './status.ts';
 import { WatchRequest } from './watches.ts';
 import { YamlThread } from './yaml-thread.ts';
 
-/** PEM. */
+/** Key and certificates as PEM. */
 export interface ApiTls {
   readonly key: Buffer;
   readonly cert: Buffer;
@@ -38,46 +38,50 @@ export interface ApiTls {
 }
 
 export interface ApiServerOptions {
-  /** Called for each new connection. Returns the same object until a file was renewed. */
+  /** Called for each new connection. Must return the same object as long as no file has changed. */
   tls(): ApiTls;
   readonly host: string;
   readonly port: number;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Undefined if the certificate is not of a user. Throws Forbidden for a known user without the right to use the API. */
+  /** The user of a certificate. Undefined if the certificate is not of a user. Throws Forbidden if the user has no right to use the API. */
   authenticate(certificate: { subject: Record<string, unknown> } | undefined): UserInfo | undefined;
-  /** The reason why the node is not ready, or undefined. Anybody may ask for it, as for health. */
+  /** The reason why the node is not ready. Undefined: it is ready. Everybody may request this, as with health. */
   notReady(): string | undefined;
   /** The text of the answer when the node is ready. Absent: `ok`. */
   readyAs?(): string;
   metrics(): Promise<string>;
-  /** Serves `/tree/...`, which concerns other nodes. Absent: the node does not serve these URLs. */
+  /** Serves `/tree/...`: requests to other nodes. Absent: the node does not serve these URLs. */
   readonly tree?: TreeUrls;
 }
 
 export interface TreeUrls {
   answer(request: ApiRequest): Promise<ApiResponse>;
   /**
-   * The stream that the request is passed on to, and its target there. Undefined if `answer` serves the request. `target` is the encoded path and query.
-   * Throws NotFound.
+   * The next hop for a request: the stream on which the server passes the request on, and the target there. `target` is the encoded path and query.
+   * Undefined: `answer` serves the request. Throws NotFound.
    */
   way(target: string, user: UserInfo): { readonly target: string; readonly ask: Ask } | undefined;
 }
 
 /**
- * The server keeps an idle HTTP/1.1 connection as long as clients do (Go clients and kube-apiserver: 90 s). If the server closes a connection just as a
- * client writes a request, the request fails.
+ * The server keeps an idle HTTP/1.1 connection as long as clients keep it (Go clients and kube-apiserver: 90 s). If the server closed a connection while a
+ * client writes a request, the request would fail.
  */
 const idleConnectionMs = 90_000;
 /**
- * The server closes an idle HTTP/2 connection in an orderly way. Most clients close theirs earlier. The bound also closes connections without any request.
+ * The server closes an idle HTTP/2 connection properly after this time. Most clients close their connections earlier. The bound also closes connections
+ * without any request.
  */
 const idleSessionMs = 2 * idleConnectionMs;
-/** Parallel requests on an HTTP/2 connection, as in Go's servers. A client that wants more opens another connection. node:http2 itself has no bound. */
+/**
+ * Requests at the same time on one HTTP/2 connection, as in Go's servers. A client that needs more opens another connection. node:http2 itself has no
+ * bound.
+ */
 const streamsMax = 250;
-/** Time for the whole body of a request. node:http has such a bound for HTTP/1.1, node:http2 waits for ever. */
+/** Time limit for the whole body of a request. node:http has such a limit for HTTP/1.1; node:http2 would wait for ever. */
 const bodyWithinMs = 300_000;
-/** At the end of the server, open requests get this time before their connections are closed. */
+/** When the server ends, open requests get this much time. After that, the server closes their connections. */
 const drainMs = 1_000;
 
 export class ApiServer implements AsyncDisposable {
@@ -85,16 +89,16 @@ export class ApiServer implements AsyncDisposable {
   readonly #server: Http2SecureServer;
   readonly #handlers = new Map<string, SpaceHandler>();
   readonly #resolvers: ((prefix: string) => Space | undefined)[] = [];
-  /** The handlers of spaces from resolvers. An entry exists as long as its resolver keeps the space. */
+  /** The handlers of spaces that resolvers have returned. An entry exists as long as its resolver keeps the space. */
   readonly #resolved = new WeakMap<Space, SpaceHandler>();
   readonly #watches = new Set<WatchRequest>();
   readonly #outgoing: OutgoingAnswers;
   readonly #yaml: YamlThread;
-  /** The user of each connection. A client presents its certificate once per connection, and decoding it takes a third of a millisecond. */
+  /** The user of each connection. A client sends its certificate once per connection, and decoding a certificate takes a third of a millisecond. */
   readonly #users = new WeakMap<object, UserInfo>();
   readonly #sockets = new Set<TLSSocket>();
   readonly #sessions = new Set<ServerHttp2Session>();
-  /** Serves connections that other code has opened for its users (`take`). */
+  /** Serves the connections that other code hands over with their user (`take`). */
   readonly #taken = createServer({ requestTimeout: 0 });
   #tls: ApiTls;
 
@@ -111,7 +115,7 @@ export class ApiServer implements AsyncDisposable {
       requestCert: true,
       rejectUnauthorized: false,
     });
-    // This listener runs before the handshake of the new connection begins.
+    // This listener runs before the TLS handshake of the new connection.
     this.#server.prependListener('connection', () => this.#renew());
     for (const server of [this.#server, this.#taken]) {
       server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) => {
@@ -133,12 +137,12 @@ export class ApiServer implements AsyncDisposable {
     this.#server.on('sessionError', (error) => options.log.debug({ reason: error.message }, 'a connection broke'));
   }
 
-  /** `''` is the system space; others are `/spaces/NAME` and the like. */
+  /** Serves a space at a URL prefix. `''` is the system space. Other prefixes are, for example, `/spaces/NAME`. */
   mount(prefix: string, space: Space): void {
     this.#handlers.set(prefix, new SpaceHandler(space, prefix, this.#options.clock));
   }
 
-  /** For spaces that come and go. The server calls the resolver for each request. */
+  /** Adds a resolver for spaces that are created and deleted while the server runs. The server calls the resolver for each request. */
   resolveWith(resolver: (prefix: string) => Space | undefined): void {
     this.#resolvers.push(resolver);
   }
@@ -146,7 +150,7 @@ export class ApiServer implements AsyncDisposable {
   listen(): Promise<string> {
     const { host, port, log } = this.#options;
     return new Promise((resolve, reject) => {
-      // The listener stays after the start. Later errors, for example without free descriptors, must not end the process.
+      // This listener is never removed. Errors after the start, for example because of too few descriptors, must not end the process.
       this.#server.on('error', (error: NodeJS.ErrnoException) => {
         if (this.#server.listening) return log.error({ reason: error.message }, 'the listener of the API failed');
         reject(
@@ -165,14 +169,14 @@ export class ApiServer implements AsyncDisposable {
     });
   }
 
-  /** Serves HTTP/1.1 on a connection whose user is known. */
+  /** Serves HTTP/1.1 on a connection of this user. */
   take(connection: Duplex, user: UserInfo): void {
     connection.on('error', (error) => this.#options.log.debug({ reason: error.message }, 'a connection broke'));
     this.#users.set(connection, user);
     this.#taken.emit('connection', connection);
   }
 
-  /** Bytes of answers that clients have not read yet. */
+  /** Number of bytes of answers that clients have not read yet. */
   unreadBytes(): number {
     return this.#outgoing.unreadBytes();
   }
@@ -181,7 +185,7 @@ export class ApiServer implements AsyncDisposable {
     for (const watch of this.#watches) watch.end();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     const late = new Promise<void>((resolve) => this.#options.clock.after(drainMs, resolve));
-    // Closes the session and not its socket: closing the socket would cut off unfinished answers of the session's streams.
+    // Closes the session and not its socket. Closing the socket would cut off unfinished answers on the session's streams.
     for (const session of this.#sessions) session.close();
     for (const socket of this.#sockets) if (socket.alpnProtocol !== 'h2') socket.end();
     await Promise.race([closed, late]);
@@ -222,8 +226,8 @@ export class ApiServer implements AsyncDisposable {
       const { tree } = this.#options;
       const isTree = tree !== undefined && url.pathname.startsWith('/tree/');
       const way = isTree ? tree.way(request.url, user) : undefined;
-      // A request to another node has no entry in `#outgoing`. Its stream already bounds the unread bytes, and it may wait for long: a person may scroll
-      // through a log.
+      // A request that is passed on to another node is not in `#outgoing`. Its stream already bounds the unread bytes. And such a request may wait for a
+      // long time, for example while a person scrolls through a log.
       const failed = (error: unknown) => this.#fail(request, response, error);
       if (way) return await passOn(request, response, { ...way, failed });
       const outgoing = this.#outgoing.begin(response, { connection, failed });
@@ -244,7 +248,7 @@ export class ApiServer implements AsyncDisposable {
   async #body(request: Http2ServerRequest): Promise<Buffer> {
     const late = new BanyanError('Timeout', `the body of the request did not come within ${bodyWithinMs} ms`);
     const timer = this.#options.clock.after(bodyWithinMs, () => {
-      // Otherwise the client would keep the stream open after the answer.
+      // Closes the stream after the answer. Otherwise the client would keep the stream open.
       const stream = request.stream as ServerHttp2Stream | undefined;
       stream?.once('finish', () => stream.close(constants.NGHTTP2_NO_ERROR));
       request.destroy(late);
@@ -265,7 +269,10 @@ export class ApiServer implements AsyncDisposable {
     this.#answer(response, failureOf(error, [request.headers.accept ?? ''].flat().join(',')));
   }
 
-  /** Only requests to edge clusters may change to another protocol. For all other requests, the server ignores the wish and answers normally. */
+  /**
+   * Passes a request to an edge cluster on, which may change the protocol. For all other requests, the server ignores the upgrade header and answers
+   * normally.
+   */
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const asked = request as unknown as Http2ServerRequest;
     const answer = answerOf(request, socket) as unknown as Http2ServerResponse | undefined;
@@ -293,14 +300,14 @@ export class ApiServer implements AsyncDisposable {
     return true;
   }
 
-  /** Refuses impersonation for every request, also for those that are passed on to another node. */
+  /** The user of a request. Refuses impersonation for every request, including requests that the server passes on to another node. */
   #userOf(request: Http2ServerRequest): UserInfo {
     const user = this.#holderOf(request);
     refuseImpersonation(request.headers, user.name);
     return user;
   }
 
-  /** The user of the connection. Throws Unauthorized if there is none. */
+  /** The user of the connection. Throws Unauthorized if the connection has no user. */
   #holderOf(request: Http2ServerRequest): UserInfo {
     const socket = request.socket as TLSSocket;
     const connection = connectionOf(request);
@@ -313,7 +320,7 @@ export class ApiServer implements AsyncDisposable {
     return user;
   }
 
-  /** The handler of the longest mounted prefix, and the rest of the path. */
+  /** The handler of the space, and the rest of the path after the prefix of the space. */
   #find(pathname: string): { handler: SpaceHandler; path: string } {
     const match = /^\/(?:spaces|mailboxes|reported)\/[^/]+/.exec(pathname);
     const prefix = match ? decodePart(match[0]) : '';
@@ -335,7 +342,7 @@ export class ApiServer implements AsyncDisposable {
   #answer(response: Http2ServerResponse, { status, body, headers }: ApiResponse): void {
     if (response.writableEnded || response.destroyed) return;
     if (response.headersSent) {
-      // The client must not take the received part for the whole answer.
+      // A part is already sent. The client must see that this part is not the whole answer.
       breakOff(response);
       return;
     }
@@ -367,12 +374,12 @@ export class ApiServer implements AsyncDisposable {
   }
 }
 
-/** The session, or else the socket. In HTTP/2, `request.socket` is another object for every request. */
+/** The HTTP/2 session, or the socket of an HTTP/1.1 connection. In HTTP/2, `request.socket` is another object for every request. */
 function connectionOf(request: Http2ServerRequest): object {
   return request.stream?.session ?? request.socket;
 }
 
-/** Parses the target of a request line. A target such as "//host" is a path here, and no host. */
+/** Parses the target of a request line. A target such as "//host" is treated as a path, not as a host. */
 function urlOf(target: string): URL {
   if (target.startsWith('/')) return new URL(`https://node${target}`);
   throw new BanyanError(
@@ -381,7 +388,10 @@ function urlOf(target: string): URL {
   );
 }
 
-/** True for a certificate that the authority of the tree signed itself. A relay's issuer must not count: its holder could make a certificate for any user. */
+/**
+ * True if the authority of the tree itself has signed the certificate. A certificate from a relay's issuer must not count: whoever holds the issuer could
+ * make a certificate for any user.
+ */
 function isUser(socket: TLSSocket): boolean {
   const certificate = socket.authorized ? socket.getPeerX509Certificate() : undefined;
   return certificate !== undefined && !isFromIssuer(certificate);

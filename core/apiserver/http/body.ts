@@ -1,4 +1,4 @@
-/** Request bodies: bounds their size, and parses them by their content type. */
+/** Reads request bodies up to a maximal size, and parses them by content type. */
 import { parseExactJson } from '../../object/exact-integers.ts';
 import { checkJsonBounds } from '../../object/json-bounds.ts';
 import { beyondLimits } from '../../object/json-limits.ts';
@@ -8,9 +8,9 @@ import { parseYaml } from './yaml-body.ts';
 
 /** The limit of a request in etcd and therefore in Kubernetes: 1.5 MiB. */
 export const bodyBytesMax = 1_572_864;
-/** YAML texts up to this length are parsed at once. The worst text of this length takes 20 ms. Starting a thread would take longer. */
+/** YAML texts up to this length are parsed in this thread. The worst text of this length takes 20 ms. Starting another thread would take longer. */
 const shortYamlMax = 4_096;
-/** A body in JSON begins with this character, without any space before it. */
+/** A body that begins with this character, without a space before it, is JSON. */
 const openingBrace = 0x7b;
 
 export type MediaType = 'json' | 'yaml' | 'protobuf' | 'json-patch' | 'merge-patch' | 'strategic-patch' | 'apply-patch';
@@ -36,7 +36,10 @@ export function mediaTypeOf(header: string | undefined): MediaType {
   );
 }
 
-/** Beyond the limit, reads on without keeping the bytes, so that the client gets its answer and the connection stays usable. */
+/**
+ * Reads the whole body. Throws TooLarge if it is over the limit. Even then, reads to the end without keeping the bytes, so that the client gets its answer
+ * and the connection stays usable.
+ */
 export async function readBody(stream: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -53,7 +56,7 @@ export async function readBody(stream: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** `decodeProtobuf` gives the JSON value of a protobuf body. `readLongYaml` gives the JSON text of a long YAML text. */
+/** Parses a body. `decodeProtobuf` gives the JSON value of a protobuf body. `readLongYaml` gives the JSON text of a long YAML text. */
 export async function parseRequestBody(
   body: Buffer,
   media: MediaType,
@@ -68,7 +71,10 @@ export async function parseRequestBody(
   return value;
 }
 
-/** The places of fields that a JSON body has twice. `value` is the parsed body. In YAML such a field is an error, and in protobuf fields have numbers. */
+/**
+ * The places of fields that a JSON body has twice. `value` is the parsed body. Other media types need no check: in YAML a duplicate field is an error, and
+ * in protobuf fields have numbers.
+ */
 export function duplicatesIn(body: Buffer, media: MediaType, value: unknown): string[] {
   return isJson(body, media) ? duplicateFields(body.toString('utf8'), value) : [];
 }
@@ -78,7 +84,7 @@ function isJson(body: Buffer, media: MediaType): boolean {
   return media !== 'protobuf' && media !== 'yaml';
 }
 
-/** Checks the bounds of the text first, so that the parser and all later code meet no more than the bounds allow. */
+/** Parses JSON. Checks the bounds of the text first, so that the parser and all further code never get a value beyond the bounds. */
 function parsed(text: string): unknown {
   checkJsonBounds(text);
   return parseExactJson(text);
@@ -95,7 +101,7 @@ function recognized<Value>(media: MediaType, parse: () => Value): Value {
   }
 }
 
-/** The JSON of a YAML body has the bounds of a body in JSON, because a few bytes of YAML may stand for many. */
+/** Parses YAML. Its JSON text has the same bounds as a JSON body, because a few bytes of YAML can describe a large value. */
 async function parsedYaml(text: string, readLong: (text: string) => Promise<string>): Promise<unknown> {
   const isShort = text.length <= shortYamlMax;
   const json = isShort ? JSON.stringify(recognized('yaml', () => parseYaml(text))) : await readLong(text);

@@ -1,4 +1,4 @@
-/** Turns one request of a space into one answer. The connection serves watches (api-server.ts). */
+/** Turns one request to a space into one answer. api-server.ts serves watches, because a watch needs the connection. */
 
 import { forbiddenField } from '../../object/field-error.ts';
 import { formatGroupResource, type ObjectKey } from '../../object/key.ts';
@@ -29,15 +29,15 @@ import * as writes from './writes.ts';
 
 type ResourceRoute = Route & { type: 'resource' };
 
-/** If a list or a get asks for a revision that this node has not reached yet, the request waits this long. */
+/** If a list or get request asks for a revision that this node has not reached yet, the request waits this long. */
 const revisionWaitMs = 3_000;
 const watchTimeoutMs = 30 * 60_000;
-/** Longer than any client stays, and less than the maximum of a timer. */
+/** Longer than any client keeps a watch, and less than the maximum of a timer. */
 const watchTimeoutMsMax = 24 * 3_600_000;
 
 export type Handled =
   | { readonly answer: ApiResponse }
-  /** The caller has to begin it at once. */
+  /** A list. The caller must begin to read it at once. */
   | { readonly list: Generator<Buffer, void> }
   | { readonly watch: { readonly listing: ListRequest; readonly options: WatchParameters } };
 
@@ -96,7 +96,7 @@ export class SpaceHandler {
     }
   }
 
-  /** Makes the document for each request. Requests are rare, and the document of each space would take a megabyte of memory. */
+  /** Makes the document for each request. Requests for it are rare, and keeping one document per space would need a megabyte of memory each. */
   #openapiV2(accept: string): ApiResponse {
     const document = openapiV2(this.space.kinds);
     if (!accept.includes(openapiV2Asked) && !accept.includes(openapiV2ContentType)) return jsonResponse(200, document);
@@ -202,7 +202,9 @@ export class SpaceHandler {
     return selectionOf(query.get('labelSelector'), query.get('fieldSelector'), kind.selectableFields(version));
   }
 
-  /** A client may have seen a newer revision than this node has. Then the request waits for this revision, and fails with Timeout after `revisionWaitMs`. */
+  /**
+   * Waits for the revision that the client asks for. A client may have received a newer revision from another node. Throws Timeout after `revisionWaitMs`.
+   */
   async #waitFor({ query }: ApiRequest): Promise<void> {
     const asked = Number(resourceVersionOf(query));
     const { storage } = this.space;
@@ -225,7 +227,7 @@ export class SpaceHandler {
   }
 }
 
-/** Throws if the kind does not have such a URL. The objects of a namespaced kind are in namespaces, and only its lists may span all of them. */
+/** Throws if the kind has no such URL. The objects of a namespaced kind are in namespaces. Only a list of such a kind may cover all namespaces. */
 function checkPlace({ of, namespace, name, subresource }: ResourceRoute, kind: Kind, method: string): void {
   const plural = formatGroupResource(of);
   if (!kind.namespaced && namespace !== '') {

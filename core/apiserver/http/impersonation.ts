@@ -1,6 +1,6 @@
 /**
  * Refuses requests to act as another user: kubectl's --as, --as-group, --as-uid and --as-user-extra. If a node ignored these headers, it would answer with
- * the rights of the person who asks, and a test of another user's rights would always pass.
+ * the rights of the real user. Then a test of another user's rights would always succeed.
  */
 import { BanyanError } from '../../runtime/errors.ts';
 
@@ -8,9 +8,9 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 const prefix = 'impersonate-';
 
-/** Throws Forbidden in the words of kube-apiserver for a client without the right to impersonate. */
+/** Throws Forbidden, with kube-apiserver's message for a client that is not allowed to impersonate. */
 export function refuseImpersonation(headers: Headers, user: string): void {
-  // The client chooses the names of Impersonate-Extra-*. A header with an empty value counts too.
+  // The client chooses the end of the name Impersonate-Extra-*. A header with an empty value counts too.
   const name = Object.keys(headers).find((header) => header.startsWith(prefix));
   if (name === undefined) return;
   const { kind, value } = askedFor(headers, name);
@@ -19,7 +19,7 @@ export function refuseImpersonation(headers: Headers, user: string): void {
   throw new BanyanError('Forbidden', `${refusal}: ${remedy}`, { kind, name: value });
 }
 
-/** The user header comes first: the other headers only add facts about that user. */
+/** The user header is reported first, because the other headers only add facts about this user. */
 function askedFor(headers: Headers, first: string): { kind: string; value: string } {
   const user = headers['impersonate-user'];
   if (user !== undefined) return { kind: 'users', value: String(user) };
@@ -27,7 +27,7 @@ function askedFor(headers: Headers, first: string): { kind: string; value: strin
   return { kind, value: String(headers[first] ?? '') };
 }
 
-/** The spelling of the Kubernetes documentation. Node's HTTP server gives names in lower case. */
+/** The name as the Kubernetes documentation writes it. Node's HTTP server returns names in lower case. */
 function headerName(name: string): string {
   return name.replaceAll(/(^|-)[a-z]/g, (letter) => letter.toUpperCase());
 }

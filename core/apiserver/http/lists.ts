@@ -1,6 +1,7 @@
 /**
- * Reads of one space as bytes. Objects and lists are spliced from stored bytes. They are parsed only if a selector or a form needs their fields. The server
- * makes a list while its client reads it: for objects that the client has not read yet, the list keeps only names.
+ * Reads the objects of one space as bytes. Lists are made from stored bytes, without parsing. Objects are parsed only if a selector or the form of the
+ * answer needs their fields. The server makes a list while its client reads: for the part that the client has not read yet, the list keeps only the names
+ * of objects.
  */
 import { spliceMetadata } from '../../object/canonical.ts';
 import { formatApiVersion, type KubeObject } from '../../object/meta.ts';
@@ -25,7 +26,7 @@ export interface ListRequest {
 }
 
 interface Continue {
-  /** Revision of the first page. All pages show this revision. */
+  /** The revision of the first page. All pages of the list show this revision. */
   readonly revision: number;
   readonly namespace: string;
   readonly name: string;
@@ -33,12 +34,12 @@ interface Continue {
 
 const comma = Buffer.from(',');
 
-/** Inserts the resourceVersion into stored bytes. */
+/** The stored bytes with the resourceVersion inserted. */
 export function objectBytes(stored: StoredObject): Buffer {
   return Buffer.concat(spliceMetadata(stored.body, `"resourceVersion":"${stored.revision}"`));
 }
 
-/** The object in the requested version. If that is the stored version, the object is not parsed. */
+/** The bytes of the object in the requested version. If this is the stored version, the object is not parsed. */
 export function bytesInVersion(listing: Pick<ListRequest, 'space' | 'kind' | 'version'>, stored: StoredObject): Buffer {
   if (listing.version === listing.kind.storageVersion) return objectBytes(stored);
   return Buffer.from(JSON.stringify(parsed(listing, stored)));
@@ -66,12 +67,12 @@ export function oneBytes(listing: ListRequest, stored: StoredObject): Buffer {
   return bytesInVersion(listing, stored);
 }
 
-/** Bytes of objects that a list keeps from its first scan. Most lists are smaller, and read the store only once. */
+/** Bytes of objects that a list keeps from its first scan. Most lists are smaller, so they read the store only once. */
 const foundBytesMax = 256 * 1024;
 
 /**
- * The text of a list, piece by piece, all of one revision. A caller that stops before the end calls `return`. The first piece throws if the request has a
- * mistake. A later piece throws Expired if more objects have changed since the first piece than a snapshot keeps.
+ * The text of a list in pieces; all pieces are of one revision. A caller that stops before the end must call `return`. The first piece throws if the
+ * request has a mistake. Another piece throws Expired if, since the first piece, more objects have changed than a snapshot keeps.
  */
 export function* listPieces(listing: ListRequest, limit: number, token: string | null): Generator<Buffer, void> {
   const from = token ? decodeToken(token) : undefined;
@@ -108,7 +109,7 @@ function formOf(listing: ListRequest, metadata: object): ListForm {
     const options = { version: form.version, includeObject: listing.includeObject, nowMs: listing.nowMs };
     const empty = JSON.stringify(table(columnDefinitions(kind, version), [], metadata, form.version));
     return {
-      // The rows are the last field.
+      // The rows are the last field of the table.
       head: empty.slice(0, -']}'.length),
       item: (stored) => Buffer.from(JSON.stringify(tableRow(kind, version, parsed(listing, stored), options))),
     };
@@ -173,7 +174,7 @@ function decodeToken(text: string): Continue {
     const token = JSON.parse(Buffer.from(text, 'base64url').toString()) as Continue;
     if (Number.isInteger(token.revision) && typeof token.name === 'string') return token;
   } catch {
-    // The token is not base64 of JSON. The answer is the same as for a token with other fields.
+    // The token is not base64 of JSON. The answer is the same as for a token with the wrong fields.
   }
   throw new BanyanError('BadRequest', 'continue key is not valid: start a new list without the continue parameter');
 }

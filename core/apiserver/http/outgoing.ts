@@ -1,7 +1,7 @@
 /**
- * Answers that their clients have not read yet, and the bounds of the memory that these answers take. The server writes an answer only a little ahead of
- * its client. The unread answers of one connection have a bound, and so have those of the whole server: beyond it, the server refuses new requests with
- * 429. The server breaks off an answer whose client reads nothing for a minute.
+ * Bounds the memory of answers that clients have not read yet. The server writes an answer only a little ahead of its client. There is a bound for the
+ * unread bytes of one connection, and one for the whole server. Beyond a bound, the server refuses new requests with 429. If a client reads nothing for a
+ * minute, the server aborts the answer.
  */
 import type { ServerResponse } from 'node:http';
 import { constants, type Http2ServerResponse } from 'node:http2';
@@ -10,46 +10,48 @@ import { BanyanError } from '../../runtime/errors.ts';
 
 type Response = ServerResponse | Http2ServerResponse;
 
-/** Bytes that the server writes ahead of a client that reads a list: enough for 20 Mbit/s at a round trip of 100 ms. */
+/** Bytes that the server writes ahead of a client that reads a list. This is enough for 20 Mbit/s with a round trip of 100 ms. */
 export const aheadBytesMax = 256 * 1024;
-/** Unread bytes of one watch, whose events cannot be made later. Beyond them the watch ends, and its client resumes from its last revision. */
+/** Unread bytes of one watch. A watch can't make its events again. So beyond this bound, the watch ends, and its client resumes from its last revision. */
 export const watchBytesMax = 8 * 1024 * 1024;
-/** Unread bytes of one connection: one watch, or 32 lists, or 5 of the largest objects. */
+/** Unread bytes of one connection. Enough for one watch, 32 lists, or 5 of the largest objects. */
 export const connectionBytesMax = 8 * 1024 * 1024;
-/** Unread bytes of the whole server: 256 lists that nobody reads. The smallest nodes have 256 MiB. */
+/** Unread bytes of the whole server. Enough for 256 lists that nobody reads. The smallest nodes have 256 MiB of memory. */
 export const serverBytesMax = 64 * 1024 * 1024;
 /**
- * Time without a read after which the server breaks off an answer; nginx has the same default (send_timeout). A running client reads something within a
- * minute.
+ * If a client reads nothing for this time, the server aborts the answer. The default of nginx is the same (send_timeout). A client that works reads
+ * something within a minute.
  */
 export const stallMs = 60_000;
 const lookEveryMs = 10_000;
-/** Kubernetes clients wait for this time, and then repeat the request. */
+/** Kubernetes clients wait for this time and then send the request again. */
 const retryAfterSeconds = 1;
 
 export interface AnswerOf {
   readonly connection: object;
-  /** Called with the error if a later piece of the answer cannot be made. */
+  /** Called with the error if a further piece of the answer cannot be made. */
   failed(error: unknown): void;
 }
 
 /** The receiver of a watch's events. */
 export interface WatchSink {
   write(bytes: Buffer): void;
-  /** Bytes that the client has not read yet. */
+  /** Number of bytes that the client has not read yet. */
   queuedBytes(): number;
-  /** False if the bounds leave no room for another event. */
+  /** False if the bounds leave no room for one more event. */
   hasRoom(): boolean;
-  /** Calls `act` once, when the client has read the unread bytes. There must be some. */
+  /** Calls `act` once, when the client has read all unread bytes. Call this only while there are unread bytes. */
   onTaken(act: () => void): void;
   end(): void;
-  /** Drops the unread bytes. */
+  /** Ends the sink and drops the unread bytes. */
   break(): void;
 }
 
 export class OutgoingAnswers {
   readonly #clock: Clock;
-  /** Answers that may have unread bytes. A watch without events is not in this set, so a thousand of them cost a request nothing. */
+  /**
+   * Answers that may have unread bytes. A watch without events is not in this set. So even with a thousand such watches, a request does not become slower.
+   */
   readonly #behind = new Set<OutgoingAnswer>();
   #timer: Timer | undefined;
 
@@ -57,7 +59,7 @@ export class OutgoingAnswers {
     this.#clock = clock;
   }
 
-  /** Throws TooManyRequests while too much waits for the client of this connection, or for all of them. */
+  /** Throws TooManyRequests if the client of this connection, or all clients together, have too many unread bytes. */
   admit(connection: object): void {
     const { ofConnection, ofServer } = this.#unread(connection);
     const whose = ofConnection > connectionBytesMax ? 'this connection' : 'all connections';
@@ -66,7 +68,7 @@ export class OutgoingAnswers {
     throw new BanyanError('TooManyRequests', message, { retryAfterSeconds });
   }
 
-  /** Counts the answer until its response is closed. */
+  /** Counts the unread bytes of the answer until its response is closed. */
   begin(response: Response, { connection, failed }: AnswerOf): OutgoingAnswer {
     const othersLeaveRoom = () => {
       const { ofConnection, ofServer } = this.#unread(connection);
@@ -79,7 +81,7 @@ export class OutgoingAnswers {
     return answer;
   }
 
-  /** Bytes that wait for clients. */
+  /** Number of bytes that clients have not read yet. */
   unreadBytes(): number {
     return this.#unread(undefined).ofServer;
   }
@@ -121,7 +123,6 @@ interface AnswerOptions extends AnswerOf {
   writes(): void;
 }
 
-/** One answer that the server writes. */
 export class OutgoingAnswer implements WatchSink {
   readonly connection: object;
   readonly #response: Response;
@@ -142,7 +143,7 @@ export class OutgoingAnswer implements WatchSink {
     (this.#response as ServerResponse).write(bytes);
   }
 
-  /** For events, which cannot be made later. */
+  /** True if one more event fits into the bounds. An event needs this check because the watch can't make it again. */
   hasRoom(): boolean {
     const queued = this.queuedBytes();
     return queued <= aheadBytesMax || (queued <= watchBytesMax && this.#options.othersLeaveRoom());
@@ -174,7 +175,7 @@ export class OutgoingAnswer implements WatchSink {
     breakOff(this.#response);
   }
 
-  /** The time in which the client has read none of the unread bytes. Exact only if called regularly. */
+  /** The time for which the client has read none of the unread bytes. Exact only if it is called at regular intervals. */
   stalledMs(nowMs: number): number {
     const queued = this.queuedBytes();
     const taken = this.#writtenBytes - queued;
@@ -186,15 +187,15 @@ export class OutgoingAnswer implements WatchSink {
   }
 }
 
-/** Ends the answer so that its client sees that it is not whole. Unread bytes are dropped. */
+/** Ends the answer in such a way that its client sees that the answer is not complete. Drops unread bytes. */
 export function breakOff(response: Response): void {
   if ('stream' in response) response.stream?.close(constants.NGHTTP2_INTERNAL_ERROR);
   response.destroy();
 }
 
 /**
- * Writes the head, then the pieces as fast as the client reads them. If all pieces fit into the first write, `sendHead` gets the length. If the first piece
- * throws, the function throws the same error and sends nothing.
+ * Writes the head, then the pieces, as fast as the client reads them. If all pieces fit into the first write, `sendHead` gets the total length. If the
+ * first piece throws, this function throws the same error and sends nothing.
  */
 export function writePieces(
   pieces: Generator<Buffer, void>,
@@ -205,7 +206,7 @@ export function writePieces(
   sendHead(first.isLast ? first.bytes.length : undefined);
   answer.write(first.bytes);
   if (first.isLast) return answer.end();
-  // A client that leaves ends the list, which then keeps no snapshot.
+  // When the client closes the connection, the list ends and releases its snapshot.
   answer.onClosed(() => pieces.return());
   const goOn = () => {
     while (answer.queuedBytes() < aheadBytesMax) {
@@ -218,7 +219,7 @@ export function writePieces(
   goOn();
 }
 
-/** Bytes of one write: writes larger than a few records of TLS gain nothing. */
+/** Bytes of one write. A write of more than a few TLS records is not faster. */
 const pieceBytes = 64 * 1024;
 
 function take(pieces: Generator<Buffer, void>, bytesMin: number): { bytes: Buffer; isLast: boolean } {

@@ -1,16 +1,16 @@
-/** The types of a request and an answer, independent of the connection. */
+/** The types of a request and an answer. They do not depend on the connection. */
 import { BanyanError } from '../../runtime/errors.ts';
 import type { UserInfo } from '../space.ts';
 
 export interface ApiRequest {
   readonly method: string;
-  /** The path behind the prefix of the space. */
+  /** The path after the prefix of the space. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly user: UserInfo;
   body(): Promise<Buffer>;
-  /** The JSON of a long YAML text, parsed in a separate thread (yaml-thread.ts). Throws BadRequest, TooLarge and TooManyRequests. */
+  /** Returns the JSON of a long YAML text. A separate thread parses the text (yaml-thread.ts). Throws BadRequest, TooLarge or TooManyRequests. */
   readLongYaml(text: string): Promise<string>;
 }
 
@@ -25,7 +25,7 @@ export function header(request: ApiRequest, name: string): string | undefined {
   return Array.isArray(value) ? value.join(',') : value;
 }
 
-/** A parameter that is an integer. 0 if the parameter is absent or empty. The caller decides what a negative number means. */
+/** The integer value of a parameter, or 0 if the parameter is absent or empty. The caller decides what a negative number means. */
 export function integerOf(query: URLSearchParams, name: string): number {
   const text = query.get(name) ?? '';
   const value = Number(text);
@@ -33,7 +33,7 @@ export function integerOf(query: URLSearchParams, name: string): number {
   throw new BanyanError('BadRequest', `${name}: Invalid value: ${JSON.stringify(text)}: must be an integer`);
 }
 
-/** The `resourceVersion` of a request: empty, or a revision from an earlier answer. */
+/** The `resourceVersion` of a request. It is empty, or a revision from an earlier answer. */
 export function resourceVersionOf(query: URLSearchParams): string {
   const text = query.get('resourceVersion') ?? '';
   if (/^\d*$/.test(text) && Number.isSafeInteger(Number(text))) return text;

@@ -1,4 +1,4 @@
-/** Answers a user's questions about themselves: `kubectl auth whoami` and `kubectl auth can-i`. */
+/** Answers questions of users about themselves: `kubectl auth whoami` and `kubectl auth can-i`. */
 
 import { isRecord } from '../../object/json-value.ts';
 import { BanyanError } from '../../runtime/errors.ts';
@@ -11,7 +11,7 @@ const paths = {
   '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews': 'SelfSubjectAccessReview',
 } as const;
 
-/** Undefined if the request is no such question. Every authenticated user may do everything: see docs/decisions. */
+/** The answer. Undefined if the request is not such a question. Every authenticated user may do everything: see docs/decisions. */
 export async function whoIsAsking(request: ApiRequest): Promise<ApiResponse | undefined> {
   const kind = paths[request.path as keyof typeof paths];
   if (!kind || request.method !== 'POST') return undefined;

@@ -1,4 +1,4 @@
-/** Parses the path of a URL to a route. */
+/** Parses the path of a URL. */
 import type { GroupResource } from '../../object/key.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 
@@ -16,7 +16,7 @@ export type Route =
   | { readonly type: 'group-version' | 'openapi-v3-document'; readonly group: string; readonly version: string }
   | { readonly type: 'unknown' };
 
-/** `path` is the part of the URL's path behind the prefix of the space. */
+/** `path` is the part of the URL's path after the prefix of the space. */
 export function routeOf(path: string): Route {
   const parts = path
     .split('/')
@@ -36,7 +36,7 @@ export function routeOf(path: string): Route {
   return resourceRoute(second, third, parts.slice(3));
 }
 
-/** Decodes one part of a URL's path. */
+/** Decodes one segment of a URL's path. */
 export function decodePart(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -65,7 +65,7 @@ function resourceRoute(group: string, version: string, rest: readonly string[]):
   return { type: 'resource', of: { group, resource }, version, namespace, name, subresource };
 }
 
-/** `/api/v1/namespaces/shop/status` is the status of the Namespace itself, and no resource in the Namespace. */
+/** True for paths such as `/api/v1/namespaces/shop/status`: the status of the Namespace itself, not a resource in the Namespace. */
 function isNamespaceSubresource(rest: readonly string[]): boolean {
   return rest.length === 3 && (rest[2] === 'status' || rest[2] === 'finalize');
 }

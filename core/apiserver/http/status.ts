@@ -1,11 +1,11 @@
-/** Errors in the form of Kubernetes. */
+/** Errors in the form that Kubernetes clients expect. */
 import { BanyanError, describeError, errorTable } from '../../runtime/errors.ts';
 import { negotiate } from './negotiate.ts';
 import type { ApiResponse } from './requests.ts';
 
 /**
- * The answer to a failed request. For aggregated discovery, the answer is only the message: client-go reads no Status there, and kubectl would print
- * "unknown".
+ * The answer to a failed request. For aggregated discovery, the answer is only the message as text: client-go does not read a Status there, and kubectl
+ * would print "unknown".
  */
 export function failureOf(error: unknown, accept: string): ApiResponse {
   const { http, body, retryAfterSeconds } = kubernetesStatusOf(error);
@@ -19,7 +19,7 @@ export function failureOf(error: unknown, accept: string): ApiResponse {
   };
 }
 
-/** The Status always has `details`, as in kube-apiserver. Some clients, such as kubectl debug, read it without a check. */
+/** Makes the Status. It always has `details`, as in kube-apiserver, because some clients, for example kubectl debug, read `details` without a check. */
 export function kubernetesStatusOf(error: unknown): {
   http: number;
   body: { message: string };
@@ -49,7 +49,7 @@ export function kubernetesStatusOf(error: unknown): {
   return { http, body, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) };
 }
 
-/** An internal error lists itself as its cause, as in kube-apiserver. */
+/** An internal error contains itself as its cause, as in kube-apiserver. */
 function causesOf({ code, message, details: { causes = [] } }: BanyanError): object[] {
   if (code === 'Internal' && causes.length === 0) return [{ message }];
   return causes.map(({ field, ...cause }) => (field === '' ? cause : { ...cause, field }));

@@ -1,4 +1,4 @@
-/** Watches: the events of a storage as a stream, from a revision on. Each event is encoded in the form that the client asked for. */
+/** Watches: the events of a storage, from one revision on, as a stream. Each event has the form that the client asked for. */
 import { formatApiVersion } from '../../object/meta.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
@@ -10,7 +10,7 @@ import { aheadBytesMax, type WatchSink } from './outgoing.ts';
 import { kubernetesStatusOf } from './status.ts';
 
 export interface WatchParameters {
-  /** Empty, or digits. */
+  /** Empty, or decimal digits. */
   readonly resourceVersion: string;
   readonly sendInitialEvents: boolean;
   readonly bookmarks: boolean;
@@ -27,8 +27,8 @@ export class WatchRequest {
   readonly #timers: Timer[] = [];
   #unsubscribe: (() => void) | undefined;
   /**
-   * Objects that existed when the watch began and are not sent yet, by orderOf. For these objects, the watch keeps only their places. It later sends each
-   * object in the state that the object has then. So the watch leaves out events of these objects until then.
+   * The objects that existed at the begin of the watch and were not sent yet, as texts of `orderOf`. The watch keeps only the names of these objects. When
+   * it sends an object, it reads the present state of the object. So until then, the watch does not send events about the object.
    */
   readonly #unsent = new Set<string>();
   #revision = 0;
@@ -92,7 +92,7 @@ export class WatchRequest {
     this.#endInitial();
   }
 
-  /** Returns false if the client has to read the sent bytes before the next object. */
+  /** Sends an object as ADDED. Returns false if the client must read the sent bytes before the next object. */
   #sendExisting(stored: StoredObject): boolean {
     const { space, selection } = this.#listing;
     if (selection.isEmpty || selection.matches(space.parse(stored))) this.#send('ADDED', stored);
@@ -119,8 +119,8 @@ export class WatchRequest {
   }
 
   /**
-   * For an object that enters the selection, sends ADDED. For an object that leaves the selection, sends DELETED with the last selected state, as the
-   * Kubernetes API server does.
+   * Sends one event. If the change brings the object into the selection, sends ADDED. If the change takes the object out of the selection, sends DELETED
+   * with the last selected state, as the Kubernetes API server does.
    */
   #sendEvent({ type, object, before }: StorageEvent): void {
     const { selection, space } = this.#listing;
@@ -186,7 +186,7 @@ export class WatchRequest {
 
   #scheduleBookmark(): void {
     const timer = this.#clock.after(bookmarkEveryMs, () => {
-      // A bookmark says that the client has received everything up to its revision. That is false while initial objects are unsent.
+      // A bookmark tells the client that it has received everything up to a revision. So there is no bookmark while initial objects are unsent.
       if (this.#unsent.size === 0) this.#bookmark();
       this.#timers.splice(this.#timers.indexOf(timer), 1);
       if (!this.#ended) this.#scheduleBookmark();

@@ -1,4 +1,4 @@
-/** Parameters of a write: from its URL, its headers, and for a DELETE also from its body. */
+/** The parameters of a write, from its URL and its headers. A DELETE may have parameters in its body too. */
 
 import { notSupported } from '../../object/field-error.ts';
 import { isRecord } from '../../object/json-value.ts';
@@ -9,7 +9,7 @@ import { invalidObject } from '../status-errors.ts';
 import { mediaTypeOf, parseRequestBody } from './body.ts';
 import { type ApiRequest, header } from './requests.ts';
 
-/** The part of the URL that the options depend on. */
+/** The parts of the URL that decide which options are allowed. */
 interface Addressed {
   readonly version: string;
   readonly subresource: string;
@@ -19,7 +19,7 @@ type OptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions' | 'DeleteO
 
 const optionsKinds: Readonly<Record<string, OptionsKind>> = { POST: 'CreateOptions', PUT: 'UpdateOptions' };
 
-/** An invalid parameter. For kube-apiserver and its clients, the parameters of a request are an object of a kind such as PatchOptions. */
+/** The error for an invalid parameter. kube-apiserver and its clients treat the parameters of a request as an object of a kind such as PatchOptions. */
 export function invalidOption(kind: OptionsKind, cause: Cause): BanyanError {
   return invalidObject({ group: 'meta.k8s.io', kind }, '', [cause]);
 }

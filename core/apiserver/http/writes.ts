@@ -1,4 +1,4 @@
-/** Writes of one space: calls the verbs with bodies and parameters, and encodes the results. The answer waits until the write is durable. */
+/** The write requests of one space: calls the verbs with bodies and parameters, and encodes the results. The answer is sent after the write is durable. */
 
 import { required } from '../../object/field-error.ts';
 import { isRecord } from '../../object/json-value.ts';
@@ -124,13 +124,13 @@ function warned(warnings: readonly string[]): Record<string, string[]> {
   return warnings.length > 0 ? { warning: warningHeaders(warnings) } : {};
 }
 
-/** The bounds of the Kubernetes API server. Proxies and clients accept only some KB of headers. */
+/** Bounds of the Kubernetes API server. Proxies and clients accept only a few KB of headers. */
 const warningCharactersMax = 256;
 const warningsCharactersMax = 4096;
 
 /**
- * The warnings as quoted strings of RFC 9110, in ASCII. Names of fields come from request bodies and may contain any character. An invalid header would
- * make the answer fail after the write has already happened.
+ * The warnings as quoted strings of RFC 9110, in ASCII. A warning may contain the name of a field, which comes from the request body and may contain any
+ * character. With an invalid header, the answer would fail although the write has already happened.
  */
 function warningHeaders(warnings: readonly string[]): string[] {
   const headers: string[] = [];
@@ -156,7 +156,7 @@ async function objectOf(request: ApiRequest, target: WriteTarget, options: Write
   return asObject(await bodyOf(request, target, media, options), target);
 }
 
-/** Parses the body, and handles duplicate fields as `fieldValidation` asks. */
+/** Parses the body. Treats duplicate fields as the parameter `fieldValidation` asks. */
 async function bodyOf(
   request: ApiRequest,
   { kind, version }: WriteTarget,
@@ -170,7 +170,7 @@ async function bodyOf(
   return body;
 }
 
-/** The object of a body, which must be of the kind that the URL names. */
+/** The object in a body. Throws unless the object is of the kind in the URL. */
 function asObject(body: unknown, target: WriteTarget): KubeObject {
   if (!isRecord(body)) {
     throw new BanyanError('BadRequest', 'the body of the request must be one object with apiVersion and kind');

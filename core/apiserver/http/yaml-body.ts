@@ -1,4 +1,4 @@
-/** Parses a YAML text to a JSON value. Takes some microseconds per byte, and seconds for a malicious text: see yaml-thread.ts. */
+/** Parses a YAML text to a JSON value. This takes a few microseconds per byte, but a malicious text takes several seconds: see yaml-thread.ts. */
 import {
   type Document,
   isScalar,
@@ -14,16 +14,16 @@ import { jsonValuesMax, tooManyValues } from '../../object/json-bounds.ts';
 import { beyondLimits, depthMax } from '../../object/json-limits.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 
-/** Enough for people, too few for a text whose nested aliases stand for a huge value. */
+/** Maximal number of aliases: enough for people, but too few to make a huge value with nested aliases. */
 const aliasesMax = 50;
 
-/** Throws BadRequest, or TooLarge for more values than a body may have. */
+/** Throws BadRequest, or TooLarge if the text has more values than a body may have. */
 export function parseYaml(text: string): unknown {
   checkTokens(text);
   const intAsBigInt = mayHaveLongInteger(text);
   const lineCounter = new LineCounter();
-  // With these options off, the library does not compare each key of a mapping with all former keys, and does not quote the text for each of a million
-  // errors.
+  // Without uniqueKeys, the library does not compare each key of a mapping with all keys before it. Without prettyErrors, it does not quote the text for
+  // each one of perhaps a million errors.
   const document = parseDocument(text, { uniqueKeys: false, prettyErrors: false, intAsBigInt, lineCounter });
   const [error] = document.errors;
   const wrong = error ? described(error, lineCounter) : repeatedKey(document, lineCounter);
@@ -35,13 +35,13 @@ export function parseYaml(text: string): unknown {
   return value;
 }
 
-/** The lexer puts this character in front of a scalar. */
+/** The lexer puts this character before each scalar. */
 const scalarMark = '\u001f';
 
 /**
- * Checks the depth and the number of values by the tokens alone, which costs a tenth of parsing. The parser would recurse until no stack is left, and then
- * report an error for each level. A field of a flow mapping has two of the counted signs, so this count is rough. The JSON of the accepted text is counted
- * exactly.
+ * Checks the depth and the number of values, using only the tokens, which costs a tenth of parsing. Without the check, the parser could recurse until the
+ * stack is full, and then report an error for each level. A field of a flow mapping has two of the counted tokens, so this count is not exact. The values
+ * in the JSON of an accepted text are counted exactly.
  */
 function checkTokens(text: string): void {
   let [flowDepth, depthOfLine, signs, isScalarNext] = [0, 0, 0, false];
@@ -68,7 +68,7 @@ function described({ message, pos }: YAMLParseError, lines: LineCounter): string
   return `${message} at line ${line}, column ${col}`;
 }
 
-/** The message for the first key that its mapping has twice. */
+/** The message for the first key that occurs twice in its mapping. */
 function repeatedKey(document: Document.Parsed, lines: LineCounter): string | undefined {
   let wrong: string | undefined;
   visit(document, {

@@ -1,6 +1,6 @@
 /**
- * Parses long YAML texts in a separate thread, one text after the other, with bounds of time and memory. The parser takes 3 s for 1.5 MB of short items,
- * and minutes for 1.5 MB of quotes. Because of the thread, the node goes on serving meanwhile, and children keep their sessions.
+ * Parses long YAML texts in a separate thread, one text after the other, with bounds for time and memory. The parser needs 3 s for 1.5 MB of short items,
+ * and minutes for 1.5 MB of quotes. Because of the thread, the node continues to serve, and its sessions with children stay connected.
  */
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../../runtime/clock.ts';
@@ -8,13 +8,13 @@ import { BanyanError, describeError, type ErrorCode } from '../../runtime/errors
 
 export type YamlAnswer = { readonly json: string } | { readonly code: ErrorCode; readonly message: string };
 
-/** On an idle processor, parsing a body with the maximal number of values takes 2 s. */
+/** On an idle processor, parsing a body with the maximal number of values takes 2 s, a fifth of this limit. */
 const parseMsMax = 10_000;
-/** For a text of short items, the parser takes some 300 bytes of memory per byte. A node with 256 MB must survive this. */
+/** Memory of the thread. For a text of short items, the parser needs about 300 bytes of memory per byte. A node with 256 MB must survive this. */
 const heapMbMax = 128;
-/** Number of waiting texts. Each has at most 1.5 MB. The last one waits a minute at worst. */
+/** Maximal number of texts that wait. Each has at most 1.5 MB. In the worst case, the last text waits for a minute. */
 const waitingMax = 6;
-/** Starting a thread takes 0.1 s; keeping one takes 10 MB. */
+/** An idle thread is kept for this time. Starting a thread takes 0.1 s; an idle thread needs 10 MB. */
 const idleMs = 10_000;
 
 interface YamlJob {
@@ -35,8 +35,8 @@ export class YamlThread {
   }
 
   /**
-   * The JSON of a YAML text. Throws BadRequest for an invalid text, TooLarge if parsing takes too much time or memory, TooManyRequests if too many texts
-   * wait.
+   * The JSON of a YAML text. Throws BadRequest if the text is not valid, TooLarge if parsing needs too much time or memory, TooManyRequests if too many
+   * texts wait.
    */
   read(text: string): Promise<string> {
     if (this.#jobs.length > waitingMax) {
@@ -70,7 +70,7 @@ export class YamlThread {
   }
 
   #started(): Worker {
-    // The bundle has a separate file for the thread.
+    // In the bundle, the thread has a file of its own.
     const file = import.meta.url.endsWith('.ts') ? './yaml-worker.ts' : './yaml-worker.js';
     const worker = new Worker(new URL(file, import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: heapMbMax },
@@ -103,7 +103,7 @@ export class YamlThread {
     this.#rest();
   }
 
-  /** After a text, the thread works on the next one, or becomes idle. An idle thread does not keep the process alive. */
+  /** Gives the thread the next text, or makes the thread idle. An idle thread does not keep the process alive. */
   #rest(): void {
     this.#isBusy = false;
     this.#timer?.stop();

@@ -1,6 +1,6 @@
 /**
- * Checks of the mesh's own kinds that no schema can express. An EdgePlacement that names an unknown resource of the space is refused: mostly the name is a
- * typing mistake, which would select nothing. If the definition of the resource is still to come, the user can apply the definition first.
+ * Checks of the mesh's own kinds that no schema can express. For example, an EdgePlacement that names an unknown resource of the space is refused. Such a
+ * name is usually a typing mistake and would select nothing. If the user wants to create the definition of the resource, they can do this first.
  */
 
 import { stableStringify } from '../../object/canonical.ts';
@@ -28,8 +28,8 @@ import { checkSummarizer } from './summarizer-check.ts';
 import { mayTravel } from './travelling.ts';
 
 /**
- * The checks of a space with kinds of the mesh: of these kinds, and of CustomResourceDefinitions. The checks look only at changed parts, so that users can
- * always edit and delete an old placement.
+ * The checks of a space with kinds of the mesh. They apply to these kinds and to CustomResourceDefinitions. The checks look only at changed parts, so users
+ * can always edit and delete an old placement.
  */
 export function ownKindsAdmission(kinds: Kinds, place: SpacePlace): WriteAdmission {
   const admitDefinition = definitionAdmission(kinds);
@@ -42,7 +42,7 @@ export function ownKindsAdmission(kinds: Kinds, place: SpacePlace): WriteAdmissi
     if (!object || operation === 'delete' || subresource !== undefined) return;
     const check = checks[`${key.group}/${key.resource}`];
     if (!check) return;
-    // The checks expect fields of the right types. Validation, which runs after this, reports the others.
+    // The checks expect fields of the right types. If a field has a wrong type, validation reports this after admission.
     if (kind && kind.rules.validate(object, parseApiVersion(object.apiVersion).version, old).length > 0) return;
     const causes = check(object, old, kinds, place);
     if (causes.length > 0) throw invalidObject({ group: key.group, kind: object.kind }, key.name, causes);
@@ -88,7 +88,7 @@ function checkLocation(object: KubeObject): Cause[] {
   return spec?.instanceSelector ? checkSelector(spec.instanceSelector, 'spec.instanceSelector') : [];
 }
 
-/** `downsync` names resources of this space. `upsync` and `associated` name resources that only the edge clusters know. */
+/** Checks `downsync`, which names resources of this space. `upsync` and `associated` name resources of the edge clusters, which this space does not know. */
 function checkResources(item: DownsyncItem, field: string, kinds: Kinds): Cause[] {
   const group = item.apiGroup ?? '*';
   const inGroup = kinds.all().filter((kind) => group === '*' || kind.group === group);
@@ -125,7 +125,7 @@ function unknownResource(resource: string, group: string, resources: string[], k
   return `this space has no resource of this plural name in ${where}; ${meant}`;
 }
 
-/** True for `deploy`, `Deployment` and `deployment` if the kind has the plural `deployments`. */
+/** True if the word is the kind, the singular or a short name. For the plural `deployments`, for example: `deploy`, `Deployment` and `deployment`. */
 function isNamed(kind: { kind: string; singular: string; shortNames: readonly string[] }, word: string): boolean {
   return kind.kind.toLowerCase() === word || kind.singular === word || kind.shortNames.includes(word);
 }

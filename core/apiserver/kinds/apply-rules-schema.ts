@@ -1,7 +1,7 @@
-/** The fields of an EdgePlacement about objects that others change too. */
+/** The fields of an EdgePlacement for objects that other programs change too. */
 import { object, type Properties, string, strings } from './schema-builders.ts';
 
-/** The agent looks up each of these fields in every object of the placement. */
+/** Maximal number of ignored fields. The agent looks up each of them in every object of the placement. */
 const ignoredFieldsMax = 32;
 
 export const applyRules: Properties = {

@@ -1,4 +1,7 @@
-/** Checks which agent a SyncTarget stands for, by its name or by `spec.attachTo`. No schema can check this, because it depends on the place of the space. */
+/**
+ * Checks which agent a SyncTarget represents: by its name or by `spec.attachTo`. No schema can check this, because the answer depends on the place of the
+ * space.
+ */
 
 import { checkNodeName, checkPath, isBelow } from '../../identity/node-path.ts';
 import { forbiddenField, invalidField, required } from '../../object/field-error.ts';
@@ -7,7 +10,7 @@ import type { KubeObject } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import type { SpaceType } from './kinds-of-space.ts';
 
-/** The place of a space: its type, and the path of the node that has the space (empty for the center). */
+/** The place of a space: the type of the space, and the path of the node that has it (empty for the center). */
 export interface SpacePlace {
   readonly type: SpaceType;
   readonly path: string;
@@ -15,7 +18,7 @@ export interface SpacePlace {
 
 const field = 'spec.attachTo';
 
-/** Accepts every write that does not change the field, so that users can always edit an old SyncTarget. */
+/** Accepts every write that does not change `spec.attachTo`, so that users can always edit an old SyncTarget. */
 export function checkAttachTo(object: KubeObject, old: KubeObject | undefined, place: SpacePlace): Cause[] {
   const attachTo = attachToOf(object);
   if (old && equalJson(attachTo, attachToOf(old))) return [];
@@ -30,7 +33,7 @@ export function checkAttachTo(object: KubeObject, old: KubeObject | undefined, p
   return wrong ? [invalidField(field, attachTo, `${wrong}; write the path of an agent, such as ${example}`)] : [];
 }
 
-/** An agent with an invalid name could never attach. */
+/** An agent with an invalid name could never connect. */
 function namedAsAgent({ metadata: { name = '' } }: KubeObject): Cause[] {
   const wrong = checkNodeName(name);
   return wrong ? [invalidField('metadata.name', name, `the agent has the same name; ${wrong}`)] : [];

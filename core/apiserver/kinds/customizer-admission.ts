@@ -1,4 +1,4 @@
-/** Refuses a Customizer that does not compile, and lists all of its mistakes. */
+/** Refuses a Customizer that does not compile, and lists all its mistakes. */
 import { compileCustomizer } from '../../customize/compile.ts';
 import type { CustomizerSpec } from '../../customize/customizer.ts';
 import { invalidField } from '../../object/field-error.ts';
@@ -17,7 +17,10 @@ export function checkCustomizer(object: KubeObject, old: KubeObject | undefined)
   return compileCustomizer(spec, trial.see).causes ?? [...checkCustomizedIdentity(spec), ...trial.causes];
 }
 
-/** Checks the names in `spec.downsync[].customizers`. A Customizer that does not exist (yet) is no mistake here: the status of the placement shows it. */
+/**
+ * Checks the syntax of the names in `spec.downsync[].customizers`. Does not check that such a Customizer exists: the status of the placement shows a
+ * missing one.
+ */
 export function checkCustomizerNames(names: readonly string[] | undefined, field: string): Cause[] {
   return (names ?? []).flatMap((text, index) => {
     const parts = text.split('/');

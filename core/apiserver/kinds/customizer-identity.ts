@@ -1,6 +1,6 @@
 /**
- * Refuses a Customizer that would change which object an object is, as far as the text of the Customizer shows this. If only an evaluation shows it, the
- * destination reports it.
+ * Refuses a Customizer that would change the identity of an object, as far as the text of the Customizer shows this. If only an evaluation shows it, the
+ * destination reports the mistake.
  */
 import type { CustomizerSpec, CustomizerTarget, PatchItem } from '../../customize/customizer.ts';
 import { forbiddenField } from '../../object/field-error.ts';
@@ -41,8 +41,8 @@ function isIdentity(pointer: string | undefined): boolean {
 }
 
 /**
- * A merge may contain the identity of its object, as a whole manifest does. The check refuses an identity that differs from the target of the rule. If the
- * target does not have the field, or the value has an expression, only the object itself can show a difference.
+ * Checks a merge patch. A merge may repeat the identity of its object, for example as part of a whole manifest. The check refuses an identity that differs
+ * from the target of the rule. If the target does not have the field, or if the value contains an expression, only the object itself can show a difference.
  */
 function checkMerge(merge: unknown, target: CustomizerTarget, field: string): Cause[] {
   if (!isRecord(merge)) return [];
@@ -64,7 +64,7 @@ function checkMerge(merge: unknown, target: CustomizerTarget, field: string): Ca
   return causes;
 }
 
-/** `$patch: delete` and `$patch: replace` would remove the fields that identify the object. */
+/** Refuses `$patch: delete` and `$patch: replace` at the top: they would remove the fields that identify the object. */
 function checkDirective({ $patch: directive }: Readonly<Record<string, unknown>>, field: string): Cause[] {
   if (directive !== 'delete' && directive !== 'replace') return [];
   return [forbiddenField(`${field}.$patch`, `${directive} ${detail}`)];

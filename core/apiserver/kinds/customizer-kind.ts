@@ -1,8 +1,10 @@
-/** Customizer: the form of an object at each destination. Workload teams write Customizers beside their objects. */
+/** Customizer: rules that change an object for each destination. Workload teams write Customizers in the same namespaces as their objects. */
 import { edgeGroup } from './edge-kinds.ts';
 import { definition, labelSelector, list, object, rule, string } from './schema-builders.ts';
 
-/** Bounds of one Customizer, because its rules are evaluated for each object and destination. A team that needs more splits the Customizer. */
+/**
+ * Bounds of one Customizer, because its rules are evaluated for each object and each destination. A team that needs more rules writes several Customizers.
+ */
 const rulesMax = 64;
 const patchesMax = 64;
 const expressionCharactersMax = 4096;

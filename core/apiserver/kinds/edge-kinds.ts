@@ -1,4 +1,7 @@
-/** edge.banyan.io: which objects go to which destinations. Workload teams write these objects in workload spaces, at any level. */
+/**
+ * edge.banyan.io: the kinds that decide which objects go to which destinations. Workload teams write these objects in workload spaces, at any level of the
+ * tree.
+ */
 import type { SchemaProps } from '../crd/definition.ts';
 import { applyRules } from './apply-rules-schema.ts';
 import { associatedLimitDefault } from './edge-placement.ts';
@@ -21,9 +24,9 @@ import {
 
 export const edgeGroup = 'edge.banyan.io';
 
-/** Entries of one object in a list whose length grows with the tree. Further entries go into further objects. */
+/** Maximal number of entries in one object of a list that grows with the tree. Further entries are in further objects. */
 export const sliceEntriesMax = 1000;
-/** Rules of one kind in one placement. Matching looks at each rule for each object. */
+/** Maximal number of rules of each type in a placement. Matching checks each rule for each object. */
 const itemsMax = 64;
 
 const apiGroup = string('API group of the objects: empty for the core group, * for all (also when left out).', {

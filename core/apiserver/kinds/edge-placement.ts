@@ -1,4 +1,4 @@
-/** The EdgePlacement as code reads and writes it. edge-kinds.ts has its schema. */
+/** The EdgePlacement as code reads and writes it. Its schema is in edge-kinds.ts. */
 
 import type { AdoptRule, DriftMode } from '../../entries/apply-rules.ts';
 import type { AssociatedItem } from '../../match/resource-rules.ts';
@@ -8,7 +8,9 @@ import type { LabelSelector } from '../../object/selector.ts';
 import type { RolloutSpec } from '../../rollout/spec.ts';
 
 export interface EdgePlacementSpec {
-  /** ORed. The list may be empty only if there is an expression. Then the expression is evaluated for every Location. */
+  /**
+   * A Location must match at least one of them. The list may be empty only if there is an expression. Then the expression is evaluated for every Location.
+   */
   locationSelectors?: LabelSelector[];
   locationExpression?: string;
   downsync?: DownsyncItem[];
@@ -24,7 +26,10 @@ export interface EdgePlacementSpec {
   rollout?: RolloutSpec;
 }
 
-/** Fields are ANDed. `*` selects all, an empty list nothing. An absent field allows every value, except `resources`: without it, the item selects nothing. */
+/**
+ * All given fields must match. `*` selects everything, an empty list nothing. An absent field allows every value. Exception: without `resources`, the item
+ * selects nothing.
+ */
 export interface DownsyncItem {
   apiGroup?: string;
   resources?: string[];
@@ -33,10 +38,10 @@ export interface DownsyncItem {
   objectNames?: string[];
   labelSelectors?: LabelSelector[];
   createOnly?: boolean;
-  /** `name` in the object's own namespace, or `namespace/name`. */
+  /** Names of Customizers: `name` in the namespace of the object, or `namespace/name`. */
   customizers?: string[];
   statusSummarizers?: string[];
 }
 
-/** Mostly pods of a workload. A person does not look at more. */
+/** Associated objects are mostly the pods of a workload. A person does not read more of them. */
 export const associatedLimitDefault = 20;

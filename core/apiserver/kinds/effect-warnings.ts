@@ -1,7 +1,7 @@
 /**
- * Warns about objects that a space stores and nobody acts on. In a cluster, a NetworkPolicy filters and a Role gives rights. The system space and an
- * inventory space have no such controllers, and send nothing to a cluster that has them. So the writer of such an object gets a warning. The objects of a
- * workload space have their effect at the clusters that they are sent to.
+ * Warns about objects that a space stores although nobody acts on them. In a cluster, a NetworkPolicy filters traffic and a Role gives rights. The system
+ * space and an inventory space have no controllers for such objects, and do not send them to a cluster. So the author of such an object gets a warning.
+ * Objects of a workload space take effect at the clusters to which they are sent.
  */
 import type { Kind, WriteAdmission } from '../space.ts';
 import { edgeGroup } from './edge-kinds.ts';
@@ -9,7 +9,7 @@ import type { SpaceType } from './kinds-of-space.ts';
 
 type Request = Parameters<WriteAdmission>[0];
 
-/** Built-in kinds with the same effect in these spaces as in a cluster: they hold data for readers, or make other objects possible. */
+/** Built-in kinds that have the same effect in these spaces as in a cluster: they hold data for readers, or other objects need them. */
 const effective: ReadonlySet<string> = new Set([
   '/configmaps',
   '/events',
@@ -24,10 +24,10 @@ const rbac =
   'who has a client certificate of the tree in the group system:masters may do everything at a node, nobody else anything';
 const elsewhere = 'apply it in a workload space, with an EdgePlacement, to have it at edge clusters';
 
-/** Kinds of edge.banyan.io that nodes write from placements, as results for people. */
+/** Kinds of edge.banyan.io that contain results for people. Nodes write them, from placements. */
 const results: ReadonlySet<string> = new Set(['singleplacementslices', 'statussummaries']);
 
-/** Gives no warning for deletions, for status, and for writes of the node itself. */
+/** Warns about a write without effect. Gives no warning for deletions, for writes of status, and for writes of the node itself. */
 export function warnOfNoEffect(request: Request, kind: Kind | undefined, type: SpaceType): void {
   const { operation, key, user, subresource, warn } = request;
   if (!kind || !user || operation === 'delete' || subresource !== undefined) return;

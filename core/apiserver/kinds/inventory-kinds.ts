@@ -1,4 +1,4 @@
-/** inventory.banyan.io: where workloads may run. Infrastructure teams write these objects. Placement only reads them. */
+/** inventory.banyan.io: the kinds that describe where workloads can run. Infrastructure teams write these objects. Placement only reads them. */
 
 import { servedMax } from '../../entries/served-resources.ts';
 import { pathMax } from '../../object/names.ts';

@@ -1,4 +1,4 @@
-/** The kinds of the mesh that a space has, by the type of the space. */
+/** The kinds of the mesh in a space. They depend on the type of the space. */
 import { customKind } from '../crd/custom-kind.ts';
 import type { CustomResourceDefinition } from '../crd/definition.ts';
 import type { Kind } from '../space.ts';
@@ -20,12 +20,12 @@ const definitions: { readonly [type in SpaceType]: readonly CustomResourceDefini
   Cluster: [],
 };
 
-/** The definitions of all kinds of the mesh, each once. */
+/** The definitions of all kinds of the mesh, without duplicates. */
 export const ownDefinitions: readonly CustomResourceDefinition[] = [...new Set(Object.values(definitions).flat())];
 
 const compiled = new Map<CustomResourceDefinition, Kind>();
 
-/** Returns the same Kind objects at each call, so that a process compiles their schemas only once. */
+/** The kinds of the mesh in a space of this type. Every call returns the same Kind objects, so that a process compiles their schemas only once. */
 export function ownKinds(type: SpaceType): Kind[] {
   return definitions[type].map((definition) => {
     const kind = compiled.get(definition) ?? customKind(definition);

@@ -5,7 +5,7 @@ import { celValue } from '../../match/cel/values.ts';
 import { invalidField } from '../../object/field-error.ts';
 import type { Cause } from '../../runtime/errors.ts';
 
-/** The variables of a placement's expression, for admission and for matching. */
+/** The variables of a placement's expression. Admission and matching use the same list. */
 export const locationVariables = {
   location: 'dyn',
   syncTarget: 'dyn',
@@ -13,13 +13,13 @@ export const locationVariables = {
   properties: { map: 'string' },
 } as const;
 
-/** The maximal number of properties of a SyncTarget in its schema. */
+/** The maximal number of properties that the schema of a SyncTarget allows. */
 export const propertiesMax = 256;
 
 /**
- * Evaluates the expression once at the largest possible destination. Each turn of a loop costs steps. So an expression with two nested loops over all
- * properties passes, and one with three nested loops does not. If an accepted expression costs more at some destination, its evaluation stops at the limit,
- * and the expression does not match there.
+ * Evaluates the expression once, with the largest possible destination. Each round of a loop costs steps. So an expression with two nested loops over all
+ * properties is accepted, and one with three nested loops is refused. If an accepted expression costs more at some destination, its evaluation stops at the
+ * limit, and the expression does not match there.
  */
 export function checkLocationExpression(source: string, field: string): Cause[] {
   try {
@@ -30,7 +30,7 @@ export function checkLocationExpression(source: string, field: string): Cause[] 
     if (!(error instanceof CelError)) throw error;
     switch (error.kind) {
       case 'evaluation':
-        // The expression failed because this destination lacks a label or a property. Other destinations may have it.
+        // The expression has failed because this test destination lacks a label or a property. Other destinations may have it.
         return [];
       case 'cost':
         return [invalidField(field, source, costsTooMuch)];
@@ -45,7 +45,7 @@ export const costsTooMuch = `costs too much at a destination with ${propertiesMa
 type Bindings = Parameters<ReturnType<typeof compileCel>['evaluate']>[0];
 let biggest: Bindings | undefined;
 
-/** A destination of the largest possible size, for a test of expressions before they are accepted. */
+/** A destination of the largest possible size. Admission uses it to test expressions. */
 export function biggestDestination(): Bindings {
   const properties = Object.fromEntries(Array.from({ length: propertiesMax }, (_, i) => [`property-${i}`, `${i}`]));
   const metadata = { name: 'store-17', labels: properties, annotations: properties };

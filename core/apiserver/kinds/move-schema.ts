@@ -2,7 +2,7 @@
 import { deadlineDefaultSeconds } from '../../move/move.ts';
 import { integer, object, string, time } from './schema-builders.ts';
 
-/** A week. People would forget the deadline of a longer move. */
+/** A week. People would forget a longer deadline. */
 const deadlineMaxSeconds = 7 * 24 * 3600;
 
 export const moveSpec = object('The order of old and new copies when the set of matching destinations changes.', {

@@ -1,6 +1,7 @@
 /**
- * Objects of mesh.banyan.io that the node writes: Space, Node, Mailbox. Of a person's changes to them, the mesh reads only `spec.approveHeldDeletions` of a
- * Node. So a write without effect is refused, with a message that names the right place for the change. Everybody may write labels and annotations.
+ * Checks writes of users to the objects of mesh.banyan.io that the node itself writes: Space, Node, Mailbox. The mesh reads only one field of a user's
+ * changes: `spec.approveHeldDeletions` of a Node. So the check refuses a change without effect, with a message that names the right place for the change.
+ * Everybody may write labels and annotations.
  */
 
 import { nameOf, parentOf } from '../../identity/node-path.ts';
@@ -16,11 +17,11 @@ import { meshGroup } from './mesh-kinds.ts';
 type Request = Parameters<WriteAdmission>[0];
 
 interface NodeWritten {
-  /** Why a person can't create such an object, or change a field that the node writes. */
+  /** Why a user can't create such an object, or can't change a field that the node writes. */
   readonly write: string;
-  /** Why a person can't delete such an object. Absent: a person can, and the node writes the object again. */
+  /** Why a user can't delete such an object. Absent: a user can delete it, and the node writes it again. */
   readonly delete?: string;
-  /** Fields of spec that a person may write. */
+  /** Fields of spec that a user may write. */
   readonly free: readonly string[];
 }
 
@@ -43,7 +44,7 @@ const nodeWritten: Readonly<Record<string, NodeWritten>> = {
 const writtenAgain =
   'this node writes the Node object again with the next report about the node; nothing else was deleted';
 
-/** `path` is the path of the node that has the system space. Writes of the node itself have no user, and pass. */
+/** `path` is the path of the node that has the system space. Writes of the node itself have no user, and are accepted. */
 export function checkMeshWrite(request: Request, path: string): void {
   if (!request.user || request.key.group !== meshGroup) return;
   const rule = nodeWritten[request.key.resource];
@@ -71,7 +72,7 @@ function withoutFields(object: KubeObject | undefined, free: readonly string[]):
   return spec;
 }
 
-/** Refuses a token for an agent that is not directly below this node. Such a token would never admit anybody. */
+/** Refuses a token for an agent that is not directly below this node. Such a token could never admit an agent. */
 function checkJoinToken({ operation, key, object }: Request, above: string): void {
   if (operation !== 'create') return;
   const { path } = (object?.spec ?? {}) as { path?: unknown };

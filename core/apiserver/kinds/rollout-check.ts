@@ -1,4 +1,4 @@
-/** Checks of `spec.rollout` that no schema can express: waves that could never end, invalid amounts, gates that nobody could ask. */
+/** Checks of `spec.rollout` that no schema can express: waves that could never end, invalid amounts, and gates that could not be asked. */
 import { CelError } from '../../match/cel/cel-error.ts';
 import { stableStringify } from '../../object/canonical.ts';
 import { duplicate, forbiddenField, invalidField, required } from '../../object/field-error.ts';
@@ -8,7 +8,7 @@ import { compileGate } from '../../rollout/gates.ts';
 import type { Amount, Gate, RolloutSpec, Wave } from '../../rollout/spec.ts';
 import type { Cause } from '../../runtime/errors.ts';
 
-/** Returns no causes for a rollout that does not change. */
+/** Returns no causes if the rollout did not change. */
 export function checkRollout(rollout: RolloutSpec | undefined, old: RolloutSpec | undefined): Cause[] {
   if (!rollout || (old && stableStringify(old) === stableStringify(rollout))) return [];
   const field = 'spec.rollout';
@@ -93,7 +93,7 @@ function checkUrl(text: string, field: string): Cause[] {
   return [invalidField(field, text, 'must be a URL with https, or with http to localhost, 127.0.0.1 or [::1]')];
 }
 
-/** Without this check, a mistake in the certificates would only show when the webhook is called. */
+/** Without this check, a mistake in the certificates would show only when the webhook is called. */
 function checkCertificates(bundle: string | undefined, field: string): Cause[] {
   if (bundle === undefined) return [];
   const pem = Buffer.from(bundle, 'base64').toString();
@@ -112,7 +112,10 @@ function checkNames(waves: readonly Wave[], field: string): Cause[] {
   });
 }
 
-/** Fractions and counts refer to all destinations, including those of earlier waves. So each has to be greater than the earlier ones. */
+/**
+ * Fractions and counts are shares of all destinations, including the destinations of earlier waves. So each value must be greater than the values before
+ * it.
+ */
 function checkGrowth(waves: readonly Wave[], of: 'fraction' | 'count', field: string): Cause[] {
   let max = 0;
   return waves.flatMap((wave, index) => {

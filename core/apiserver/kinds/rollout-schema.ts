@@ -1,4 +1,4 @@
-/** Rollout: the fields of an EdgePlacement that define how releases go out, and that show the progress of a release. */
+/** The fields of an EdgePlacement for rollouts: how releases go out, and the progress of a release. */
 import { countMax, wavesMax } from '../../rollout/part.ts';
 
 import { boolean, integer, labelSelector, list, listByKey, object, string } from './schema-builders.ts';
@@ -10,7 +10,7 @@ const amount = (description: string, more: object = {}) => ({
   'x-kubernetes-int-or-string': true,
   ...more,
 });
-/** Bounded, because gates are asked one after the other. */
+/** Bounded, because the origin asks one gate after the other. */
 const gatesMax = 8;
 const dayS = 86_400;
 

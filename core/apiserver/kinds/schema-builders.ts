@@ -1,4 +1,4 @@
-/** Short functions for the structural schemas of the mesh's own kinds. */
+/** Short functions to write the structural schemas of the mesh's own kinds. */
 import { checkDnsSubdomain } from '../../object/names.ts';
 import type {
   CustomResourceDefinition,
@@ -55,7 +55,7 @@ export function stringMap(description: string, more: SchemaProps = {}): SchemaPr
   return { type: 'object', description, additionalProperties: { type: 'string' }, ...more };
 }
 
-/** Quantities by resource name, as in a Node's capacity. */
+/** A map from resource names to quantities, like a Node's capacity. */
 export function quantities(description: string): SchemaProps {
   return { type: 'object', description, additionalProperties: { 'x-kubernetes-int-or-string': true } };
 }
@@ -66,7 +66,9 @@ export function rule(text: string, message: string): ValidationRule {
 
 const operators = ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'] as const;
 
-/** A label selector. Admission checks whether its parts fit together (core/object/label-selector-check.ts), because a CEL rule would give a worse message. */
+/**
+ * A label selector. Admission checks whether its parts are consistent (core/object/label-selector-check.ts), because a CEL rule would give a worse message.
+ */
 export function labelSelector(description: string): SchemaProps {
   return object(description, {
     matchLabels: stringMap('Labels that must exist with exactly these values.'),
@@ -106,7 +108,7 @@ export const conditions: SchemaProps = listByKey(
 
 export const age: DefinitionColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
 
-/** A definition with one served version, v1alpha1, in the category `banyan`. The default scope is Cluster. */
+/** A definition with one version, v1alpha1, in the category `banyan`. The default scope is Cluster. */
 export function definition(of: {
   group: string;
   scope?: 'Namespaced';
@@ -117,10 +119,10 @@ export function definition(of: {
   status?: SchemaProps;
   /** Fields beside spec and status. */
   more?: Properties;
-  /** Properties of the root schema, such as rules about the whole object. */
+  /** Additional properties of the root schema, for example rules about the whole object. */
   root?: SchemaProps;
   columns: DefinitionColumn[];
-  /** Paths that a field selector may use, such as `.spec.path`. */
+  /** Paths that a field selector may use, for example `.spec.path`. */
   selectable?: string[];
 }): CustomResourceDefinition {
   const name = `${of.names.plural}.${of.group}`;

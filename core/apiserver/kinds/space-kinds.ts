@@ -1,8 +1,8 @@
 /**
- * The kinds of one space: the built-in kinds, the mesh's kinds for the type of the space, and the kinds of the CustomResourceDefinitions in its storage. The
- * storage's events keep the kinds up to date. Every request reads the maps. They are rebuilt only when a definition changes.
+ * The kinds of one space: the built-in kinds, the mesh's kinds for this type of space, and the kinds of the CustomResourceDefinitions in its storage. The
+ * events of the storage keep the kinds up to date. Every request reads the maps of kinds. They are made again only when a definition changes.
  *
- * A definition whose names are taken adds no kind. The CrdController writes the reason into its status.
+ * If the names of a definition belong to another kind, the definition adds no kind. The CrdController writes the reason into its status.
  */
 import { parseBody } from '../../object/canonical.ts';
 import type { GroupResource } from '../../object/key.ts';
@@ -22,7 +22,7 @@ export class SpaceKinds implements Kinds {
   #all: readonly Kind[] = [];
   #generation = 1;
 
-  /** `fixed` are the kinds that every space of this type has. Of two kinds with the same name, the first one wins. */
+  /** `fixed` are the kinds of every space of this type. If two kinds have the same name, the first one is used. */
   constructor(storage: SpaceStorage, fixed: readonly Kind[]) {
     this.#fixed = fixed;
     for (const stored of storage.scan(crdResource)) this.#addOrRemove(parseBody(stored.body));

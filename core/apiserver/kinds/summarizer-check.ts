@@ -1,4 +1,4 @@
-/** Checks of a StatusSummarizer that no schema can express: its expressions compile to the right types, and each named column exists exactly once. */
+/** Checks of a StatusSummarizer that no schema can express: its expressions compile to the right types, and each column that it names exists exactly once. */
 import { type CelProgram, type CelType, compileCel } from '../../match/cel/cel.ts';
 import { CelError } from '../../match/cel/cel-error.ts';
 import { stableStringify } from '../../object/canonical.ts';
@@ -15,7 +15,7 @@ import {
 } from '../../summary/summarizer-spec.ts';
 import { columnsOf, havingVariables } from '../../summary/summary-table.ts';
 
-/** Returns no causes for a specification that does not change. */
+/** Returns no causes if the specification did not change. */
 export function checkSummarizer(spec: SummarizerSpec, old: SummarizerSpec | undefined): Cause[] {
   if (old && stableStringify(old) === stableStringify(spec)) return [];
   const filter = expression('spec.filter', spec.filter, rowVariables, 'bool');
@@ -54,7 +54,7 @@ function scalar(field: string, def: string): Cause[] {
   ];
 }
 
-/** The type of a result. An optional value counts as its inner value, or null. */
+/** The type of a result. For an optional value, the type is that of its inner value, because the result is this value or null. */
 function plainType({ resultType }: CelProgram): string {
   return /^optional(?:_type)?<(.*)>$/.exec(resultType)?.[1] ?? resultType;
 }

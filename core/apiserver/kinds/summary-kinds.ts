@@ -1,4 +1,7 @@
-/** edge.banyan.io: a StatusSummarizer is a user's question about the reported state of placed objects, a StatusSummary is the answer. */
+/**
+ * The kinds for summaries in edge.banyan.io. A StatusSummarizer is a user's question about the reported state of placed objects. A StatusSummary is the
+ * answer.
+ */
 
 import { aggregateTypes, topValuesDefault } from '../../summary/summarizer-spec.ts';
 import { errorsMax } from '../../summary/user-partial.ts';
@@ -7,7 +10,7 @@ import type { SchemaProps } from '../crd/definition.ts';
 import { edgeGroup } from './edge-kinds.ts';
 import { boolean, definition, integer, list, listByKey, object, rule, string, time } from './schema-builders.ts';
 
-/** A person can't compare more columns. */
+/** A person can't compare more columns than this. */
 const columnsMax = 16;
 
 function columnName(description: string): SchemaProps {
@@ -156,7 +159,7 @@ const completeness = object(
   },
 );
 
-/** A value of any type. Structural schemas have no other way to express this. */
+/** A value of any type. A structural schema can't express this in another way. */
 const value: SchemaProps = {
   description: 'A text, a number, true or false. null if there is no value. For TOPK a list of {value, count}.',
   nullable: true,

@@ -1,11 +1,11 @@
-/** Which kinds of a space may go to clusters, if a placement selects them. */
+/** Decides which kinds of a space may go to clusters if a placement selects them. */
 
 import type { GroupResource } from '../../object/key.ts';
 import { edgeGroup } from './edge-kinds.ts';
 
 /**
- * Groups whose objects decide where other objects go, or are the bookkeeping of a cluster. They never go to clusters as workload, even if a placement selects
- * them with `*`. The status of a component is no workload either.
+ * Groups whose objects stay in their space, even if a placement selects them with `*`. These objects decide where other objects go, or they are internal
+ * records of a cluster. The status of a component is not workload either.
  */
 const groupsThatStay = new Set([edgeGroup, 'inventory.banyan.io', 'mesh.banyan.io', 'events.k8s.io', 'metrics.k8s.io']);
 const resourcesThatStay = new Set([

@@ -1,10 +1,10 @@
 /**
- * Garbage collection by ownerReferences, as Kubernetes documents it (https://kubernetes.io/docs/concepts/architecture/garbage-collection/). A dependent is
- * deleted when none of its owners exists any more. An owner in foreground deletion waits for the dependents that block it. An owner that orphans its
- * dependents waits until none of them refers to it.
+ * Garbage collection by ownerReferences, as Kubernetes documents it (https://kubernetes.io/docs/concepts/architecture/garbage-collection/). The collector
+ * deletes a dependent when none of its owners exists any more. An owner in foreground deletion waits for the dependents that block it. An owner that
+ * orphans its dependents waits until none of them refers to it.
  *
- * An owner exists if an object with its kind and name has its uid, in the namespace of the dependent or cluster-scoped. So an owner in another namespace
- * does not exist. If the kind of an owner is not served, nobody can know, and the owner counts as existing.
+ * An owner exists if an object with its kind, name and uid exists, in the namespace of the dependent or cluster-scoped. So an owner in another namespace
+ * counts as absent. If the kind of an owner is not served, the collector can't check this, and the owner counts as existing.
  */
 import { parseBody } from '../../object/canonical.ts';
 import { formatKey, type ObjectKey, parseKey } from '../../object/key.ts';
@@ -27,7 +27,7 @@ export interface GarbageCollectorOptions {
 }
 
 const fieldManager = 'garbage-collector';
-/** Dependents that one turn makes orphans. Each takes one write. */
+/** Maximal number of dependents from which one turn removes a reference to their owner. Each one is one write. */
 const orphansPerTurnMax = 256;
 
 type OwnerState = 'there' | 'absent' | 'waiting';
@@ -36,11 +36,11 @@ export class GarbageCollector {
   readonly #space: Space;
   readonly #queue: KeyQueue;
   readonly #index = new OwnerIndex();
-  /** Owners in foreground deletion that the collector has seen: uid → key. */
+  /** Owners in foreground deletion that the collector has processed: uid → key. */
   readonly #waiting = new Map<string, string>();
   readonly #unsubscribe: () => void;
 
-  /** Reads the whole space once, then follows its events. */
+  /** Reads the whole space once. After that, follows the events of the space. */
   constructor({ space, clock, logger, schedule }: GarbageCollectorOptions) {
     this.#space = space;
     this.#queue = new KeyQueue({ work: (key) => this.#collect(parseKey(key)), schedule, clock, logger });
@@ -131,7 +131,7 @@ export class GarbageCollector {
     const isWaitedFor = [...states.values()].includes('waiting');
     const dependents = this.#index.dependentsOf(uid);
     if (isWaitedFor && dependents.some((dependent) => this.#isWaiting(dependent))) this.#unblockOwners(object);
-    // An owner in foreground deletion waits until all objects below it are gone. So the dependent waits for its own dependents, too.
+    // An owner in foreground deletion waits until all objects below it are deleted. So this dependent must wait for its own dependents too.
     const propagationPolicy = isWaitedFor && dependents.length > 0 ? 'Foreground' : policyOf(finalizers);
     this.#space.delete(key, { preconditions: { uid }, propagationPolicy, fieldManager });
   }
@@ -140,7 +140,7 @@ export class GarbageCollector {
     const { group, version } = parseApiVersion(reference.apiVersion);
     const kinds = this.#space.kinds;
     const kind = kinds.byKind(group, version, reference.kind) ?? kinds.byKind(group, '', reference.kind);
-    // An owner with a namespace can't be found for a dependent without a namespace. Such an owner counts as existing, too.
+    // For a dependent without a namespace, the collector can't find an owner that has a namespace. Such an owner counts as existing too.
     if (!kind || (kind.namespaced && dependent.namespace === '')) return 'there';
     const namespace = kind.namespaced ? dependent.namespace : '';
     const owner = this.#space.get({ group, resource: kind.resource, namespace, name: reference.name });
@@ -153,7 +153,7 @@ export class GarbageCollector {
     return object !== undefined && isWaitingForDependents(object);
   }
 
-  /** Objects that own each other in a circle would wait for each other for ever. So this dependent does not block its owners any more. */
+  /** Makes the dependent stop blocking its owners. Objects that own each other in a circle would otherwise wait for each other for ever. */
   #unblockOwners(object: KubeObject): void {
     const ownerReferences = (object.metadata.ownerReferences ?? []).map((reference) => {
       return { ...reference, blockOwnerDeletion: false };
@@ -181,7 +181,7 @@ function policyOf(finalizers: readonly string[]): NonNullable<DeleteOptions['pro
   return finalizers.includes(foregroundFinalizer) ? 'Foreground' : 'Background';
 }
 
-/** Searches the bytes without parsing them, because most objects have no owners and are not being deleted. */
+/** True if the bytes contain the word. Most objects have no owners and are not being deleted, so this search avoids parsing them. */
 function mentions({ body }: StoredObject, word: string): boolean {
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes(word);
 }

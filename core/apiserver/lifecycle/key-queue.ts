@@ -1,24 +1,24 @@
 /**
- * The work of a level-based controller: a set of keys. The controller looks at each key once more, however often the key was added. The work is divided
- * into turns of the event loop, so that no turn holds up other work of the node.
+ * The work of a level-based controller: a set of keys. The controller processes each key once, however often the key was added. The work is divided into
+ * turns of the event loop, so that no turn delays other work of the node.
  */
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
 
 export interface KeyQueueOptions {
-  /** Reads the present state of the key's object, and does the missing work. */
+  /** Reads the present state of the object with this key, and does the missing work. */
   readonly work: (key: string) => void;
-  /** Calls `turn` shortly after the present commit. In the product: setImmediate. */
+  /** Calls `turn` shortly after the present commit. The product passes setImmediate. */
   readonly schedule: (turn: () => void) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** A turn of this many keys takes milliseconds. */
+/** Maximal number of keys per turn. Such a turn takes milliseconds. */
 const keysPerTurnMax = 256;
 const retryDelayMinMs = 250;
-/** A key that failed so often waits for a person. One more try each minute costs nothing, and notices the repair. */
+/** After many failures, a key usually waits for a person. One try per minute costs nothing, and succeeds soon after the repair. */
 const retryDelayMaxMs = 60_000;
 
 export class KeyQueue {
@@ -54,7 +54,7 @@ export class KeyQueue {
 
   #turn(): void {
     this.#isScheduled = false;
-    // Keys that are added during this turn wait for the next turn, also a key that adds itself again.
+    // Keys that are added during this turn wait for the next turn, even if a key adds itself.
     for (const key of this.#first(keysPerTurnMax)) {
       this.#keys.delete(key);
       this.#workOn(key);
@@ -77,7 +77,7 @@ export class KeyQueue {
       this.#failures.get(key)?.timer.stop();
       this.#failures.delete(key);
     } catch (error) {
-      // Any other error is a broken invariant, and ends the process.
+      // Every other error is a broken invariant, and ends the process.
       if (!(error instanceof BanyanError)) throw error;
       this.#scheduleRetry(key, error);
     }

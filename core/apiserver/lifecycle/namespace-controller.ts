@@ -1,6 +1,7 @@
 /**
- * Deletes all objects in a Namespace that is being deleted, of every namespaced kind. When no object is left, the controller removes its finalizer from the
- * Namespace. It waits for objects with finalizers of their own, and names them in the conditions of the Namespace.
+ * Deletes all objects in a Namespace that is being deleted, whatever their kind. When no object is left, the controller removes its finalizer from the
+ * Namespace. Objects that have finalizers of their own remain for a while: the controller waits for them, and lists them in the conditions of the
+ * Namespace.
  */
 import { timestamp, withCondition } from '../../object/conditions.ts';
 import { formatGroupResource, type GroupResource, type ObjectKey } from '../../object/key.ts';
@@ -23,16 +24,16 @@ export interface NamespaceControllerOptions {
 }
 
 const fieldManager = 'namespace-controller';
-/** Objects that one turn deletes. Each takes one transaction. */
+/** Maximal number of objects that one turn deletes. Each deletion is one transaction. */
 const deletesPerTurnMax = 256;
 
-/** One pass over a Namespace. */
+/** The counts of one pass over a Namespace. */
 interface Sweep {
-  /** Deletions that this pass may still make. -1 if the pass had to stop. */
+  /** Number of deletions that this pass may still make. -1 if the pass had to stop before the end. */
   deletesLeft: number;
-  /** Remaining objects, by resource. */
+  /** Number of remaining objects, keyed by resource. */
   readonly resources: Map<string, number>;
-  /** Remaining objects, by finalizer. */
+  /** Number of remaining objects, keyed by finalizer. */
   readonly finalizers: Map<string, number>;
   readonly errors: BanyanError[];
 }
@@ -44,7 +45,7 @@ export class NamespaceController {
   readonly #terminating = new Set<string>();
   readonly #unsubscribe: () => void;
 
-  /** Reads the Namespaces once, then follows events. */
+  /** Reads the Namespaces once. After that, follows the events of the space. */
   constructor({ space, clock, logger, schedule }: NamespaceControllerOptions) {
     this.#space = space;
     this.#clock = clock;
@@ -87,7 +88,10 @@ export class NamespaceController {
       .filter((resource) => this.#space.kinds.byResource(resource)?.namespaced === true);
   }
 
-  /** Counts the object if it remains. Returns false if this turn may not delete any more objects. */
+  /**
+   * Deletes the object. If the object still exists after that, for example because of a finalizer, counts it in `sweep`. Returns false if this turn has
+   * used all its deletions.
+   */
   #deleteOne(key: ObjectKey, sweep: Sweep): boolean {
     let object = this.#space.get(key);
     if (object && !object.metadata.deletionTimestamp) {
@@ -99,7 +103,7 @@ export class NamespaceController {
       try {
         this.#space.delete(key, { propagationPolicy: 'Background', fieldManager });
       } catch (error) {
-        // If admission refuses the deletion of one object, the others are still deleted. The turn fails at its end, and is repeated.
+        // Admission may refuse the deletion of one object. The turn still deletes the other objects, then fails, and the queue repeats it.
         if (!(error instanceof BanyanError)) throw error;
         sweep.errors.push(error);
       }

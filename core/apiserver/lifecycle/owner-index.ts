@@ -1,13 +1,15 @@
-/** Owners and their dependents, by uid. The garbage collector needs this of every object that has owners, and nothing of other objects. */
+/**
+ * Owners and their dependents, keyed by uid. The garbage collector needs these facts for every object that has owners. Other objects are not in the index.
+ */
 import type { OwnerReference } from '../../object/meta.ts';
 
 export class OwnerIndex {
-  /** Owner uid → keys of its dependents, each with whether it blocks a foreground deletion. */
+  /** Uid of an owner → keys of its dependents. The value is true if the dependent blocks a foreground deletion. */
   readonly #dependents = new Map<string, Map<string, boolean>>();
   /** Key of a dependent → uids of its owners. */
   readonly #owners = new Map<string, readonly string[]>();
 
-  /** Returns the uids whose dependents changed. */
+  /** Sets the owners of a dependent. Returns the uids of the owners whose dependents have changed. */
   set(key: string, references: readonly OwnerReference[]): readonly string[] {
     const before = this.#owners.get(key) ?? [];
     for (const uid of before) this.#forget(uid, key);
@@ -34,7 +36,7 @@ export class OwnerIndex {
     return [...(this.#dependents.get(uid)?.keys() ?? [])];
   }
 
-  /** `self` is the key of the owner. An object that owns itself does not wait for itself. */
+  /** `self` is the key of the owner itself. An object that is its own owner must not wait for itself. */
   hasBlockingDependents(uid: string, self: string): boolean {
     for (const [key, blocks] of this.#dependents.get(uid) ?? []) if (blocks && key !== self) return true;
     return false;

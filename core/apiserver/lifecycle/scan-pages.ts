@@ -1,10 +1,10 @@
 import type { GroupResource } from '../../object/key.ts';
 import type { SpaceStorage, StoredObject } from '../storage.ts';
 
-/** Bounds the memory of a scan to a few megabytes. */
+/** Objects per page. This bounds the memory of a scan to a few megabytes. */
 const pageObjectsMax = 1_000;
 
-/** The objects of a resource, in order, page by page. Objects may be deleted during the scan. */
+/** Returns the objects of a resource, sorted, and reads them in pages. Objects may be deleted during the scan. */
 export function* scanPages(storage: SpaceStorage, of: GroupResource, namespace?: string): Generator<StoredObject> {
   const where = namespace === undefined ? {} : { namespace };
   let page = storage.scan(of, { ...where, limit: pageObjectsMax });

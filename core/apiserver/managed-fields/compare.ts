@@ -1,6 +1,6 @@
 /**
- * Compares two states of an object, field by field. Every write makes this comparison, and almost all parts of the two states are equal. For equal parts, the
- * comparison only walks through both and allocates nothing.
+ * Compares two states of an object, field by field. Every write makes this comparison, and almost all parts of both states are equal. For equal parts, the
+ * comparison allocates no memory.
  */
 import type { FieldType, ListType } from '../schema.ts';
 import { type FieldSet, fieldElement, leaf, nodeOf } from './field-set.ts';
@@ -9,15 +9,15 @@ import { type Fields, isDeclaredField, itemElement, itemsByElement, shapeOf, typ
 export interface Difference {
   /** Fields that are new or have another value. */
   readonly changed: FieldSet | undefined;
-  /** Topmost paths of removed fields. All fields below such a path are removed too. */
+  /** The topmost paths of removed fields. All fields below such a path are removed too. */
   readonly removed: FieldSet | undefined;
 }
 
 const none: Difference = { changed: undefined, removed: undefined };
 
 /**
- * With `ownsObjects`, the set contains the path of a new object as well as the paths of its fields. Custom resources need this. Objects in built-in types are
- * mostly values in Go structs, which always exist.
+ * Compares two values. With `ownsObjects`, `changed` contains the path of a new object too, not only the paths of its fields. Custom resources need this.
+ * In built-in types, objects are mostly Go structs, which always exist.
  */
 export function compare(
   old: Fields,
@@ -69,7 +69,7 @@ function compareValues(old: unknown, next: unknown, type: FieldType, ownsObjects
   return isDeepEqual(old, next) ? none : replaced(old, next, type, ownsObjects);
 }
 
-/** The difference for a value with another shape: all fields below the path are removed. */
+/** The difference if the old value and the new value have different shapes: all fields below the path are removed. */
 function replaced(old: unknown, next: unknown, type: FieldType, ownsObjects: boolean): Difference {
   const hadParts = shapeOf(old, type).shape !== 'leaf';
   return { changed: added(next, type, ownsObjects, true), removed: hadParts ? leaf : undefined };
@@ -109,7 +109,7 @@ function compareLists(
   return { changed, removed };
 }
 
-/** All fields of a new value. The set also contains the paths of new maps and lists themselves. */
+/** All fields of a new value, including the paths of new maps and lists. */
 function added(value: unknown, type: FieldType, ownsObjects: boolean, isItem: boolean): FieldSet {
   const shape = shapeOf(value, type);
   const children: Record<string, FieldSet> = {};

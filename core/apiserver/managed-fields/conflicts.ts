@@ -1,4 +1,4 @@
-/** The error of an apply that would change fields of other owners, in the words of the Kubernetes API server. kubectl prints it unchanged. */
+/** The error of an apply that would change fields of other owners, with the message of the Kubernetes API server. kubectl prints the message unchanged. */
 import { BanyanError, type Cause } from '../../runtime/errors.ts';
 import type { FieldsEntry } from './entries.ts';
 import { type FieldSet, pathsOf } from './field-set.ts';

@@ -32,7 +32,7 @@ export function isOfOwner(entry: FieldsEntry, owner: FieldOwner): boolean {
   );
 }
 
-/** Drops unreadable entries (of another fields type, from another product), as the Kubernetes API server does. */
+/** Leaves out entries that it can't read (with another fields type, or from another product), as the Kubernetes API server does. */
 export function decodeEntries(list: readonly ManagedFieldsEntry[] | undefined): FieldsEntry[] {
   const entries: FieldsEntry[] = [];
   for (const { manager = '', operation, apiVersion, time, fieldsType, fieldsV1, subresource = '' } of list ?? []) {
@@ -65,7 +65,7 @@ function isFieldSet(value: unknown): value is FieldSet {
   return Object.values(value).every(isFieldSet);
 }
 
-/** The order of the Kubernetes API server, which keeps the list stable. */
+/** The order of the Kubernetes API server. It keeps the list stable. */
 function compareEntries(a: FieldsEntry, b: FieldsEntry): number {
   return (
     compareText(a.operation, b.operation) ||
@@ -77,8 +77,8 @@ function compareEntries(a: FieldsEntry, b: FieldsEntry): number {
 }
 
 /**
- * Maximal number of updaters, as in the Kubernetes API server. Further ones are merged, the oldest first. Otherwise a program with a new name for each run
- * would fill the object.
+ * Maximal number of updaters, as in the Kubernetes API server. If there are more, the oldest ones are merged into one entry. Otherwise a program that uses
+ * a new name for each run would fill the object.
  */
 const updateManagersMax = 10;
 const bucket = 'ancient-changes';
@@ -115,7 +115,7 @@ function sameEntry(a: FieldsEntry, b: FieldsEntry): boolean {
   return isOfOwner(a, b) && a.apiVersion === b.apiVersion && a.time === b.time && equals(a.fields, b.fields);
 }
 
-/** The entry with other fields. Undefined if no field remains. */
+/** The entry with other fields. Undefined if `fields` is empty. */
 export function withFields(entry: FieldsEntry, fields: FieldSet): FieldsEntry | undefined {
   if (fields === entry.fields) return entry;
   return isEmptyFieldSet(fields) ? undefined : { ...entry, fields };

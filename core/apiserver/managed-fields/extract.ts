@@ -1,10 +1,10 @@
-/** The fields that a value sets. After an applier has applied the value, it owns these fields. */
+/** The fields that a value sets. An applier owns these fields after it has applied the value. */
 import type { FieldType } from '../schema.ts';
 import { type FieldSet, fieldElement, isEmptyFieldSet, leaf, nodeOf } from './field-set.ts';
 import { isDeclaredField, itemElement, shapeOf, typeOfField } from './typed-value.ts';
 
 /**
- * For a field of an object, the set contains only the parts of the field. For an entry of a map or an item of a list, it contains the entry and its parts.
+ * The set for a field of an object contains only the parts of the field. The set for an entry of a map or an item of a list contains the entry or item too.
  */
 export function fieldsOf(value: unknown, type: FieldType): FieldSet {
   const shape = shapeOf(value, type);
@@ -29,7 +29,7 @@ export function fieldsOf(value: unknown, type: FieldType): FieldSet {
   }
 }
 
-/** True for a granular list, also an empty one, and for a granular map with entries. An empty map is a leaf. */
+/** True for a granular list (even an empty one) and for a granular map with entries. False for an empty map: it is a leaf. */
 function hasParts(value: unknown, type: FieldType): boolean {
   const shape = shapeOf(value, type);
   return shape.shape === 'list' || (shape.shape === 'map' && Object.keys(shape.value).length > 0);

@@ -1,8 +1,9 @@
 /**
- * Managed fields record who owns which field of an object. Every write updates them. Server-side apply merges by them.
+ * Managed fields record which manager owns which field of an object. Every write updates them. Server-side apply uses them to merge.
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/
  *
- * Not implemented: when a schema turns a granular field into an atomic one or back, the sets of the owners stay. The next write of an owner adapts its set.
+ * Not implemented: if a schema changes a granular field into an atomic one or back, the recorded sets stay as they are. The next write of an owner adapts
+ * its set.
  */
 import type { KubeObject, ManagedFieldsEntry } from '../../object/meta.ts';
 import type { FieldType } from '../schema.ts';
@@ -78,7 +79,7 @@ function apply(
   const result: KubeObject = { ...pruned, metadata: metadataOf(pruned, live, config) };
   const changes = differences(base, result, type, kind);
   const remaining = yieldTo(others, changes, force);
-  // If the applier changes its version or its fields, the entry is replaced. A repeated apply changes nothing, not even the time.
+  // The entry is replaced only if the applier has changed its version or its fields. So if an apply is repeated, nothing changes, not even the time.
   const isSame =
     last !== undefined &&
     last.apiVersion === owner.apiVersion &&
@@ -107,7 +108,7 @@ function update(
     delete next.metadata.managedFields;
     return;
   }
-  // The writer of a subresource can't change managedFields. A writer that sends an object as it read the object sends the same list, which changes nothing.
+  // A write of a subresource can't change managedFields. A client that sends an object as it has read it sends the same list, which changes nothing.
   const replacesList = subresource === '' && sent !== undefined && !isDeepEqual(sent, liveList);
   const decoded = replacesList ? decodeEntries(sent) : [];
   const before = decoded.length > 0 ? decoded : decodeEntries(liveList);
@@ -126,7 +127,7 @@ function update(
 
 // ---------------------------------------------------------------------------------------------- ownership
 
-/** Takes the changed and removed fields from the sets of other owners. Without `force`, a changed field of another owner is a conflict. */
+/** Removes the changed and removed fields from the sets of other owners. Without `force`, throws Conflict if another owner has a changed field. */
 function yieldTo(others: readonly FieldsEntry[], { changed, removed }: Difference, force: boolean): FieldsEntry[] {
   if (changed && !force) {
     const conflicts = others.flatMap((entry) => {
@@ -166,8 +167,8 @@ function differences(old: KubeObject, next: KubeObject, type: FieldType, kind: K
 }
 
 /**
- * The entries of the live object. If it has none, all of its fields belong to the manager `before-first-apply`, so that a first apply does not take them over
- * without a conflict.
+ * The entries of the live object. If the object has none, all its fields belong to the manager `before-first-apply`. Otherwise the first apply would own
+ * them without a conflict.
  */
 function entriesOf(live: KubeObject | undefined, type: FieldType, kind: Kind): FieldsEntry[] {
   const entries = decodeEntries(live?.metadata.managedFields);
@@ -190,7 +191,10 @@ function managed(fields: FieldSet): FieldSet {
 
 // ------------------------------------------------------------------------------------------------ objects
 
-/** The part of a configuration that a request to this endpoint may set. The endpoint of the object can't set status. `/status` can set only status. */
+/**
+ * The part of a configuration that a request to this endpoint may set. A request to the object itself can't set status. A request to `/status` can set only
+ * status.
+ */
 function resettable(config: KubeObject, kind: Kind, subresource: string): KubeObject {
   const { apiVersion, metadata } = config;
   if (subresource === 'status')
@@ -218,7 +222,7 @@ function withoutNulls(value: unknown, kind: Kind): unknown {
   return result;
 }
 
-/** Metadata with the identity of the live object. A new object has the identity of the configuration. */
+/** Metadata with the identity of the live object. A new object takes its identity from the configuration. */
 function metadataOf(result: KubeObject, live: KubeObject | undefined, config: KubeObject): KubeObject['metadata'] {
   const from = (live ?? config).metadata;
   const metadata = { ...result.metadata };
@@ -230,7 +234,7 @@ function metadataOf(result: KubeObject, live: KubeObject | undefined, config: Ku
   return metadata;
 }
 
-/** Sets managedFields. If the entries did not change, the object gets the same list as the live object. */
+/** Sets managedFields. If the entries did not change, uses the list of the live object. */
 function setEntries(object: KubeObject, entries: readonly FieldsEntry[], live: ManagedFieldsEntry[] | undefined): void {
   const sorted = sortEntries(entries);
   if (live && sameEntries(sorted, decodeEntries(live))) {
@@ -242,7 +246,10 @@ function setEntries(object: KubeObject, entries: readonly FieldsEntry[], live: M
   }
 }
 
-/** A list with one empty entry resets managedFields. An empty list does not, so that clients that do not know managed fields keep them. */
+/**
+ * True if the client wants to reset managedFields: a list with one empty entry. An empty list does not reset them, so that clients that do not know managed
+ * fields do not remove them.
+ */
 function isReset(sent: readonly ManagedFieldsEntry[] | undefined): boolean {
   return sent?.length === 1 && Object.keys(sent[0]!).length === 0;
 }

@@ -1,5 +1,5 @@
 /**
- * Sets of fields of an object, for the ownership and the comparisons of server-side apply. A set *is* its FieldsV1 encoding, so that stored sets need no
+ * Sets of fields of an object. Server-side apply records and compares owners with them. A set *is* its FieldsV1 encoding, so stored sets need no
  * translation. The encoding is a tree whose keys are path elements:
  *
  *   f:<name>   a field of an object, an entry of a map
@@ -7,10 +7,10 @@
  *   v:<json>   the item of a list of type set with this value
  *   i:<n>      the item of a list at this index
  *
- * A path is in the set if its node is empty or has the key `.`. A node with only other keys is on the way to some path.
+ * The set contains a path if the node at the path is empty or has the key `.`. Any other node only leads to longer paths.
  * https://github.com/kubernetes-sigs/structured-merge-diff/blob/master/fieldpath/serialize-pe.go
  *
- * No function changes its arguments. Results share parts with them. An absent set is the empty set.
+ * No function changes its arguments. Results share parts with the arguments. An absent set is the empty set.
  */
 import { stableStringify } from '../../object/canonical.ts';
 
@@ -45,7 +45,7 @@ export function keyElement(keys: Readonly<Record<string, unknown>>): string {
   return `k:${stableStringify(keys)}`;
 }
 
-/** A node with these children. With `member`, the path to the node is in the set too. */
+/** A node with these children. With `member`, the set contains the path to the node too. */
 export function nodeOf(children: Readonly<Record<string, FieldSet>>, member: boolean): FieldSet {
   return member && !isEmptyFieldSet(children) ? { [self]: leaf, ...children } : children;
 }
@@ -61,14 +61,14 @@ export function union(a: FieldSet | undefined, b: FieldSet | undefined): FieldSe
   return result;
 }
 
-/** The union of two nodes with the same path. A leaf is a member of its set, and remains a member when the other node adds children. */
+/** The union of two nodes with the same path. A leaf is a member of its set, and stays a member if the other node adds children. */
 function unionNodes(a: FieldSet, b: FieldSet): FieldSet {
   if (a === b || isEmptyFieldSet(b)) return isMember(a) ? a : { [self]: leaf, ...a };
   if (isEmptyFieldSet(a)) return isMember(b) ? b : { [self]: leaf, ...b };
   return union(a, b);
 }
 
-/** The paths that are in both sets. Undefined if there are none. */
+/** The paths that both sets contain. Undefined if there are none. */
 export function intersection(a: FieldSet, b: FieldSet): FieldSet | undefined {
   let result: Record<string, FieldSet> | undefined;
   for (const element in a) {
@@ -84,12 +84,12 @@ export function intersection(a: FieldSet, b: FieldSet): FieldSet | undefined {
   return result;
 }
 
-/** `a` without the paths in `b`. Paths below them stay. If nothing is removed, the result is the same object. */
+/** `a` without the paths in `b`. Longer paths below them stay. If nothing is removed, the result is the object `a` itself. */
 export function fieldDifference(a: FieldSet, b: FieldSet): FieldSet {
   return without(a, b, false);
 }
 
-/** `a` without the paths in `b` and all paths below them. If nothing is removed, the result is the same object. */
+/** `a` without the paths in `b` and without all paths below them. If nothing is removed, the result is the object `a` itself. */
 export function differenceBelow(a: FieldSet, b: FieldSet): FieldSet {
   return without(a, b, true);
 }
@@ -108,7 +108,7 @@ function without(a: FieldSet, b: FieldSet, below: boolean): FieldSet {
   return result ?? a;
 }
 
-/** The remaining node of a path. Undefined if nothing remains. */
+/** The node after the removal. Undefined if nothing remains. */
 function restOf(node: FieldSet, removed: FieldSet, below: boolean): FieldSet | undefined {
   const isRemoved = isMember(removed);
   if (isRemoved && below) return undefined;
@@ -138,7 +138,7 @@ export function equals(a: FieldSet, b: FieldSet): boolean {
   return count === 0;
 }
 
-/** All paths of the set as texts: `.spec.template.spec.containers[name="till"].image`. */
+/** All paths of the set as texts, for example `.spec.template.spec.containers[name="till"].image`. */
 export function pathsOf(set: FieldSet): string[] {
   const paths: string[] = [];
   const walk = (node: FieldSet, prefix: string): void => {

@@ -1,4 +1,4 @@
-/** The merge of server-side apply, which adds the configuration to the live object and removes nothing; and the pruning after it. */
+/** The two steps of server-side apply. The merge adds the configuration to the live object and removes nothing. Then `prune` removes fields. */
 import type { FieldType, ListType } from '../schema.ts';
 import type { FieldSet } from './field-set.ts';
 import { type Fields, fieldName, itemElement, itemsByElement, shapeOf, typeOfField } from './typed-value.ts';
@@ -22,9 +22,7 @@ function mergeMaps(live: Fields, config: Fields, type: FieldType): Fields {
   return result;
 }
 
-/**
- * Items of the configuration keep the order of the configuration. An item that only `live` has stays behind the same item as in `live`.
- */
+/** Items of the configuration have the order of the configuration. An item that only `live` has follows the same item as in `live`. */
 function mergeLists(live: readonly unknown[], config: readonly unknown[], type: ListType): unknown[] {
   const liveItems = itemsByElement(live, type);
   const configItems = itemsByElement(config, type);
@@ -50,8 +48,8 @@ function mergeLists(live: readonly unknown[], config: readonly unknown[], type: 
 }
 
 /**
- * Removes the fields that the applier set before (`last`) and that now nobody owns (`owned`), neither the applier nor anybody else. If nobody owns any part
- * of a field, the whole field is removed, with all defaults in it.
+ * Removes the fields that the applier has set before (`last`) and that nobody owns now (not in `owned`). If nobody owns any part of a field, removes the
+ * whole field, including its defaults.
  */
 export function prune(value: unknown, last: FieldSet, owned: FieldSet, type: FieldType): unknown {
   const shape = shapeOf(value, type);

@@ -15,7 +15,10 @@ export type FieldShape =
 
 const leafShape: FieldShape = { shape: 'leaf' };
 
-/** A map or list whose parts have their own owners, or a leaf. Leaves are scalars, atomic lists and maps, and values that do not have their type. */
+/**
+ * The shape of a value: a map or a list whose parts have their own owners, or a leaf. Leaves are scalars, atomic lists and maps, and values that do not
+ * match their type.
+ */
 export function shapeOf(value: unknown, type: FieldType): FieldShape {
   if (typeof value !== 'object' || value === null) return leafShape;
   if (Array.isArray(value)) {
@@ -36,12 +39,12 @@ export function typeOfField(type: FieldType, name: string): FieldType {
   return type.type === 'map' ? type.values : unknownType;
 }
 
-/** True for a declared field of an object: only its parts are owned. False for an entry of a map: the entry itself is owned too. */
+/** True for a declared field of an object: only its parts have owners. False for an entry of a map: the entry itself has owners too. */
 export function isDeclaredField(type: FieldType, name: string): boolean {
   return type.type === 'object' && type.field(name) !== undefined;
 }
 
-/** The path element of an item. A missing key has its default value. */
+/** The path element of an item. If a key is missing, its default value is used. */
 export function itemElement(item: unknown, type: ListType): string {
   if (type.listType === 'set' || typeof item !== 'object' || item === null) return valueElement(item);
   const keys: Record<string, unknown> = {};
@@ -52,7 +55,7 @@ export function itemElement(item: unknown, type: ListType): string {
   return keyElement(keys);
 }
 
-/** Items by path element, in order. Of several items with the same element, the last one. */
+/** Items keyed by path element, in the order of the list. If several items have the same element, the last one is used. */
 export function itemsByElement(list: readonly unknown[], type: ListType): Map<string, unknown> {
   return new Map(list.map((item) => [itemElement(item, type), item]));
 }

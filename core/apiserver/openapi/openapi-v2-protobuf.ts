@@ -5,7 +5,7 @@
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import type { DocumentV2, OperationV2, SchemaV2 } from './openapi-v2.ts';
 
-/** The media type in requests of clients. A valid media type must not contain `@`, so the answer has a dot instead, as in Kubernetes. */
+/** The media type that clients request. A valid media type must not contain `@`, so the answer has a dot instead, as in Kubernetes. */
 export const openapiV2Asked = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
 export const openapiV2ContentType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
 
@@ -31,7 +31,7 @@ export function encodeOpenapiV2({ swagger, info, paths, definitions }: DocumentV
 function operation(writer: BinaryWriter, { operationId, parameters, ...rest }: OperationV2): void {
   text(writer, 5, operationId);
   for (const { name, in: place, type } of parameters) {
-    // ParametersItem > Parameter > NonBodyParameter > QueryParameterSubSchema.
+    // The nesting of a parameter: ParametersItem > Parameter > NonBodyParameter > QueryParameterSubSchema.
     nested(writer, [8, 1, 2, 3], (w) => {
       text(w, 2, place);
       text(w, 4, name);

@@ -1,6 +1,6 @@
 /**
- * OpenAPI v2 of a space, because clients still use it: kubectl validates `kind: List` by its definitions. For a kind that kubectl does not find in v3, it
- * looks for the fieldValidation parameter in v2. The document is made from the same types as v3. It covers all group versions.
+ * OpenAPI v2 of a space. Clients still use it: kubectl validates `kind: List` with its definitions. If kubectl does not find a kind in v3, it looks for the
+ * fieldValidation parameter in v2. The document covers all group versions, and is made from the same types as v3.
  */
 
 import { groupVersions } from '../discovery/discovery.ts';
@@ -68,7 +68,7 @@ function queryParameter(name: string) {
   return { name, in: 'query' as const, type: 'string' };
 }
 
-/** Where v2 can't express a schema (oneOf, null, several types), the result has no type, and so accepts every value. */
+/** The schema in v2. If v2 can't express a schema (oneOf, null, several types), the result has no type, so it accepts every value. */
 function asV2(schema: SchemaV3, isRoot = false): SchemaV2 {
   const target = reference(schema);
   if (target !== undefined) return { $ref: `#/definitions/${target.slice('#/components/schemas/'.length)}` };

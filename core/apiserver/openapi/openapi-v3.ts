@@ -1,6 +1,6 @@
 /**
- * OpenAPI v3 of a space: an index, and one document for each group version. A document has the parts that clients use: the component schemas with their
- * kind, and the operations with `x-kubernetes-group-version-kind` and the fieldValidation parameter.
+ * OpenAPI v3 of a space: an index, and one document for each group version. A document contains only the parts that clients use: the component schemas with
+ * their kind, and the operations with `x-kubernetes-group-version-kind` and the fieldValidation parameter.
  */
 import { hash128 } from '../../object/hash.ts';
 import { groupVersions } from '../discovery/discovery.ts';
@@ -13,7 +13,7 @@ export function openapiPath(group: string, version: string): string {
   return group === '' ? `api/${version}` : `apis/${group}/${version}`;
 }
 
-/** The URL of each document has a hash, so that a client keeps its copy while the document does not change. */
+/** The URL of each document contains a hash, so that a client can keep its copy as long as the document does not change. */
 export function openapiIndex(kinds: Kinds, prefix: string): object {
   const paths: Record<string, object> = {};
   for (const [group, versions] of groupVersions(kinds)) {
@@ -45,7 +45,7 @@ export function openapiDocument(kinds: Kinds, group: string, version: string): o
   };
 }
 
-/** Adds the schema of the kind and all schemas that it refers to. Returns the name of the schema. */
+/** Adds the schema of the kind, and all schemas to which it refers. Returns the name of the schema. */
 function rootSchema(kind: Kind, version: string, schemas: Record<string, Schema>): string {
   const gvk = [{ group: kind.group, version, kind: kind.kind }];
   const own = kind.openapi?.(version);

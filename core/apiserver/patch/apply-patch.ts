@@ -1,4 +1,4 @@
-/** Applies one of the three patches of the Kubernetes API that work without field ownership. */
+/** Applies one of the three patches of the Kubernetes API that do not use field ownership. */
 
 import { isRecord } from '../../object/json-value.ts';
 import type { JsonObject, KubeObject } from '../../object/meta.ts';
@@ -11,8 +11,8 @@ import { mergePatch } from './merge-patch.ts';
 import { strategicMergePatch } from './strategic-merge-patch.ts';
 
 /**
- * Returns the patched object and does not change `object`. `schema` is absent for custom kinds, which have no strategic merge patch. The result may be any
- * JSON value. The caller checks that it is still an object.
+ * Returns the patched object. Does not change `object`. `schema` is absent for custom kinds, which have no strategic merge patch. The result may be any
+ * JSON value: the caller must check that it is still an object.
  */
 export function applyPatch(patch: Patch, object: KubeObject, schema: ObjectType | undefined): unknown {
   switch (patch.type) {
@@ -26,7 +26,7 @@ export function applyPatch(patch: Patch, object: KubeObject, schema: ObjectType 
   }
 }
 
-/** Checks the patch: it comes from a request body, which may be any value. */
+/** Checks that the patch is an object. It comes from a request body, which may be any value. */
 function checked(patch: JsonObject): JsonObject {
   if (!isRecord(patch)) throw badRequest(`error decoding patch: it must be an object, not ${JSON.stringify(patch)}`);
   return patch;

@@ -1,22 +1,22 @@
 /**
- * JSON Patch (RFC 6902) through the library. This file adds the bounds and the errors of the Kubernetes API server. It does the operation `test` itself: the
- * library would compute the smallest difference of two lists, with time and memory in proportion to the product of their lengths. A test needs only to know
- * whether the values are equal.
+ * JSON Patch (RFC 6902). A library applies it; this file adds the bounds and the errors of the Kubernetes API server. This file also does the operation
+ * `test`. The library would compute the smallest difference of two lists, which costs time and memory proportional to the product of their lengths. But a
+ * test needs to know only whether the values are equal.
  */
 import { applyPatch, type Operation } from 'rfc6902';
 import { cloneJson, equalJson, isRecord, ownField } from '../../object/json-value.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { badRequest } from '../status-errors.ts';
 
-/** The bound of the Kubernetes API server. A longer patch is most likely a mistake. */
+/** The bound of the Kubernetes API server. A longer patch is probably a mistake. */
 const operationsMax = 10_000;
 /**
- * Characters of JSON that the copies of a patch may add, as in the Kubernetes API server. A patch that copies a value into itself doubles the value each
- * time.
+ * Characters of JSON that the `copy` operations of a patch may add, as in the Kubernetes API server. A patch that copies a value into itself doubles the
+ * value each time.
  */
 const copiedCharactersMax = 3 * 1024 * 1024;
 
-/** Changes neither argument. Either all operations succeed, or the function throws. */
+/** Changes neither argument. Throws unless all operations succeed. */
 export function applyJsonPatch(target: unknown, operations: unknown): unknown {
   if (!Array.isArray(operations)) throw badRequest('error decoding patch: a JSON patch must be a list of operations');
   if (operations.length > operationsMax) {
@@ -74,8 +74,8 @@ function checkPointer(pointer: string): void {
 }
 
 /**
- * Checks the pointers of the operation, and returns the value at `from`, or else at `path`. The library would accept any property of an array as an element.
- * RFC 6901 allows only an index, and "-" for the end.
+ * Checks the pointers of the operation. Returns the value at `from` if the operation has it, else the value at `path`. The library would accept any
+ * property of an array as an element. RFC 6901 allows only an index, and "-" for the end.
  */
 function operandOf(target: unknown, operation: Operation): unknown {
   const value = valueAt(target, operation.path, operation);

@@ -1,10 +1,10 @@
-/** The order of a merged list. The patch knows some of the items, the server knows others. */
+/** Finds the order of a merged list. The patch contains the order of some items, and the object on the server contains the order of others. */
 
 export type KeyOf = (item: unknown) => unknown;
 
 /**
- * Returns `items` in a new order. Items whose key is in `order` have that order among themselves. The other items have the order of `live`. Both groups are
- * interleaved as they were in `live`. If `live` does not decide, because an item is new, the items in `order` come first.
+ * Returns `items` in a new order. Items whose key is in `order` have the order of `order`. The other items have the order of `live`. Both groups are mixed
+ * as in `live`. If `live` does not have an item, the items in `order` come first.
  */
 export function orderItems(
   items: readonly unknown[],
@@ -37,7 +37,7 @@ function positions(items: readonly unknown[], keyOf: KeyOf): Map<unknown, number
   return result;
 }
 
-/** The items that are in `members`, or those that are not, sorted by their position in `by`. */
+/** The items whose key is in `members` (or is not, if `isMember` is false), sorted by their position in `by`. */
 function sorted(
   items: readonly unknown[],
   by: ReadonlyMap<unknown, number>,

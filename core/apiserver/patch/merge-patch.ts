@@ -3,7 +3,7 @@
 import { cloneJson, isRecord, ownField, setField } from '../../object/json-value.ts';
 import type { Json, JsonObject } from '../../object/meta.ts';
 
-/** Applies `patch` to `target`: a null removes the field, an object is merged, every other value replaces. Changes neither argument. */
+/** Applies `patch` to `target`. A null removes the field, an object is merged, and every other value replaces the old value. Changes neither argument. */
 export function mergePatch(target: unknown, patch: Json): Json {
   if (!isObject(patch)) return cloneJson(patch);
   const before = isRecord(target) ? target : {};

@@ -1,16 +1,16 @@
 /**
- * Strategic merge patch, as kubectl makes it and the Kubernetes API server applies it: a merge patch that handles lists as sets, or by a key field. The
- * `patchStrategy` and `patchMergeKey` in the schema of the kind say which lists these are.
+ * Strategic merge patch, as kubectl makes it and the Kubernetes API server applies it. It is a merge patch that treats some lists as sets, and merges the
+ * items of some lists by a key field. The `patchStrategy` and `patchMergeKey` in the schema of the kind show which lists these are.
  *
- * Beside fields, a patch may contain directives:
+ * A patch contains fields and directives:
  *   `$patch: replace | delete | merge`         in an object or in an item of a keyed list
- *   `$retainKeys: [field, …]`                  all other fields of this object are removed
+ *   `$retainKeys: [field, …]`                  removes all other fields of this object
  *   `$deleteFromPrimitiveList/<field>: […]`    values to remove from a set
- *   `$setElementOrder/<field>: […]`            the order of the items that the author of the patch knows
+ *   `$setElementOrder/<field>: […]`            the order of the items that the author of the patch has
  * https://kubernetes.io/docs/tasks/manage-kubernetes-objects/update-api-object-kubectl-patch/ and apimachinery's util/strategicpatch.
  *
- * There are two differences to the reference. `$patch: merge` is allowed; it is the default. And parts that the result takes over as a whole keep neither
- * nulls nor directives: the reference loses them when it decodes the result into Go types.
+ * There are two differences to Kubernetes. `$patch: merge` is allowed; it is the default. And if the result takes a part of the patch as a whole, the part
+ * has no nulls and no directives: Kubernetes loses them when it decodes the result into Go types.
  */
 
 import { isRecord, ownField, setField } from '../../object/json-value.ts';
@@ -30,7 +30,7 @@ const retainMark = '$retainKeys';
 const orderPrefix = '$setElementOrder/';
 const deletePrefix = '$deleteFromPrimitiveList/';
 
-/** How one field is patched. `below` is the type of its value, or of its items. */
+/** How a field is patched. `below` is the type of the field's value, or of its items. */
 interface Strategy {
   readonly below: FieldType | undefined;
   readonly merge: boolean;
@@ -80,7 +80,7 @@ function mergeField(result: PatchFields, name: string, value: unknown, strategy:
   } else if (Array.isArray(value) && Array.isArray(before) && strategy.merge) {
     setField(result, name, mergeList(before, value, strategy, name));
   } else if (isRecord(value) && Object.hasOwn(value, patchMark) && !isRecord(before)) {
-    // The directive is about a field that does not exist: there is nothing to delete or replace.
+    // The directive is for a field that does not exist, so there is nothing to delete or replace.
     delete result[name];
   } else {
     setField(result, name, withoutDirectives(value));
@@ -114,7 +114,7 @@ function takeOut(result: PatchFields, name: string, values: unknown): void {
   );
 }
 
-/** Merges the lists for which the patch has an order. Returns their names. */
+/** Merges the lists for which the patch contains an order. Returns the names of these lists. */
 function mergeOrderedLists(result: PatchFields, patch: PatchFields, type: FieldType | undefined): Set<string> {
   const merged = new Set<string>();
   for (const [key, order] of Object.entries(patch)) {
@@ -139,7 +139,7 @@ function mergeOrderedLists(result: PatchFields, patch: PatchFields, type: FieldT
   return merged;
 }
 
-/** Throws if the changed items of the patch are not in the order that the patch itself asks for. */
+/** Throws if the changed items in the patch do not have the order that the patch itself asks for. */
 function checkOrder(
   changes: readonly unknown[],
   order: readonly unknown[],
@@ -209,7 +209,7 @@ function mergeKeyedList(
   return orderItems(items, changes, before, keyOf);
 }
 
-/** Merges each change into the first item with the same key. Both lists may have some hundred thousand items, so a map has the places of the keys. */
+/** Merges each change into the first item with the same key. Both lists may have a few hundred thousand items, so a map contains the position of each key. */
 function mergeItems(
   items: PatchFields[],
   changes: readonly PatchFields[],
@@ -229,7 +229,7 @@ function mergeItems(
   }
 }
 
-/** An item of a set is its own key. An item of a keyed list must have the key field. */
+/** For a set, each item is its own key. For a keyed list, each item must have the key field. */
 function keyOfItems(mergeKey: string | undefined): KeyOf {
   if (!mergeKey) return (item) => item;
   return (item) => {
@@ -240,7 +240,7 @@ function keyOfItems(mergeKey: string | undefined): KeyOf {
   };
 }
 
-/** A value that the result takes over as a whole: without nulls in objects, without directives, and without objects that have a directive. */
+/** A part of the patch that the result takes as a whole: without nulls in objects, without directives, and without objects that have a directive. */
 function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return cleanItems(value);
   if (!isRecord(value)) return value;

@@ -1,6 +1,6 @@
 /**
- * Decodes `application/vnd.kubernetes.protobuf` bodies to JSON objects. A body is `k8s\0`, then runtime.Unknown with the type and the bytes of the object.
- * The generated table of built-in types names the fields of the object. Values that Go leaves out of JSON are left out here too.
+ * Decodes `application/vnd.kubernetes.protobuf` bodies to JSON objects. A body is `k8s\0`, followed by a runtime.Unknown with the type and the bytes of the
+ * object. The generated table of built-in types contains the names of the fields. Values that Go leaves out of JSON are left out here too.
  */
 
 import { exactNumber, parseExactJson } from '../../object/exact-integers.ts';
@@ -12,11 +12,11 @@ import { type BuiltinField, type BuiltinType, builtinType, tableKinds } from '..
 import { FieldBudget, type WireField, wireFields } from './wire-reader.ts';
 
 const magic = Buffer.from('k8s\0');
-/** No built-in type is nested as deep, except JSON schemas. Those must be sent as JSON. */
+/** No built-in type is nested this deeply, except JSON schemas. They must be sent as JSON. */
 const depthMax = 64;
 const metaTypes = 'io.k8s.apimachinery.pkg.apis.meta.v1.';
 
-/** The place of a message: its depth, and the budget that all messages of the body share. */
+/** The position of a message: its depth, and the budget that all messages of the body share. */
 interface At {
   readonly depth: number;
   readonly budget: FieldBudget;
@@ -72,7 +72,7 @@ function message(bytes: Buffer, type: BuiltinType, at: At): Record<string, unkno
     if (!known) continue;
     const [name, of] = known;
     if (of.wireType.startsWith('[')) {
-      // Each item is one field, and a body may have a million fields. So items are added to the list in place.
+      // Each item is a separate field, and a body may have a million fields. So this code adds items to the list in place.
       object[name] ??= [];
       (object[name] as unknown[]).push(single(field, of.wireType.slice(1), at));
     } else if (of.wireType.startsWith('{')) {
@@ -87,7 +87,7 @@ function message(bytes: Buffer, type: BuiltinType, at: At): Record<string, unkno
   return object;
 }
 
-/** True for values that Go leaves out: omitempty, and the zero time, which is null in JSON. */
+/** True for values that Go leaves out of JSON: empty values with omitempty, and the zero time, which would be null. */
 function isLeftOut(value: unknown, field: BuiltinField): boolean {
   if (value === null) return true;
   if (field.pointer || !field.omitEmpty) return false;
@@ -124,7 +124,7 @@ function mapEntry(bytes: Buffer, valueType: string, at: At): [string, unknown] {
   return [key, value];
 }
 
-/** In a map of lists (UserInfo's extra), each list is a message with the items as field 1. */
+/** Used for a map of lists (UserInfo's extra): each list is a message with the items as field 1. */
 function listValue(bytes: Buffer, itemType: string, at: At): unknown[] {
   return [...wireFields(bytes, at.budget)]
     .filter((field) => field.number === 1)

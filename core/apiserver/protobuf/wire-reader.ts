@@ -1,15 +1,15 @@
-/** Reads the fields of a protobuf message, and bounds their number: https://protobuf.dev/programming-guides/encoding/ */
+/** Reads the fields of a protobuf message, up to a maximal number: https://protobuf.dev/programming-guides/encoding/ */
 import { BanyanError } from '../../runtime/errors.ts';
 
 export interface WireField {
   readonly number: number;
   /** The value of a varint or fixed number. */
   readonly value: bigint;
-  /** The content of a length-delimited field. */
+  /** The bytes of a length-delimited field. */
   readonly bytes: Buffer;
 }
 
-/** Bounds the number of fields in a body. A field may take only two bytes, but a microsecond to read. */
+/** Bounds the number of fields in a body. A field may have only two bytes, but reading it takes a microsecond. */
 export class FieldBudget {
   #remaining: number;
   readonly #spent: () => Error;
@@ -26,7 +26,10 @@ export class FieldBudget {
 
 const empty = Buffer.alloc(0);
 
-/** All messages of a body share one `budget`. Throws BadRequest for bytes that are no message, and the error of the budget. */
+/**
+ * Reads the fields of one message. All messages of a body share one `budget`. Throws BadRequest if the bytes are not a message, and the error of the budget
+ * if there are too many fields.
+ */
 export function* wireFields(message: Buffer, budget: FieldBudget): Generator<WireField> {
   let at = 0;
   const varint = (): bigint => {

@@ -5,14 +5,14 @@ import { isInteger, type LabelRequirement, matchesRequirement } from '../../obje
 import { BanyanError } from '../../runtime/errors.ts';
 
 export interface RequestSelection {
-  /** True without any selector: every object matches, and nobody has to parse an object. */
+  /** True if there is no selector. Then every object matches, and no object must be parsed. */
   readonly isEmpty: boolean;
   matches(object: KubeObject): boolean;
 }
 
 export const everything: RequestSelection = { isEmpty: true, matches: () => true };
 
-/** `selectable` are the JSON paths that the kind allows beside metadata.name and metadata.namespace. */
+/** `selectable` are the JSON paths that the kind allows in addition to metadata.name and metadata.namespace. */
 export function selectionOf(
   labelSelector: string | null,
   fieldSelector: string | null,
@@ -29,7 +29,7 @@ export function selectionOf(
   };
 }
 
-/** The grammar of https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors */
+/** Parses the syntax of https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors */
 export function parseLabelSelector(text: string): LabelRequirement[] {
   return splitTerms(text).map((term) => {
     const requirement = parseRequirement(term);
@@ -54,7 +54,7 @@ function parseRequirement(term: string): LabelRequirement | undefined {
   return exists ? { key: exists[2]!, operator: exists[1] ? 'DoesNotExist' : 'Exists' } : undefined;
 }
 
-/** Finds a key or value that no label can have. Such a requirement selects nothing, and is most likely a typing mistake. */
+/** The mistake in a requirement: a key or value that no label can have. Such a requirement selects nothing, and is probably a typing mistake. */
 function mistakeIn({ key, operator, values = [] }: LabelRequirement): string | undefined {
   const wrongKey = checkLabelKey(key);
   if (wrongKey) return `${JSON.stringify(key)}: ${wrongKey}`;
@@ -74,7 +74,7 @@ const operators: Readonly<Record<string, LabelRequirement['operator']>> = {
   '<': 'Lt',
 };
 
-/** Splits at commas. A comma inside of parentheses belongs to its term. */
+/** Splits at commas, except commas in parentheses. */
 function splitTerms(text: string): string[] {
   return text
     .split(/,(?![^(]*\))/)

@@ -1,8 +1,8 @@
 /**
- * A space in the node's own store. Each object has one row, so that a list is one range. Each space has one counter of revisions.
+ * A space in the node's own store. Each object is one row, so a list reads one range. Each space has one counter of revisions.
  *
- * No revision is used twice, even if a crash loses the newest writes. The record of the space has a ceiling, which is always well above the counter. A
- * space that was not closed goes on at its ceiling. Its watches then begin again, as after every start.
+ * No revision is used twice, even if a crash loses the newest writes. The record of the space contains a ceiling, which is always well above the counter.
+ * If a space was not closed, it continues at its ceiling at the next start. Its watches then begin again, as after every start.
  */
 import type { GroupResource, ObjectKey } from '../../object/key.ts';
 import { BanyanError } from '../../runtime/errors.ts';
@@ -22,18 +22,21 @@ export interface EmbeddedStorageOptions {
   readonly logger: Logger;
   readonly hook?: WriteHook;
   readonly readOnly?: boolean;
-  /** For a space whose objects go to other nodes: the lowest revision at which it begins (history.ts). Absent: the space goes on at its last revision. */
+  /**
+   * Only for a space whose objects go to other nodes: the lowest revision at which the space begins (history.ts). Absent: the space continues at its last
+   * revision.
+   */
   readonly startsAt?: number;
 }
 
 interface SpaceState {
   readonly id: number;
   readonly revision: number;
-  /** Revisions up to here may have been used. Absent if the space was closed in an orderly way. */
+  /** All revisions up to this one may have been used. Absent if the space was closed properly. */
   readonly ceiling?: number;
 }
 
-/** More than the writes between two flushes, which a crash may lose. A flush comes within seconds. */
+/** More than the number of writes between two flushes, because a crash may lose all of them. A flush happens within seconds. */
 const ceilingStep = 100_000;
 
 export class EmbeddedStorage implements SpaceStorage {
@@ -44,10 +47,10 @@ export class EmbeddedStorage implements SpaceStorage {
   readonly #stateKey: Uint8Array;
   readonly #prefix: Uint8Array;
   readonly #log: EventLog;
-  /** The events of running transactions. */
+  /** The events of transactions that are running now. */
   readonly #pending = new WeakMap<Transaction, StorageEvent[]>();
 
-  /** Creates the space if it does not exist, unless readOnly. The caller must flush the store before the node serves the space. */
+  /** Opens the space. Creates it if it does not exist, unless readOnly. The caller must flush the store before the node serves the space. */
   constructor({ store, name, logger, hook, readOnly = false, startsAt = 0 }: EmbeddedStorageOptions) {
     this.readOnly = readOnly;
     this.#store = store;
@@ -99,8 +102,8 @@ export class EmbeddedStorage implements SpaceStorage {
   }
 
   /**
-   * Writes within a transaction of the node's store, so that several spaces, or a space and the node's own rows, change in one transaction. The events are
-   * published after the commit.
+   * Writes as part of a transaction of the node's store. So several spaces, or a space and the node's own rows, can change in one transaction. The events
+   * are published after the commit.
    */
   writeIn<T>(t: Transaction, fn: (writer: SpaceWriter) => T): T {
     if (this.readOnly) {
@@ -125,12 +128,12 @@ export class EmbeddedStorage implements SpaceStorage {
     return this.#log.subscribe(listener);
   }
 
-  /** The revision gaps: revisions that this space does not know, but other nodes may know. */
+  /** The revision gaps: revisions that this space does not know, but that other nodes may have received. */
   gaps(): readonly RevisionGap[] {
     return this.#store.read((reader) => readRevisionGaps(reader, this.#name));
   }
 
-  /** Goes on after this revision, because another node has received such a high revision from a lost store incarnation of this space. */
+  /** Makes the space continue after this revision, because another node has received this revision from a lost store incarnation of the space. */
   raise(t: Transaction, revision: number): void {
     const { id, revision: had } = this.#state(t);
     if (revision <= had) return;
@@ -139,9 +142,9 @@ export class EmbeddedStorage implements SpaceStorage {
     t.afterCommit(() => this.#log.skipTo(revision));
   }
 
-  /** Closes the space; no write may follow. The next start goes on with the next revision, so that watches can resume. */
+  /** Closes the space. There must be no writes after this. The next start continues with the next revision, so that watches can resume. */
   close(): void {
-    // With a full disk, the next start goes on at the ceiling, as after a kill.
+    // If the disk is full, this record is not written. The next start then continues at the ceiling, as after a kill.
     ifRoom(() =>
       this.#store.write((t) => {
         const { id, revision } = this.#state(t);
@@ -164,7 +167,7 @@ export class EmbeddedStorage implements SpaceStorage {
     const before = this.#get(t, key);
     const revision = this.#nextRevision(t);
     const row = concat(u48(revision), body);
-    // Takes the body from the copied row: events keep the body, and the caller may reuse its own bytes.
+    // Uses the body in the copied row: events keep the body, and the caller may change its own bytes.
     const object = { key, revision, body: row.subarray(u48Bytes) };
     t.put(this.#objectKey(key), row);
     this.#record(t, before ? { type: 'MODIFIED', object, before } : { type: 'ADDED', object });
@@ -179,7 +182,10 @@ export class EmbeddedStorage implements SpaceStorage {
     return before;
   }
 
-  /** Records each change at once. If a caller catches an error in the middle of a write and commits, the events of the changes so far are complete. */
+  /**
+   * Records each change at once. If a caller catches an error in the middle of a write and still commits, the events of all changes until then are
+   * complete.
+   */
   #record(t: Transaction, event: StorageEvent): void {
     const pending = this.#pending.get(t);
     if (pending) {
@@ -244,7 +250,7 @@ export class EmbeddedStorage implements SpaceStorage {
   }
 }
 
-/** Joins the parts of a key with NUL, which sorts before every character of a name. */
+/** Joins the parts of a key with NUL, which is lower than every character of a name. */
 function joined(...parts: string[]): Uint8Array {
   if (parts.some((part) => part.includes('\0'))) {
     throw new BanyanError('BadRequest', `the name ${JSON.stringify(parts.at(-1))} contains a NUL character`);

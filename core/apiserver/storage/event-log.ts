@@ -1,4 +1,7 @@
-/** The newest events of a space, in memory: for watches that begin in the past, for lists at an older revision, and for listeners. Every storage uses it. */
+/**
+ * Keeps the newest events of a space in memory: for watches that begin at an earlier revision, for lists of an earlier revision, and for listeners. Every
+ * storage uses it.
+ */
 import { formatGroupResource, type GroupResource, type ObjectKey } from '../../object/key.ts';
 import { describeError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
@@ -7,18 +10,18 @@ import type { ScanOptions, StorageEvent, StoredObject } from '../storage.ts';
 
 /** With fewer than 160 changes a second, a client that reconnects within a minute can resume its watch. */
 const eventsMax = 10_000;
-/** 10,000 events of 3 KB. One space may take this memory for its watchers. */
+/** 10,000 events of 3 KB. One space may use this much memory for its watchers. */
 const eventBytesMax = 32 * 1024 * 1024;
 
 export type EventListener = (events: readonly StorageEvent[]) => void;
 
 export class EventLog {
   readonly #logger: Logger;
-  /** Oldest first. Events before `#first` are dropped. The array is cut when they are more than half of it. */
+  /** The oldest event first. Events before index `#first` are dropped. When they are more than half of the array, the array is cut. */
   #events: StorageEvent[] = [];
   #first = 0;
   #bytes = 0;
-  /** The log has all events after this revision. */
+  /** The log contains all events after this revision. */
   #since: number;
   #revision: number;
   readonly #listeners = new Set<{ readonly listener: EventListener }>();
@@ -35,7 +38,7 @@ export class EventLog {
     return this.#revision;
   }
 
-  /** Keeps the events of one commit, in order of revision, and calls the listeners. */
+  /** Adds the events of one commit, in the order of their revisions, and calls the listeners. */
   publish(events: readonly StorageEvent[]): void {
     for (const event of events) {
       this.#events.push(inOwnMemory(event));
@@ -47,7 +50,7 @@ export class EventLog {
     if (!this.#delivering) this.#deliver();
   }
 
-  /** Skips the revisions up to this one. No object gets them. */
+  /** Skips the revisions up to this one: no object will get them. */
   skipTo(revision: number): void {
     this.#revision = Math.max(this.#revision, revision);
   }
@@ -69,7 +72,10 @@ export class EventLog {
     return this.#listeners.size;
   }
 
-  /** A listener may write, which makes new events. They are delivered after the present ones, so that all listeners see the same order. */
+  /**
+   * Calls the listeners. A listener may write, which makes new events. The new events are delivered after the present ones, so that all listeners get
+   * events in the same order.
+   */
   #deliver(): void {
     this.#delivering = true;
     try {
@@ -83,7 +89,7 @@ export class EventLog {
     }
   }
 
-  /** The write has happened, and other listeners wait for its events. So an error of one listener is only logged. */
+  /** Calls one listener. Only logs its error: the write has already happened, and the other listeners must get its events. */
   #call(listener: EventListener, events: readonly StorageEvent[]): void {
     try {
       listener(events);
@@ -124,26 +130,29 @@ export function compareKeys(a: NamespacedName, b: NamespacedName): number {
   return Buffer.compare(Buffer.from(orderOf(a)), Buffer.from(orderOf(b)));
 }
 
-/** NUL sorts before every byte of a name, so the order is namespace by namespace. */
+/** A text that sorts by namespace, then by name, because NUL is lower than every byte of a name. */
 export function orderOf({ namespace, name }: NamespacedName): string {
   return `${namespace}\0${name}`;
 }
 
 /**
- * `orderOf` as a copy, for texts that are kept. Without the copy, the longer texts that the parts of the key were cut from would stay in memory, five times
- * as long.
+ * A copy of the text of `orderOf`, for texts that are kept. Without the copy, the longer texts from which the parts of the key were cut would stay in
+ * memory. They are five times as long.
  */
 export function placeText(place: NamespacedName): string {
   return Buffer.from(orderOf(place)).toString();
 }
 
-/** The reverse of `orderOf`. */
+/** The namespace and name from a text of `orderOf`. */
 export function namespacedNameOf(order: string): NamespacedName {
   const [namespace, name] = order.split('\0');
   return { namespace: namespace!, name: name! };
 }
 
-/** Copies the bodies into their own memory. Otherwise the buffer that a body was cut from would stay in memory, and `eventBytesMax` would bound nothing. */
+/**
+ * Copies the bodies into their own memory. Without the copy, the whole buffer from which a body was cut would stay in memory, and `eventBytesMax` would not
+ * bound the memory.
+ */
 function inOwnMemory(event: StorageEvent): StorageEvent {
   const { object, before } = event;
   return { ...event, object: ownBody(object), ...(before && { before: ownBody(before) }) };

@@ -1,9 +1,11 @@
 /**
  * The revision gaps of a space: the revisions that the space does not know. With `startsAt`, a space begins each store incarnation at the milliseconds
- * since 1970, or at its last revision if that is higher. So a space whose store was restored from an older copy, or emptied, uses only new revisions. Every
- * later write is newer than every write of the lost incarnation. (Two exceptions: a space with more than a thousand writes a second, all the time, would
- * overtake the clock. And two incarnations from one copy begin at the same revision if both begin within 100 s, the `ceilingStep` of embedded.ts, after the
- * start that the copy is of.)
+ * since 1970, or at its last revision if that is higher. So if the store of a space was emptied or restored from an older copy, the space uses only new
+ * revisions. Every write after that has a higher revision than every write of the lost incarnation.
+ *
+ * There are two exceptions. A space with more than a thousand writes a second, all the time, would overtake the clock. And two incarnations may begin at
+ * the same revision: both are restored from one copy, and both begin within 100 s (the `ceilingStep` of embedded.ts) after the start of the incarnation
+ * that was copied.
  *
  * The revisions between two incarnations are a gap. If a row at a node below has a revision in a gap, the row was written in a lost incarnation.
  */
@@ -11,10 +13,13 @@ import { asText, concat, text } from '../../store/bytes.ts';
 import { prefixOf } from '../../store/keyspace.ts';
 import type { Reader, Transaction } from '../../store/store.ts';
 
-/** Revisions r with `had < r < from`. */
+/** All revisions r with `had < r < from`. */
 export type RevisionGap = readonly [had: number, from: number];
 
-/** Number of gaps that a space remembers. Older revisions count as known. Then only the budget of deletions protects their rows. */
+/**
+ * Number of gaps that a space remembers. Revisions in older gaps no longer count as lost. So only the budget of deletions protects the rows of these
+ * revisions.
+ */
 const gapsMax = 16;
 
 export function readRevisionGaps(reader: Reader, space: string): readonly RevisionGap[] {
@@ -22,11 +27,11 @@ export function readRevisionGaps(reader: Reader, space: string): readonly Revisi
   return bytes ? (JSON.parse(asText(bytes)) as RevisionGap[]) : [];
 }
 
-/** Records a start of the space that goes on at revision `from`. Its last known revision is `had`. */
+/** Records a start of the space at revision `from`. `had` is the last revision that the space knows. */
 export function noteStart(t: Transaction, space: string, had: number, from: number): void {
   const before = readRevisionGaps(t, space);
   const last = before.at(-1);
-  // Nothing was written since the last start. So the last gap and the new one are one gap.
+  // Nothing was written since the last start. So the last gap and the new gap become one gap.
   const gaps: RevisionGap[] =
     last && last[1] === had ? [...before.slice(0, -1), [last[0], from]] : [...before, [had, from]];
   t.put(keyOf(space), text(JSON.stringify(gaps.slice(-gapsMax))));

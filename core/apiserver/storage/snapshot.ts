@@ -1,17 +1,17 @@
 /**
- * The objects of a space at one revision, read piece by piece while the space goes on changing. The snapshot does not keep a read transaction of the store
- * open: during a read transaction, LMDB reuses no freed page, and a slow client would make the file grow. Instead, the snapshot keeps the former state of
- * each object that changes meanwhile. All other objects are read from the storage.
+ * The objects of a space at one revision, read in pieces while the space changes. The snapshot does not keep a read transaction of the store open: during a
+ * read transaction, LMDB can't reuse freed pages, and a slow client would make the file grow. Instead, when an object changes, the snapshot keeps the old
+ * state of the object. All other objects are read from the storage.
  */
 import type { GroupResource, ObjectKey } from '../../object/key.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { ScanOptions, SpaceStorage, StorageEvent, StoredObject } from '../storage.ts';
 import { compareKeys, isSelected, orderOf, ownBody } from './event-log.ts';
 
-/** Bytes of former states that a snapshot may keep: an eighth of the bound of the space's event log, which has mostly the same bodies. */
+/** Bytes of old states that a snapshot may keep: an eighth of the bound of the space's event log. The event log mostly contains the same bodies. */
 export const keptBytesMax = 4 * 1024 * 1024;
 
-/** The words of the Kubernetes API server. */
+/** The message of the Kubernetes API server. */
 const notKept =
   'The provided continue parameter is too old to display a consistent list result. You must start a new list without the continue parameter.';
 
@@ -19,19 +19,19 @@ export class Snapshot implements Disposable {
   readonly revision: number;
   readonly #storage: SpaceStorage;
   readonly #resource: GroupResource;
-  /** The former states of objects that changed after the revision, by `orderOf`. Undefined if the object did not exist. */
+  /** The old states of objects that have changed after the revision, keyed by `orderOf`. Undefined if the object did not exist. */
   readonly #before = new Map<string, StoredObject | undefined>();
   readonly #unsubscribe: () => void;
   #keptBytes = 0;
 
-  /** Throws Expired if the storage does not have the events since `revision` any more. The caller must dispose of the snapshot. */
+  /** Throws Expired if the storage has already dropped events after `revision`. The caller must dispose of the snapshot. */
   constructor(storage: SpaceStorage, resource: GroupResource, revision = storage.revision()) {
     this.#storage = storage;
     this.#resource = resource;
     this.revision = revision;
     const since = storage.eventsSince(revision);
     if (since === 'expired') throw new BanyanError('Expired', notKept);
-    // These former states are in the event log, which has its own bound. So they do not count here.
+    // These old states are also in the event log, which has a bound of its own. So they do not count for the bound of the snapshot.
     for (const event of since) this.#keep(event);
     this.#unsubscribe = storage.subscribe((events) => {
       for (const event of events) if (!this.#isLost()) this.#keptBytes += this.#keep(event);
@@ -43,7 +43,7 @@ export class Snapshot implements Disposable {
     this.#before.clear();
   }
 
-  /** Calls `see` for the selected objects, in order of namespace, then name, until `see` returns false. */
+  /** Calls `see` for the selected objects, sorted by namespace, then by name, until `see` returns false. */
   visit(options: Omit<ScanOptions, 'limit'>, see: (object: StoredObject) => boolean): void {
     const changed = [...this.#before.values()]
       .filter((object) => object !== undefined)
@@ -58,7 +58,7 @@ export class Snapshot implements Disposable {
     while (wantsMore && changed[0]) wantsMore = see(changed.shift()!);
   }
 
-  /** Throws Expired if too many bytes have changed since the snapshot was opened. */
+  /** The object at the revision of the snapshot. Throws Expired if too many bytes have changed since the snapshot was opened. */
   get(key: ObjectKey): StoredObject | undefined {
     if (this.#isLost()) {
       const message = `more than ${keptBytesMax} bytes have changed since revision ${this.revision}: list again, in chunks or faster`;
@@ -72,7 +72,7 @@ export class Snapshot implements Disposable {
     return this.#keptBytes > keptBytesMax;
   }
 
-  /** Keeps the former state of the event's object, if the snapshot needs it. Returns the bytes that it takes. */
+  /** Keeps the old state of the event's object if the snapshot needs it. Returns the number of bytes that were added. */
   #keep({ object: { key }, before }: StorageEvent): number {
     const id = orderOf(key);
     const { group, resource } = this.#resource;

@@ -1,7 +1,7 @@
 /**
- * Shows other data as a read-only space: a mailbox, or the objects from the parent. Such data has no revisions, so the view makes them. They begin with the
- * time of the start in ms. A run with fewer than a thousand changes a second never overtakes the clock, so revisions do not go back over a restart. An
- * object that did not change since the start has the revision of the start.
+ * Shows other data as a read-only space: a mailbox, or the objects from the parent. Such data has no revisions, so the view makes them. They begin at the
+ * time of the start in ms. With fewer than a thousand changes a second, they never overtake the clock, so a restart never goes back to lower revisions. An
+ * object that has not changed since the start has the revision of the start.
  */
 import { formatKey, type GroupResource, type ObjectKey } from '../../object/key.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -11,7 +11,7 @@ import { equalBytes } from '../../store/bytes.ts';
 import type { ScanOptions, SpaceStorage, StorageEvent, StoredObject } from '../storage.ts';
 import { compareKeys, type EventListener, EventLog, isSelected } from './event-log.ts';
 
-/** The shown data. Its owner calls `changed` of the view for each change, as soon as `list` and `get` return the new state. */
+/** The data that the view shows. The owner of the data must call `changed` of the view for each change, as soon as `list` and `get` return the new state. */
 export interface ViewSource {
   list(): Iterable<{ readonly key: ObjectKey; readonly body: Uint8Array }>;
   get(key: ObjectKey): Uint8Array | undefined;
@@ -22,7 +22,7 @@ export class ViewStorage implements SpaceStorage {
   readonly #source: ViewSource;
   readonly #startRevision: number;
   readonly #log: EventLog;
-  /** The revisions of existing objects that changed since the start. */
+  /** The revisions of existing objects that have changed since the start. */
   readonly #revisions = new Map<string, number>();
 
   constructor(source: ViewSource, clock: Clock, logger: Logger) {
@@ -31,7 +31,7 @@ export class ViewStorage implements SpaceStorage {
     this.#log = new EventLog(this.#startRevision, logger);
   }
 
-  /** `before` is absent if the object did not exist, `after` is absent if it does not exist any more. Equal bodies are no change. */
+  /** Reports a change. `before` is absent if the object did not exist; `after` is absent if it does not exist any more. Equal bodies are not a change. */
   changed(key: ObjectKey, before: Uint8Array | undefined, after: Uint8Array | undefined): void {
     if (before && after ? equalBytes(before, after) : before === after) return;
     const revision = this.#log.revision() + 1;
@@ -95,7 +95,7 @@ export class ViewStorage implements SpaceStorage {
     return this.#log.subscribe(listener);
   }
 
-  /** The number of subscribed listeners. */
+  /** Number of subscribed listeners. */
   listeners(): number {
     return this.#log.listeners();
   }

@@ -1,7 +1,7 @@
-/** A duration as kubectl prints it: with two units if it is short. The steps are those of apimachinery's duration.HumanDuration. */
+/** A duration as kubectl prints it, for example with two units if it is short. The steps are those of apimachinery's duration.HumanDuration. */
 export function humanDuration(ms: number): string {
   const seconds = Math.trunc(ms / 1000);
-  // Clocks differ. A difference of one second is still valid.
+  // The clocks of two machines differ. A time up to one second in the future is still valid.
   if (Number.isNaN(seconds) || seconds < -1) return '<invalid>';
   if (seconds < 120) return `${Math.max(seconds, 0)}s`;
   const minutes = Math.floor(seconds / 60);

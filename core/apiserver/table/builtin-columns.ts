@@ -1,4 +1,4 @@
-/** The columns of `kubectl get` for the built-in kinds that people look at. Each column has a name, a priority and a function for its cell. */
+/** The columns of `kubectl get` for the built-in kinds that people often list. Each column has a name, a priority and a function for its cell. */
 import type { KubeObject } from '../../object/meta.ts';
 import { ageOf, humanDuration } from './ages.ts';
 
@@ -11,7 +11,7 @@ export interface ComputedColumn {
 
 type Values = Record<string, unknown>;
 
-/** The value at a path of names, without a check of its type: a table prints any value. */
+/** The value at a path of names. The type is not checked, because a table prints any value. */
 function get(object: unknown, path: string): unknown {
   return path.split('.').reduce<unknown>((at, name) => (at as Values | undefined | null)?.[name], object);
 }

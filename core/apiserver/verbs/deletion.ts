@@ -1,6 +1,6 @@
 /**
- * Decides the effect of a delete: the object is removed at once, or is marked and stays until it has no finalizers. The garbage collector handles dependents
- * (`lifecycle/garbage-collector.ts`). Through the finalizers `orphan` and `foregroundDeletion`, the delete asks it to do so.
+ * Decides what a delete does. Either the object is removed at once, or it is marked and stays as long as it has finalizers. The garbage collector handles
+ * dependents (`lifecycle/garbage-collector.ts`). The delete asks for this with the finalizers `orphan` and `foregroundDeletion`.
  */
 
 import { equalJson } from '../../object/json-value.ts';
@@ -11,10 +11,13 @@ import { foregroundFinalizer, orphanFinalizer } from './object-meta.ts';
 
 export type Deletion =
   | { readonly outcome: 'remove' }
-  /** `next` is the object to write. If the object was deleted before and nothing changes, `next` is the same object. */
+  /** `next` is the object to write. If the object is already marked and nothing changes, `next` is the same object. */
   | { readonly outcome: 'keep'; readonly next: KubeObject };
 
-/** Without `policy`, the present finalizers decide, or else the policy is Background. Does not change `object`. */
+/**
+ * Decides about one delete. Without `policy`, the present finalizers of the object decide; without such finalizers, the policy is Background. Does not
+ * change `object`.
+ */
 export function decideDeletion(
   kind: Kind,
   object: KubeObject,
@@ -39,7 +42,7 @@ export function decideDeletion(
   return { outcome: 'keep', next: marked };
 }
 
-/** True if no finalizer holds the object, so that a marked object can be removed. */
+/** True if no finalizer keeps the object. Then a marked object can be removed. */
 export function isReadyToGo(kind: Kind, object: KubeObject): boolean {
   if ((object.metadata.finalizers?.length ?? 0) > 0) return false;
   return !isNamespace(kind) || ((object as Namespace).spec?.finalizers?.length ?? 0) === 0;

@@ -1,6 +1,7 @@
 /**
- * The verbs over a SpaceStorage. Every write has the same steps: copy the input, keep the server's fields, prune and default, admit, validate, generation,
- * managed fields, bytes, one transaction. This file has the order of the steps. The files beside it have the steps themselves.
+ * The verbs over a SpaceStorage. Every write has the same steps: copy the input, keep the server's fields, remove unknown fields and fill in defaults, run
+ * admission, validate, set generation and managed fields, make the bytes, run one transaction. This file contains the order of the steps. The other files
+ * of this folder contain the steps.
  */
 import { canonicalBytes, parseBody } from '../../object/canonical.ts';
 import { timestamp } from '../../object/conditions.ts';
@@ -34,21 +35,21 @@ export interface EmbeddedSpaceOptions {
   readonly admissions: readonly WriteAdmission[];
 }
 
-/** The facts about one write that all its steps need. */
+/** The facts about one write that its steps need. */
 interface Write {
   readonly kind: Kind;
   readonly version: string;
   readonly key: ObjectKey;
   readonly options: WriteOptions;
-  /** True for a patch. The Kubernetes API server gives another error for unknown fields of a patch. */
+  /** True for a patch. For unknown fields of a patch, the Kubernetes API server has another error. */
   readonly isPatch?: boolean;
-  /** True if server-side apply has already made managedFields. */
+  /** True if server-side apply has already made the managedFields. */
   readonly isApplied?: boolean;
 }
 
-/** Number of tries for a generated name that nobody uses. There are 27^5 names, so a second try is rare. */
+/** Number of tries to find a generated name that is not in use. There are 27^5 names, so a second try is rare. */
 const nameAttemptsMax = 8;
-/** The field manager of the node's own writes, if they name none. */
+/** The field manager of the node's own writes that do not name one. */
 const ownManager = 'banyan';
 
 export class EmbeddedSpace implements Space {
@@ -118,7 +119,7 @@ export class EmbeddedSpace implements Space {
     const next = applyPatch(patch, live, kind.custom ? undefined : kind.schema(version)) as KubeObject;
     checkPreconditionIdentity(live, next);
     const clean = incoming(kind, next);
-    // A patch without a resourceVersion applies to the present state, whatever it is.
+    // A patch without a resourceVersion applies to every state. So the version that was copied from the live object must not be checked.
     if (clean.metadata.resourceVersion === live.metadata.resourceVersion) delete clean.metadata.resourceVersion;
     return this.#replace({ kind, version, key, options, isPatch: true }, stored, clean);
   }
@@ -266,7 +267,7 @@ export class EmbeddedSpace implements Space {
     return this.#put(key, bytes, next);
   }
 
-  /** The fields that the client may write are from `sent`, the others from `old`. */
+  /** The object to write: the fields that the client may write are from `sent`, all others from `old`. */
   #withKept({ kind, options }: Write, sent: KubeObject, old: KubeObject): KubeObject {
     if (options.subresource === 'status' || options.subresource === 'finalize') {
       const next = cloneJson(old);
@@ -287,7 +288,7 @@ export class EmbeddedSpace implements Space {
 
   #prepare(write: Write, next: KubeObject): void {
     const unknown = write.kind.rules.prepare(next, write.version);
-    // For server-side apply, `apply` has already reported the unknown fields of the sent object. `next` is the merged object.
+    // In server-side apply, `next` is the merged object. `apply` has already reported the unknown fields of the sent object.
     if (!write.isApplied) reportUnknownFields(unknown, write);
   }
 
@@ -304,7 +305,7 @@ export class EmbeddedSpace implements Space {
     return object;
   }
 
-  /** The stored object in `version`, with defaults that its kind got after the write. */
+  /** The stored object in `version`. Also fills in defaults that the kind got after the object was written. */
   #read(kind: Kind, version: string, stored: StoredObject): KubeObject {
     const object = inVersion(kind, this.parse(stored), version);
     if (kind.custom) kind.rules.prepare(object, version);

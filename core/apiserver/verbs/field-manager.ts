@@ -1,17 +1,18 @@
 /**
- * The contract between the verbs and managed fields. `managed-fields/field-manager.ts` implements it. Each verb calls it once, at the point of a write
- * where only `metadata.managedFields` of the result is still missing.
+ * The contract between the verbs and managed fields. `managed-fields/field-manager.ts` implements it. Each verb makes one call, when everything in the
+ * result is final except `metadata.managedFields`.
  */
 import type { KubeObject } from '../../object/meta.ts';
 import type { Kind } from '../space.ts';
 
 export interface FieldManager {
   /**
-   * Server-side apply: returns `config` merged into `live`, with managedFields. Changes neither argument. `live` and `config` are in `version`. `live` is
+   * Server-side apply. Returns `config` merged into `live`, with managedFields. Changes neither argument. `live` and `config` are in `version`. `live` is
    * absent for a new object. The identity fields of the result (uid, resourceVersion, creationTimestamp, generation, deletionTimestamp) are those of
-   * `live`. The verbs set the rest.
+   * `live`. The verbs set all other server fields.
    *
-   * Throws Conflict if other managers own fields that `config` changes and `force` is false, with one cause for each field (reason `FieldManagerConflict`).
+   * Throws Conflict if `force` is false and other managers own fields that `config` changes. The error has one cause for each field (reason
+   * `FieldManagerConflict`).
    */
   apply(
     live: KubeObject | undefined,
@@ -25,9 +26,9 @@ export interface FieldManager {
   ): KubeObject;
 
   /**
-   * Update, create and patch: sets `next.metadata.managedFields` from the entries of `live` and the difference between `live` and `next`. On entry,
-   * `next.metadata.managedFields` has the list that the client sent, if any. A list with one empty entry resets the entries; an empty or absent list keeps
-   * those of `live`. Changes nothing else. If nothing differs, the entries stay unchanged, also their times.
+   * Update, create and patch. Sets `next.metadata.managedFields` from the entries of `live` and from the difference between `live` and `next`. Before the
+   * call, `next.metadata.managedFields` is the list that the client has sent, if any. A list with one empty entry resets the entries. An empty or absent
+   * list keeps the entries of `live`. Changes nothing else. If the objects do not differ, the entries stay unchanged, including their times.
    */
   update(
     live: KubeObject | undefined,

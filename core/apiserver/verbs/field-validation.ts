@@ -1,4 +1,4 @@
-/** Handles unknown and duplicate fields as `fieldValidation` asks: ignores them, gives a warning for each, or refuses the write. */
+/** Treats unknown and duplicate fields as `fieldValidation` asks: ignores them, warns about each, or refuses the write. */
 import type { Cause } from '../../runtime/errors.ts';
 import type { Kind, WriteOptions } from '../space.ts';
 import { badRequest, invalidObject } from '../status-errors.ts';
@@ -7,7 +7,7 @@ export interface CheckedWrite {
   readonly kind: Kind;
   readonly version: string;
   readonly options: WriteOptions;
-  /** For such a field, the Kubernetes API server answers a patch with Invalid, and an object with BadRequest. */
+  /** For an unknown field, the Kubernetes API server refuses a patch with Invalid, and a whole object with BadRequest. */
   readonly isPatch?: boolean;
 }
 

@@ -1,6 +1,4 @@
-/**
- * Special steps of a write for single built-in kinds, which no schema can express: Secrets and Namespaces. Other kinds have no such steps.
- */
+/** Special steps of a write that no schema can express, for two built-in kinds: Secrets and Namespaces. */
 
 import { isRecord } from '../../object/json-value.ts';
 import type { GroupResource } from '../../object/key.ts';
@@ -8,7 +6,7 @@ import type { KubeObject } from '../../object/meta.ts';
 import type { Kind } from '../space.ts';
 
 export interface KindStrategy {
-  /** Changes the object in place, after defaults are filled in. */
+  /** Changes the object in place. Called after defaults are filled in. */
   prepareCreate?(object: KubeObject): void;
   prepareUpdate?(object: KubeObject, old: KubeObject, subresource?: string): void;
 }
@@ -17,7 +15,7 @@ export function strategyOf(kind: GroupResource): KindStrategy {
   return kind.group === '' ? (coreStrategies.get(kind.resource) ?? noStrategy) : noStrategy;
 }
 
-/** True for kinds whose updates must have a resourceVersion, as in a Kubernetes API server: some built-in kinds, and all custom kinds. */
+/** True for kinds whose updates must contain a resourceVersion, as in a Kubernetes API server: some built-in kinds, and all custom kinds. */
 export function needsResourceVersion(kind: Kind): boolean {
   return kind.custom || versionedUpdates.has(`${kind.group}/${kind.resource}`);
 }
@@ -78,11 +76,11 @@ const coreStrategies: ReadonlyMap<string, KindStrategy> = new Map([
   ['namespaces', namespaces],
 ]);
 
-/** `stringData` exists only in requests. Its values go into `data`, and win over the values there. */
+/** Moves `stringData`, which exists only in requests, into `data`. Its values replace values in `data` that have the same key. */
 function mergeStringData(secret: KubeObject): void {
   const { stringData } = secret;
   if (stringData === undefined || stringData === null) delete secret.stringData;
-  // Validation refuses anything but a map of texts.
+  // If the value is not a map of texts, validation refuses it.
   if (!isRecord(stringData) || !Object.values(stringData).every((value) => typeof value === 'string')) return;
   const encoded = Object.entries(stringData).map(([key, value]) => [
     key,
@@ -93,7 +91,7 @@ function mergeStringData(secret: KubeObject): void {
   delete secret.stringData;
 }
 
-/** Sets the label with the name again at each write. Selectors of namespaces by name need this label, so nobody may remove it. */
+/** Sets the label with the name at each write. Selectors that select namespaces by name need this label, so users must not remove it. */
 function labelWithName(namespace: Namespace): void {
   namespace.metadata.labels = { ...namespace.metadata.labels, [namespaceNameLabel]: namespace.metadata.name! };
 }

@@ -1,4 +1,4 @@
-/** Checks the namespace of a write, like the NamespaceLifecycle admission of the Kubernetes API server. */
+/** Checks the namespace of a write, like the admission plugin NamespaceLifecycle of the Kubernetes API server. */
 import { parseBody } from '../../object/canonical.ts';
 import type { ObjectKey } from '../../object/key.ts';
 import type { Cause } from '../../runtime/errors.ts';
@@ -8,16 +8,16 @@ import { isNamespace } from './kind-strategy.ts';
 
 export const namespaceResource = { group: '', resource: 'namespaces' };
 
-/** Namespaces that every cluster has. Nobody may delete them. */
+/** Namespaces that every cluster has. Users are not allowed to delete them. */
 const permanentNamespaces: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);
 
-/** Throws NotFound if the namespace of a new object does not exist, Forbidden if it is being deleted. */
+/** Throws NotFound if the namespace of a new object does not exist, and Forbidden if the namespace is being deleted. */
 export function checkNamespaceTakesObjects(storage: SpaceStorage, key: ObjectKey): void {
   if (key.namespace === '') return;
   const namespaceKey: ObjectKey = { ...namespaceResource, namespace: '', name: key.namespace };
   const stored = storage.get(namespaceKey);
   if (!stored) throw notFound(namespaceKey);
-  // Every create runs this check. So it first searches the text, and parses the namespace only if the text contains a deletionTimestamp.
+  // Every create runs this check. So the code first searches the bytes, and parses the namespace only if they contain a deletionTimestamp.
   const text = Buffer.from(stored.body.buffer, stored.body.byteOffset, stored.body.byteLength);
   if (!text.includes('"deletionTimestamp"') || !parseBody(stored.body).metadata.deletionTimestamp) return;
   const cause: Cause = {

@@ -1,4 +1,4 @@
-/** The forms of an object between a request and the store: its copy, its key, its versions, its bytes. */
+/** The forms of an object between the request and the store: copy, key, versions, bytes. */
 import { canonicalBytes } from '../../object/canonical.ts';
 import { objectBeyondLimits } from '../../object/json-limits.ts';
 import { cloneJson, cloneWithoutNulls, equalJson } from '../../object/json-value.ts';
@@ -8,14 +8,14 @@ import type { Kind } from '../space.ts';
 import { badRequest, objectBytesMax, tooLarge } from '../status-errors.ts';
 import { checkMetaTypes, normalizeMeta } from './object-meta.ts';
 
-/** A copy of the received object. Later steps may change the copy. Its metadata has the right types. */
+/** A copy of the received object, which the next steps may change. Its metadata has the right types. */
 export function incoming(kind: Kind, object: KubeObject): KubeObject {
   const wrong = checkMetaTypes(object);
   if (wrong) {
     const { apiVersion } = object;
     throw badRequest(`${kind.kind} in version "${apiVersion}" cannot be handled as a ${kind.kind}: ${wrong}`);
   }
-  // For Kubernetes, built-in kinds are Go types, in which a null is the same as an absent field.
+  // In Kubernetes, built-in kinds are Go types. A null in them is the same as an absent field.
   const copy = kind.custom ? cloneJson(object) : cloneWithoutNulls(object);
   normalizeMeta(copy.metadata);
   if (kind.namespaced) copy.metadata.namespace ??= 'default';
@@ -35,7 +35,7 @@ export function inVersion(kind: Kind, object: KubeObject, version: string): Kube
 
 export function storedBytes(kind: Kind, key: ObjectKey, object: KubeObject): Uint8Array {
   const stored = inVersion(kind, object, kind.storageVersion);
-  // Checked again here, because a patch can nest one deep value inside of another.
+  // This second check is necessary: a patch can put one deep value into another.
   const wrong = objectBeyondLimits(stored);
   if (wrong !== undefined) throw badRequest(wrong);
   const bytes = canonicalBytes(stored);
@@ -43,7 +43,7 @@ export function storedBytes(kind: Kind, key: ObjectKey, object: KubeObject): Uin
   return bytes;
 }
 
-/** True if the generation has to grow. Metadata never counts. Status counts only for kinds without a status subresource. */
+/** True if the generation must grow. Metadata never counts. Status counts only for kinds without a status subresource. */
 export function isContentChanged(kind: Kind, next: KubeObject, old: KubeObject): boolean {
   const { apiVersion: _a, kind: _k, metadata: _m, ...after } = next;
   const { apiVersion: _b, kind: _l, metadata: _n, ...before } = old;

@@ -1,4 +1,4 @@
-/** The metadata that the server decides: made at creation, kept on update, checked on both. */
+/** The metadata that the server decides: sets it at creation, keeps it at an update, and checks it in both cases. */
 import { timestamp } from '../../object/conditions.ts';
 import { forbiddenField, invalidField, required, tooLong } from '../../object/field-error.ts';
 import { isRecord } from '../../object/json-value.ts';
@@ -18,10 +18,10 @@ import type { Kind } from '../space.ts';
 export const orphanFinalizer = 'orphan';
 export const foregroundFinalizer = 'foregroundDeletion';
 
-/** The alphabet of Kubernetes: without vowels, so that no words appear, and without characters that look like others. */
+/** The alphabet of Kubernetes. It has no vowels, so that no real words occur, and no characters that look like others. */
 const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
 const suffixLength = 5;
-/** A DNS label has at most 63 characters, including the suffix. */
+/** A DNS label has at most 63 characters. The suffix needs some of them. */
 const generatedBaseMax = 63 - suffixLength;
 
 export function generateName(base: string, random: Random): string {
@@ -41,7 +41,7 @@ export function fillNewMeta(meta: ObjectMeta, random: Random, nowMs: number): vo
   delete meta.deletionGracePeriodSeconds;
 }
 
-/** Sets the fields that no update may change to those of `old`, whatever the client sent. */
+/** Sets fields that no update may change to the values in `old`, whatever the client has sent. */
 export function keepServerMeta(meta: ObjectMeta, old: ObjectMeta): void {
   const kept = meta as Record<string, unknown>;
   for (const name of serverFields) {
@@ -62,7 +62,7 @@ const serverFields = [
   'deletionGracePeriodSeconds',
 ] as const;
 
-/** Checks the types of texts and lists, so that later code need not check them. Returns the first mistake. */
+/** Checks the types of texts and lists, so that no other code needs to check them. Returns the first mistake. */
 export function checkMetaTypes(object: KubeObject): string | undefined {
   if (!isRecord(object.metadata)) return 'metadata: must be an object';
   const meta = object.metadata as Record<string, unknown>;
@@ -87,19 +87,19 @@ export function checkMetaTypes(object: KubeObject): string | undefined {
   return undefined;
 }
 
-/** Removes nulls and empty containers from metadata. The Go types of the Kubernetes API server can't distinguish them from absent fields. */
+/** Removes nulls and empty containers from metadata. In the Go types of the Kubernetes API server, they are the same as absent fields. */
 export function normalizeMeta(meta: ObjectMeta): void {
   const fields = meta as Record<string, unknown>;
   for (const name of Object.keys(fields)) {
     const value = fields[name];
-    // An empty list of managedFields stays, so that server-side apply can refuse it.
+    // Keeps an empty list of managedFields, so that server-side apply can refuse it.
     const isEmpty =
       name !== 'managedFields' && typeof value === 'object' && value !== null && Object.keys(value).length === 0;
     if (value === null || value === '' || isEmpty) delete fields[name];
   }
 }
 
-/** Bytes of all annotations together, as for every Kubernetes object. */
+/** Maximal bytes of all annotations together, as in Kubernetes. */
 const annotationBytesMax = 256 * 1024;
 
 export function validateMeta(kind: Kind, meta: ObjectMeta, old?: ObjectMeta): Cause[] {
@@ -126,7 +126,7 @@ export function validateMeta(kind: Kind, meta: ObjectMeta, old?: ObjectMeta): Ca
   return causes;
 }
 
-/** Roles and bindings may have any name that fits into a URL. All other kinds need a DNS name. */
+/** Roles and bindings may have any name that is a valid part of a URL. All other kinds need a DNS name. */
 function checkName(kind: Kind, name: string): string | undefined {
   if (kind.group === 'rbac.authorization.k8s.io') return checkPathSegment(name);
   const isLabel = kind.group === '' && (kind.resource === 'namespaces' || kind.resource === 'services');
@@ -191,7 +191,7 @@ function isTextOrAbsent(value: unknown): boolean {
   return value === undefined || value === null || typeof value === 'string';
 }
 
-/** A special message, because the name may also come from generateName. */
+/** The error if an object has no name. It has a special message, because the name may also come from generateName. */
 export function nameRequired(): Cause {
   return required('metadata.name', 'name or generateName is required');
 }

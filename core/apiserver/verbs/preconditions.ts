@@ -1,4 +1,4 @@
-/** Conditions between the present object and the object that a client wants to write. */
+/** Checks that the object that a client wants to write fits the present object. */
 
 import { isRecord } from '../../object/json-value.ts';
 import type { ObjectKey } from '../../object/key.ts';
@@ -8,11 +8,11 @@ import type { Kind } from '../space.ts';
 import { badRequest, conflict, invalidObject, modifiedMessage } from '../status-errors.ts';
 import { needsResourceVersion } from './kind-strategy.ts';
 
-/** Checks the uid and the resourceVersion of an update, if the update has them. Some kinds require a resourceVersion. */
+/** Checks the uid and the resourceVersion of an update if the update contains them. Some kinds must have a resourceVersion. */
 export function checkUpdatable(kind: Kind, key: ObjectKey, sent: KubeObject, old: KubeObject, isPatch: boolean): void {
   const { uid, resourceVersion = '' } = sent.metadata;
   checkPreconditions(key, old, uid === undefined ? {} : { uid });
-  // Clients without a version send "0".
+  // Clients that have no version send "0".
   if (resourceVersion === '' || resourceVersion === '0') {
     if (isPatch || !needsResourceVersion(kind)) return;
     const message = 'Invalid value: 0x0: must be specified for an update';

@@ -1,4 +1,4 @@
-/** The scale subresource: an autoscaling/v1 Scale shows three fields of an object. */
+/** The scale subresource. An autoscaling/v1 Scale shows three fields of an object. */
 
 import { invalidField } from '../../object/field-error.ts';
 import { cloneJson, isRecord, ownField, setField } from '../../object/json-value.ts';
@@ -35,7 +35,7 @@ export function scaleOf(kind: Kind, object: KubeObject): Scale {
   };
 }
 
-/** `object` with the replicas of `scale`, and with the uid and resourceVersion of `scale`, so that the update checks them. */
+/** `object` with the replicas of `scale`. Also takes the uid and the resourceVersion of `scale`, so that the update checks them. */
 export function withScale(kind: Kind, object: KubeObject, scale: KubeObject): KubeObject {
   const paths = scalePathsOf(kind);
   if (scale.kind !== 'Scale') throw badRequest(`a ${scale.kind} was sent to the scale of ${formatGroupResource(kind)}`);
@@ -53,7 +53,7 @@ export function withScale(kind: Kind, object: KubeObject, scale: KubeObject): Ku
   return next;
 }
 
-/** A path has names and dots, such as `.spec.replicas`. CustomResourceDefinitions may use only such paths. */
+/** The parts of a path. A path consists of names and dots, for example `.spec.replicas`. CustomResourceDefinitions may use only such paths. */
 function partsOf(path: string): string[] {
   return path.split('.').filter((part) => part !== '');
 }
@@ -84,7 +84,7 @@ function selectorOf(kind: Kind, object: KubeObject, paths: ScalePaths): unknown 
   return selector ?? (kind.custom ? undefined : fieldAt(object, '.spec.selector'));
 }
 
-/** A custom kind stores the text itself. A built-in kind stores a label selector, or a map of labels (ReplicationController). */
+/** The selector as a text. A custom kind stores the text itself. A built-in kind stores a label selector, or a map of labels (ReplicationController). */
 function selectorText(selector: unknown): string | undefined {
   if (typeof selector === 'string') return selector;
   if (!isRecord(selector)) return undefined;

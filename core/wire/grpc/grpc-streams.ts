@@ -1,7 +1,7 @@
 /**
  * Calls for the byte streams of a session. Small streams use the session's connection. Large streams use a second connection, because a large stream would
  * delay everything else on the same TCP connection. The parent's answer gives each session a random name. A call for a stream contains this name and the
- * number of the stream. So a child can't use its own streams in another one of its sessions, and nobody else can use any.
+ * number of the stream. So a child's call can't reach another one of its sessions, and nobody else's call can reach any session of the child.
  */
 
 import type { Socket } from 'node:net';
