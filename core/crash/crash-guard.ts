@@ -70,7 +70,7 @@ export class CrashGuard {
     const [doubtful, suspect] = [keysIn('doubtful').length, keysIn('suspect').length];
     log.warn(
       { ...(doubtful > 0 ? { doubtful } : {}), suspect, quarantined: keysIn('quarantined'), words: crashMessage },
-      'the process ended in the middle of work: what it worked on is done again apart from the rest',
+      'the process ended in the middle of work: the node does this work again, separately from other work',
     );
   }
 

@@ -1,6 +1,6 @@
 /**
  * The certificate authority of a tree. Issues certificates for nodes and for users of the API. Only code that issues certificates imports this file,
- * because the file needs a large library. Code that reads certificates needs only node:crypto (peer-identity.ts).
+ * because the file needs the library @peculiar/x509. Code that reads certificates needs only node:crypto (peer-identity.ts).
  */
 import { cliCommand } from '../runtime/cli-command.ts';
 import 'reflect-metadata';

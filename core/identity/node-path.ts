@@ -25,7 +25,7 @@ export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf(':') + 1);
 }
 
-/** The paths above a path, the root first. */
+/** The paths of all nodes above a path, the root first. */
 export function ancestorsOf(path: string): string[] {
   const names = segmentsOf(path);
   return names.map((_, i) => names.slice(0, i).join(':'));

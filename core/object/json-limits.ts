@@ -23,8 +23,7 @@ export function beyondLimits(value: unknown): string | undefined {
   const flaw = flawOf(value, depthMax);
   if (!flaw) return undefined;
   const { steps, number } = flaw;
-  if (number !== undefined)
-    return `${steps.join('.')}: a number is too large, or none (${number}): write it as a string`;
+  if (number !== undefined) return `${steps.join('.')}: JSON can not hold the number ${number}: write it as a string`;
   const place = steps.slice(0, shownSteps).join('.');
   return `${place}...: it is nested more than ${depthMax} levels deep: make it flatter, or write it as a string`;
 }

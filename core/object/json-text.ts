@@ -46,7 +46,7 @@ function namesIn(json: string): number {
   return names;
 }
 
-/** The position of the closing quote. */
+/** The position of the closing quote. Requires valid JSON. */
 function endOfString(json: string, from: number): number {
   for (let at = json.indexOf('"', from); ; at = json.indexOf('"', at + 1)) {
     let escapes = 0;

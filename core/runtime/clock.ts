@@ -63,7 +63,7 @@ export class VirtualClock implements Clock {
     };
   }
 
-  /** Moves time forward by `ms`, and fires each timer that becomes due on the way. */
+  /** Moves time forward by `ms`, and fires each timer that becomes due meanwhile. */
   advance(ms: number): void {
     const untilMs = this.#nowMs + ms;
     while (this.fireNext(untilMs)) {

@@ -1,4 +1,4 @@
-/** The destination of a program's log. If a line can't be written, the line is lost and the process goes on. */
+/** The destination of a program's log. If a line can't be written, the line is lost and the process continues. */
 import { fstatSync, statSync } from 'node:fs';
 import { type DestinationStream, pino } from 'pino';
 import { defaultLogRotation, fileSizeOf, isTooLarge, type LogRotation, putAside } from './log-rotation.ts';

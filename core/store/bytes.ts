@@ -64,7 +64,7 @@ export function cut(bytes: Uint8Array, start: number, end: number): Uint8Array {
   return copy;
 }
 
-/** Up to this length (hashes, keys, small records), the loop in `compareBytes` is faster than a call of Buffer.compare. */
+/** Up to this length (hashes, keys, small records), the loop in `equalBytes` is faster than a call of Buffer.compare. */
 const comparedHereBytes = 64;
 
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {

@@ -59,9 +59,9 @@ export const keyspace = {
   exposure: 32,
   /** … placement id -> JSON: the origin's state of a rollout (see rollout/state.ts) */
   rollout: 33,
-  /** h key hash of an object, … placement id -> nothing: the reverse of heldBack */
+  /** h key hash of an object, … placement id -> nothing: an index of heldBack by object */
   heldBy: 34,
-  /** … placement id -> h: exclusive or of the content hashes of a staged placement's rows (see relay/promoted/digest.ts) */
+  /** … placement id -> h: XOR of the content hashes of all rows of a staged placement (see relay/promoted/digest.ts) */
   releaseDigest: 35,
   /** … placement id, NUL, … child -> JSON MoveRow: an agent of this node that is part of a move (see core/move/move.ts) */
   move: 40,
@@ -71,7 +71,7 @@ export const keyspace = {
   carriesOnce: 42,
   /** … path of an agent, NUL, … entry key of an `i/` row -> nothing: the inventory row concerns this agent; the row is of an own space or from the parent */
   inventoryAt: 50,
-  /** -> JSON Attachment: the parent that this node attached to last (see core/session/attach.ts) */
+  /** -> JSON Attachment: the parent to which this node attached most recently (see core/session/attach.ts) */
   attachment: 75,
   /** … name of a replica group below this node -> JSON: this node's decisions, as the parent, about the group (see relay/replicas/ownership.ts) */
   replicaGroup: 76,

@@ -102,7 +102,7 @@ export class FrameLink implements Link {
     this.#queuedBytes += bytes.length;
     this.#call.write(bytes, () => this.#taken(bytes.length));
     if (this.#queuedBytes > sendQueueBytesMax) {
-      this.abort(new BanyanError('Unavailable', `the peer takes nothing: ${this.#queuedBytes} bytes wait to be sent`));
+      this.abort(new BanyanError('Unavailable', `the peer reads nothing: ${this.#queuedBytes} bytes wait to be sent`));
       return false;
     }
     this.#full ||= this.#queuedBytes >= sendBufferBytes;

@@ -82,6 +82,6 @@ export class StrangersLog {
     if (!reasons) return;
     const connections = reasons.reduce((sum, one) => sum + one.connections, 0);
     const fields = { connections, seconds: summaryEveryMs / 1_000, reasons };
-    this.#log.warn(fields, `${connections} connections came to no session, most because: ${reasons[0]!.reason}`);
+    this.#log.warn(fields, `${connections} connections became no session, most of them because: ${reasons[0]!.reason}`);
   }
 }

@@ -21,7 +21,7 @@ const effective: ReadonlySet<string> = new Set([
 ]);
 
 const rbac =
-  'who has a client certificate of the tree in the group system:masters may do everything at a node, nobody else anything';
+  'everybody with a client certificate of the tree in the group system:masters may do everything at a node, and nobody else may do anything';
 const elsewhere = 'apply it in a workload space, with an EdgePlacement, to have it at edge clusters';
 
 /** Kinds of edge.banyan.io that contain results for people. Nodes write them, from placements. */
@@ -33,7 +33,7 @@ export function warnOfNoEffect(request: Request, kind: Kind | undefined, type: S
   if (!kind || !user || operation === 'delete' || subresource !== undefined) return;
   if (type === 'Workload' && key.group === edgeGroup && results.has(key.resource)) {
     warn?.(
-      `nodes write a ${kind.kind} from a placement, as a result for people: one that somebody else writes has no effect`,
+      `nodes write a ${kind.kind} from a placement, as a result for people; an object that somebody else writes has no effect`,
     );
   }
   if ((type !== 'System' && type !== 'Inventory') || kind.custom || effective.has(`${key.group}/${key.resource}`))

@@ -117,7 +117,7 @@ export function definition(of: {
   spec?: SchemaProps;
   /** Absent if the kind has no status. */
   status?: SchemaProps;
-  /** Fields beside spec and status. */
+  /** Additional fields of the object, next to spec and status. */
   more?: Properties;
   /** Additional properties of the root schema, for example rules about the whole object. */
   root?: SchemaProps;

@@ -90,6 +90,9 @@ export class KeyQueue {
     const delayMs = Math.min(retryDelayMinMs * 2 ** (count - 1), retryDelayMaxMs);
     const timer = this.#options.clock.after(delayMs, () => this.add(key));
     this.#failures.set(key, { count, timer });
-    this.#options.logger.warn({ key, count, delayMs, error: describeError(error) }, 'could not be done yet');
+    this.#options.logger.warn(
+      { key, count, delayMs, error: describeError(error) },
+      'the work on this key failed; it is tried again',
+    );
   }
 }

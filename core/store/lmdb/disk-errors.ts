@@ -28,7 +28,7 @@ export function storeError(directory: string, doing: string, cause: unknown): Ba
 
 export function fullError(directory: string, doing: string, cause?: unknown): BanyanError {
   const why = cause === undefined ? 'no space is left' : describeError(cause);
-  const remedy = 'free space on its file system or enlarge it; writing goes on by itself';
+  const remedy = 'free space on its file system or enlarge it; the node then writes again without a restart';
   return new BanyanError('StoreFull', `cannot ${doing} in ${directory}: ${why}; ${remedy}`, {}, { cause });
 }
 

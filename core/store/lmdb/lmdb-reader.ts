@@ -55,7 +55,7 @@ export class LmdbReader implements Reader {
     }
   }
 
-  /** Ends the reader together with its transaction. Later reads throw. */
+  /** Ends the reader together with its transaction. After this, reads throw. */
   end(): void {
     this.#ended = true;
   }

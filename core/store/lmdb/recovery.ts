@@ -32,7 +32,8 @@ export function prepareDataFile(opening: Opening): void {
     const fd = openSync(file, readOnly ? constants.O_RDONLY : constants.O_RDWR);
     try {
       if (mark) returnToMark(opening, fd, mark);
-      else logger.warn({ directory }, 'the store has no flush mark, it is taken as it is: a copy from elsewhere');
+      else
+        logger.warn({ directory }, 'the store has no flush mark, so it is probably a copy: the node uses it as it is');
       checkMetaPages(directory, fd);
     } finally {
       closeSync(fd);

@@ -81,17 +81,14 @@ function check(reader: BinaryReader, end: number, fieldBounds: FieldBounds, with
     const added = bound.packed && type === WireType.LengthDelimited ? Math.ceil(length / varintBytesMax) : 1;
     const count = (counts.get(field) ?? 0) + added;
     if (count > bound.most)
-      throw new BanyanError(
-        'Protocol',
-        `${within} has more than ${bound.most} ${bound.name}: at most that many are taken`,
-      );
+      throw new BanyanError('Protocol', `${within} has more than ${bound.most} ${bound.name}: no more are accepted`);
     counts.set(field, count);
     if (type !== WireType.LengthDelimited) reader.skip(type, field);
     else if (bound.inside) check(reader, reader.pos + length, bound.inside, bound.name);
     else reader.pos += length;
   }
-  // The length of a part can be larger than the rest of the frame, or end in the middle of a field. A part that is decoded alone, for example a sealed
-  // body, ends at its length. So the bytes after this end must be counted too.
+  // A field must not reach beyond the end of its message. The bytes after this end belong to the outer message: its decoder may read them as parts, but
+  // this check would have skipped them.
   if (reader.pos > end) throw new BanyanError('Protocol', `${within} ends within one of its fields`);
 }
 

@@ -1,6 +1,6 @@
 /** Limits for the number of parts of a message. The maker of the message, the check of its bytes, and the check of the decoded message use these numbers. */
 
-/** Entries of a batch. */
+/** Maximal number of entries of a batch. */
 export const batchEntries = 512;
 /** Watermarks of a beat, one for each space above the child: a thousand spaces at each of four levels. */
 export const watermarksMax = 4_096;

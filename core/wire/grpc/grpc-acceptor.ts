@@ -172,7 +172,7 @@ export class GrpcAcceptor implements Acceptor {
   }
 
   #turnAway(call: Call): void {
-    const message = 'many children come at once: this one may come again after its own wait';
+    const message = 'too many children connect at once: dial again after a wait';
     call.emit('error', callStatusOf(new BanyanError('Unavailable', message)));
     this.#accepting.refused('handshake_rate');
   }
@@ -299,8 +299,8 @@ export class GrpcAcceptor implements Acceptor {
   }
 
   /**
-   * Refuses a call on a connection of another child. A connection without a session of its own carries the streams of one session of the same child, until
-   * that session ends.
+   * Refuses a call whose connection does not belong to the session. A connection without a session of its own carries the streams of one session of the
+   * same child, until that session ends.
    */
   #checkBelongs(connection: Connection, session: Session, call: Call): void {
     if (connection === session.connection) return;

@@ -13,7 +13,7 @@ export function openServerWindows(): void {
   onServerStreams(({ session }, method) => {
     if (!method || !session || opened.has(session)) return;
     opened.add(session);
-    // The setting applies to each stream, also to open streams (RFC 9113, section 6.9.2). The window of the second line applies to all streams together.
+    // The setting is for each stream, also for open streams (RFC 9113, section 6.9.2). The local window is for all streams together.
     session.settings({ initialWindowSize: flowControlWindowBytes });
     session.setLocalWindowSize(flowControlWindowBytes);
   });

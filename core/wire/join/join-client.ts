@@ -69,10 +69,10 @@ export async function renewAtParent(
 function wayOf(line: JoinLine, credentials: NodeCredentials, trust?: WayOptions['trust']): Way {
   const { parent, link, linkCaPem, environment, clock } = line;
   if (link.terminatedTls) {
-    const remedy = `give the agent a certificate by ${cliCommand('enroll')}, or a way without termination`;
+    const remedy = `give the agent a certificate with ${cliCommand('enroll')}, or connect it without a gateway that terminates TLS`;
     throw new BanyanError(
       'Invalid',
-      `link.terminatedTls: no certificate can be had where TLS ends before the parent, since who ends it would read a token, and the parent would see no certificate: ${remedy}`,
+      `link.terminatedTls: no certificate is possible where TLS ends before the parent, because the gateway could read a join token, and the parent would not see a certificate: ${remedy}`,
     );
   }
   const optional = { ...(linkCaPem ? { linkCaPem } : {}), ...(trust ? { trust } : {}) };
@@ -82,7 +82,10 @@ function wayOf(line: JoinLine, credentials: NodeCredentials, trust?: WayOptions[
 function answerIn(way: Way, body: string): JoinAnswer {
   const result = joinAnswerSchema.safeParse(jsonIn(body));
   if (result.success) return result.data;
-  throw new BanyanError('Protocol', `${way.shown} answers no certificate: ${result.error.issues[0]?.message ?? ''}`);
+  throw new BanyanError(
+    'Protocol',
+    `${way.shown} answers without a valid certificate: ${result.error.issues[0]?.message ?? ''}`,
+  );
 }
 
 function jsonIn(body: string): unknown {

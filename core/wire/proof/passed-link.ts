@@ -1,4 +1,7 @@
-/** The link that the session gets. It seals or opens the first message of one side, and it knows the peer. */
+/**
+ * The link that the session gets after the challenge, and the links of its streams. They have the proven peer. Each outgoing frame goes through `outgoing`,
+ * which seals the Hello or Welcome.
+ */
 import type { Expiry } from '../../identity/expiry.ts';
 import type { PeerIdentity } from '../../identity/peer-identity.ts';
 import type { Frame } from '../generated/mesh.ts';

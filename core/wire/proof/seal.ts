@@ -43,7 +43,7 @@ export class ProofSigner {
       const type = this.#key.asymmetricKeyType ?? 'unknown';
       throw new BanyanError(
         'Invalid',
-        `the node's key is of type ${type}: where TLS is terminated on the way it has to be ECDSA`,
+        `the node's key is of type ${type}: if a gateway terminates TLS, the key must be an ECDSA key`,
       );
     }
     this.certificates = (certPem.toString('latin1').match(pemBlock) ?? []).map((pem) => new X509Certificate(pem).raw);
@@ -69,7 +69,7 @@ export function proven(
   const leaf = trustedLeaf(certificates, { ...trust, usage: usageOf[signer] });
   const { publicKey } = leaf;
   if (publicKey.asymmetricKeyType !== 'ec') {
-    throw new BanyanError('Unauthorized', `the certificate ${leaf.subject} has a key that is none of ECDSA`);
+    throw new BanyanError('Unauthorized', `the certificate ${leaf.subject} has a key that is not an ECDSA key`);
   }
   if (!verify('sha256', signedBytes(signer, body, nonces), publicKey, signature)) {
     const whose = leaf.subjectAltName ?? leaf.subject;

@@ -106,7 +106,7 @@ describe('the buffer of a link', () => {
     expect(sent).toBe(17);
     const error = {
       code: 'Unavailable',
-      message: `the peer takes nothing: ${17 * maxFrameBytes} bytes wait to be sent`,
+      message: `the peer reads nothing: ${17 * maxFrameBytes} bytes wait to be sent`,
     };
     expect(call.aborts[0]).toMatchObject(error);
     expect(await log.closed()).toMatchObject(error);

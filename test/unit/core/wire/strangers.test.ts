@@ -39,7 +39,7 @@ describe('connections that never become a session', () => {
     expect(warnings().slice(2)).toEqual([
       {
         level: 'warn',
-        message: '1001 connections came to no session, most because: read ECONNRESET',
+        message: '1001 connections became no session, most of them because: read ECONNRESET',
         fields: {
           connections: 1_001,
           seconds: 60,

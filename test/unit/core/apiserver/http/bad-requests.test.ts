@@ -105,13 +105,13 @@ describe('a body that does not match its content type is refused', () => {
         what: 'a number that is too large for any',
         request: ['POST', boardsPath, { body: '{"spec":{"rows":[1,-1e400]}}' }],
         ...bad,
-        message: 'spec.rows.1: a number is too large, or none (-Infinity): write it as a string',
+        message: 'spec.rows.1: JSON can not hold the number -Infinity: write it as a string',
       },
       {
         what: 'YAML with what is no number',
         request: ['POST', boardsPath, { body: 'spec: {rows: .nan}\n', type: 'application/yaml' }],
         ...bad,
-        message: 'spec.rows: a number is too large, or none (NaN): write it as a string',
+        message: 'spec.rows: JSON can not hold the number NaN: write it as a string',
       },
       {
         what: 'YAML with one',

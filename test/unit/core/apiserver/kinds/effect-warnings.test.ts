@@ -65,7 +65,7 @@ it('is named by kubectl: a Warning header of each write, with the way to give ri
   const roles = '/spaces/system/apis/rbac.authorization.k8s.io/v1/namespaces/shop/roles';
   const role = { metadata: { name: 'a' }, rules: [] };
   const text =
-    '299 - "a Role has no effect in a node\'s system space: who has a client certificate of the tree in the group system:masters may do everything at a node, nobody else anything"';
+    '299 - "a Role has no effect in a node\'s system space: everybody with a client certificate of the tree in the group system:masters may do everything at a node, and nobody else may do anything"';
   const made = await api.call('POST', roles, { body: role });
   expect([made.status, made.warnings]).toEqual([201, text]);
   expect((await api.call('PUT', `${roles}/a`, { body: role })).warnings).toBe(text);
