@@ -148,7 +148,7 @@ export class CrashGuard {
     return result;
   }
 
-  /** Works on a doubtful key, at the same time as on other doubtful keys. For at most `siftedMax` keys, work runs or its effects have not ended. */
+  /** Works on a doubtful key, at the same time as on other doubtful keys. At most `siftedMax` keys have work that runs, or whose effects have not ended. */
   async #sifted(key: string, mark: Mark, act: () => Promise<'done' | 'retry'>): Promise<'done' | 'retry'> {
     const isFull = () => this.#sifting + this.#ended.size + this.#resting.size >= siftedMax;
     while (!this.#stopped && isFull()) await this.#sleep(settleMs);

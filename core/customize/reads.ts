@@ -14,7 +14,7 @@ export interface Read {
 
 /**
  * The part of the field that the evaluation uses.
- * - `value`: a scalar or a list. If the field is an object, only the fact that it exists. If there is nothing at the path, that fact.
+ * - `value`: a scalar or a list. For an object, or for a path without a value, only this fact.
  * - `whole`: everything below the path.
  * - `first`: the type of the first value of an object, in the order of the names. The engine of expressions needs this type to choose an operator.
  */

@@ -26,7 +26,7 @@ interface SchemaPlace {
   readonly field: string;
   readonly depth: number;
   readonly isRoot: boolean;
-  /** The field of the list that makes it impossible to find the old value of a new value (cel-rules.ts). Absent: there is no such list. */
+  /** The field of the list that makes it impossible to find the old value of a new value (cel-rules.ts). Absent: every new value can have an old value. */
   readonly uncorrelatable?: string;
 }
 

@@ -227,7 +227,10 @@ export class SpaceHandler {
   }
 }
 
-/** Throws if the kind has no such URL. The objects of a namespaced kind are in namespaces. Only a list of such a kind may cover all namespaces. */
+/**
+ * Throws if the kind does not have the URL of this route. The objects of a namespaced kind are in namespaces. Only a list of such a kind may cover all
+ * namespaces.
+ */
 function checkPlace({ of, namespace, name, subresource }: ResourceRoute, kind: Kind, method: string): void {
   const plural = formatGroupResource(of);
   if (!kind.namespaced && namespace !== '') {

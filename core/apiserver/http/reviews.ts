@@ -11,7 +11,10 @@ const paths = {
   '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews': 'SelfSubjectAccessReview',
 } as const;
 
-/** The answer. Undefined if the request is not such a question. Every authenticated user may do everything: see docs/decisions. */
+/**
+ * The answer to a question of a user about themselves. Undefined if the request is another one. Every authenticated user may do everything: see
+ * docs/decisions.
+ */
 export async function whoIsAsking(request: ApiRequest): Promise<ApiResponse | undefined> {
   const kind = paths[request.path as keyof typeof paths];
   if (!kind || request.method !== 'POST') return undefined;

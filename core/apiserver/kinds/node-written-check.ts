@@ -17,9 +17,9 @@ import { meshGroup } from './mesh-kinds.ts';
 type Request = Parameters<WriteAdmission>[0];
 
 interface NodeWritten {
-  /** Why a user can't create such an object, or can't change a field that the node writes. */
+  /** Why a user can't create an object of this kind, or can't change a field that the node writes. */
   readonly write: string;
-  /** Why a user can't delete such an object. Absent: a user can delete it, and the node writes it again. */
+  /** Why a user can't delete an object of this kind. Absent: a user can delete it, and the node writes it again. */
   readonly delete?: string;
   /** Fields of spec that a user may write. */
   readonly free: readonly string[];

@@ -36,7 +36,7 @@ export class GarbageCollector {
   readonly #space: Space;
   readonly #queue: KeyQueue;
   readonly #index = new OwnerIndex();
-  /** Owners in foreground deletion that the collector has processed: uid → key. */
+  /** Owners in foreground deletion whose dependents are in the queue: uid → key. */
   readonly #waiting = new Map<string, string>();
   readonly #unsubscribe: () => void;
 

@@ -54,8 +54,8 @@ function create(file: string, content: string, host: Host): boolean {
 
 /**
  * The owner of the lock, if the owner may still be running. An owner in another pid namespace was in another container. This process can't look up a pid of
- * another container, and a restarted container must get its store back. So such a lock counts as stale. The volume itself must prevent that two containers
- * use it.
+ * another container, and a restarted container must get its store back. So a lock from another pid namespace counts as stale. The volume itself must not be
+ * usable by two containers at once.
  */
 function livingOwner(text: string, host: Host): LockOwner | undefined {
   const owner = parse(text);

@@ -13,7 +13,7 @@ import { promisify } from 'node:util';
 import { asText, concat, equalBytes, readU32, text, u32 } from '../bytes.ts';
 
 export interface FlushMark {
-  /** Grows by one with each mark. Odd or even chooses the slot. */
+  /** Number of the mark; a newer mark has a higher number. Odd or even chooses the slot. */
   readonly sequence: number;
   /** The boot of the machine that wrote the mark. Empty: no start may trust the page cache, not even in the same boot. */
   readonly bootId: string;

@@ -21,7 +21,7 @@ import { type LmdbDatabase, WriteGroup } from './write-group.ts';
 
 export interface LmdbStoreOptions {
   readonly directory: string;
-  /** Address space at the start. It grows with the data; while it grows, the file is mapped twice. */
+  /** Address space at the start. It grows with the data; to grow, the store maps the file a second time. */
   readonly mapSizeBytes?: number;
   /** Opens the store without a lock, even while another process writes. */
   readonly readOnly?: boolean;
@@ -50,8 +50,8 @@ const groupBytesMax = 4 * 2 ** 20;
 const freeDiskBytesMin = 4 * groupBytesMax;
 /**
  * After this many commits, the store flushes even if nobody waits for a flush. Until the next flush, LMDB can't reuse the pages of the flushed state. So
- * each commit makes the file longer by the pages that it changes, usually about twelve. Without this bound, an agent that looked at 2,000 objects at its
- * start made 30 MB out of 5 MB.
+ * each commit makes the file longer by the pages that it changes, usually about twelve. Without this bound, the file of an agent that looked at 2,000
+ * objects at its start grew from 5 MB to 30 MB.
  */
 const unflushedCommitsMax = 16;
 

@@ -20,8 +20,8 @@ export type LmdbDatabase = RootDatabase<Uint8Array, Uint8Array>;
 const flags = TransactionFlags.ABORTABLE | TransactionFlags.SYNCHRONOUS_COMMIT | TransactionFlags.NO_SYNC_FLUSH;
 
 /**
- * Number of reads whose values a write remembers. A value is used when the same key is put next. For one change, a caller reads a row, the counts of its
- * content and the head of its table, and only then puts all of them.
+ * Number of reads whose values a write remembers. If the caller then puts the same key, the group has its earlier value without another read. For one
+ * change, a caller reads a row, the counts of its content and the head of its table, and only then puts all of them.
  */
 const remembered = 4;
 const noKey = new Uint8Array(0);

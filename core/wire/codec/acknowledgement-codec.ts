@@ -9,7 +9,7 @@ import { bytesLength, isPlain, numberLength, putBytes, putNumber } from './field
 
 /** Numbers of the fields in proto/mesh.proto with their wire types. */
 const tags = { frame: 0x2a, feed: 0x08, cursor: 0x10, epoch: 0x1a } as const;
-/** Longest acknowledgement whose length fits into one byte. */
+/** Maximal length of an acknowledgement: a longer one does not fit into a length of one byte. */
 const lengthMax = 0x7f;
 
 /** The bytes of a Frame with this acknowledgement. Undefined if a session would never send this acknowledgement: the caller then uses the generated code. */

@@ -4,9 +4,9 @@
  */
 import { BanyanError } from '../../runtime/errors.ts';
 
-/** Maximal bytes of the whole header. Servers allow about 8 to 32 KiB. */
+/** Maximal number of bytes of the whole header. Servers allow about 8 to 32 KiB. */
 export const replyBytesMax = 16 * 1024;
-/** Maximal characters of a header that a message shows. */
+/** Maximal number of characters of a header that a message shows. */
 const shownCharsMax = 120;
 
 const statusLine = /^HTTP\/1\.[01] (\d{3})(?: (.*))?$/;

@@ -11,7 +11,7 @@ import { sessionWithinMs } from '../acceptor.ts';
 import { closeWithinMs } from '../frame-link.ts';
 import { onServerStreams } from './announced-streams.ts';
 
-/** Starts to end such calls. Stops when the returned function is called. */
+/** Starts to end the calls on connections of gateways. Stops when the returned function is called. */
 export function endGatewayCalls(clock: Clock, isGateway: (socket: Socket) => boolean): () => void {
   const seen = new WeakSet<ServerHttp2Session>();
   return onServerStreams((stream) => {

@@ -1,8 +1,8 @@
 /**
- * Bounds for messages. grpc-js does not have them:
- * - It keeps each piece of an unfinished message separately. A byte in an HTTP/2 frame of its own needs 240 bytes of memory.
- * - It unpacks compressed messages, although no node sends any. Four kilobytes become four megabytes, for any number of messages at once.
- * - It accepts a first message of any size from a peer that has not proven its identity yet.
+ * Bounds for messages, because grpc-js has none:
+ * - grpc-js keeps each piece of an unfinished message separately. A byte in an HTTP/2 frame of its own needs 240 bytes of memory.
+ * - grpc-js unpacks compressed messages, although no node sends any. Four kilobytes become four megabytes, for any number of messages at once.
+ * - grpc-js accepts a first message of any size from a peer that has not proven its identity yet.
  *
  * A message that breaks a bound ends its call. Bytes are counted when they arrive and not when they are read, because grpc-js does not read a call that
  * waits for its turn.

@@ -1,6 +1,6 @@
 /**
- * The agent's side: asks its parent for a certificate, on the same way as a session. TLS must end at the parent, because the request contains a secret. If
- * a gateway terminates TLS, the agent sends nothing.
+ * The agent's side: asks its parent for a certificate, through the same proxies as a session. TLS must end at the parent, because the request contains a
+ * secret. If a gateway terminates TLS, the agent sends nothing.
  */
 
 import { request as httpRequest, type IncomingMessage } from 'node:http';
