@@ -16,7 +16,7 @@ export interface CrdControllerOptions {
   readonly space: Space;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** See KeyQueueOptions. */
+  /** Calls `turn` shortly after the present commit (lifecycle/key-queue.ts). */
   readonly schedule: (turn: () => void) => void;
 }
 

@@ -27,7 +27,7 @@ export class WatchRequest {
   readonly #timers: Timer[] = [];
   #unsubscribe: (() => void) | undefined;
   /**
-   * The objects that existed at the begin of the watch and were not sent yet, as texts of `orderOf`. The watch keeps only the names of these objects. When
+   * The objects that existed when the watch began and that were not sent yet, as texts of `orderOf`. The watch keeps only the names of these objects. When
    * it sends an object, it reads the present state of the object. So until then, the watch does not send events about the object.
    */
   readonly #unsent = new Set<string>();

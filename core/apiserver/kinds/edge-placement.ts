@@ -9,7 +9,8 @@ import type { RolloutSpec } from '../../rollout/spec.ts';
 
 export interface EdgePlacementSpec {
   /**
-   * A Location must match at least one of them. The list may be empty only if there is an expression. Then the expression is evaluated for every Location.
+   * A Location must match at least one of these selectors. The list may be empty only if there is an expression. Then the expression is evaluated for every
+   * Location.
    */
   locationSelectors?: LabelSelector[];
   locationExpression?: string;

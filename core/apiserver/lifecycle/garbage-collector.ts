@@ -22,7 +22,7 @@ export interface GarbageCollectorOptions {
   readonly space: Space;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** See KeyQueueOptions. */
+  /** Calls `turn` shortly after the present commit (key-queue.ts). */
   readonly schedule: (turn: () => void) => void;
 }
 

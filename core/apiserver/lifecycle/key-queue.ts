@@ -1,6 +1,6 @@
 /**
- * The work of a level-based controller: a set of keys. The controller processes each key once, however often the key was added. The work is divided into
- * turns of the event loop, so that no turn delays other work of the node.
+ * The work of a level-based controller: a set of keys. A key that was added several times is processed once. The work is divided into turns of the event
+ * loop, so that no turn delays other work of the node.
  */
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';

@@ -158,7 +158,7 @@ class SnapshotReader implements Reader {
   readonly #snapshot: () => MemorySnapshot;
   /**
    * Forbids changes of the snapshot in place from now on. So a scan sees every entry that existed when the scan began. The scan may miss entries that are
-   * written after its begin.
+   * written later.
    */
   readonly #hold: () => void;
   #ended = false;
