@@ -98,7 +98,7 @@ export class Uplink {
     return this.#wasAttached;
   }
 
-  /** Why there is no session with the parent. Undefined: the agent has a session, or has not failed to get one yet. */
+  /** Why the agent could not get a session with the parent. Undefined: no attempt has failed since the last session began. */
   get unreached(): string | undefined {
     return this.#session.unreached;
   }
