@@ -84,7 +84,7 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
     unusable: (why) =>
       logger.error(
         { error: why },
-        "the kubeconfig was changed and can't be used: the agent goes on with the former one",
+        "the kubeconfig was changed and can't be used: the agent continues with the previous one",
       ),
   };
   const openCluster = await clusterOf(config, kubeconfigEvents);
@@ -133,7 +133,7 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
       .then(
         () => process.exit(code),
         (error: unknown) => {
-          logger.error({ error: describeError(error) }, 'the agent did not end in order');
+          logger.error({ error: describeError(error) }, 'the agent did not end properly');
           process.exit(1);
         },
       );

@@ -189,7 +189,7 @@ function readKubeconfig(file: string): Kubeconfig {
   const parsed = kubeconfigSchema.safeParse(parsedFile(file));
   if (parsed.success) return parsed.data;
   const { path, message } = parsed.error.issues[0]!;
-  const field = path.length > 0 ? path.join('.') : 'the whole of it';
+  const field = path.length > 0 ? path.join('.') : 'the whole file';
   const remedy = 'name the data directory of a tree with --data, or its kubeconfig with --kubeconfig';
   throw new BanyanError('BadRequest', `${file} is no kubeconfig of a tree: ${field}: ${message}; ${remedy}`);
 }

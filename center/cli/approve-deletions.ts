@@ -74,7 +74,7 @@ function describe(
   };
   if (held) sampled(held, ': the parent lacks them. Some of them:');
   if (heldInMailbox)
-    sampled(heldInMailbox, ' in its mailbox: the relay reports fewer Locations. They are of the placements:');
+    sampled(heldInMailbox, ' in its mailbox: the relay reports fewer Locations. They belong to these placements:');
   const tokens = tokensOf({ rolledBack, ...(held ? { held } : {}), ...(heldInMailbox ? { heldInMailbox } : {}) });
   if (tokens.length === 0) print(`${name}: nothing is held`);
   return tokens;

@@ -34,7 +34,7 @@ function runBy(node) {
   }
   child.once('exit', (code, signal) => process.exit(code ?? 128 + (signal ? constants.signals[signal] : 0)));
   child.once('error', (error) => {
-    console.error(`banyan: ${node} can't be run: ${error.message}; run npm ci, which installs it anew`);
+    console.error(`banyan: ${node} can't be run: ${error.message}; run npm ci, which installs it again`);
     process.exit(2);
   });
 }

@@ -69,7 +69,7 @@ async function followDown(api: WhyApi, sought: Sought): Promise<string[]> {
   const originPath = pathShownAs(origin);
   if (!isBelow(question.at, originPath)) {
     return [
-      `${question.space}: ${question.at} is not below ${origin}, and a space sends objects to what is below its node alone`,
+      `${question.space}: ${question.at} is not below ${origin}, and a space sends objects only to nodes below its own node`,
     ];
   }
   const source = sourceName(originPath, space);

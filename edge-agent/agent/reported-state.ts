@@ -37,7 +37,7 @@ export function objectState(
   if (!seen)
     return { ...base, applied: true, reason: 'NotSeen', message: 'the cluster has not reported its state yet' };
   const { state, reason, message } = seen.health;
-  // The rules of the placement may allow drift, so drift is no error. The agent reports it all the same.
+  // The rules of the placement may allow drift, so drift is no error. The agent still reports it.
   const { fieldConflict, drift = fieldConflict } = progress;
   const drifted = drift === undefined ? {} : { reason: 'Drifted', message: drift };
   if (state === 'Current') return { ...base, applied: true, available: true, ...drifted };

@@ -101,7 +101,7 @@ export class SelfDescription {
     } catch (error) {
       const reason = error instanceof BanyanError ? error.code : 'Internal';
       this.#trouble = { reason, message: describeError(error) };
-      logger.warn({ error: describeError(error) }, 'the cluster does not describe itself');
+      logger.warn({ error: describeError(error) }, "the description of the cluster can't be read");
     }
     this.#isAsking = false;
     if (this.#stopped) return;

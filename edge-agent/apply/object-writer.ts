@@ -45,8 +45,8 @@ export class ObjectWriter {
   async apply(wanted: DesiredObject & Delivery, live: KubeObject | undefined, created: boolean): Promise<KubeObject> {
     const { key, source } = wanted;
     const record = this.#ports.records.get(key);
-    // Before the apply, it must be on record that somebody else created the container, even if the process ends before the answer: nobody may delete the
-    // objects in it.
+    // Before the apply, it must be on record that somebody else created the container, even if the process ends before the answer: the agent
+    // must not delete the objects in it.
     if (!record || (isContainer(key) && record.created && !created)) {
       this.#begin(wanted, created);
       await this.#ports.flushed();

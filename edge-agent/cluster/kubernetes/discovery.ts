@@ -148,7 +148,7 @@ function hasNoAnswer({ versions = [] }: GroupDiscovery): boolean {
 }
 
 export function staleGroupMessage(group: string): string {
-  return `what the cluster serves of ${group} is not known: the server of its APIService does not answer`;
+  return `the kinds that the cluster serves in ${group} are not known: the server of its APIService does not answer`;
 }
 
 /** The resources of a group. The versions of each are in the order of preference. */

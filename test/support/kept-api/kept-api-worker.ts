@@ -8,7 +8,7 @@ import type { Question } from './question.ts';
 
 interface Kept {
   readonly client: NodeApiClient;
-  /** The file's contents: a tree that starts again may write another file under the same name. */
+  /** When the kubeconfig was written: a tree that starts again may write another file under the same name. */
   readonly writtenMs: number;
   /** Keyed by context, then by the text that named the resource. */
   readonly served: Map<string, FoundResource>;
@@ -42,7 +42,7 @@ async function answer(
     if (!found) served.delete(key);
     return found && withKinds(found as ListOrObject);
   } catch {
-    // The test continues to wait while a server is away or refuses, as with a kubectl that fails.
+    // While a server does not answer or refuses, the test continues to wait, as with a kubectl that fails.
     return undefined;
   }
 }
