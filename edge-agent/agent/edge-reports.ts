@@ -203,7 +203,10 @@ export class EdgeReports {
   }
 
   #scheduleRetry(error: unknown): void {
-    this.#ports.logger.warn({ error: describeError(error) }, 'the cluster does not answer which kinds it serves; the agent asks again');
+    this.#ports.logger.warn(
+      { error: describeError(error) },
+      'the cluster does not answer which kinds it serves; the agent asks again',
+    );
     if (this.#stopped) return;
     this.#retryTimer?.stop();
     this.#retryTimer = this.#ports.clock.after(retryMs, () => this.kindsChanged());

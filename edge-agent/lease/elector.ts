@@ -82,7 +82,8 @@ export class Elector {
     const isHandedOver = () => recordsAll(this.#state.seen?.record?.handover ?? {}, handover) && this.holds;
     while (!isHandedOver()) {
       if (this.#isAbandoned) throw new BanyanError('Unavailable', 'the process ends');
-      if (this.#state.role !== 'holder') throw new BanyanError('Conflict', 'this agent does not hold the Lease any more');
+      if (this.#state.role !== 'holder')
+        throw new BanyanError('Conflict', 'this agent does not hold the Lease any more');
       await new Promise<void>((resolve) => this.#waiting.add(resolve));
     }
   }
