@@ -1,7 +1,6 @@
 /**
- * The agent's process: `main.ts --config FILE`. It writes logs and nothing else, and ends in order on SIGTERM and SIGINT. Exit codes: 0 ended in order, 1
- * failed while running, 2 bad usage or configuration, 4 another agent is active, 5 the process used more memory than its limit, 6 the kubeconfig names
- * another API server.
+ * The agent's process: `main.ts --config FILE`. It writes only logs, and ends properly on SIGTERM and SIGINT. Exit codes: 0 ended properly, 1 failed while
+ * running, 2 bad usage or configuration, 4 another agent is active, 5 the process used more memory than its limit, 6 the kubeconfig names another API server.
  */
 import { readFileSync } from 'node:fs';
 import module from 'node:module';
@@ -28,7 +27,7 @@ import { bootClock } from './lease/boot-clock.ts';
 import { type LeaseOptions, type NodeOptions, type RunningNode, startNode } from './node.ts';
 
 const serviceAccount = '/var/run/secrets/kubernetes.io/serviceaccount';
-/** How long the process waits for running requests to a cluster that does not answer. None of these requests is sent any more. */
+/** How long the process waits at its end for requests to a cluster that does not answer. At this point, the client sends no more requests. */
 const lostEndMsMax = 5_000;
 /** Exit codes after which a supervisor starts the agent again at once, because the agent itself is healthy. */
 const lostLease = 4;
@@ -36,7 +35,7 @@ const tooMuchMemory = 5;
 const otherServer = 6;
 const usage = 'usage: main.ts --config FILE';
 
-// An agent is one of many programs on a small machine, and works only now and then (docs/decisions/0038-agents-compile-little.md).
+// An agent is one of many programs on a small machine, and works only from time to time (docs/decisions/0038-agents-compile-little.md).
 for (const flag of ['--optimize-for-size', '--no-turbofan', '--no-maglev']) v8.setFlagsFromString(flag);
 makeOnlyPrivateFiles();
 let logger: Pino | undefined;
@@ -57,7 +56,8 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
   endOnUncaught(logger, (error) => writeCrashMessage(crashMessage, error));
   let ending = false;
   let starting: Promise<RunningNode> | undefined;
-  // The handlers come before anything that may wait, such as the parent. No signal without a handler ends the first process of a container.
+  // The handlers are registered before anything that may wait, such as the connection to the parent. In a container, a signal without a handler does not end
+  // the first process.
   const endBy = (signal: string) => {
     logger.info({ signal }, 'the agent is ending');
     end(0);
@@ -84,7 +84,7 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
     unusable: (why) =>
       logger.error(
         { error: why },
-        "the kubeconfig was changed and can't be used: the agent goes on with the former one",
+        "the kubeconfig was changed and can't be used: the agent continues with the previous one",
       ),
   };
   const openCluster = await clusterOf(config, kubeconfigEvents);
@@ -120,27 +120,27 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
     writeWhole(config.statusFile, JSON.stringify({ url: node.url, pid: process.pid }));
   }
   logger.info({ url: node.url }, 'the agent is running');
-  // Here, and not only at an orderly end: an agent that is killed then starts faster. Older versions of Node.js have no compile cache.
+  // The cache is written now, and not only at a proper end: an agent that is killed then starts faster. Older versions of Node.js have no compile cache.
   module.flushCompileCache?.();
 
   function end(code: number): void {
     if (ending) return;
     ending = true;
-    // Nothing has begun.
+    // The node has not begun to start.
     if (!starting) process.exit(code);
     starting
       .then((node) => node[Symbol.asyncDispose]())
       .then(
         () => process.exit(code),
         (error: unknown) => {
-          logger.error({ error: describeError(error) }, 'the agent did not end in order');
+          logger.error({ error: describeError(error) }, 'the agent did not end properly');
           process.exit(1);
         },
       );
   }
 }
 
-/** Ends the process without an orderly end: writes that the process takes as durable may be lost, and all further work would depend on them. */
+/** Ends the process at once, without a proper end. Writes that the process regards as durable may be lost, and all further work would depend on them. */
 function endAtOnce(crashMessage: string, logger: Pino): (error: Error) => void {
   return (error) => {
     writeCrashMessage(crashMessage, error);

@@ -1,4 +1,4 @@
-/** The agent's metrics in the text format of Prometheus. All values are read when a client asks for them. Nothing is kept up to date. */
+/** The agent's metrics in the text format of Prometheus. The agent computes all values when a client asks for them, and stores none. */
 import { Gauge, Registry } from 'prom-client';
 import type { SessionEnds } from '../core/session/session-ends.ts';
 import { measureSessions } from '../core/session/session-metrics.ts';

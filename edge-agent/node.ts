@@ -1,6 +1,6 @@
 /**
  * An agent with its store on disk, its connection to the parent and, for an embedded cluster, the API of the cluster. If no parent answers at the start,
- * everything but the connection works.
+ * everything works except the connection.
  */
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
@@ -51,13 +51,13 @@ export interface NodeOptions {
   /** Absent: no other agent has the same identity. */
   readonly lease?: LeaseOptions | undefined;
   residentBytes(): number;
-  /** The memory limit of the container or another control group. Undefined: there is none. */
+  /** The memory limit of the container or another control group. Undefined: the process has no such limit. */
   readonly containerBytes?: number | undefined;
-  /** The process has used more memory than `limits.memory` for some time, and must end. */
+  /** Called when the process has used more memory than `limits.memory` for some time, and must end. */
   exceeded(why: string): void;
-  /** The store can't keep anything any more, and the process must end. */
+  /** Called when the store can't write any more, and the process must end. */
   storeFailed(error: Error): void;
-  /** The last error message of the former process, if it crashed. */
+  /** The last error message of the previous process, if that process crashed. */
   readonly crashMessage?: string | undefined;
 }
 
@@ -68,7 +68,7 @@ export interface LeaseOptions {
   readonly clock: Clock;
   /** The name by which people know this agent among the others. */
   readonly identity: string;
-  /** Another agent is active, and the process must end. */
+  /** Called when another agent is active, and the process must end. */
   lost(why: string): void;
 }
 
@@ -113,7 +113,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   return running(url, [memory, api, assembled, store]);
 }
 
-/** The API of an embedded cluster is the agent's own API. */
+/** Serves streams of the two kinds `api` and `cluster`. For an embedded cluster, both kinds use the agent's own API. */
 function serveStreams(path: string, { streams, take }: AssembledAgent, api: ApiServer): void {
   const ownApi = (connection: Duplex, user: UserInfo) => api.take(connection, user);
   streams.register(apiKind, httpEndpoint(path, ownApi));
@@ -172,7 +172,7 @@ function leadershipOf(
   const leadership: Leadership<AssembledAgent> = new Leadership({
     lease: lease.port,
     clock: lease.clock,
-    // Another process on the same host has another identity, even if it starts at once after this one.
+    // Another process on the same host has another identity, even if it starts directly after this process.
     me: `${lease.identity}_${Buffer.from(random.bytes(4)).toString('hex')}`,
     log: logger,
     random,
@@ -182,7 +182,7 @@ function leadershipOf(
     scanAppliedInventory: (agent, isOver) => scanAppliedInventory(agent, scanPorts(options), isOver),
     assemble: async ({ successor, attached, caughtUp }) => {
       const ports = agentPorts(options, store, memory);
-      // The scan of the start is not due here: Leadership waits for it if another agent was active before.
+      // No scan is due at the start: if another agent was active before, Leadership itself waits for a scan.
       const scan = new AppliedInventoryScan(() => assembled, scanPorts(options), false);
       const assembled: AssembledAgent = await assembleAgent({
         ...ports,
@@ -213,7 +213,7 @@ interface Answers {
   metrics(): Promise<string>;
 }
 
-/** A standby is ready: ready to become active. */
+/** The answers of an agent that is not active yet. Its health check succeeds: it is ready to become active. */
 function standingBy(
   { residentBytes }: NodeOptions,
   store: LmdbStore,

@@ -11,7 +11,7 @@ import { secretStore } from './identity/secret-store.ts';
 import { KubernetesLease } from './lease/kubernetes-lease.ts';
 import type { LeasePort } from './lease/lease.ts';
 
-/** Does not wait for the cluster: whether it answers is checked later, again and again. */
+/** Opens the cluster, and does not wait for an answer of it. The agent checks again and again whether the cluster answers. */
 export function openKubernetes(
   ports: ClusterPorts,
   options: {
@@ -33,7 +33,7 @@ export function openKubernetes(
   };
 }
 
-/** With its own connections, so that the agent's other requests to the cluster do not delay a renewal of the Lease. */
+/** Opens the Lease with connections of its own, so that the agent's other requests to the cluster do not delay a renewal of the Lease. */
 export function openLease(
   clock: Clock,
   access: Access,
@@ -43,7 +43,7 @@ export function openLease(
   return new KubernetesLease({ ...lease, json: (asked) => client.json(asked), wallMs: () => clock.wallMs() });
 }
 
-/** Used before the cluster is opened, because the agent's identity for its parent may be in a Secret of the cluster. */
+/** Opens a Secret. This happens before the cluster is opened, because the agent's identity for its parent may be in a Secret of the cluster. */
 export function openSecret(
   clock: Clock,
   access: Access,

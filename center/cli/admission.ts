@@ -1,5 +1,5 @@
 /**
- * Admits an agent that runs elsewhere: makes its SyncTarget and its Location at each replica of its parent. `banyan enroll` and `banyan join-token` both
+ * Admits an agent that runs elsewhere: makes the agent's SyncTarget and Location at each replica of its parent. `banyan enroll` and `banyan join-token` both
  * begin with this.
  */
 import { checkPath, nameOf, objectName, parentOf, shownPath } from '../../core/identity/node-path.ts';
@@ -16,11 +16,11 @@ export interface AdmissionRequest {
   readonly path: string;
   /** Labels of the agent's Location: `env=prod`. */
   readonly labels: readonly string[];
-  /** The agent was admitted before. */
+  /** Whether the agent was admitted before. */
   readonly again: boolean;
 }
 
-/** The command to repeat later, for warnings about replicas that did not answer. */
+/** The command in warnings about replicas that did not answer. The person repeats this command when they answer. */
 export type AdmittingCommand = 'enroll' | 'join-token';
 
 const apiVersion = 'inventory.banyan.io/v1alpha1';
@@ -47,14 +47,14 @@ interface ReplicaAdmission {
   readonly context: string;
   readonly target: KubeObject | undefined;
   readonly location: KubeObject | undefined;
-  /** A node that already has the name. */
+  /** Present if a node already has the name. */
   readonly node: KubeObject | undefined;
 }
 
 /**
- * Throws Conflict if any replica has the name already, and NotFound if the agent should have been admitted before and was not. Nothing is made before the
- * returned function is called. The returned function admits the agent at each replica where it is missing, warns about replicas that do not answer, and
- * returns the agent's SyncTarget at each of the others.
+ * Checks that the agent can be admitted, and returns the function that admits it. Throws Conflict if any replica already has the name, and NotFound if the
+ * agent should have been admitted before and was not. Before the returned function is called, nothing is made. The returned function makes the missing
+ * objects at each replica, warns about replicas that do not answer, and returns the agent's SyncTarget at each of the others.
  */
 export async function admission(
   api: Api,
@@ -99,7 +99,7 @@ export async function admission(
   };
 }
 
-/** Calls `use` for each replica. Replicas that do not answer are added to `silent`. If no replica answers, throws the error of the last one. */
+/** Calls `use` for each replica. Adds replicas that do not answer to `silent`. If no replica answers, throws the error of the last one. */
 async function useEach<Replica extends { readonly context: string }, T>(
   replicas: readonly Replica[],
   silent: Map<string, string>,
@@ -135,7 +135,7 @@ function placeOf(path: string, labels: Readonly<Record<string, string>>): Admiss
   return { target: object('SyncTarget'), location: object('Location') };
 }
 
-/** Copies the objects of another replica, for a replica that did not answer when the agent was admitted. */
+/** Copies the objects of another replica. Used for a replica that did not answer when the agent was admitted. */
 function copyOfPlace(target: KubeObject, location: KubeObject | undefined): AdmissionObjects {
   return { target: copyOf(target), location: location && copyOf(location) };
 }
@@ -144,7 +144,7 @@ function copyOf({ kind, metadata, spec = {} }: KubeObject): KubeObject {
   return { apiVersion, kind, metadata: { name: metadata.name ?? '', labels: metadata.labels ?? {} }, spec };
 }
 
-/** Makes the objects that are missing. Returns the SyncTarget. */
+/** Makes the missing objects. Returns the SyncTarget. */
 async function admit(
   api: Api,
   { context, target, location }: ReplicaAdmission,

@@ -1,4 +1,4 @@
-/** A client for the API of a running tree, by the contexts of the kubeconfig. For the commands that explain a tree. */
+/** A client for the API of a running tree. It uses the contexts of the kubeconfig. For the commands that explain a tree. */
 
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
@@ -30,7 +30,7 @@ const kubeconfigSchema = z.object({
 
 type Kubeconfig = z.infer<typeof kubeconfigSchema>;
 
-/** Every node is on this machine or one hop away: no answer within this time means that nobody is there. */
+/** Longest wait for an answer. Every node is on this machine or one hop away, so a node that needs longer is not running. */
 const timeoutMs = 5_000;
 
 export class NodeApiClient {
@@ -62,7 +62,7 @@ export class NodeApiClient {
     return Buffer.from(this.#cluster(context)['certificate-authority-data'], 'base64').toString();
   }
 
-  /** Undefined for 404. */
+  /** Returns the object. Undefined: the answer was 404. */
   async get(context: string, path: string): Promise<KubeObject | undefined> {
     const { status, body } = await this.#ask(context, path);
     if (status === 404) return undefined;
@@ -84,7 +84,7 @@ export class NodeApiClient {
     return this.#parsed(context, path, status, body);
   }
 
-  /** Deletes the object only as it was read: throws Conflict if the object has changed meanwhile. A missing object is no error. */
+  /** Deletes the object only in the form that was read. Throws Conflict if the object has changed meanwhile. A missing object is no error. */
   async remove(context: string, path: string, { metadata }: KubeObject): Promise<void> {
     const { uid, resourceVersion } = metadata;
     const { status, body } = await this.#ask(context, path, {
@@ -135,12 +135,12 @@ export class NodeApiClient {
         response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }));
         response.on('error', reject);
       });
-      // A limit for the whole request. A time-out of the socket would begin anew with every step of the connection.
+      // This limit is for the whole request. A time-out of the socket would begin again at every step of the connection.
       const timer = setTimeout(() => outgoing.destroy(new Error(`no answer within ${withinMs / 1000} s`)), withinMs);
       outgoing.on('close', () => clearTimeout(timer));
       outgoing.on('error', (error) => {
-        // The server closed the kept connection at the moment of its next use, before it received the request
-        // (https://nodejs.org/api/http.html#requestreusedsocket).
+        // The server closed the kept connection at the moment when this client used it again, before the server received the request
+        // (https://nodejs.org/api/http.html#requestreusedsocket). So the client sends the request again.
         if (outgoing.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET') {
           resolve(this.#ask(context, path, send, withinMs));
           return;
@@ -189,7 +189,7 @@ function readKubeconfig(file: string): Kubeconfig {
   const parsed = kubeconfigSchema.safeParse(parsedFile(file));
   if (parsed.success) return parsed.data;
   const { path, message } = parsed.error.issues[0]!;
-  const field = path.length > 0 ? path.join('.') : 'the whole of it';
+  const field = path.length > 0 ? path.join('.') : 'the whole file';
   const remedy = 'name the data directory of a tree with --data, or its kubeconfig with --kubeconfig';
   throw new BanyanError('BadRequest', `${file} is no kubeconfig of a tree: ${field}: ${message}; ${remedy}`);
 }

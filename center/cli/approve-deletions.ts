@@ -1,4 +1,7 @@
-/** `banyan approve-deletions PATH`: shows the entries that a node holds although its parent lacks them, and approves their deletion. See relay/guard/. */
+/**
+ * `banyan approve-deletions PATH`: shows the entries that a node holds although its parent lacks them, and approves the deletion of these entries. See
+ * relay/guard/.
+ */
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { ancestorsOf, objectName, shownPath } from '../../core/identity/node-path.ts';
@@ -16,14 +19,14 @@ interface HeldEntries {
 
 interface ShownNodeAlarms {
   held?: HeldEntries;
-  /** Entries held in the node's mailbox; the parent reports these. */
+  /** The entries that are held in the node's mailbox. The parent reports these. */
   heldInMailbox?: HeldEntries;
   rolledBack?: { source: string; had: number; seen: number; since: string; token: string }[];
 }
 
 const nodes = '/apis/mesh.banyan.io/v1alpha1/nodes';
 const lookEveryMs = 500;
-/** The approval's way down the path, the deletion, and the report upwards take some seconds each. */
+/** Longest wait. The way of the approval down the path, the deletion, and the report upwards need some seconds each. */
 const withinMs = 60_000;
 
 export async function approveDeletions(
@@ -71,7 +74,7 @@ function describe(
   };
   if (held) sampled(held, ': the parent lacks them. Some of them:');
   if (heldInMailbox)
-    sampled(heldInMailbox, ' in its mailbox: the relay reports fewer Locations. They are of the placements:');
+    sampled(heldInMailbox, ' in its mailbox: the relay reports fewer Locations. They belong to these placements:');
   const tokens = tokensOf({ rolledBack, ...(held ? { held } : {}), ...(heldInMailbox ? { heldInMailbox } : {}) });
   if (tokens.length === 0) print(`${name}: nothing is held`);
   return tokens;
@@ -81,7 +84,10 @@ function tokensOf({ held, heldInMailbox, rolledBack = [] }: ShownNodeAlarms): st
   return [...rolledBack, ...(held ? [held] : []), ...(heldInMailbox ? [heldInMailbox] : [])].map(({ token }) => token);
 }
 
-/** The context of the parent: only the parent knows the entries held in the mailbox. Undefined: the parent does not answer, or is the node that was found. */
+/**
+ * The context of the parent: only the parent knows the entries that are held in the mailbox. Undefined: the parent does not answer, or the parent is the node
+ * `found`.
+ */
 async function parentOf(api: NodeApiClient, path: string, found: string): Promise<string | undefined> {
   const above = ancestorsOf(path).at(-1);
   const context = above === undefined ? undefined : `node/${shownPath(above)}`;
@@ -93,7 +99,7 @@ async function parentOf(api: NodeApiClient, path: string, found: string): Promis
   }
 }
 
-/** The context of the node, or of the nearest node above it that answers and shows the node. */
+/** The context of the node. If the node does not answer, the context of the nearest node above it that answers and shows the node. */
 async function contextOf(api: NodeApiClient, path: string): Promise<string> {
   const inKubeconfig = new Set(api.contexts());
   const contexts = [path, ...ancestorsOf(path).reverse()].map((at) => `node/${shownPath(at)}`);

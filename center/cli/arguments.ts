@@ -1,10 +1,10 @@
-/** Checks of arguments of the command line, made before a command asks a tree. Each check throws UsageError with the field, the value and a remedy. */
+/** Checks the arguments of the command line, before a command asks a tree. Each check throws UsageError with the field, the value and a remedy. */
 import { checkPath, pathShownAs, segmentsOf } from '../../core/identity/node-path.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import { suggest } from '../../core/runtime/suggest.ts';
 import { UsageError } from './usage-error.ts';
 
-/** The path of a node, or of one replica such as `eu~1`. `center` is the root. */
+/** Reads the path of a node, or of one replica such as `eu~1`. `center` is the root. */
 export function nodePath(text: string): string {
   const path = pathShownAs(text);
   if (path === '' && text !== '') return path;
@@ -28,14 +28,14 @@ export function seconds(text: string): number {
   return value;
 }
 
-/** `deployment/till` */
+/** Splits an argument such as `deployment/till`. */
 export function kindAndName(text: string, form: string): readonly [string, string] {
   const [kind = '', name = '', ...more] = text.split('/');
   if (kind !== '' && name !== '' && more.length === 0) return [kind, name];
   throw new UsageError(`"${text}" is not of the form ${form}`);
 }
 
-/** Checks that a context is a space at its origin, and not the view of a space from above. `given`: the value of --space. */
+/** Checks that a context is a space at its origin, and not the view of a space from above. `given` is the value of --space. */
 export function spaceContext(given: string | undefined, current: string): string {
   const context = given ?? current;
   const field = given === undefined ? 'the current context of the kubeconfig' : '--space';

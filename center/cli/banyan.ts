@@ -25,7 +25,7 @@ import { why } from './why.ts';
 
 const print = (line: string) => console.log(line);
 const warn = (line: string) => console.error(`banyan: ${line}`);
-/** How often `-w` shows the tree again. */
+/** Interval at which `-w` shows the tree again. */
 const watchEveryMs = 1_000;
 let code: number = exitCode.done;
 
@@ -215,13 +215,13 @@ function codeOf(error: unknown): number {
   return exitCode.failed;
 }
 
-/** Options of the command line come before the terminal's environment. */
+/** Options of the command line have precedence over the environment of the terminal. */
 function clientOf(options: { data?: string; kubeconfig?: string }): NodeApiClient {
   const fromEnvironment = options.data === undefined ? process.env.KUBECONFIG : undefined;
   return new NodeApiClient(options.kubeconfig ?? fromEnvironment ?? dataOf(options).kubeconfig);
 }
 
-/** Runs the node as a process of its own, with the program of its role. Signals are passed on to it, and its exit code is returned. */
+/** Runs the node as a process of its own, with the program of its role. Passes signals on to the process, and returns its exit code. */
 function runNode(role: ProgramRole, config: string): Promise<number> {
   const { flags, env } = launchOf(role);
   const child = spawn(process.execPath, [...flags, programOf(role), '--config', config], {

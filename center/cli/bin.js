@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Starts the command in both of its forms: a checkout runs its TypeScript sources, the published package has a bundle. This file itself runs on any Node with
-// modules, so that an old Node gets one clear sentence: docs/decisions/0008-old-node-runs-the-package.md.
+// Starts the command in both of its forms: a checkout runs its TypeScript sources, and the published package has a bundle. This file itself runs on any Node
+// with modules. So an old Node prints one clear sentence: docs/decisions/0008-old-node-runs-the-package.md.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -8,9 +8,12 @@ import { fileURLToPath } from 'node:url';
 
 const source = new URL('./banyan.ts', import.meta.url);
 const isCheckout = existsSync(source);
-/** For a checkout: the first version that strips types and supports `await using`. For the package: the version that the bundles are made for. */
+/**
+ * The oldest version of Node that works. A checkout needs a Node that strips types and supports `await using`. The package needs the Node for which the
+ * bundles are made.
+ */
 const neededMajor = isCheckout ? 24 : 20;
-/** The Node of the npm package `node`, a development dependency. */
+/** The Node of the npm package `node`, which is a development dependency. */
 const newerNode = fileURLToPath(new URL('../../node_modules/node/bin/node', import.meta.url));
 
 if (Number(process.versions.node.split('.')[0]) >= neededMajor) {
@@ -31,7 +34,7 @@ function runBy(node) {
   }
   child.once('exit', (code, signal) => process.exit(code ?? 128 + (signal ? constants.signals[signal] : 0)));
   child.once('error', (error) => {
-    console.error(`banyan: ${node} can't be run: ${error.message}; run npm ci, which installs it anew`);
+    console.error(`banyan: ${node} can't be run: ${error.message}; run npm ci, which installs it again`);
     process.exit(2);
   });
 }

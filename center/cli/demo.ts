@@ -20,7 +20,7 @@ const name = 'guestbook';
 const placement = `/apis/edge.banyan.io/v1alpha1/edgeplacements/${name}`;
 const lookEveryMs = 100;
 
-/** `timeoutSeconds`: how long the tree may take to become ready, and then how long the workload may take to become available. */
+/** `timeoutSeconds`: how long the tree may need to become ready. After that, the workload has the same time to become available. */
 export async function demo(timeoutSeconds: number, print: (line: string) => void): Promise<number> {
   const stop = untilSignal();
   const options = {
@@ -74,7 +74,7 @@ async function readStatus(
   return { display, isReady: conditions?.some((one) => one.type === 'Ready' && one.status === 'True') ?? false };
 }
 
-/** A busy machine answers late: repeats a request without an answer until the deadline. After that, throws Timeout. */
+/** Repeats a request without an answer until the deadline, because a busy machine answers late. After the deadline, throws Timeout. */
 async function retryUntil<T>(deadlineMs: number, ask: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -87,7 +87,7 @@ async function retryUntil<T>(deadlineMs: number, ask: () => Promise<T>): Promise
   }
 }
 
-/** The error has the placement's status, because the status ends with the tree. */
+/** The error contains the placement's status, because the status disappears when the tree ends. */
 async function notAvailable(api: NodeApiClient, data: DataDirectory, withinMs: number): Promise<BanyanError> {
   const report = await placementReport(api, space, name).catch(describeError);
   return new BanyanError(
@@ -104,7 +104,7 @@ async function applyFile(api: NodeApiClient, file: string): Promise<void> {
   }
 }
 
-/** A test runs each of these commands. */
+/** The commands that the demo suggests. A test runs each of them. */
 function nextThings({ root, kubeconfig }: DataDirectory): string[] {
   const checkout = checkoutRoot();
   return [
@@ -123,13 +123,13 @@ function nextThings({ root, kubeconfig }: DataDirectory): string[] {
   ];
 }
 
-/** npm finds the command of a checkout only from a folder inside the checkout. */
+/** The root of the checkout. Undefined: this is a package. npm finds the command of a checkout only from a folder inside the checkout. */
 function checkoutRoot(): string | undefined {
   const root = new URL('../../', import.meta.url);
   return existsSync(new URL('center/cli/demo.ts', root)) ? fileURLToPath(root) : undefined;
 }
 
-/** The path of a file that is shipped with the program: two folders up in a checkout, beside the folder of the bundles in a package. */
+/** The path of a file that belongs to the program. In a checkout, the file is two folders up. In a package, it is beside the folder of the bundles. */
 function shipped(file: string): string {
   const inCheckout = fileURLToPath(new URL(`../../${file}`, import.meta.url));
   return existsSync(inCheckout) ? inCheckout : fileURLToPath(new URL(`../${file}`, import.meta.url));

@@ -1,6 +1,6 @@
 /**
- * `banyan enroll PATH`: admits an agent that runs elsewhere, beside a real cluster. Prints a certificate for exactly that path and its key, as the Secret
- * that the chart takes (agent.identity.secretName).
+ * `banyan enroll PATH`: admits an agent that runs elsewhere, beside a real cluster. Prints a certificate for exactly that path, and its key, as the Secret
+ * that the chart uses (agent.identity.secretName).
  */
 import { stringify } from 'yaml';
 import { checkDnsSubdomain } from '../../core/object/names.ts';

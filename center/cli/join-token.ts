@@ -1,6 +1,6 @@
 /**
- * `banyan join-token PATH`: admits an agent that runs elsewhere, and prints a token with which the agent gets its certificate from its parent, once. The
- * secret of the token is made here and stored nowhere: the parent gets its hash.
+ * `banyan join-token PATH`: admits an agent that runs elsewhere, and prints a token. With the token, the agent gets its certificate from its parent, once.
+ * The command makes the secret of the token and stores it nowhere: the parent gets only the hash of the secret.
  */
 
 import { hashOfSecret, newJoinToken, writeJoinToken } from '../../core/identity/join-token.ts';
@@ -22,14 +22,14 @@ export interface TokenAsked extends AdmissionRequest {
 type JoinTokenApi = AdmittingApi & Pick<NodeApiClient, 'authority' | 'list' | 'remove'>;
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
-/** A secret that is valid for longer is likely to be forgotten somewhere. */
+/** Longest validity. A secret that is valid for longer is likely to be forgotten somewhere. */
 const ttlMsMax = 30 * 86_400_000;
 
 const tokens = '/apis/mesh.banyan.io/v1alpha1/jointokens';
 
 /**
- * Returns the text of the token. If the parent has replicas, the first that answers stores the token; an agent asks all replicas. For an agent that was
- * admitted before, older unused tokens become invalid.
+ * Returns the text of the token. If the parent has replicas, the first replica that answers stores the token; an agent asks all replicas. If the agent was
+ * admitted before, its older unused tokens become invalid.
  */
 export async function joinToken(
   api: JoinTokenApi,
@@ -43,7 +43,7 @@ export async function joinToken(
   const [first] = admitted.replicas;
   if (!first)
     throw new BanyanError('Unavailable', `no replica of the parent of "${admissionRequest.path}" answers now`);
-  // Older tokens go before there is a new one: the person may ask because somebody else has the older token.
+  // The older tokens are removed first: the person may ask for a new token because somebody else has an older one.
   if (admissionRequest.again) await endOlder(api, admissionRequest.path, admitted, warn);
   const token = newJoinToken(api.authority(first.context), random);
   await api.apply(first.context, `${tokens}/${token.name}`, {

@@ -12,7 +12,7 @@ type KnownClusterApi = Pick<NodeApiClient, 'contexts' | 'get' | 'list'>;
 
 const mailbox = 'mailbox/';
 
-/** Throws UsageError for a relay, and NotFound for an unknown path, with the most similar cluster as a suggestion. */
+/** Throws UsageError if the path is a relay. Throws NotFound for an unknown path, and suggests the most similar cluster. */
 export async function checkCluster(api: KnownClusterApi, at: string): Promise<void> {
   const contexts = api.contexts();
   const isRelay = (path: string) => nodeContexts(contexts, path).length > 0;
@@ -30,8 +30,8 @@ export async function checkCluster(api: KnownClusterApi, at: string): Promise<vo
 }
 
 /**
- * Whether a node above knows the agent. The parent of an enrolled agent has the agent's SyncTarget. If the agent is a destination by an inventory space, that
- * space has its SyncTarget.
+ * Whether a node above the agent knows the agent. The parent of an enrolled agent has the agent's SyncTarget. If an inventory space makes the agent a
+ * destination, that space has the SyncTarget.
  */
 async function isKnownAbove(api: KnownClusterApi, at: string): Promise<boolean> {
   const parents = nodeContexts(api.contexts(), parentOf(at));

@@ -1,31 +1,31 @@
-/** The contexts of a node in the kubeconfig: one for each replica of the path. */
+/** The contexts of a node in the kubeconfig. Each replica of the path has one. */
 import { shownPath } from '../../core/identity/node-path.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 
 const prefix = 'node/';
 
-/** `node/eu:paris`, `node/eu:paris~1`; for the center, whose path is empty: `node/center`. */
+/** For example `node/eu:paris` and `node/eu:paris~1`. For the center, whose path is empty: `node/center`. */
 export function nodeContexts(contexts: readonly string[], path: string): string[] {
   return contexts.filter(
     (context) => context.startsWith(prefix) && splitReplica(context.slice(prefix.length)).name === shownPath(path),
   );
 }
 
-/** The contexts of a space at all replicas of a relay. `space`: the name of the space below its origin, such as `center.retail`. */
+/** The contexts of a space at all replicas of a relay. `space` is the name of the space below its origin, such as `center.retail`. */
 export function spaceContexts(contexts: readonly string[], relay: string, space: string): string[] {
   const unlisted = `space/${relay}/${space}`;
   const named = contexts.filter((context) => {
     const [kind, node = '', name] = context.split('/');
     return kind === 'space' && name === space && splitReplica(node).name === relay;
   });
-  // Without a context in the kubeconfig, the request to this one fails with a clear message.
+  // If the kubeconfig has no such context, a request to this name fails with a clear message.
   return named.length > 0 ? named : [unlisted];
 }
 
 /**
- * The answer of the first replica that has one. If no replica has one: the context of the first replica that responded. Throws Unavailable if no replica
- * responds.
+ * Returns the answer of the first replica that has one. If no replica has an answer, returns the context of the first replica that responded. Throws
+ * Unavailable if no replica responds.
  */
 export async function askReplicas<T>(
   contexts: readonly string[],

@@ -1,4 +1,4 @@
-/** `banyan ping PATH`: asks one node through the tree, as another node sees it. */
+/** `banyan ping PATH`: lets one node ask another node through the tree. */
 import { shownPath } from '../../core/identity/node-path.ts';
 import type { Pinged } from '../../core/stream/ping.ts';
 import type { NodeApiClient } from './api-client.ts';
@@ -11,7 +11,7 @@ export interface PingOptions {
   readonly timeoutSeconds: number;
 }
 
-/** Extra time, so that the node's own error message arrives before this side gives up. */
+/** Extra time, so that the node's own error message arrives before this command stops waiting. */
 const graceMs = 2_000;
 
 export async function pingLine(

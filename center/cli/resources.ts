@@ -1,4 +1,4 @@
-/** Finds a resource by any of its names (deployment, deployments, deploy, Deployment) from discovery, as kubectl does. */
+/** Finds a resource by any of its names (deployment, deployments, deploy, Deployment). Uses discovery, as kubectl does. */
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { NodeApiClient } from './api-client.ts';
 
@@ -41,7 +41,7 @@ export function objectPath(of: FoundResource, namespace: string, name: string): 
   return `${collectionPath(of, namespace)}/${encodeURIComponent(name)}`;
 }
 
-/** Without a namespace: the objects of all namespaces. */
+/** The path of all objects in the namespace. Without a namespace: of all objects. */
 export function collectionPath({ group, version, resource, namespaced }: FoundResource, namespace?: string): string {
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
   const within = namespaced && namespace !== undefined ? `/namespaces/${encodeURIComponent(namespace)}` : '';

@@ -1,4 +1,4 @@
-/** `banyan status epl/NAME`: one placement as text, with what it waits for. */
+/** `banyan status epl/NAME`: one placement as text, with the reasons why it waits. */
 import type { Condition } from '../../core/object/meta.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { NodeApiClient } from './api-client.ts';

@@ -1,4 +1,4 @@
-/** `banyan tree`: the tree as its nodes show it. Each relay is asked about itself and its children. */
+/** `banyan tree`: the tree as its nodes show it. The command asks each relay about itself and its children. */
 
 import {
   comparePaths,
@@ -59,17 +59,17 @@ export interface TreeRow {
   /** Alarms that need a person: held entries, a store that was restored. */
   readonly notes: string;
   /**
-   * When the node last received something from the root. The node itself reports this time; its parent reports it for a disconnected node. Absent: as for the
-   * parent.
+   * When the node last received something from the root. The node itself reports this time. For a disconnected node, its parent reports the time. Absent: the
+   * same time as for the parent.
    */
   readonly receivedAtMs?: number;
-  /** Precedence of the row: the parent's report comes before the node's own, and any report before none. */
+  /** Precedence of the row. The parent's report has precedence over the node's own report, and any report over no report. */
   readonly rank: number;
 }
 
 /**
- * Rows from `root` downwards. Asks every node of the kubeconfig at or below `root`, and the parent of `root`, because only the parent shows an agent. For
- * session and lag of a child, the parent's report counts. Throws NotFound if no node shows `root`.
+ * Returns the rows from `root` downwards. Asks every node of the kubeconfig at or below `root`, and also the parent of `root`, because only the parent shows
+ * an agent. For session and lag of a child, the parent's report counts. Throws NotFound if no node shows `root`.
  */
 export async function treeRows(api: Pick<NodeApiClient, 'contexts' | 'list'>, root: string): Promise<TreeRow[]> {
   const contexts = api.contexts();
@@ -93,7 +93,7 @@ export async function treeRows(api: Pick<NodeApiClient, 'contexts' | 'list'>, ro
   );
 }
 
-/** Only the parent could tell whether the node exists, and the parent does not answer. */
+/** The row of a node that may or may not exist: only the parent knows this, and the parent does not answer. */
 function unknownRow(root: string, parent: TreeRow): TreeRow {
   const session = `unknown: node/${shownPath(parent.path)} is ${parent.session}`;
   return { ...parent, path: root, depth: 0, role: '', session };
@@ -103,12 +103,12 @@ function pathOf(context: string): string {
   return pathShownAs(context.slice('node/'.length));
 }
 
-/** Other replicas of `root` are shown too. */
+/** Whether the row is shown: the path is at or below `root`, or is another replica of `root`. */
 function isShown(path: string, root: string): boolean {
   return isAtOrBelow(path, root) || splitReplica(path).name === root;
 }
 
-/** Two reports about one node: the session is from the parent's report, the notes are from both. */
+/** Merges two reports about one node. The session is from the report with the higher rank, and the notes are from both. */
 function mergedRow(a: TreeRow, b: TreeRow): TreeRow {
   const [lower, more] = a.rank < b.rank ? [a, b] : [b, a];
   const notes = [...new Set([more.notes, lower.notes].flatMap((one) => (one === '' ? [] : one.split('; '))))];
@@ -116,7 +116,7 @@ function mergedRow(a: TreeRow, b: TreeRow): TreeRow {
   return { ...more, notes: notes.join('; '), ...(contacts.length > 0 ? { receivedAtMs: Math.min(...contacts) } : {}) };
 }
 
-/** The age of the newest data that each node has from the root. Empty where it is as fresh as possible. */
+/** The age of the newest data that each node has from the root. Empty: the data is as fresh as possible. */
 export function rootAges(rows: readonly TreeRow[], nowMs: number): ReadonlyMap<string, string> {
   const contacts = new Map<string, number | undefined>();
   // Parents come before their children.
@@ -156,7 +156,7 @@ export function formatTree(rows: readonly TreeRow[], nowMs: number, wide = false
 
 async function rowsOf(api: Pick<NodeApiClient, 'list'>, path: string, rootDepth: number): Promise<TreeRow[]> {
   const context = `node/${shownPath(path)}`;
-  // Replicas have one path and the same children.
+  // Replicas have one path, and the same children.
   const replicaPath = splitReplica(path).name;
   try {
     const nodes = await api.list(context, '/apis/mesh.banyan.io/v1alpha1/nodes');
@@ -194,13 +194,13 @@ function rowOf(node: KubeObject, rootDepth: number, rank: number): TreeRow {
     lag: lag?.entries === undefined ? '' : String(lag.entries),
     below: agents === undefined ? '' : String(agents),
     transport: session?.transport ?? '',
-    // The parent of a disconnected child only knows that the child is absent. The child itself may know why.
+    // The parent of a disconnected child knows only that the child is absent. The child itself may know the reason.
     notes: [
       ...alarmsOf(status),
       ...(rank === 1 && session?.state === 'Disconnected' ? readyMessageOf(status) : []),
     ].join('; '),
     ...rootContactOf(rank === 1 ? rootContactAt : session?.state === 'Disconnected' ? session.since : undefined),
-    // If several replicas report a child, the replica to which the child is attached counts.
+    // If several replicas report a child, the report of the replica to which the child is attached counts.
     rank: session?.state === 'Connected' ? rank + 0.5 : rank,
   };
 }
@@ -209,7 +209,7 @@ function rootContactOf(time: string | undefined): { readonly receivedAtMs?: numb
   return time === undefined ? {} : { receivedAtMs: Date.parse(time) };
 }
 
-/** Held and lost entries with their numbers, and the conditions that are alarms. */
+/** The notes about alarms: held and lost entries with their numbers, and the conditions that are alarms. */
 function alarmsOf({
   held,
   heldInMailbox,
@@ -230,7 +230,7 @@ function alarmsOf({
   ];
 }
 
-/** The first clause of a message. The Node object has the whole message. */
+/** The first clause of a message. The Node object shows the whole message. */
 function firstWords(message: string): string {
   const end = message.search(/[.:;](\s|$)/);
   return end < 0 ? message : message.slice(0, end);

@@ -1,4 +1,4 @@
-/** `banyan up` and `banyan down`: a whole tree on this machine. */
+/** `banyan up` and `banyan down`: start and end a whole tree on this machine. */
 
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
@@ -30,11 +30,11 @@ export interface UpOptions {
   readonly timeoutSeconds: number;
   readonly detach: boolean;
   readonly restart: boolean;
-  /** File for events, as JSON lines; absent: events go to the terminal. */
+  /** The file for events, as JSON lines. Absent: events are printed to the terminal. */
   readonly logFile?: string | undefined;
 }
 
-/** Exit codes of every command; docs/reference/cli.md lists them. */
+/** The exit codes of every command. docs/reference/cli.md lists them. */
 export const exitCode = { done: 0, failed: 1, usage: 2, timeout: 3 } as const;
 
 export function readTopology(file: string): Topology {
@@ -62,7 +62,7 @@ export interface StartedTree {
   readonly readyMs?: number;
 }
 
-/** Shared by `banyan up` and the demo. `stop` resolves when the tree has to end. */
+/** Starts a tree, for `banyan up` and for the demo. `stop` resolves when the tree has to end. */
 export async function startTree(
   options: UpOptions,
   print: (line: string) => void,
@@ -108,7 +108,7 @@ export async function startTree(
   return { supervisor, data, ...(isReady ? { readyMs: systemClock.monotonicMs() - startedMs } : {}) };
 }
 
-/** Reads the topology and finds all its problems before anything is changed. */
+/** Reads the topology, and finds all its problems before anything is changed. */
 function plannedTree(options: UpOptions): { topology: Topology; data: DataDirectory; nodes: PlannedNode[] } {
   const topology = readTopology(options.file);
   const data = dataOf(options);
@@ -122,7 +122,10 @@ function plannedTree(options: UpOptions): { topology: Topology; data: DataDirect
   return { topology, data, nodes };
 }
 
-/** A file that a link names is relative to the topology file, and has to exist before anything starts. */
+/**
+ * Resolves the file name of the link's certificate authority. The name is relative to the topology file. Throws if the file does not exist, before anything
+ * starts.
+ */
 function withAuthority(node: PlannedNode, topologyFile: string): PlannedNode {
   if (node.link?.ca === undefined) return node;
   const ca = resolve(dirname(topologyFile), node.link.ca);
@@ -189,7 +192,7 @@ export async function down(
       throw new BanyanError('Timeout', `process ${pid} has not ended within 30 s; see ${data.logs}`);
     await new Promise((done) => setTimeout(done, 50));
   }
-  // A supervisor that was killed meanwhile leaves its nodes running.
+  // If the supervisor was killed meanwhile, its nodes still run.
   await endOrphans(data, systemClock);
   print('ended');
   return exitCode.done;
@@ -197,8 +200,8 @@ export async function down(
 
 export function untilSignal(): Promise<void> {
   return new Promise((done) => {
-    // The listeners stay: a terminal, npm and a parent process may each pass on the same signal, and an unhandled second one would end this process without
-    // its nodes.
+    // The listeners stay. A terminal, npm and a parent process may each pass on the same signal. A second signal without a listener would end this process
+    // before its nodes.
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => done());
   });
 }
@@ -211,7 +214,7 @@ function firstThingsToTry(data: DataDirectory): string[] {
   ];
 }
 
-/** The process of the directory's supervisor, if it is running. */
+/** The process id of the directory's supervisor. Undefined: it does not run. */
 function runningSupervisor(data: DataDirectory): number | undefined {
   const pid = readJson<{ pid: number }>(data.supervisor)?.pid;
   if (pid === undefined || pid === process.pid) return undefined;
@@ -231,7 +234,7 @@ async function detach(options: UpOptions, print: (line: string) => void): Promis
   mkdirSync(join(data.root, 'logs'), { recursive: true });
   removeFile(readyFile);
   const logFile = join(data.root, 'logs', 'supervisor.log');
-  // Output of the process before it has a log, and the output of Node itself when it crashes.
+  // The file for output of the process before it has a log, and for output of Node itself when it crashes.
   const printedFile = join(data.root, 'supervisor.out');
   const printed = openSync(printedFile, 'w', 0o600);
   const program = fileURLToPath(new URL(import.meta.url));
@@ -270,7 +273,7 @@ async function detach(options: UpOptions, print: (line: string) => void): Promis
 
 const messageCharactersMax = 2_000;
 
-/** The error of the process in the background, with its message and exit code. */
+/** The error when the process in the background has ended, with its message and exit code. */
 function notStarted(code: number, output: string, logFile: string): Error {
   const message = output
     .split(/^banyan: /m)

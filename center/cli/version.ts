@@ -1,4 +1,4 @@
-/** The version of the package of this file. Its package.json is two folders up in a checkout, and beside the bundle's folder in a package. */
+/** The version of this package. In a checkout, package.json is two folders up. In a package, it is beside the folder of the bundle. */
 import { existsSync, readFileSync } from 'node:fs';
 
 export function version(): string {

@@ -1,4 +1,4 @@
-/** For `banyan why`: whether a placement matches a cluster, and what the inventories have about the cluster. */
+/** For `banyan why`: whether a placement matches a cluster, and which entries the inventories have about the cluster. */
 import { ancestorsOf, nameOf, parentOf, shownPath } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { sliceName } from '../../relay/gather/status/slice-contents.ts';
@@ -14,7 +14,7 @@ interface Slice extends KubeObject {
   readonly destinations?: readonly { readonly path: string; readonly locationName: string }[];
 }
 
-/** For each placement that reaches the cluster: the Locations through which the agent's parent matches it. */
+/** Returns, for each placement that reaches the cluster, the Locations through which the agent's parent matches it. */
 export async function reaching(
   api: DestinationApi,
   context: string,
@@ -33,19 +33,20 @@ export async function reaching(
 }
 
 /**
- * Compares names. A label has no room for a placement's name of more than 63 characters, and the slices of a placement that is only shown here have no owner.
+ * Compares the names of a slice and a placement. Nothing else shows which placement a slice belongs to: a label has no room for a placement's name of more
+ * than 63 characters, and if this node only shows a placement from above, the slices of the placement have no owner.
  */
 function isSliceOf(slice: string, placement: string): boolean {
   const stem = sliceName(placement, '');
   return slice.startsWith(stem) && /^\d+$/.test(slice.slice(stem.length));
 }
 
-/** One line for each entry about the cluster in the inventories of the nodes above. */
+/** Returns one line for each entry about the cluster in the inventories of the nodes above. */
 export async function inventoryLines(api: DestinationApi, at: string): Promise<string[]> {
   return [await systemLine(api, `node/${shownPath(parentOf(at))}`, at), ...(await standInLines(api, at))];
 }
 
-/** SyncTargets of inventory spaces that stand for the cluster. */
+/** Returns one line for each SyncTarget of an inventory space that represents the cluster. */
 export async function standInLines(api: DestinationApi, at: string): Promise<string[]> {
   return (await Promise.all(ancestorsOf(at).map((node) => spaceLines(api, shownPath(node), at)))).flat();
 }
@@ -82,7 +83,7 @@ async function spaceLine(api: DestinationApi, context: string, at: string): Prom
   });
 }
 
-/** The labels of a Location, and the settings that keep placements away whatever they select. */
+/** The labels of a Location, and the settings that keep placements away from the cluster. */
 function locationText(location: KubeObject, target: KubeObject | undefined): string {
   const { unschedulable, evictAfter } = (target?.spec ?? {}) as { unschedulable?: boolean; evictAfter?: string };
   const labels = `its Location ${location.metadata.name} has the labels ${JSON.stringify(location.metadata.labels ?? {})}`;

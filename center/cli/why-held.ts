@@ -1,4 +1,4 @@
-/** For `banyan why`: what holds an object back from a cluster, as its placements show at the origin and at the last hop. */
+/** For `banyan why`: the reasons why an object is held back from a cluster, as its placements show them at the origin and at the last hop. */
 import type { KubeObject } from '../../core/object/meta.ts';
 
 /** One placement, as its origin and the agent's parent show it. */
@@ -14,7 +14,7 @@ interface ShownPlacementStatus {
   readonly conditions?: readonly { type: string; status: string; message: string }[];
 }
 
-/** `object`: the object's name in failures: `configmaps shop/greeting`. */
+/** `object` is the name of the object in failures: `configmaps shop/greeting`. */
 export function heldBack({ name, origin, lastHop }: ShownPlacement, at: string, object: string): string[] {
   return [...releaseOf(name, origin, lastHop), ...moveOf(name, lastHop), ...failuresOf(name, lastHop, at, object)];
 }

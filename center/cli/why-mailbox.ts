@@ -7,8 +7,9 @@ import type { NodeApiClient } from './api-client.ts';
 import { askReplicas, nodeContexts } from './node-contexts.ts';
 
 /**
- * An object in the mailbox of an agent. The kubeconfig has contexts for the mailboxes of the topology's agents. For an enrolled agent, this function asks the
- * parent; of several replicas, the first that has the object. Throws NotFound if the kubeconfig has no parent of the agent.
+ * Returns an object in the mailbox of an agent. For the agents of the topology, the kubeconfig has contexts of their mailboxes. For an enrolled agent, this
+ * function asks the parent. If the parent has replicas, the first replica with the object answers. Throws NotFound if the kubeconfig does not have the parent
+ * of the agent.
  */
 export async function inMailbox(
   api: Pick<NodeApiClient, 'contexts' | 'get'>,
@@ -30,7 +31,7 @@ export async function inMailbox(
   return (await askReplicas(parents, (parent) => api.get(parent, mailbox + path))).answer;
 }
 
-/** The kubeconfig has no context for the cluster of an enrolled agent, or for a real cluster. */
+/** Returns a line about the object on the cluster. For the cluster of an enrolled agent, or for a real cluster, the kubeconfig has no context. */
 export async function onCluster(
   api: Pick<NodeApiClient, 'contexts' | 'get'>,
   at: string,

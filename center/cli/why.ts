@@ -1,4 +1,4 @@
-/** `banyan why OBJECT --at PATH`: follows one object from its space to one cluster, and stops at the hop with the answer. */
+/** `banyan why OBJECT --at PATH`: follows one object from its space to one cluster, and stops at the hop that shows the reason. */
 
 import type { DownsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
 import { ancestorsOf, isBelow, pathShownAs } from '../../core/identity/node-path.ts';
@@ -32,9 +32,9 @@ export interface WhyQuestion {
 /** The object that was found. */
 interface Sought {
   readonly question: WhyQuestion;
-  /** Path of the object in any of the APIs. */
+  /** The path of the object, which is the same in all APIs. */
   readonly path: string;
-  /** The object's name in failures: `configmaps shop/greeting`. */
+  /** The name of the object in failures: `configmaps shop/greeting`. */
   readonly named: string;
   readonly object: KubeObject;
   readonly placements: readonly KubeObject[];
@@ -69,7 +69,7 @@ async function followDown(api: WhyApi, sought: Sought): Promise<string[]> {
   const originPath = pathShownAs(origin);
   if (!isBelow(question.at, originPath)) {
     return [
-      `${question.space}: ${question.at} is not below ${origin}, and a space sends objects to what is below its node alone`,
+      `${question.space}: ${question.at} is not below ${origin}, and a space sends objects only to nodes below its own node`,
     ];
   }
   const source = sourceName(originPath, space);
@@ -156,7 +156,7 @@ function nameOfObject({ metadata }: KubeObject): string {
   return metadata.name ?? '';
 }
 
-/** Refuses a view of a space. A relay shows a space from above under a name with dots: `center.retail` at `space/eu/center.retail`. */
+/** Throws UsageError for the view of a space. A relay shows a space from above under a name with dots: `center.retail` at `space/eu/center.retail`. */
 function checkOrigin(context: string): void {
   const [, , space = ''] = context.split('/');
   const dot = space.lastIndexOf('.');
@@ -165,7 +165,7 @@ function checkOrigin(context: string): void {
   throw new UsageError(`--space: "${context}" shows what comes from ${origin}: ask with --space ${origin}`);
 }
 
-/** Enough names to find the right one of a mistyped name. A space may have 100,000 objects. */
+/** How many names the command reads to suggest the right one for a mistyped name. A space may have 100,000 objects. */
 const namesMax = 500;
 
 async function noObject(

@@ -1,4 +1,4 @@
-/** One node as a process: starts it, watches it, restarts it with growing pauses when it dies, and ends it in order. */
+/** One node as a process. Starts the process, watches it, starts it again with growing pauses when it dies, and ends it properly. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { dottedPath } from '../../core/identity/node-path.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
@@ -6,11 +6,11 @@ import type { LogRotation } from '../../core/runtime/log-rotation.ts';
 import type { Launch } from './launch.ts';
 import { PrintedLog } from './printed-log.ts';
 
-/** A node that ran this long is healthy: after its next death, the pauses begin again with the shortest. */
+/** A node that ran this long is healthy. After its next death, the pauses begin again with the shortest pause. */
 const healthyMs = 10_000;
 const firstPauseMs = 100;
 const pauseMaxMs = 15_000;
-/** An orderly end takes a second or two. A node that needs longer hangs. */
+/** A proper end takes a second or two. A node that needs longer than this hangs, and is killed. */
 const endWithinMs = 10_000;
 
 export interface ProcessSpec {
@@ -26,7 +26,7 @@ export interface ProcessSpec {
 
 export interface ProcessEvents {
   started(pid: number): void;
-  /** Without `restartInMs`, the node is not started again. */
+  /** Called when the process has ended. `restartInMs` absent: the node is not started again. */
   ended(how: string, restartInMs?: number): void;
 }
 
@@ -54,8 +54,8 @@ export class NodeProcess {
 
   start(): void {
     this.spec.prepare();
-    // Node keeps its compiled code for the next start: a node that died is back sooner, and no source text stays in its memory. An environment variable can
-    // make many trees on one machine share this cache.
+    // Node keeps its compiled code for the next start. So a node that died starts faster, and no source text stays in its memory. An environment variable can
+    // let many trees on one machine share this cache.
     const { path, program, launch, args, compileCache, log } = this.spec;
     const env = { NODE_COMPILE_CACHE: compileCache, ...launch.env, ...process.env };
     const child = spawn(process.execPath, [...launch.flags, program, ...args], {
@@ -71,7 +71,7 @@ export class NodeProcess {
     if (child.pid !== undefined) this.#events.started(child.pid);
   }
 
-  /** Resolves when the process has ended. */
+  /** Ends the process. Resolves when the process has ended. */
   async end(): Promise<void> {
     this.#ending = true;
     this.#timer?.stop();

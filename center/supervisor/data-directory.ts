@@ -1,4 +1,4 @@
-/** The files of a local tree below its data directory, each in one place. */
+/** The files of a local tree below its data directory. This class knows the place of each file. */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { dottedPath } from '../../core/identity/node-path.ts';
@@ -19,12 +19,12 @@ export class DataDirectory {
     return join(this.root, 'pki');
   }
 
-  /** The ports of each node, kept over restarts so that kubeconfigs and children keep the right addresses. */
+  /** The ports of each node. They are kept over restarts, so that kubeconfigs and children have the right addresses. */
   get ports(): string {
     return join(this.root, 'ports.json');
   }
 
-  /** Which process runs this tree. */
+  /** The file with the process that runs this tree. */
   get supervisor(): string {
     return join(this.root, 'supervisor.json');
   }
@@ -41,12 +41,12 @@ export class DataDirectory {
     return join(this.root, 'config', `${dottedPath(path)}.yaml`);
   }
 
-  /** Node's own cache of compiled code; may be removed at any time. */
+  /** Node's own cache of compiled code. It may be removed at any time. */
   get compileCache(): string {
     return join(this.root, 'cache');
   }
 
-  /** Has one file for each running node, with its process. */
+  /** The folder with one file for each running node. The file names the node's process. */
   get run(): string {
     return join(this.root, 'run');
   }
@@ -55,7 +55,7 @@ export class DataDirectory {
     return join(this.run, `${dottedPath(path)}.json`);
   }
 
-  /** The node's own store. It is the only thing here that can't be made again. */
+  /** The node's own store. It is the only part of the directory that can't be made again. */
   store(path: string): string {
     return join(this.root, 'nodes', dottedPath(path));
   }

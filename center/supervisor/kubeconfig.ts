@@ -1,4 +1,4 @@
-/** The kubeconfig of a running tree: a context for every node, space, cluster and mailbox, as docs/reference/cli.md lists them. */
+/** The kubeconfig of a running tree. It has a context for every node, space, cluster and mailbox, as docs/reference/cli.md lists them. */
 import { stringify } from 'yaml';
 import { ancestorsOf, nameOf, shownPath } from '../../core/identity/node-path.ts';
 import { withReplica } from '../../core/identity/replica.ts';
@@ -18,7 +18,10 @@ export interface Context {
   readonly url: string;
 }
 
-/** `urlOf` gives the URL of a node's id. Each replica has contexts of its own. From the second replica on, its number follows the name. */
+/**
+ * `urlOf` returns the URL of the node with this id. Each replica has its own contexts. From the second replica on, the name contains the number of the
+ * replica.
+ */
 export function contextsOf(nodes: readonly PlannedNode[], urlOf: (id: string) => string): Context[] {
   const replicas = new Map<string, PlannedNode[]>();
   for (const node of nodes) replicas.set(node.path, [...(replicas.get(node.path) ?? []), node]);
@@ -36,7 +39,7 @@ export function contextsOf(nodes: readonly PlannedNode[], urlOf: (id: string) =>
         .map((above) => {
           return { name: `reported/${shownPath(above)}/${node.path}`, url: `${urlOf(above)}/reported/${node.path}` };
         });
-      // A real cluster has a kubeconfig of its own.
+      // A real cluster has its own kubeconfig.
       const clusterContext = node.kubeconfig ? [] : [{ name: `cluster/${node.path}`, url }];
       return [...clusterContext, ...mailboxes, ...reported];
     }

@@ -1,4 +1,4 @@
-/** How the process of a role is started: flags for V8 and settings for the C library, which both read only at the start. */
+/** How to start the process of a role: flags for V8 and settings for the C library. Both read them only at the start. */
 import type { ProgramRole } from './programs.ts';
 
 export interface Launch {
@@ -8,9 +8,9 @@ export interface Launch {
 }
 
 /**
- * An agent is one of many programs on a small machine: docs/decisions/0038-agents-compile-little.md. Without the snapshot of Node's own start, the snapshot's
- * pages of the program file are never read. V8 prefers size to speed from the beginning, compiles nothing to machine code, not even regular expressions, and
- * drops the bytecode of unused functions. The C library uses one heap for all threads, and returns the free end of the heap.
+ * An agent is one of many programs on a small machine: docs/decisions/0038-agents-compile-little.md. Node starts without its snapshot, so the pages of the
+ * snapshot in the program file are never read. V8 prefers size to speed from the beginning. It compiles nothing to machine code, not even regular
+ * expressions, and drops the bytecode of unused functions. The C library uses one heap for all threads, and returns the free end of the heap.
  */
 export const agentLaunch: Launch = {
   flags: [

@@ -1,6 +1,6 @@
 /**
- * Nodes that outlived their supervisor. They continue, which is right while nobody else needs their place. The next `up` or `down` on the same data directory
- * ends them first. A process is an orphan if its status file names it and its command line names its configuration.
+ * Orphans: nodes that outlived their supervisor. They continue to run, which is right until somebody needs their place. The next `up` or `down` on the same
+ * data directory ends them first. A process is an orphan if its status file names it, and its command line names its configuration.
  */
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -9,7 +9,7 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { type DataDirectory, readJson, removeFile } from './data-directory.ts';
 
-/** An orderly end takes at most this long. After that, the process is killed. */
+/** A proper end takes at most this long. After that, the process is killed. */
 const endWithinMs = 10_000;
 const lookEveryMs = 50;
 
@@ -62,14 +62,14 @@ function statusFiles(data: DataDirectory): string[] {
   }
 }
 
-/** The system reuses pids: the process has to be one that was started with this node's configuration. */
+/** Whether the process is the orphan. The system uses pids again, so the process must have been started with this node's configuration. */
 function isOrphan(data: DataDirectory, { node, pid }: Orphan): boolean {
   try {
     process.kill(pid, 0);
     const command = execFileSync('ps', ['-ww', '-o', 'args=', '-p', String(pid)], { encoding: 'utf8' });
     return command.includes(join(data.root, 'config', `${node}.yaml`));
   } catch (error) {
-    // The process has ended, or belongs to another user: no orphan in either case. `ps` ends with 1 if there is no such process.
+    // The process has ended, or belongs to another user. It is no orphan in either case. `ps` ends with 1 if the process does not exist.
     const { code, status } = error as NodeJS.ErrnoException & { status?: number };
     if (code === 'ESRCH' || code === 'EPERM' || status === 1) return false;
     throw error;

@@ -1,4 +1,4 @@
-/** Ports for the nodes of a local tree: from the topology, from the last run, or free ones. */
+/** Ports for the nodes of a local tree: ports from the topology, ports from the last run, or free ports. */
 import { createServer, type Server } from 'node:net';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
@@ -21,8 +21,9 @@ interface PortRequest {
 }
 
 /**
- * Holds all ports open until all are chosen, so that no two nodes get the same port. After that, a port is free until its node listens. So each supervisor
- * searches a window of its own, below the ports that the kernel uses for outgoing connections. `pid`: the process of the supervisor.
+ * Chooses the ports, and holds all of them open until the last one is chosen. So no two nodes get the same port. After that, nobody holds a port until its
+ * node listens. So each supervisor searches in a window of its own, below the ports that the kernel uses for outgoing connections. `pid`: the process of the
+ * supervisor.
  */
 export async function assignPorts(
   nodes: readonly PlannedNode[],
@@ -68,16 +69,19 @@ async function openPort(request: PortRequest, free: (host: string) => Promise<Se
     }
   }
   if (request.remembered === undefined) return free(request.host);
-  // Another program may use the remembered port now. A new port does no harm: configurations and the kubeconfig are written at each start.
+  // Another program may use the port of the last run now. A new port does no harm: configurations and the kubeconfig are written at each start.
   return (await listenIfFree(request.host, request.remembered)) ?? free(request.host);
 }
 
-/** Linux uses ports from 32768 on for outgoing connections. A tree of 40 relays has 80 ports; a larger tree continues into the next windows. */
+/**
+ * The windows end below 32768, because Linux uses higher ports for outgoing connections. A tree of 40 relays has 80 ports; a larger tree continues into the
+ * next windows.
+ */
 const windowsFrom = 12_000;
 const windowPorts = 80;
 const windows = 250;
 
-/** Returns the next free port from `first` on. After as many failures as a window has ports, any free port. */
+/** The returned function opens the next free port from `first` on. After as many failures as a window has ports, it opens any free port. */
 function freePortsFrom(first: number): (host: string) => Promise<Server> {
   let next = first;
   return async (host) => {
@@ -89,7 +93,7 @@ function freePortsFrom(first: number): (host: string) => Promise<Server> {
   };
 }
 
-/** Undefined: another program has the port, or this user may not use it. Throws on a wrong host. */
+/** Opens the port. Undefined: another program has the port, or this user is not allowed to use it. Throws if the host is wrong. */
 async function listenIfFree(host: string, port: number): Promise<Server | undefined> {
   try {
     return await listen(host, port);

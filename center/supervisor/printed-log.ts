@@ -1,6 +1,6 @@
 /**
- * Adds output that a node's process prints outside its log to that log, as JSON lines: for example the last message of V8 when memory ends, or a library's
- * output. The node writes its log itself, so that the log continues when this process has ended.
+ * Some output of a node's process does not come from its logger: for example the last message of V8 when memory ends, or the output of a library. This class
+ * adds this output to the node's log, as JSON lines. The node itself writes the rest of its log, so the log continues when this supervisor has ended.
  */
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -14,9 +14,9 @@ import {
   putAside,
 } from '../../core/runtime/log-rotation.ts';
 
-/** Longer text without a line end becomes several lines of the log. */
+/** Longer text without a line end is split into several lines of the log. */
 const lineCharsMax = 64 * 1024;
-/** How much text of one process is kept: a program that prints without end must not fill the disk. */
+/** How much text of one process is kept. A program that prints without end must not fill the disk. */
 const printedBytesMax = 2 ** 20;
 /** The level of warnings in pino. */
 const level = 40;
@@ -32,7 +32,7 @@ export class PrintedLog {
   readonly #by: PrintedBy;
   #bytes = 0;
 
-  /** Made before the process begins. From then on the process itself rotates the file; two rotations at once would move the file aside twice. */
+  /** Made before the process begins. After that, the process itself rotates the file. If both rotated the file, they would move it aside twice. */
   constructor(
     { file, rotation = defaultLogRotation }: { file: string; rotation?: LogRotation | undefined },
     by: PrintedBy,
@@ -73,7 +73,7 @@ export class PrintedLog {
   }
 }
 
-/** A line that already is a line of a log stays as it is. */
+/** Makes a line of the log from the text. A text that already is a line of a log stays as it is. */
 export function logLine(line: string, { node, pid, clock }: PrintedBy): string {
   if (isJsonObject(line)) return `${line}\n`;
   return `${JSON.stringify({ level, time: clock.wallMs(), node, pid, printed: true, msg: line })}\n`;

@@ -1,4 +1,4 @@
-/** Where the program of each role is: TypeScript in a checkout, one bundled file for each role in the published package. */
+/** Finds the program of each role. In a checkout, the program is TypeScript. In the published package, each role has one bundled file. */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 

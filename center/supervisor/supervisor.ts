@@ -1,6 +1,6 @@
 /**
- * A whole tree as local processes: `banyan up`. Makes the tree's certificates and the configuration of every node, starts all nodes at once (each waits for
- * its parent by itself), and writes the ready file when every node answers.
+ * A whole tree as local processes: `banyan up`. Makes the tree's certificates and the configuration of every node. Starts all nodes at once, because each
+ * node waits for its parent by itself. Writes the ready file when every node answers.
  */
 import { mkdirSync } from 'node:fs';
 import { request } from 'node:https';
@@ -25,9 +25,9 @@ export interface TreePki {
   readonly caFile: string;
   readonly caPem: string;
   readonly admin: { readonly certPem: string; readonly keyPem: string };
-  /** Files of a node's certificate and key. */
+  /** The files with a node's certificate and key. */
   nodeFiles(id: string): { readonly cert: string; readonly key: string };
-  /** Files of the issuer's certificate and key, of a relay or the center. */
+  /** For a relay or the center: the files with the issuer's certificate and key. */
   issuerFiles(id: string): { readonly cert: string; readonly key: string };
 }
 
@@ -40,9 +40,9 @@ export interface SupervisorOptions {
   readonly restart: boolean;
   readonly readyFile?: string | undefined;
   readonly logs?: LogRotation | undefined;
-  /** Absent: the programs that are shipped with this one. */
+  /** Returns the program of a role. Absent: the programs that are shipped with this one. */
   readonly programOf?: ((role: ProgramRole) => string) | undefined;
-  /** Shows a line about an event, for the terminal. */
+  /** Prints a line about an event to the terminal. */
   print(line: string): void;
 }
 
@@ -51,7 +51,7 @@ export interface ReadyFile {
   readonly nodes: readonly { path: string; role: string; pid: number; url: string; metricsUrl: string }[];
 }
 
-/** How often a node that is not ready is asked again. */
+/** Interval at which the supervisor asks a node that is not ready. */
 const askEveryMs = 100;
 const askTimeoutMs = 2_000;
 
@@ -73,7 +73,7 @@ export class Supervisor {
   }
 
   /**
-   * Resolves with true when every node has joined and every API answers; the ready file is then written. Resolves with false if the tree was ended before
+   * Resolves with true when every node has joined and every API answers. The ready file is then written. Resolves with false if the tree was ended before
    * that.
    */
   async ready(timeoutMs: number): Promise<boolean> {
@@ -101,8 +101,8 @@ export class Supervisor {
   }
 
   /**
-   * Ends children first, so that no node reports the end of its parent as a fault. A second call waits for the same end: a second signal would cut a node's
-   * orderly end short.
+   * Ends children first, so that no node reports the end of its parent as a problem. A second call waits for the same end: a second signal would end a node
+   * before its proper end is complete.
    */
   end(): Promise<void> {
     this.#ended ??= this.#endAll();
@@ -159,7 +159,7 @@ export class Supervisor {
     });
     const files = pki.nodeFiles(node.id);
     const { endpoint, ...link } = node.link ?? {};
-    // A load balancer before the parents chooses among them itself.
+    // A load balancer before the parents chooses one of them by itself.
     const parent = endpoint === undefined ? { address: home, replicas: others } : { address: endpoint };
     const common = {
       path: node.path,
@@ -194,7 +194,7 @@ export class Supervisor {
   #cluster({ kubeconfig }: PlannedNode): object {
     if (!kubeconfig) return { cluster: { embedded: {} } };
     const { path, ...list } = kubeconfig;
-    // A user with this tree's kubeconfig also has the kubeconfig of the cluster, so that user has the same rights in the cluster as here.
+    // A user with the kubeconfig of this tree also has the kubeconfig of the cluster. So this user gets the same rights in the cluster through the tree.
     const streams = { cluster: { users: [administrator.name], groups: administrator.groups, prefix: '' } };
     return { cluster: { kubernetes: { kubeconfig: path, ...list } }, streams };
   }
@@ -210,7 +210,7 @@ export class Supervisor {
     return space ? `space/center/${space.name}` : undefined;
   }
 
-  /** Undefined: the node is ready; otherwise the reason why not. */
+  /** Asks whether the node is ready. Undefined: it is. Otherwise the reason why it is not. */
   #ask(id: string): Promise<string | undefined> {
     if (this.#processes.get(id)?.pid === undefined) return Promise.resolve('its process is not running');
     return new Promise((resolve) => {
@@ -251,7 +251,7 @@ export class Supervisor {
   }
 }
 
-/** With many nodes, the first few explain enough: the others mostly wait for these. */
+/** Number of nodes that the message names. If many nodes are missing, most of them wait for the first few. */
 const namedMax = 5;
 
 function notReady(waiting: ReadonlyMap<string, string>, nodes: number, timeoutMs: number, logs: string): BanyanError {

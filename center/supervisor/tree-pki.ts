@@ -1,4 +1,4 @@
-/** The certificates of a local tree, stored in its data directory. A certificate is made once, and made again when two thirds of its validity have passed. */
+/** The certificates of a local tree, stored in its data directory. Each certificate is made once, and again when two thirds of its validity are over. */
 import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
@@ -57,7 +57,7 @@ export async function ensureTreePki(
   };
 }
 
-/** The name of an issuer's files. No node has an underscore in its name. */
+/** The name of an issuer's files. It can't be the name of a node's files, because no node has an underscore in its name. */
 function issuerName(id: string): string {
   return `issuer_${dottedPath(id)}`;
 }
@@ -70,7 +70,10 @@ export interface AgentCertificate extends KeyAndCertificate {
   readonly caPem: string;
 }
 
-/** Makes a certificate for an agent that is no process of this tree. Throws NotFound if the data directory has no certificate authority. */
+/**
+ * Makes a certificate for an agent whose process does not belong to this tree's supervisor. Throws NotFound if the data directory has no certificate
+ * authority.
+ */
 export async function issueTreeAgent(data: DataDirectory, path: string, clock: Clock): Promise<AgentCertificate> {
   const read = (name: string) => {
     const file = join(data.pki, name);
@@ -98,7 +101,7 @@ async function ensure(
     if (isYoung(certificate, clock) && fits(certificate)) return existing;
   }
   const made = await make();
-  // The key is written first: a certificate without its key would look complete.
+  // The key is written first, because a certificate without its key would look complete.
   writeWhole(files.key, made.keyPem);
   writeWhole(files.cert, made.certPem, { mode: 0o644 });
   return made;

@@ -1,4 +1,4 @@
-/** Converts the text of a topology file to a Topology, or to all its problems with their lines. */
+/** Converts the text of a topology file to a Topology. If the file has problems, returns all of them with their lines. */
 import { isIP } from 'node:net';
 import { isMap, isNode, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import * as z from 'zod';
@@ -119,7 +119,7 @@ function isHost(text: string): boolean {
   return text.includes('%') ? false : isIP(text) !== 0 || checkDnsSubdomain(text.toLowerCase()) === undefined;
 }
 
-/** How many aliases a file may have: they could make a small file enormous. A tree of 100,000 clusters has a file of some 30 MB. */
+/** Limit for the aliases of a file, because aliases can make a small file enormous. A tree of 100,000 clusters has a file of about 30 MB. */
 const aliasesMax = 100;
 
 export type ParseResult = { readonly topology: Topology } | { readonly problems: readonly Problem[] };
@@ -215,7 +215,7 @@ function withLocated(problem: Problem, line: number | undefined): Problem {
   return line === undefined ? problem : { ...problem, line };
 }
 
-/** The line of the key at a path, or of the nearest existing key above it. */
+/** The line of the key at a path. If the key does not exist, the line of the nearest existing key above it. */
 function lineOf(root: Node | null, path: readonly PropertyKey[], lines: LineCounter): number | undefined {
   let node: unknown = root;
   let start = root?.range?.[0];

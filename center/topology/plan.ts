@@ -1,4 +1,4 @@
-/** A topology as the list of its nodes, parents before children, each with everything that its configuration needs. */
+/** A topology as the list of its nodes. Parents come before children, and each node has everything that its configuration needs. */
 
 import type { Limits } from '../../core/entries/deletion-guard.ts';
 import type { Issued } from '../../core/identity/certificate-validity.ts';
@@ -18,14 +18,14 @@ import type {
 export interface PlannedNode {
   /** Empty at the center. All replicas of a relay have the same path. */
   readonly path: string;
-  /** Unique among all nodes: the path, followed by the number of the replica from the second one on. */
+  /** Unique among all nodes: the path and, from the second replica on, the number of the replica. */
   readonly id: string;
   readonly role: 'center' | 'relay' | 'agent';
   /** The number of this replica, and how many replicas the path has. */
   readonly replica: number;
   readonly replicas: number;
   readonly parent?: string;
-  /** Ids of the nodes with the parent's path, in the order in which they are tried. */
+  /** Ids of the nodes with the parent's path, in the order in which this node tries them. */
   readonly parents: readonly string[];
   readonly labels: Record<string, string>;
   readonly spaces: readonly TopologySpace[];
@@ -111,7 +111,7 @@ function replicasOf(name: string, replicas: number): string[] {
   return Array.from({ length: replicas }, (_, replica) => withReplica(name, replica));
 }
 
-/** The order in which a child tries the replicas. Its home is the first, chosen by hash so that the replicas share the load. */
+/** The order in which a child tries the replicas. The first one is the child's home. A hash chooses it, so that the replicas share the load. */
 function inOrderFor(id: string, replicas: readonly string[]): string[] {
   const home = hash128(id)[0]! % replicas.length;
   return [...replicas.slice(home), ...replicas.slice(0, home)];

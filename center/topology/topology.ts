@@ -1,4 +1,4 @@
-/** The topology file: its types, and the checks with a message for each problem. A topology with a problem never starts. */
+/** The types of the topology file, and its checks, with a message for each problem. A tree with a problem in its topology never starts. */
 
 import type { Limits } from '../../core/entries/deletion-guard.ts';
 import type { Issued } from '../../core/identity/certificate-validity.ts';
@@ -33,7 +33,7 @@ export interface Listen {
 
 /** How a node reaches its parent. */
 export interface TopologyLink extends LinkOptions {
-  /** host:port to dial; absent: where the parent listens. */
+  /** host:port to dial. Absent: the address where the parent listens. */
   readonly endpoint?: string | undefined;
 }
 
@@ -44,12 +44,12 @@ export interface TopologySpace {
 
 export interface TopologyRelay {
   readonly name: string;
-  /** Path of the parent; empty: the center. */
+  /** Path of the parent. Empty: the center. */
   readonly parent: string;
   readonly labels: Record<string, string>;
   readonly spaces: readonly TopologySpace[];
   readonly link?: TopologyLink | undefined;
-  /** How many processes have this path. Each is a complete copy; a child is attached to one of them. */
+  /** How many processes have this path. Each is a complete copy. A child is attached to one of them. */
   readonly replicas: number;
   readonly listen?: Listen | undefined;
   readonly issuer?: Issued | undefined;
@@ -88,14 +88,14 @@ export interface Problem {
   readonly line?: number;
 }
 
-/** Checks what a schema can't express: the relation of parents and children, and the syntax of names and labels. */
+/** Checks the properties that a schema can't express: the relation of parents and children, and the syntax of names and labels. */
 export function checkTopology(topology: Topology): Problem[] {
   return [...checkNames(topology), ...checkParents(topology), ...checkAllLabels(topology), ...checkReplicas(topology)];
 }
 
 function checkNames({ name: tree, center, relays, clusters }: Topology): Problem[] {
   const problems: Problem[] = [];
-  // The name of the tree is a part of the identity in every certificate.
+  // The name of the tree is part of the identity in every certificate.
   const wrongTree = checkDnsLabel(tree);
   if (wrongTree) problems.push({ field: 'metadata.name', message: `"${tree}": ${wrongTree}` });
   const seen = new Map<string, string>();
@@ -150,7 +150,7 @@ function checkParents({ relays, clusters }: Topology): Problem[] {
   return problems;
 }
 
-/** Walks up by name from a relay whose parent path does not exist. If the walk reaches the relay again, there is a cycle. */
+/** Walks upwards by names, from a relay whose parent path does not exist. If the walk reaches the relay again, there is a cycle. */
 function isCycle(relays: readonly TopologyRelay[], start: string): boolean {
   const seen = new Set<string>();
   for (let at: string | undefined = start; at !== undefined && !seen.has(at); ) {
@@ -162,7 +162,7 @@ function isCycle(relays: readonly TopologyRelay[], start: string): boolean {
   return false;
 }
 
-/** Refuses settings that are for one process when a path has several: replicas share nothing. */
+/** Refuses settings that can belong to only one process, if a path has several processes: replicas share nothing. */
 function checkReplicas({ relays }: Topology): Problem[] {
   const withReplicas = new Set(
     relays.filter(({ replicas }) => replicas > 1).map(({ parent, name }) => childPath(parent, name)),

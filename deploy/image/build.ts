@@ -1,4 +1,4 @@
-/** `npm run image -- [--out FILE] [--name NAME:TAG]`: makes the image of all roles as one file, without a registry and without a container engine. */
+/** `npm run image -- [--out FILE] [--name NAME:TAG]`: makes the image of all roles as one file. This needs neither a registry nor a container engine. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';

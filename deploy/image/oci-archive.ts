@@ -1,6 +1,6 @@
 /**
- * Writes an image as one file: an OCI layout (https://github.com/opencontainers/image-spec/blob/main/image-layout.md), with the index of `docker save` beside
- * it. So `ctr images import`, `docker load` and `podman load` can all read the file. The same folders give the same bytes.
+ * Writes an image as one file: an OCI layout (https://github.com/opencontainers/image-spec/blob/main/image-layout.md), and also the index that `docker save`
+ * writes. So `ctr images import`, `docker load` and `podman load` can all read the file. The same folders give the same bytes.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -11,7 +11,7 @@ import { gzipSync } from 'node:zlib';
 export interface Image {
   /** `banyan:0.1.0` */
   readonly name: string;
-  /** Folders whose contents are put on top of each other, in this order. */
+  /** Folders whose contents become the image. The contents of a folder replace files of the folders before it. */
   readonly layers: readonly string[];
   readonly config: {
     readonly User?: string;
@@ -28,21 +28,21 @@ interface Descriptor {
   readonly size: number;
 }
 
-/** Names of architectures in Go and in registries. */
+/** The names that Go and registries use for architectures. */
 const architectures: Readonly<Partial<Record<string, string>>> = { x64: 'amd64', arm64: 'arm64' };
-/** Takes half of the time of the best level, for a file that is a twentieth larger. */
+/** The compression level. It needs half of the time of the best level, for a file that is a twentieth larger. */
 const compression = 6;
-/** Enough for a Node of 150 MB and the files beside it. */
+/** The largest output of tar: enough for a Node of 150 MB and the files beside it. */
 const layerBytesMax = 1 << 30;
 
-/** The platform of this machine, and so of the images that are made on it. Throws if the platform has no images. */
+/** The platform of this machine. Images that are made on this machine are for this platform. Throws if the platform has no images. */
 export function platform(): { readonly os: 'linux'; readonly architecture: string } {
   const architecture = architectures[process.arch];
   if (process.platform === 'linux' && architecture) return { os: 'linux', architecture };
   throw new Error(`an image is built on Linux for amd64 or arm64, and this is ${process.platform} on ${process.arch}`);
 }
 
-/** Writes the archive. Returns the size of the image, packed as it travels and unpacked as on a node. */
+/** Writes the archive. Returns the size of the image, both packed for the transport and unpacked as on a node. */
 export function writeArchive(file: string, image: Image): { packedBytes: number; bytes: number } {
   const layout = mkdtempSync(`${file}.`);
   try {
@@ -91,14 +91,14 @@ export function writeArchive(file: string, image: Image): { packedBytes: number;
   }
 }
 
-/** The name of an image in containerd: Docker's `banyan:0.1.0` is `docker.io/library/banyan:0.1.0`. */
+/** The name of an image in containerd. Docker's `banyan:0.1.0` is `docker.io/library/banyan:0.1.0`. */
 function referenceOf(name: string): string {
   const [first = '', ...rest] = name.split('/');
   if (rest.length === 0) return `docker.io/library/${name}`;
   return /[.:]|^localhost$/.test(first) ? name : `docker.io/${name}`;
 }
 
-/** Files have no owner, no time and one order, so that the same folder gives the same bytes. */
+/** Packs a folder. Files get no owner, no time and a fixed order, so that the same folder gives the same bytes. */
 function archiveOf(folder: string): Buffer {
   const plain = ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner', '--format=ustar'];
   const modes = '--mode=u+rwX,go+rX,go-w';

@@ -8,12 +8,12 @@ import { dirname, join } from 'node:path';
 
 const root = join(import.meta.dirname, '../..');
 const modules = join(root, 'node_modules');
-/** The user of the agent in the image. The chart has the same number. */
+/** The user id of the agent in the image. The chart uses the same number. */
 export const userId = 65_532;
-/** glibc before 2.34 loads these by name, to find hosts: https://sourceware.org/glibc/wiki/Release/2.34 */
+/** Libraries that glibc before 2.34 loads by name, to find hosts: https://sourceware.org/glibc/wiki/Release/2.34 */
 const loadedByName = ['libnss_dns.so.2', 'libnss_files.so.2', 'libresolv.so.2'];
 
-/** The lower layer: changes only when Node changes. */
+/** The lower layer of the image. It changes only when Node changes. */
 export function writeRuntime(directory: string): void {
   const node = join(modules, 'node/bin/node');
   put(directory, node, 'usr/bin/node');
@@ -25,7 +25,7 @@ export function writeRuntime(directory: string): void {
   for (const folder of ['data', 'tmp']) mkdirSync(join(directory, folder), { recursive: true });
 }
 
-/** The upper layer: changes with the program. */
+/** The upper layer of the image. It changes with the program. */
 export function writeProgram(directory: string): void {
   const app = join(directory, 'app');
   execFileSync(process.execPath, [join(root, 'test/support/build.ts'), join(app, 'dist')], { cwd: root });
@@ -40,7 +40,7 @@ export function writeProgram(directory: string): void {
   }
 }
 
-/** A package and all installed packages that it needs at run time. A nested copy is copied together with its owner. */
+/** Copies a package, and all installed packages that it needs at run time. A nested copy is copied together with its owner. */
 function packagesBelow(name: string, found = new Set<string>()): Set<string> {
   const file = join(modules, name, 'package.json');
   if (found.has(name) || !existsSync(file)) return found;

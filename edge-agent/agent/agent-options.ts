@@ -31,13 +31,13 @@ export interface AgentOptions {
   readonly memory?: (() => LimitUse | undefined) | undefined;
   /** Calls `turn` in a later turn of the event loop, after the commit that runs now. */
   readonly schedule: (turn: () => void) => void;
-  /** The last error message of the former process, if it crashed. */
+  /** The last error message of the previous process, if that process crashed. */
   readonly crashMessage?: string | undefined;
-  /** The agent applies, corrects and removes nothing before `resume`. */
+  /** True: the agent applies, corrects and removes nothing before `resume`. */
   readonly isHeldBack?: boolean | undefined;
   /** Called when `hasReportedAll` may have changed. */
   readonly reportedAllChanged?: () => void;
-  /** Called when the cluster was put back to an earlier time. */
+  /** Called when the cluster was restored to an earlier state. */
   readonly wentBack?: () => void;
   /** The rows that the agent keeps although its parent lacks them. */
   readonly held?: (reader: Reader) => HeldRows | undefined;

@@ -30,9 +30,9 @@ import { nodeReport } from './node-report.ts';
 import { SelfDescription } from './self-description.ts';
 import { UpFeedEntries } from './up-feed-entries.ts';
 
-/** If the cluster does not answer after a start, the agent reports nothing about it for so long. Then the agent reports that the cluster does not answer. */
+/** How long the agent waits, after a start or after `resume`, for the end of its first work on the cluster before it reports about the cluster. */
 const silentStartMaxMs = 10_000;
-/** With less free space, the disk is nearly full. Four times the free space that the store needs for any write (store/lmdb/lmdb-store.ts). */
+/** With less free space than this, the disk counts as nearly full. Four times the free space that the store needs for any write (store/lmdb/lmdb-store.ts). */
 const diskLowBytes = 64 * 2 ** 20;
 
 export class Agent {
@@ -52,7 +52,7 @@ export class Agent {
   readonly #orphanAdoption: OrphanAdoption;
   #stopped = false;
   #unsubscribe: (() => void) | undefined;
-  /** The agent does not know enough about the cluster to report anything about it. */
+  /** True: the agent does not know enough about the cluster to report anything about it. */
   #isClusterUnknown: boolean;
   #waitsForCluster = true;
 
@@ -185,8 +185,8 @@ export class Agent {
   }
 
   /**
-   * The parent drops the agent's former reports about the cluster when the new ones are complete. If that takes long, the parent must still receive the
-   * agent's report about itself.
+   * The parent drops the agent's old reports about the cluster only when the agent declares its new reports complete. This may take long. So the outbox opens
+   * at once: the parent must receive the agent's report about itself.
    */
   #startSilently(): void {
     this.#outbox.open();
@@ -203,7 +203,8 @@ export class Agent {
       if (!this.#stopped) act();
     };
     const timer = this.#options.clock.after(silentStartMaxMs, once);
-    // A rule of upsync may take objects. The applier works on those objects only when the agent knows which they are.
+    // While the agent does not know which objects an upsync rule takes, the applier leaves those objects alone. So the agent waits for the applier once more
+    // after `decided`.
     void this.#applier
       .idle()
       .then(() => this.#reports.decided())
@@ -211,7 +212,7 @@ export class Agent {
       .then(once);
   }
 
-  /** The agent knows now what is desired, and may apply it. */
+  /** Called when the agent knows what is desired. From now on, the agent applies, corrects and removes. */
   resume(): void {
     this.#applier.resume();
     this.#afterFirstWork(() => {
@@ -221,19 +222,17 @@ export class Agent {
     });
   }
 
-  /**
-   * Whether the agent has reported everything that it can report now. A report that is still missing is missing on purpose, or takes too long to wait for.
-   */
+  /** Whether the agent has reported everything that it can report now. A report that is still missing has no content, or the wait for it was too long. */
   get hasReportedAll(): boolean {
     return !this.#isClusterUnknown || !this.#waitsForCluster;
   }
 
-  /** Writes records of objects that this agent applied with another store, so that the agent can remove those that nobody wants any more. */
+  /** Writes records of objects that this agent applied with another store, so that the agent can remove the unwanted ones. */
   scanAppliedInventory(found: readonly Applied[], limits: DeletionLimits): AppliedInventory {
     return this.#orphanAdoption.adopt(found, limits);
   }
 
-  /** Allows the removal of the objects that the scan has left alone, if they are still the objects that the token names. */
+  /** Allows the removal of the objects that the scan has left alone, if these are still the objects that the token names. */
   approveHeldRemovals(token: string): void {
     this.#orphanAdoption.approve(token);
   }
@@ -245,7 +244,7 @@ export class Agent {
     for (const source of store.read((reader) => seenSources(reader))) this.#outbox.touch(entryKey.seen(source));
   }
 
-  /** A batch of the down feed has changed these rows. */
+  /** Called after a batch of the down feed has changed these rows. */
   received(changes: readonly AppliedChange[]): void {
     this.#desired.note(changes);
   }
@@ -315,7 +314,8 @@ export class Agent {
   }
 
   /**
-   * An unwanted object is still on the cluster. The reports of its placements give the reason. If it has no placement any more, the report of the node does.
+   * Called when something begins or ceases to hinder the removal of an unwanted object. The reports of the object's placements give the reason. If the object
+   * has no placement any more, the report of the node gives the reason.
    */
   #obstacleChanged(key: string, obstacle: RemovalObstacle | undefined): void {
     if (!this.#removalProgress.noteObstacle(key, obstacle)) return;
@@ -323,7 +323,7 @@ export class Agent {
     this.#outbox.touch(entryKey.node(this.#options.path));
   }
 
-  /** The object is gone from the cluster, or a placement wants it again. */
+  /** Ends the removal: the object is gone from the cluster, or a placement wants the object again. */
   #endRemoval(key: string): void {
     if (this.#removalProgress.hasObstacle(key)) this.#outbox.touch(entryKey.node(this.#options.path));
     for (const id of this.#removalProgress.end(key)) {
@@ -340,7 +340,7 @@ export class Agent {
     }
   }
 
-  /** The work on the object has ended, perhaps before the object was made. */
+  /** Called when the work on the object has ended, perhaps before the object was made. */
   #workEnded(key: string): void {
     this.#observer.workEnded(key);
     if (!this.#records.get(key)) this.#endRemoval(key);
@@ -349,7 +349,7 @@ export class Agent {
     else if (!this.#crashes.isHeldOff(key) && this.#observer.track(key)) this.#applier.enqueue(key);
   }
 
-  /** The agent watches exactly the objects that are on record: those that it may have brought to the cluster. */
+  /** Watches the object if it is on record: the agent may have brought it to the cluster. Otherwise ends the watch. */
   #track(key: string): void {
     if (this.#records.get(key)) {
       if (!this.#crashes.isHeldOff(key)) this.#observer.track(key);
@@ -368,7 +368,7 @@ export class Agent {
     this.#touchQuarantined();
   }
 
-  /** The set of quarantined entries has changed. */
+  /** Called when the set of quarantined entries has changed. */
   #touchQuarantined(): void {
     const { states, placements } = this.#quarantineChanged();
     for (const { source, object } of states) this.#outbox.touch(entryKey.state(source, object));
@@ -386,7 +386,7 @@ export class Agent {
     );
   }
 
-  /** A removal that is stuck. If the agent can't use its cluster, that trouble replaces this one. */
+  /** The trouble of a removal that is stuck. If the agent can't use its cluster, the report shows the trouble of the cluster instead. */
   #removalTrouble(): Pick<NodeAttributes, 'trouble'> {
     const isReported = (id: PlacementId) => this.#desired.placement(id) !== undefined;
     const trouble = this.#removalProgress.trouble(isReported);

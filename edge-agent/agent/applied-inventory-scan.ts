@@ -1,9 +1,9 @@
 /**
- * Writes records of objects that the agent has applied and that its store does not know: objects of another store, and objects that are there again because
- * the cluster was restored from a backup. The scan runs at each start, because nobody has seen what happened to the cluster before the start. It also runs
- * whenever the agent becomes active, and whenever the agent sees that the cluster was put back. It never runs before the parent has sent everything that is
- * desired. If too many objects would be removed at once, the next start looks at them again. If the cluster can't list some resources, the scan asks for
- * these again before the next start.
+ * Writes records of objects that the agent has applied and that its store does not know: objects of another store, and objects that exist again because the
+ * cluster was restored from a backup. The scan runs at each start, because nobody has seen what happened to the cluster before the start. It also runs
+ * whenever the agent becomes active, and whenever the agent sees that the cluster was restored. It never runs before the parent has sent everything that is
+ * desired. If too many objects would be removed at once, the scan removes none, and the next start looks at them again. If the cluster can't list some
+ * resources, the scan asks for these resources again before the next start.
  */
 
 import type { DeletionLimits } from '../../core/feed/deletions.ts';
@@ -16,7 +16,7 @@ import type { FoundObjects } from '../cluster/cluster.ts';
 
 const retryMsMin = 1_000;
 const retryMsMax = 30_000;
-/** A cluster that can't list a resource stays so for minutes or days, and each look lists every kind. */
+/** Waits before further scans for resources that the cluster could not list. This state lasts minutes or days, and each scan lists every kind. */
 const restRetryMsMin = 30_000;
 const restRetryMsMax = 600_000;
 
@@ -79,8 +79,8 @@ export class AppliedInventoryScan {
 }
 
 /**
- * Asks until the cluster has answered, or `isOver`. Asks for the resources that the cluster could not list in the background, and nobody waits for them:
- * objects that are not on record stay as they are.
+ * Asks until the cluster has answered, or until `isOver`. Asks in the background for resources that the cluster could not list. Nobody waits for these
+ * resources: objects that are not on record stay as they are.
  */
 export async function scanAppliedInventory(
   of: ScannedAgent,
@@ -117,7 +117,7 @@ async function scanRest(of: ScannedAgent, ports: AppliedInventoryScanPorts, isOv
   }
 }
 
-/** Looks once. True: the cluster could list all resources. */
+/** Looks once. Returns true if the cluster could list all resources. */
 async function look(of: ScannedAgent, ports: AppliedInventoryScanPorts, isOver: () => boolean): Promise<boolean> {
   const { log, limits } = ports;
   const { objects, unknown } = (await of.applied()) ?? { objects: [], unknown: [] };

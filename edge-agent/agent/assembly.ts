@@ -42,23 +42,26 @@ export interface AgentPorts {
   readonly logger: Logger;
   /** Calls `turn` in a later turn of the event loop, after the commit that runs now. */
   readonly schedule: (turn: () => void) => void;
-  /** The last error message of the former process, if it crashed. */
+  /** The last error message of the previous process, if that process crashed. */
   readonly crashMessage?: string | undefined;
   /** The renewal of the agent's certificate. Absent: the agent does not report on its certificate. */
   readonly renewal?: Pick<Renewal, 'trouble' | 'onTrouble'> | undefined;
   /** Present if this agent succeeds another agent with the same identity. */
   readonly successor?: Successor | undefined;
-  /** A parent has welcomed this start of the agent. */
+  /** Called when a parent has welcomed this start of the agent. */
   attached?(): void;
-  /** The agent has stored everything that the parent has sent, and rows that the parent lacks are lacking on purpose. */
+  /**
+   * Called when the agent has stored everything that the parent has sent, and the parent's feed is complete: a row that the feed does not have is not
+   * desired.
+   */
   caughtUp?(): void;
-  /** The cluster was put back to an earlier time. */
+  /** Called when the cluster was restored to an earlier state. */
   wentBack?(): void;
 }
 
 export interface Successor {
   readonly forebear?: Forebear;
-  /** This store may be older than what was applied. The value says for what the agent waits. Until `resume`, the agent applies nothing. */
+  /** Present if the cluster may be newer than this store. The value names what the agent waits for. Until `resume`, the agent applies nothing. */
   readonly waiting?: WatermarkWait;
 }
 

@@ -36,13 +36,13 @@ export interface EdgeReportsEvents {
   /** The content of this up-feed entry may have changed. */
   touch(key: string): void;
   /**
-   * The answer of `takerOf` for an object of the down feed may have changed: a rule takes the object now, or no rule takes it any more, or the answer is
-   * known now.
+   * The answer of `takerOf` for an object of the down feed may have changed: a rule begins to take the object, no rule takes the object any more, or the
+   * answer was unknown and is not any more.
    */
   taken(key: string): void;
 }
 
-/** After this time, the agent asks again what the cluster serves, if the cluster has not answered. */
+/** If the cluster does not answer which kinds it serves, the agent asks again after this time. */
 const retryMs = 5_000;
 
 export class EdgeReports {
@@ -83,7 +83,7 @@ export class EdgeReports {
     );
   }
 
-  /** The placements or their rules have changed. */
+  /** Called when the placements or their rules have changed. */
   rulesChanged(): void {
     const { desired, placed } = this.#ports;
     const rules = [...desired.rules()];
@@ -107,12 +107,12 @@ export class EdgeReports {
     }
   }
 
-  /** The object was brought to the cluster, or has changed there, or is gone. */
+  /** Called when the object was brought to the cluster, has changed there, or is gone. */
   placed(key: string): void {
     this.#associated.place(key, this.#ports.uidOf(key));
   }
 
-  /** 'unknown': the event `taken` follows when the answer is known. */
+  /** Returns the placement whose upsync rule takes the object. 'unknown': the event `taken` follows when the answer is known. */
   takerOf(key: string, object: KubeObject): Promise<Taker> {
     return this.#upsync.takerOf(key, object.metadata.labels ?? {});
   }
@@ -128,7 +128,7 @@ export class EdgeReports {
     return undefined;
   }
 
-  /** The report about an object is larger than an entry may be. Undefined: the report has a valid size again. */
+  /** Called when the report about an object is larger than an entry is allowed to be. Undefined: the report has a valid size again. */
   tooLarge(key: string, bytes: number | undefined): void {
     if (bytes === undefined) this.#tooLarge.delete(key);
     else this.#tooLarge.set(key, bytes);
@@ -203,7 +203,10 @@ export class EdgeReports {
   }
 
   #scheduleRetry(error: unknown): void {
-    this.#ports.logger.warn({ error: describeError(error) }, 'the cluster does not say what it serves; asking again');
+    this.#ports.logger.warn(
+      { error: describeError(error) },
+      'the cluster does not answer which kinds it serves; the agent asks again',
+    );
     if (this.#stopped) return;
     this.#retryTimer?.stop();
     this.#retryTimer = this.#ports.clock.after(retryMs, () => this.kindsChanged());
@@ -223,7 +226,7 @@ export class EdgeReports {
   }
 }
 
-/** Sorted by placement id, without the placements that have no rules. */
+/** Returns the rules sorted by placement id, without the placements that have no rules. */
 function rulesOf<T>(rules: [PlacementId, readonly T[]][]): Map<PlacementId, readonly T[]> {
   return new Map(rules.filter(([, items]) => items.length > 0).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

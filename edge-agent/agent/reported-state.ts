@@ -12,7 +12,7 @@ import type { Delivery } from '../desired/desired.ts';
 import type { ObjectObservation } from '../observe/observer.ts';
 
 export interface ObjectState extends Omit<StateAttributes, 'failed'> {
-  /** Another source delivers the object and wins, or a rule of upsync takes the object. Not sent: `reason` contains it. */
+  /** Another source delivers the object and wins, or a rule of upsync takes the object. This field is not sent, because `reason` contains it. */
   readonly conflicted: boolean;
   readonly failed: boolean;
 }
@@ -37,25 +37,22 @@ export function objectState(
   if (!seen)
     return { ...base, applied: true, reason: 'NotSeen', message: 'the cluster has not reported its state yet' };
   const { state, reason, message } = seen.health;
-  // By the rules of the placement, drift is no error here. The agent reports it all the same.
+  // The rules of the placement may allow drift, so drift is no error. The agent still reports it.
   const { fieldConflict, drift = fieldConflict } = progress;
   const drifted = drift === undefined ? {} : { reason: 'Drifted', message: drift };
   if (state === 'Current') return { ...base, applied: true, available: true, ...drifted };
-  // Many kinds never reach the desired state while the agent corrects them again and again, or while a change of somebody else stays. Then the drift is the
-  // more useful reason.
+  // Many kinds never become available while the agent corrects them again and again, or while a change of somebody else stays. Then the drift is the more
+  // useful reason.
   if (drift !== undefined && state === 'InProgress') return { ...base, applied: true, ...drifted };
   return { ...base, applied: true, failed: state === 'Failed', reason, message };
 }
 
-/**
- * The state of an object that nobody wants any more and that is still there. It has the form of any other state, so that an object whose removal is refused
- * counts as failed.
- */
+/** The state of an object that nobody wants any more and that is still on the cluster. An object whose removal is refused counts as failed. */
 export function removalState({ reason, message, isRefused }: RemovalObstacle): ObjectState {
   return { desired: 0, applied: false, available: false, conflicted: false, failed: isRefused, reason, message };
 }
 
-/** Reasons that are no failures. The sample still has them, because they explain what people see. */
+/** Reasons that are not failures. The sample of failures still has them, because they explain what people see. */
 const notableReasons: ReadonlySet<string> = new Set(['Drifted', terminating]);
 
 /**

@@ -1,7 +1,7 @@
 /**
- * Describes the cluster as a whole: version, nodes, their resources, and what the cluster serves; or why this is not known. The agent asks for the
- * description at the start, when a part of it has changed, and every minute. The reported description stays the same until something has changed, so nothing
- * is sent without a change.
+ * Describes the cluster as a whole: version, nodes, their resources, and the kinds that the cluster serves; or the reason why the description is not known.
+ * The agent asks for the description at the start, when a part of it has changed, and every minute. The report changes only when something has changed, so
+ * nothing is sent without a change.
  *
  * Bounds: one request at a time. For changes, one request each `changesEveryMs`, however many changes there are.
  */
@@ -25,13 +25,16 @@ export interface SelfDescriptionPorts {
   kindsAdded(): void;
 }
 
-/** Finds changes that cause no event, such as another version of the API server behind the same address. */
+/** Interval of the regular requests. They find changes that cause no event, such as another version of the API server behind the same address. */
 const describeEveryMs = 60_000;
-/** A person may be repairing the cluster, and waits to see that it works again. */
+/** Interval of the requests while the cluster does not answer. A person may be repairing the cluster, and waits to see that it works again. */
 const describeAgainMs = 10_000;
-/** An operator installs its definitions one after the other, and the nodes of a rack start one after the other. The agent reports them together. */
+/**
+ * Wait after a first change. An operator installs its definitions one after the other, and the nodes of a rack start one after the other. The agent reports
+ * them together.
+ */
 const gatherMs = 1_000;
-/** A node that comes and goes all the time must not cause more reports than this. */
+/** Shortest interval between two requests because of changes: a cluster node that appears and disappears all the time must not cause more reports. */
 const changesEveryMs = 5_000;
 
 export class SelfDescription {
@@ -39,7 +42,7 @@ export class SelfDescription {
   #described: Partial<NodeAttributes> = {};
   /** The resources that the cluster served at the last request. Undefined: no request has succeeded yet. */
   #served: ReadonlySet<string> | undefined;
-  /** Why the last request failed. The former description stays. */
+  /** Why the last request failed. The previous description stays. */
   #trouble: ClusterTrouble | undefined;
   #timer: Timer | undefined;
   #isScheduled = false;
@@ -65,8 +68,8 @@ export class SelfDescription {
   }
 
   /**
-   * Kinds or nodes have been added, removed or changed, or the cluster may be unreachable. A cluster that did not answer the last request is asked again
-   * after `describeAgainMs` anyway.
+   * Called when kinds or nodes have been added, removed or changed, or when the cluster may be unreachable. While the last request has failed, this does
+   * nothing: the agent asks again after `describeAgainMs` anyway.
    */
   changed(): void {
     if (this.#isAsking) this.#isStale = true;
@@ -98,7 +101,7 @@ export class SelfDescription {
     } catch (error) {
       const reason = error instanceof BanyanError ? error.code : 'Internal';
       this.#trouble = { reason, message: describeError(error) };
-      logger.warn({ error: describeError(error) }, 'the cluster does not describe itself');
+      logger.warn({ error: describeError(error) }, "the description of the cluster can't be read");
     }
     this.#isAsking = false;
     if (this.#stopped) return;
@@ -107,7 +110,10 @@ export class SelfDescription {
     if (this.#isStale) this.changed();
   }
 
-  /** Only new kinds cause an event. A server that is down for a moment takes its kinds along, although none of its objects are gone. */
+  /**
+   * Sends an event only if the cluster serves new kinds. Missing kinds cause no event: while an aggregated API server is down for a moment, its kinds are
+   * missing, although its objects still exist.
+   */
   #compare(served: readonly ServedResource[]): void {
     const before = this.#served;
     this.#served = new Set(served.map(formatServed));
@@ -115,7 +121,7 @@ export class SelfDescription {
   }
 }
 
-/** The kinds of Kubernetes itself come first, so that the report has these if there are more kinds than it may have. */
+/** The kinds of Kubernetes itself come first. So the report has them even if there are more kinds than one report may contain. */
 export function servedResourceNames(
   resources: readonly ServedResource[],
 ): Pick<NodeAttributes, 'served' | 'servedCount'> {

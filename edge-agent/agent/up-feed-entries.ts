@@ -44,23 +44,23 @@ export interface UpFeedEntriesPorts {
   isClusterUnknown(): boolean;
   /** The report of the agent about itself. */
   node(): UpFeedEntry;
-  /** The row under this key has to be made again. */
+  /** Marks the row under this key: the outbox has to make it again. */
   touch(key: string): void;
 }
 
-/** A cluster mostly answers within this time. Only after it, the agent reports that the cluster has not been asked yet. */
+/** How long the agent waits before it reports that the cluster has not been asked yet. A cluster mostly answers within this time. */
 const answerWaitMs = 250;
 
 export class UpFeedEntries {
   readonly #ports: UpFeedEntriesPorts;
-  /** Objects about whose content the cluster has not been asked, by the key of their `state` entry. The value is the time since when. */
+  /** The time since which the cluster has not been asked about the content of an object. Keyed by the `state` entry of the object. */
   readonly #unasked = new Map<string, number>();
 
   constructor(ports: UpFeedEntriesPorts) {
     this.#ports = ports;
   }
 
-  /** The row under a key of the up feed. Undefined: the row must not exist. 'unsure': the row stays as it is. */
+  /** Returns the row under a key of the up feed. Undefined: the row must not exist. 'unsure': the row stays as it is. */
   entryOf(key: string): UpFeedEntry | undefined | 'unsure' {
     const entry = parseEntryKey(key);
     if (this.#ports.isClusterUnknown() && entry?.type !== 'node' && entry?.type !== 'seen') return 'unsure';
@@ -85,7 +85,7 @@ export class UpFeedEntries {
     }
   }
 
-  /** Whether the key is a state for which a placement wants exact status. */
+  /** Whether the key is the key of a state for which a placement wants exact status. */
   isFollowed(key: string): boolean {
     const entry = parseEntryKey(key);
     if (entry?.type !== 'state') return false;
@@ -176,7 +176,7 @@ export class UpFeedEntries {
     const { key, revision } = delivery;
     const winner = this.#ports.desired.deliveries(key)[0] ?? delivery;
     const isOnlyNeeded = placements.every((id) => delivery.implied.includes(id));
-    // An object that is only needed by others counts as present, whoever delivers it.
+    // An object that the placements only imply counts as present, whichever source delivers it.
     const seenAs = isOnlyNeeded ? { ...winner, revision } : delivery;
     return objectState(seenAs, winner, this.#ports.applier.progress(key), this.#ports.observer.observation(key));
   }

@@ -1,7 +1,7 @@
 /**
  * Finds objects that the agent has applied and that its store has no record of: another store with the same identity applied them, or this store was emptied
- * since. The agent recognises these objects by the mark on them. They come on record, so that the agent can remove those that nobody wants any more. If
- * these are more than the budget of deletions, they stay as they are.
+ * since. The agent recognises these objects by the mark on them. The agent puts them on record, so that it can remove those that nobody wants any more. If
+ * the unwanted objects are more than the budget of deletions allows, they stay as they are.
  */
 import { type DeletionLimits, type HeldRows, judge } from '../../core/feed/deletions.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -9,7 +9,7 @@ import { formatKey } from '../../core/object/key.ts';
 import type { AppliedObject } from '../cluster/cluster.ts';
 import type { OwnerRecord } from './owner-records.ts';
 
-/** A person reads the sample: one or two lines are enough. */
+/** Number of keys in the sample. A person reads the sample: one or two lines are enough. */
 const sampleMax = 5;
 
 export type Applied = AppliedObject;
@@ -18,8 +18,8 @@ export interface AppliedInventory {
   /** The records to write, by object key. */
   readonly records: ReadonlyMap<string, OwnerRecord>;
   /**
-   * Records of objects that nobody wants and that stay, because they are too many to remove at once. Nobody writes these records before a person has
-   * approved the removal.
+   * Records of unwanted objects that stay, because they are too many to remove at once. The agent does not write these records before a person has approved
+   * the removal.
    */
   readonly kept: ReadonlyMap<string, OwnerRecord>;
 }
@@ -49,7 +49,9 @@ export function appliedInventoryOf(
   return { records: recordsOf(false), kept: recordsOf(true) };
 }
 
-/** The objects that stay, in the form of the node's report. They stay until a person approves their removal with the token, or deletes them by hand. */
+/**
+ * The unwanted objects that stay, in the form of the node's report. They stay until a person approves their removal with the token, or deletes them by hand.
+ */
 export function heldRemovals(kept: AppliedInventory['kept'], sinceMs: number): HeldRows | undefined {
   if (kept.size === 0) return undefined;
   const keys = [...kept.keys()].sort();
@@ -59,21 +61,24 @@ export function heldRemovals(kept: AppliedInventory['kept'], sinceMs: number): H
   return { token, sinceMs, entries: keys.length, sample: keys.slice(0, sampleMax) };
 }
 
-/** Another store has applied the object since this record was written. */
+/** Whether another store has applied the object since this record was written. */
 function isOtherContent({ content }: Applied, { bodyHash }: OwnerRecord): boolean {
   return content !== undefined && content !== bodyHash;
 }
 
 /**
- * This store does not know what the cluster made of the content. So the fingerprint is empty, and the agent applies the object again, or compares it if the
- * rules leave foreign changes alone.
+ * Makes the record. This store does not know how the cluster has stored the content. So the fingerprint is empty, and the agent applies the object again, or
+ * only compares it if the rules leave foreign changes alone.
  */
 function recordOf({ uid, source, created, deletion, content }: Applied, before: OwnerRecord | undefined): OwnerRecord {
   const how = deletion === undefined ? {} : { deletion };
   return { placements: [], ...before, source, uid, created, bodyHash: content ?? '', fingerprint: '', ...how };
 }
 
-/** A cluster may serve one object under several groups (`events`, `ingresses`). The key that this store knows is preferred. */
+/**
+ * A cluster may serve one object under several groups (`events`, `ingresses`). This function returns the object once, if possible under the key that this
+ * store knows.
+ */
 function onceByUid(found: readonly Applied[], isKnown: (key: string) => boolean): [string, Applied][] {
   const byUid = new Map<string, [string, Applied]>();
   for (const one of found) {

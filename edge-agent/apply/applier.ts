@@ -1,6 +1,6 @@
 /**
  * Brings the cluster to the desired state, one object at a time. Each step begins with the present state: what is desired, what is on record, and what the
- * cluster has. The applier applies objects that are missing or different. It removes objects that are this agent's and that nobody wants any more.
+ * cluster has. The applier applies objects that are missing or different. It removes objects that this agent has applied and that nobody wants any more.
  */
 import type { CrashGuard } from '../../core/crash/crash-guard.ts';
 import type { PlacementId } from '../../core/entries/placement-id.ts';
@@ -31,7 +31,7 @@ import { WorkQueue } from './work-queue.ts';
 export interface ApplierPorts {
   /** The path of the agent. */
   readonly path: string;
-  /** The applier applies and removes nothing before `resume`. */
+  /** True: the applier applies and removes nothing before `resume`. */
   readonly isHeldBack?: boolean;
   readonly cluster: Cluster;
   readonly desired: Desired;
@@ -41,8 +41,8 @@ export interface ApplierPorts {
   readonly random: Random;
   readonly logger: Logger;
   /**
-   * The placement whose upsync rules take the object. The agent does not write such an object. 'unknown': nobody can say yet; the caller of the applier
-   * calls `wantedChanged` when the answer is known.
+   * Returns the placement whose upsync rules take the object. The agent does not write such an object. 'unknown': the answer is not known yet; the owner of
+   * the applier calls `wantedChanged` when the answer is known.
    */
   takerOf(key: string, object: KubeObject): Promise<{ readonly id: PlacementId | undefined } | 'unknown'>;
   /** Resolves when everything written so far is durable. */
@@ -57,7 +57,7 @@ export interface ApplierEvents {
   recorded(key: string): void;
   /** The work on the object has ended. No more work follows until something touches the object again. */
   workEnded(key: string): void;
-  /** Why an unwanted object is still there. Undefined: nothing hinders its removal any more. */
+  /** Called with the reason why an unwanted object is still on the cluster. Undefined: nothing hinders its removal any more. */
   obstacleChanged(key: string, obstacle: RemovalObstacle | undefined): void;
 }
 
@@ -127,7 +127,7 @@ export class Applier {
     this.#queue.resume();
   }
 
-  /** The desired state of these objects has changed. */
+  /** Called when the desired state of these objects has changed. */
   wantedChanged(keys: Iterable<string>): void {
     for (const key of keys) {
       this.#recordDelivery(key);
@@ -135,7 +135,7 @@ export class Applier {
     }
   }
 
-  /** The way to remove these objects has changed. The signature on each object has to name the new way. */
+  /** Called when the way to remove these objects has changed. The signature on each object has to name the new way. */
   deletionChanged(keys: Iterable<string>): void {
     for (const key of keys) {
       this.#recordDelivery(key);
@@ -144,27 +144,27 @@ export class Applier {
   }
 
   /**
-   * Records how to remove the object. The record is durable before the cluster answers, because the row that names the way disappears together with the
-   * object's row.
+   * Records how to remove the object. The record must be durable before the cluster answers: the `t/` row that names the way disappears together with the row
+   * of the object.
    */
   #recordDelivery(key: string): void {
     const [winner] = this.#ports.desired.deliveries(key);
     try {
       if (winner) this.#writer.noteDelivery(winner);
     } catch (error) {
-      // The disk is full. The work on the object records this too, and is repeated until there is room.
+      // The disk is full. The work on the object also records the way, and runs again until there is room.
       if (!(error instanceof BanyanError) || error.code !== 'StoreFull') throw error;
     }
   }
 
-  /** The object on the cluster differs from the applied object. The agent corrects it, at a bounded rate. */
+  /** Called when the object on the cluster differs from the applied object. The agent corrects it, at a bounded rate. */
   drifted(key: string): void {
     const delayMs = this.#corrections.delayMs(key);
     if (delayMs === 0) this.#queue.add(key);
     else this.#queue.addAfter(key, delayMs);
   }
 
-  /** The cluster serves other kinds than before. */
+  /** Called when the kinds that the cluster serves have changed. */
   kindsChanged(): void {
     this.#waiting.kindsChanged();
   }
@@ -183,7 +183,10 @@ export class Applier {
     return this.#queue.isRunning(key);
   }
 
-  /** Whether the object on the cluster differs from what was applied and is still desired, or was reported as different and is not different any more. */
+  /**
+   * Whether the report about drift has to change. Either the object on the cluster differs from the applied object, which is still desired; or the object was
+   * reported as different, and does not differ any more.
+   */
   hasDrifted(key: string, live: KubeObject): boolean {
     const record = this.#ports.records.get(key);
     const [winner] = this.#ports.desired.deliveries(key);
@@ -233,8 +236,9 @@ export class Applier {
   }
 
   /**
-   * The namespace may have come in a later batch than the object, or during the request. The object must not wait out its long backoff when the namespace is
-   * there. The agent does not watch a namespace of somebody else. Such a namespace may have been deleted meanwhile, so the agent looks at it again.
+   * Called when the cluster has refused the object because its namespace is missing. The namespace may have arrived in a later batch than the object, or
+   * during the request. The object must not wait for the end of its long backoff when the namespace exists. The agent does not watch a namespace of somebody
+   * else, which may have been deleted meanwhile. So the agent looks at the namespace again.
    */
   #waitForNamespace(key: string, namespace: string, wasThere: boolean): void {
     if (!wasThere && this.#progress.isThere(namespace)) return this.#queue.add(key, true);
@@ -259,7 +263,8 @@ export class Applier {
     this.#waiting.needsNoKind(key);
     const wanted = { ...delivery, object };
     if (await this.#execution.tryNew(wanted)) return this.#arrived(key);
-    // In the version that was, or is to be, applied: the fields that the agent compares or leaves alone may be at another place in other versions.
+    // Asks for the version in which the agent applies the object: in other versions, the fields that the agent compares or leaves alone may be at another
+    // place.
     const live = await cluster.get(parseKey(key), parseApiVersion(object.apiVersion).version);
     const found = { record: records.get(key), live };
     this.#execution.looked(found);
@@ -274,7 +279,7 @@ export class Applier {
     return 'done';
   }
 
-  /** From now on the object belongs to the cluster: the agent neither corrects nor removes it. */
+  /** Called when an upsync rule takes the object. From now on the object belongs to the cluster: the agent neither corrects nor removes it. */
   async #yield(delivery: Delivery, taker: PlacementId): Promise<'done' | 'retry'> {
     const { key } = delivery;
     const { logger, records } = this.#ports;
@@ -294,15 +299,15 @@ export class Applier {
   }
 
   /**
-   * It is not known yet whether the object belongs to the cluster. A former report about this content stays. A report about new content comes only when the
-   * answer takes long.
+   * Called when it is not known yet whether the object belongs to the cluster. A previous report about this content stays. If the content is new, the
+   * progress reports that the agent waits for the answer.
    */
   #undecided(delivery: Delivery): 'retry' {
     if (!this.#progress.isAbout(delivery)) this.#progress.report(delivery, undecided(delivery.key));
     return 'retry';
   }
 
-  /** The object is desired too, and is not on the cluster yet. */
+  /** Whether the object is desired and is not on the cluster yet. */
   #isExpected(key: string): boolean {
     return this.#isWanted(key) && !this.#progress.isThere(key);
   }
@@ -311,7 +316,7 @@ export class Applier {
     return this.#ports.desired.deliveries(key).length > 0;
   }
 
-  /** `why`: says which versions the cluster serves instead. */
+  /** `why` names the versions that the cluster serves instead. Undefined: the cluster does not serve the kind in any version. */
   #notServed(delivery: Delivery, object: KubeObject, why: string | undefined): 'retry' {
     const definition = definitionKeyOf(parseKey(delivery.key));
     // If the cluster serves the kind in another version, the object does not wait for a definition that the cluster has refused.
@@ -323,7 +328,7 @@ export class Applier {
     return 'retry';
   }
 
-  /** Waits for another object. The retry covers the case that this agent never brings that object. */
+  /** Waits for another object. The retry covers the case that this agent never brings the other object to the cluster. */
   #waitFor(delivery: Delivery, blocker: string, reason: 'WaitingForNamespace' | 'WaitingForKind'): 'retry' {
     this.#waiting.await(blocker, delivery.key);
     this.#progress.report(delivery, waitingFor(blocker, reason));
@@ -337,7 +342,7 @@ export class Applier {
   }
 }
 
-/** The namespace does not exist, or is being deleted. For the second case the API server answers Forbidden, with a cause. */
+/** Whether the namespace does not exist, or is being deleted. In the second case, the API server answers Forbidden, with a cause. */
 function isMissingNamespace(error: unknown): boolean {
   if (!(error instanceof BanyanError)) return false;
   const { causes = [] } = error.details;

@@ -1,15 +1,15 @@
 /** Decides how soon the agent corrects an object that somebody has changed. A conflict that nobody wins must not load the cluster. */
 import type { Clock } from '../../core/runtime/clock.ts';
 
-/** How often the agent corrects an object without a delay … */
+/** Number of corrections of one object without a delay. */
 const burst = 5;
-/** … and the interval between later corrections while somebody keeps changing the object. */
+/** Interval between further corrections while somebody keeps changing the object. */
 const intervalMs = 10_000;
 
 interface RecentCorrections {
-  /** Each correction counts for one interval. At this time, the intervals of all counted corrections are over. */
+  /** The time at which the intervals of all counted corrections are over. Each correction counts for one interval. */
   readonly countsUntilMs: number;
-  /** When the newest correction happens or happened. A change before this time needs no further correction. */
+  /** The time of the newest correction, which may be in the future. A change before this time needs no further correction. */
   readonly turnMs: number;
 }
 
@@ -22,7 +22,7 @@ export class Corrections {
     this.#clock = clock;
   }
 
-  /** How long to wait before the correction of the object. The correction then counts as done at that time. 0: correct at once. */
+  /** Returns how long to wait before the correction of the object, and counts a correction at that time. 0: correct at once. */
   delayMs(key: string): number {
     const nowMs = this.#clock.monotonicMs();
     for (const [other, { countsUntilMs }] of this.#recent) if (countsUntilMs <= nowMs) this.#recent.delete(other);

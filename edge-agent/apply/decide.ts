@@ -1,4 +1,4 @@
-/** Decides what to do about one desired object, from what is desired, what was done before and what the cluster has. */
+/** Decides what to do about one desired object. The decision depends on what is desired, what is on record, and what the cluster has. */
 
 import type { AdoptRule, ApplyRules } from '../../core/entries/apply-rules.ts';
 import type { PropagationPolicy } from '../../core/entries/down-attributes.ts';
@@ -23,9 +23,9 @@ export interface DesiredObject {
 export type Decision =
   /** `onlySignature`: the object is in the desired state, and only its signature has to change. */
   | { readonly do: 'apply'; readonly created: boolean; readonly onlySignature?: true }
-  /** Somebody has changed the object after it was applied, and by the rules the change stays. The agent reports which fields differ. */
+  /** Somebody has changed the object after it was applied, and the rules keep the change. The agent reports which fields differ. */
   | { readonly do: 'compare'; readonly live: KubeObject }
-  /** The cluster has the object already. */
+  /** The object stays as it is. */
   | { readonly do: 'keep' }
   | { readonly do: 'wait'; readonly reason: string; readonly message: string }
   | { readonly do: 'refuse'; readonly reason: string; readonly message: string };
@@ -63,15 +63,15 @@ function isDeletionSigned(live: KubeObject, deletion: PropagationPolicy | undefi
   return deletion === undefined || signature === undefined || (signature.deletion ?? 'Background') === deletion;
 }
 
-/** The object is this agent's if this agent signed it, with any store; or if the record names this very object and no other agent has signed it since. */
+/** Whether the object belongs to this agent: this agent has signed it, with any store; or nobody has signed it, and the record names this very object. */
 function isOurs(record: OwnerRecord | undefined, live: KubeObject, agent: string): boolean {
   const signer = signerOf(live, record, agent);
   return signer === 'us' || (signer === 'nobody' && record !== undefined && record.uid === live.metadata.uid);
 }
 
 /**
- * An agent may have moved to another place in the tree together with its store. The record then has the former path of the signature. The label of the mark
- * is no signature: controllers copy labels.
+ * Returns who signed the object. An agent may have moved to another place in the tree together with its store. Then the record has the old path, which the
+ * signature still has. The label of the mark is no signature: controllers copy labels.
  */
 export function signerOf(
   live: KubeObject,
@@ -93,13 +93,13 @@ function reasonNotToAdopt(live: KubeObject, adopt: AdoptRule): string | undefine
   return owner && `${owner} (spec.adopt: Always would take it)`;
 }
 
-/** The cluster accepted this content for this very object. */
+/** Whether the cluster has accepted this content for this very object. */
 function wasApplied(wanted: DesiredObject, record: OwnerRecord | undefined, live: KubeObject): boolean {
   const { source, bodyHash } = wanted;
   return record?.uid === live.metadata.uid && record?.source === source && record.bodyHash === bodyHash;
 }
 
-/** The cluster has the desired content, and nobody has changed the object since it was applied. */
+/** Whether the cluster has the desired content, and nobody has changed the object since it was applied. */
 export function isApplied(wanted: DesiredObject, record: OwnerRecord | undefined, live: KubeObject): boolean {
   if (!record || !wasApplied(wanted, record, live)) return false;
   const { object, source, rules } = wanted;
@@ -108,7 +108,7 @@ export function isApplied(wanted: DesiredObject, record: OwnerRecord | undefined
 
 export type Removal =
   | { readonly do: 'remove'; readonly uid: string }
-  /** The object is not there, or is not this agent's: only the record is deleted. */
+  /** The object does not exist, or does not belong to this agent. The agent only deletes the record. */
   | { readonly do: 'forget' }
   /** The object stays on the cluster, without the content that was applied to it and without the mark. */
   | { readonly do: 'release' }
@@ -121,10 +121,10 @@ export interface RemovedFrom {
 }
 
 /**
- * Decides what to do about an object that nobody wants any more. The agent removes an object only by its record and its mark. A container (a Namespace or a
- * CustomResourceDefinition) takes the objects of others with it. The agent removes a container only if the agent created it, and if the objects that depend
- * on a removed object need not stay. An object that another agent has signed since belongs to that agent. If the cluster has accepted nothing by this
- * record, a missing signature is not enough: this agent must have signed the object.
+ * Decides what to do about an object that nobody wants any more. The agent removes an object only if both its record and its mark allow it. A container (a
+ * Namespace or a CustomResourceDefinition) takes the objects of others with it. The agent removes a container only if the agent created it, and only if the
+ * rules do not say that dependents of a removed object stay. An object that another agent has signed meanwhile belongs to that agent. If the record has no
+ * uid, the cluster has accepted nothing by this record. Then this agent must have signed the object; a missing signature is not enough.
  */
 export function decideRemoval(record: OwnerRecord, live: KubeObject | undefined, of: RemovedFrom): Removal {
   if (!live) return { do: 'forget' };

@@ -1,4 +1,4 @@
-/** Says, for people, which fields of an object differ from what was applied. */
+/** Describes for people which fields of an object differ from the applied object. */
 import { type FieldSet, isEmptyFieldSet } from '../../core/apiserver/managed-fields/field-set.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
@@ -8,7 +8,10 @@ import { agentFieldManager } from '../cluster/mark.ts';
 const namedMax = 5;
 const valueCharsMax = 60;
 
-/** For a Secret, the message names the fields that differ and leaves out their values, because people read it far from the cluster. */
+/**
+ * Paths of the values of a Secret. The message names the fields that differ and leaves out their values, because people read the message far from the
+ * cluster.
+ */
 const secret = /^(data|stringData)\./;
 
 interface DriftFindings {
@@ -17,8 +20,8 @@ interface DriftFindings {
 }
 
 /**
- * For example `spec.replicas is 1 and was applied as 3`. Empty: the object is as it was applied. Both objects are answers of the cluster, so defaults and
- * quantities agree. `owned` names the fields to compare, and the fields to compare as a whole.
+ * For example `spec.replicas is 1 and was applied as 3`. Empty: the object is as it was applied. `wanted` and `live` are both answers of the cluster, so both
+ * have the same defaults and the same form of quantities. `owned` names the fields to compare, and the fields to compare as a whole.
  */
 export function driftMessage(owned: FieldSet, wanted: unknown, live: unknown): string {
   const differences: string[] = [];
@@ -75,7 +78,7 @@ function compareWhole(wanted: unknown, live: unknown, path: string, found: Drift
   else found.differences.push(`${path} is ${shown(live)} and ${applied}`);
 }
 
-/** The index of the list item that a path element names (core/apiserver/managed-fields/field-set.ts). -1: there is none. */
+/** The index of the list item that a path element names (core/apiserver/managed-fields/field-set.ts). -1: the list has no such item. */
 function indexOf(list: readonly unknown[], element: string): number {
   const named: unknown = JSON.parse(element.slice(2));
   if (element.startsWith('i:')) return Number(named);

@@ -17,19 +17,19 @@ export interface ExecutionPorts {
   readonly writer: ObjectWriter;
   readonly progress: ProgressReports;
   readonly fieldConflictBackoff: FieldConflictBackoff;
-  /** The object was applied. Returns true if this agent had removed it before. */
+  /** Called when the object was applied. Returns true if this agent had asked the cluster to remove the object before. */
   takeBack(key: string): boolean;
   /** The cluster's own answer about an object of this agent. */
   seen(key: string, live: KubeObject): void;
 }
 
-/** The record of an object, and what the cluster has of it. */
+/** The record of an object, and the object as the cluster has it. */
 export interface ClusterState {
   readonly record: OwnerRecord | undefined;
   readonly live: KubeObject | undefined;
 }
 
-/** Refusals of a dry run: by a policy, by a webhook that does not support dry runs or does not answer, or because the agent lacks a permission. */
+/** Codes of a refused dry run: a policy refuses it, a webhook does not support dry runs or does not answer, or the agent lacks a permission. */
 const refusals: ReadonlySet<ErrorCode> = new Set(['BadRequest', 'Forbidden', 'Invalid', 'Internal']);
 
 export class Execution {
@@ -40,10 +40,10 @@ export class Execution {
     this.#ports = ports;
   }
 
-  /** Creates the object without reading it before, if it is likely new. False: the caller has to read it. */
+  /** Creates the object without reading it before, if the object is likely new. False: nothing was created, and the caller has to read the object. */
   async tryNew(wanted: DesiredObject & Delivery): Promise<boolean> {
     const { writer, progress } = this.#ports;
-    // An object that was refused once exists already, or would be refused again.
+    // An object whose creation the cluster has refused once exists already, or would be refused again.
     const isLikelyNew = writer.mayCreate(wanted) && this.#novelty.isLikely && !progress.hasFailed(wanted.key);
     if (!isLikelyNew || !(await writer.create(wanted))) return false;
     this.#novelty.note(true);
@@ -51,12 +51,12 @@ export class Execution {
     return true;
   }
 
-  /** The agent has read an object that `tryNew` did not create. */
+  /** Called when the agent has read an object that `tryNew` did not create. */
   looked({ record, live }: ClusterState): void {
     if (!record) this.#novelty.note(live === undefined);
   }
 
-  /** 'retry': the object is not in the desired state. */
+  /** Returns 'retry' if the object is not in the desired state. */
   async carryOut(decision: Decision, wanted: DesiredObject & Delivery, found: ClusterState): Promise<'done' | 'retry'> {
     const { writer, progress } = this.#ports;
     switch (decision.do) {
@@ -80,7 +80,7 @@ export class Execution {
     }
   }
 
-  /** Applies the object. True: the object could not be changed. It was removed, and the next try creates it again. */
+  /** Applies the object. Returns true if the object could not be changed and was removed: the next try creates it again. */
   async #replaced(
     wanted: DesiredObject & Delivery,
     { record, live }: ClusterState,
@@ -91,7 +91,7 @@ export class Execution {
       const answer = await writer.apply(wanted, live, created);
       const wasOurs = this.#ports.takeBack(wanted.key);
       const isSame = record?.bodyHash === wanted.bodyHash && record.source === wanted.source;
-      // If another store applied the object, this agent does not know whether anything has changed since.
+      // If another store has applied the object, this agent does not know whether anything has changed since.
       const isKnown = isSame && record.fingerprint !== '';
       if (isKnown && !wasOurs && !onlySignature) this.#noteCorrection(wanted, live, answer);
       return false;
@@ -104,7 +104,7 @@ export class Execution {
     }
   }
 
-  /** The desired content is the same as before. So somebody had changed or deleted the object. */
+  /** Called when the desired content is the same as before: somebody had changed or deleted the object. */
   #noteCorrection(
     { key, object, rules }: DesiredObject & Delivery,
     live: KubeObject | undefined,
@@ -122,7 +122,7 @@ export class Execution {
     this.#ports.progress.report(delivery, applied(this.#ports.fieldConflictBackoff.messageOf(delivery.key)));
   }
 
-  /** Somebody has changed the object, and the agent does not correct it. */
+  /** Reports how the object differs. Somebody has changed the object, and the rules do not let the agent correct it. */
   async #compare(wanted: DesiredObject & Delivery, live: KubeObject): Promise<'done' | 'retry'> {
     const { writer, progress } = this.#ports;
     writer.keep(wanted);

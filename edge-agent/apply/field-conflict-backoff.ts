@@ -1,13 +1,13 @@
 /**
- * Finds objects that the agent corrects again and again. Whoever changes such an object does not give up, and the people who look at the placement have to
- * know. This includes a slow writer whose changes are corrected at once each time, such as an autoscaler that acts every 15 s.
+ * Finds objects that the agent corrects again and again. The other writer of such an object does not stop, and the people who look at the placement must see
+ * this. A slow writer counts too, such as an autoscaler that acts every 15 s and whose changes are corrected at once each time.
  */
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { TokenBucket } from '../../core/runtime/token-bucket.ts';
 
-/** A person who tries something causes this many corrections at most … */
+/** Number of corrections that are no conflict yet. A person who tries something causes at most this many. */
 const burst = 5;
-/** … and corrections that happen more often than this are a conflict. */
+/** After the first `burst` corrections, corrections that follow each other faster than this are a conflict. */
 const intervalMs = 60_000;
 /** A conflict without a correction for this long has ended: four rounds of an autoscaler. */
 const quietMs = 60_000;
@@ -16,7 +16,7 @@ const quietMs = 60_000;
 interface RecentCorrections {
   readonly rate: TokenBucket;
   atMs: number;
-  /** Present during a conflict: says which fields somebody changes. */
+  /** Present during a conflict. The message names the fields that somebody changes. */
   message?: string;
 }
 
@@ -26,13 +26,13 @@ export class FieldConflictBackoff {
   readonly #recent = new Map<string, RecentCorrections>();
   #timer: Timer | undefined;
 
-  /** `over`: the conflict about the object has ended. */
+  /** `ended` is called when the conflict about an object has ended. */
   constructor(clock: Clock, ended: (key: string) => void) {
     this.#clock = clock;
     this.#ended = ended;
   }
 
-  /** `message`: says which fields somebody had changed. */
+  /** `message` names the fields that somebody had changed. */
   corrected(key: string, message: string): void {
     const nowMs = this.#clock.monotonicMs();
     const recent = this.#recent.get(key) ?? { rate: new TokenBucket(burst, intervalMs, nowMs), atMs: nowMs };
@@ -43,7 +43,7 @@ export class FieldConflictBackoff {
     this.#watch();
   }
 
-  /** Says which fields of the object somebody changes again and again. Undefined: there is no conflict. */
+  /** Returns the message about the fields that somebody changes again and again. Undefined: there is no conflict. */
   messageOf(key: string): string | undefined {
     return this.#recent.get(key)?.message;
   }

@@ -1,6 +1,6 @@
 /**
- * Fields of an applied object that belong to the cluster (spec.drift.ignoredFields). An apply without such a field would remove the field, because an
- * earlier apply had it. So the agent applies the field with the value that the cluster has now.
+ * Fields of an applied object that belong to the cluster (spec.drift.ignoredFields). Earlier applies contained such a field, so an apply without the field
+ * would remove it. Therefore the agent applies the field with the value that the cluster has now.
  */
 import { type FieldSet, fieldElement, isEmptyFieldSet, leaf } from '../../core/apiserver/managed-fields/field-set.ts';
 import { replaceAt } from '../../core/customize/replace-at.ts';
@@ -9,8 +9,9 @@ import { evaluateJsonPath, type JsonPathStep, parseJsonPath } from '../../core/o
 import { type KubeObject, parseApiVersion } from '../../core/object/meta.ts';
 
 /**
- * The fields that belong to the cluster: those that the placement names, and one field that a controller of Kubernetes overwrites whatever was applied
- * (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#aggregated-clusterroles). People write such a role with `rules: []`.
+ * Returns the fields that belong to the cluster: the fields that the placement names, and `.rules` of an aggregated ClusterRole, which a controller of
+ * Kubernetes overwrites in any case (https://kubernetes.io/docs/reference/access-authn-authz/rbac/#aggregated-clusterroles). People write such a role with
+ * `rules: []`.
  */
 export function ignoredOf(object: KubeObject, { ignored }: Pick<ApplyRules, 'ignored'>): readonly string[] {
   const isAggregated =
@@ -20,7 +21,7 @@ export function ignoredOf(object: KubeObject, { ignored }: Pick<ApplyRules, 'ign
   return isAggregated ? [...ignored, '.rules'] : ignored;
 }
 
-/** The object to apply. An ignored field gets the value of the cluster, if the cluster has one. */
+/** Returns the object to apply. Each ignored field has the value of the cluster, if the cluster has one. */
 export function withLiveFields(
   object: KubeObject,
   live: KubeObject | undefined,
@@ -37,7 +38,7 @@ export function withLiveFields(
   return merged;
 }
 
-/** The part of the object that is compared with the cluster. */
+/** Returns the part of the object that the agent compares with the cluster. */
 export function withoutFields(object: KubeObject, ignored: readonly string[]): KubeObject {
   if (ignored.length === 0) return object;
   const rest = structuredClone(object);
@@ -50,9 +51,9 @@ export function withoutFields(object: KubeObject, ignored: readonly string[]): K
 }
 
 /**
- * The owned fields that are compared. A field that is owned as a whole and that contains an ignored field is left out: a change of the ignored field also
- * changes its owner. An ignored field in a list item is left out of every item, because field sets know items by their keys only. The values of the rest are
- * compared all the same (projection.ts).
+ * Returns the owned fields that the agent compares. If a field is owned as a whole and contains an ignored field, the result leaves the field out: a change
+ * of the ignored field also changes the owner of the whole. An ignored field in a list item is left out of every item, because field sets know items by their
+ * keys only. The agent still compares the values of the remaining fields (projection.ts).
  */
 export function withoutIgnored(owned: FieldSet, ignored: readonly string[]): FieldSet {
   return ignored.reduce((rest, path) => {
@@ -62,8 +63,8 @@ export function withoutIgnored(owned: FieldSet, ignored: readonly string[]): Fie
 }
 
 /**
- * Undefined: nothing is left. A field on the path counts only by its other parts: when its last part is left out, nobody can see any more whether the field
- * itself is owned.
+ * Returns the set without the path. Undefined: the set has no other fields. A parent field of the path stays only if it has other parts: without parts,
+ * nobody could see whether the parent field itself is owned.
  */
 function withoutPath(owned: FieldSet, [step, ...further]: readonly JsonPathStep[]): FieldSet | undefined {
   if (step === undefined || isEmptyFieldSet(owned)) return undefined;

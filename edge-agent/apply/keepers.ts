@@ -1,10 +1,10 @@
-/** Finds who else keeps an object: a controller, a server-side applier, or a program that marks its objects in another way. */
+/** Finds who else maintains an object: a controller, a server-side applier, or a program that marks its objects in another way. */
 import type { Json, KubeObject, ManagedFieldsEntry, ObjectMeta } from '../../core/object/meta.ts';
 import { agentFieldManager } from '../cluster/mark.ts';
 
 /**
- * Why the agent must not take over an existing object without its mark. Undefined: the agent may take it over. A controller may own the object. Or somebody
- * may keep it, by server-side apply or in another way, and would change it back again and again.
+ * Returns why the agent must not take over an existing object without its mark: a controller owns the object, or somebody maintains it, by server-side apply
+ * or in another way, and would change it back again and again. Undefined: the agent is allowed to take the object over.
  */
 export function foreignOwner(live: KubeObject): string | undefined {
   const owner = live.metadata.ownerReferences?.[0];
@@ -18,9 +18,9 @@ export function foreignOwner(live: KubeObject): string | undefined {
 }
 
 /**
- * The program that keeps the object, found by what the program writes on its objects. If one program works through another, this is the program that people
- * configure. kubectl's last-applied-configuration alone does not count: somebody may apply a Namespace at a site before anything is placed in it, and not
- * keep it afterwards.
+ * Returns the program that maintains the object. The labels and annotations that the program writes on its objects show this. If one program works through
+ * another, the result is the program that people configure. kubectl's last-applied-configuration alone does not count: somebody may have applied a Namespace
+ * at a site before anything was placed in it, and not maintain it afterwards.
  */
 function keeperOf(metadata: ObjectMeta): string | undefined {
   const { labels = {}, annotations = {} } = metadata;
@@ -39,12 +39,12 @@ function keeperOf(metadata: ObjectMeta): string | undefined {
 }
 
 /**
- * By https://argo-cd.readthedocs.io/en/stable/user-guide/resource_tracking/: in an annotation, or in a label. Objects of ordinary charts, and of people,
- * have the usual label too, so the label counts only when Argo CD has applied the object. A Namespace that Argo CD creates for other objects does not have
- * this label.
+ * Returns the Argo CD application of the object, from an annotation or a label (https://argo-cd.readthedocs.io/en/stable/user-guide/resource_tracking/).
+ * Objects of ordinary charts and of people also have the usual label, so this label counts only if Argo CD has applied the object. A Namespace that Argo CD
+ * creates for other objects does not have the label.
  */
 function argoApplicationOf({ labels = {}, annotations = {}, managedFields = [] }: ObjectMeta): string | undefined {
-  // `shop:apps/Deployment:retail/till`. With applications in several namespaces, the name has the namespace and `_` before it.
+  // For example `shop:apps/Deployment:retail/till`. If Argo CD has applications in several namespaces, the namespace and `_` come before the name.
   const [tracked] = annotations['argocd.argoproj.io/tracking-id']?.split(':') ?? [];
   const own = tracked ?? labels['argocd.argoproj.io/instance'];
   return own ?? (managedFields.some(isArgoApply) ? labels[instanceLabel] : undefined);
@@ -57,7 +57,7 @@ const instanceLabel = 'app.kubernetes.io/instance';
  */
 const argoManagers = new Set(['argocd-controller', 'argocd-application-controller']);
 
-/** Argo CD applies objects as kubectl does. Its other writes, such as the status of its Applications, do not count. */
+/** Whether Argo CD has applied the object, in the way of kubectl. Other writes of Argo CD, such as the status of its Applications, do not count. */
 function isArgoApply(entry: ManagedFieldsEntry): boolean {
   return (
     argoManagers.has(entry.manager ?? '') &&
@@ -74,7 +74,7 @@ function owns({ fieldsV1 }: ManagedFieldsEntry, ...path: readonly string[]): boo
   return at !== undefined;
 }
 
-/** Longer than any name that a cluster accepts. */
+/** Longest name in a message. No cluster accepts a longer name. */
 const nameMax = 253;
 
 function named(kind: string, name: string, namespace?: string): string {

@@ -1,5 +1,5 @@
 /**
- * Writes one object to the cluster and keeps its record, before and after the write. It also leaves ignored fields to the cluster, finds out how far
+ * Writes one object to the cluster, and updates its record before and after the write. The writer also leaves ignored fields to the cluster, finds out how
  * somebody else has changed the object, and removes an object that has to be created again.
  */
 import { stableStringify } from '../../core/object/canonical.ts';
@@ -41,12 +41,12 @@ export class ObjectWriter {
     this.#events = events;
   }
 
-  /** Returns the cluster's answer. */
+  /** Applies the object, and returns the cluster's answer. */
   async apply(wanted: DesiredObject & Delivery, live: KubeObject | undefined, created: boolean): Promise<KubeObject> {
     const { key, source } = wanted;
     const record = this.#ports.records.get(key);
-    // A container that somebody else created must be on record as such before the apply, even if the process ends before the answer: nobody may delete the
-    // objects in it.
+    // Before the apply, it must be on record that somebody else created the container, even if the process ends before the answer: the agent
+    // must not delete the objects in it.
     if (!record || (isContainer(key) && record.created && !created)) {
       this.#begin(wanted, created);
       await this.#ports.flushed();
@@ -63,8 +63,8 @@ export class ObjectWriter {
   }
 
   /**
-   * Creates a container (see order.ts). A container that came with a placement is removed with the placement. Somebody may have created it after the agent
-   * looked for it. That container must not get this mark, even if it has the same values.
+   * Creates a container (see order.ts). The mark of a created container lets the agent remove the container together with the placement. Somebody else may
+   * have created the container after the agent looked for it. Such a container must not get this mark, even if it has the same values.
    */
   async #createContainer(key: string, sent: KubeObject): Promise<KubeObject> {
     const { cluster, records } = this.#ports;
@@ -80,15 +80,15 @@ export class ObjectWriter {
   }
 
   /**
-   * An object on record may exist, so it has to be read first. A container is always read first: the record of whether the agent created it must be right,
-   * even if the process ends before the answer.
+   * Whether the agent may try to create the object without reading it first. An object on record may exist, so the agent reads it first. The agent also reads
+   * a container first: the record must be right about who created the container, even if the process ends before the answer.
    */
   mayCreate({ key, object }: DesiredObject & Delivery): boolean {
     const { cluster, records } = this.#ports;
     return records.get(key) === undefined && !isContainer(key) && (cluster.mayCreate?.(object) ?? false);
   }
 
-  /** Creates an object without reading it before. False: the object was not created, and an object of somebody else under this name is unchanged. */
+  /** Creates an object without reading it before. False: the object was not created. If somebody else has an object of this name, that object is unchanged. */
   async create(wanted: DesiredObject & Delivery): Promise<boolean> {
     const { cluster, path, records } = this.#ports;
     const { key, source, deletion, bodyHash: content } = wanted;
@@ -105,7 +105,10 @@ export class ObjectWriter {
     return false;
   }
 
-  /** The record must be durable before the first apply: so every object that may exist on the cluster is on record, whatever crashes. */
+  /**
+   * Writes the first record of an object. The record must be durable before the first apply. Then every object that may exist on the cluster is on record,
+   * whatever crashes.
+   */
   #begin(wanted: Delivery, created: boolean): void {
     const { key, source, placements } = wanted;
     const agent = this.#ports.path;
@@ -119,7 +122,7 @@ export class ObjectWriter {
     });
   }
 
-  /** The cluster has answered to the marked object. */
+  /** Called when the cluster has accepted the marked object. */
   #accepted(wanted: DesiredObject & Delivery, answer: KubeObject, created: boolean): void {
     const { key, source, placements, rules, object } = wanted;
     const { records } = this.#ports;
@@ -137,7 +140,7 @@ export class ObjectWriter {
     this.#events.seen(key, answer);
   }
 
-  /** The object on the cluster is in the desired state. */
+  /** Updates the record of an object that stays on the cluster as it is. */
   keep(delivery: Delivery): void {
     const { key, source, placements } = delivery;
     const { records } = this.#ports;
@@ -146,7 +149,7 @@ export class ObjectWriter {
       this.#record(key, { ...blankRecord, source, placements, created: false, ...deletionOf(delivery) });
       return;
     }
-    // An object that was created again at its origin starts again with generation 1, even with the same content.
+    // If the object was created again at its origin, its generation is 1 again, even with the same content.
     if (record.bodyHash === delivery.bodyHash && record.generation !== delivery.generation) {
       records.set(key, { ...record, generation: delivery.generation });
     }
@@ -164,8 +167,8 @@ export class ObjectWriter {
   }
 
   /**
-   * Says what an apply would change. Empty: nothing, and then the record gets the new fingerprint. Only the cluster knows what it makes of an incoming
-   * value, so the agent asks it with a dry run.
+   * Returns a message about the fields that an apply would change. Empty: an apply would change nothing, and the record gets the new fingerprint. Only the
+   * cluster knows how it changes an incoming value, so the agent asks the cluster with a dry run.
    */
   async driftOf(wanted: DesiredObject & Delivery, live: KubeObject): Promise<string> {
     const { key, source, rules } = wanted;
@@ -178,7 +181,8 @@ export class ObjectWriter {
       withoutFields(live, ignored),
     );
     const record = this.#ports.records.get(key);
-    // The fingerprint is of `would` and not of `live`: whoever reverted a change owns the field since, and the agent would not see later changes of it.
+    // The fingerprint is of the answer to the dry run, and not of `live`. In `live`, somebody who changed a field and changed it back owns the field, so the
+    // agent would not see later changes of this field.
     if (drift === '' && record) {
       this.#ports.records.set(key, { ...record, fingerprint: fingerprint(object, dryRunAnswer, ignored) });
     }
@@ -186,14 +190,14 @@ export class ObjectWriter {
   }
 
   /**
-   * Removes an object whose change the cluster refuses, so that it can be created again. False: the refusal has another reason, or this object must not be
-   * removed.
+   * Removes an object whose change the cluster refuses, so that the next try can create the object again. False: the refusal has another reason, or this
+   * object must not be removed.
    */
   async replace(wanted: DesiredObject & Delivery, live: KubeObject | undefined, refusal: unknown): Promise<boolean> {
     const { key, rules } = wanted;
     if (!rules.replace || !live || !isAboutImmutable(refusal) || !mayBeReplaced(key)) return false;
-    // An object that this agent may not remove must not be replaced either. Another agent's objects would be lost with it, even if `spec.adopt` allows to
-    // take the object over.
+    // If this agent is not allowed to remove the object, it must not replace the object either. It could be an object of another agent, and would be lost,
+    // even if `spec.adopt` allows to take the object over.
     const { path, records } = this.#ports;
     const record = records.get(key);
     if (!record || decideRemoval(record, live, { agent: path, isContainer: false }).do !== 'remove') return false;
@@ -207,12 +211,15 @@ export class ObjectWriter {
   }
 }
 
-/** Ignored fields have the values of the cluster. The mark is never an ignored field, even if all labels or annotations are ignored. */
+/**
+ * The object to apply, with the mark. Ignored fields have the values of the cluster. The mark is never an ignored field, even if all labels or annotations
+ * are ignored.
+ */
 function markedFor({ object, source, rules }: DesiredObject, live: KubeObject | undefined): KubeObject {
   return marked(withLiveFields(object, live && withoutMark(live), ignoredOf(object, rules)), source);
 }
 
-/** The cluster has accepted nothing yet. So by this record, no existing object of that name is this agent's. */
+/** The record before the cluster has accepted anything. With its empty uid, this agent owns no existing object of the name by this record. */
 const blankRecord = { bodyHash: '', uid: '', fingerprint: '' } as const;
 
 /** If no placement defines the way of removal, the way on record stays. */
@@ -222,9 +229,9 @@ function deletionOf(delivery: Delivery, record?: OwnerRecord): Pick<OwnerRecord,
 }
 
 /**
- * Texts of Kubernetes' own validation (pkg/apis/<group>/validation) for fields whose value can never change. Texts for errors that another value would
- * repair are not here ("may not be used", "must not be specified"). For Pods only the text for updates is here: Nodes have the same errors, and a Node must
- * not be created again.
+ * Texts of Kubernetes' own validation (pkg/apis/<group>/validation) for fields whose value can never change. The list leaves out texts for errors that
+ * another value would repair ("may not be used", "must not be specified"). For Pods, the list has only the text for updates: Nodes have the same other
+ * errors, and a Node must not be created again.
  */
 const immutable = new RegExp(
   [
@@ -239,14 +246,17 @@ const immutable = new RegExp(
   'i',
 );
 
-/** True only if all causes are about immutable fields. Any other error would also keep the object from being created again, and the object would be lost. */
+/**
+ * Whether the cluster refuses the change of immutable fields, and nothing else. Because of any other error, the cluster would also refuse to create the
+ * object again, and the object would be lost.
+ */
 export function isAboutImmutable(refusal: unknown): boolean {
   if (!(refusal instanceof BanyanError) || refusal.code !== 'Invalid') return false;
   const { causes = [] } = refusal.details;
   return immutable.test(refusal.message) && causes.every(({ message }) => immutable.test(message));
 }
 
-/** The agent never removes an object for its own change if objects or data of others depend on it. */
+/** Whether the agent is allowed to remove the object for its own change. It is not allowed if objects or data of others depend on the object. */
 function mayBeReplaced(key: string): boolean {
   return !isContainer(key) && !/^\/persistentvolume(claim)?s\//.test(key);
 }

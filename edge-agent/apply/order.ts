@@ -1,10 +1,13 @@
-/** The order in which waiting objects are applied and removed. Objects that others need are applied first and removed last. */
+/** The order in which the agent applies and removes waiting objects. Objects that others need are applied first and removed last. */
 import { type ObjectKey, parseKey } from '../../core/object/key.ts';
 
 const namespaces = '/namespaces';
 const definitions = 'apiextensions.k8s.io/customresourcedefinitions';
 
-/** Smaller numbers come first. Kinds without a number here come after the kinds that workloads refer to, and before the workloads. */
+/**
+ * Phases: objects with a smaller number are applied first. Kinds that this table does not have come after the kinds that workloads refer to, and before the
+ * workloads.
+ */
 const phases: Readonly<Record<string, number>> = {
   [namespaces]: 0,
   [definitions]: 1,
@@ -48,7 +51,7 @@ export function namespaceKeyOf(key: ObjectKey): string | undefined {
   return key.namespace === '' ? undefined : `/namespaces//${key.namespace}`;
 }
 
-/** The key that a CustomResourceDefinition of the object's kind has, if there is one. */
+/** The key of the CustomResourceDefinition of the object's kind, if there is one. */
 export function definitionKeyOf(key: ObjectKey): string | undefined {
   return key.group === '' ? undefined : `${definitions}//${key.resource}.${key.group}`;
 }
@@ -61,7 +64,7 @@ export function isDefinitionKey(key: string): boolean {
   return key.startsWith(`${definitions}/`);
 }
 
-/** Objects of others are deleted together with this object. */
+/** Whether the removal of this object also deletes objects of others. */
 export function isContainer(key: string): boolean {
   return isNamespaceKey(key) || isDefinitionKey(key);
 }

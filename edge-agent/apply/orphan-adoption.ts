@@ -1,6 +1,6 @@
 /**
- * Keeps the result of a scan: writes the records of the found objects, and holds the objects that stay until a person approves their removal
- * (applied-inventory.ts decides).
+ * Keeps the result of a scan. Writes the records of the found objects, and holds the objects that stay until a person approves their removal
+ * (applied-inventory.ts decides which).
  */
 import type { DeletionLimits, HeldRows } from '../../core/feed/deletions.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
@@ -12,28 +12,28 @@ export interface OrphanAdoptionPorts {
   readonly clock: Clock;
   readonly records: OwnerRecords;
   isWanted(key: string): boolean;
-  /** These objects are on record now. */
+  /** Called when these objects have got a record. */
   recorded(keys: readonly string[]): void;
-  /** The value of `held` has changed. */
+  /** Called when the value of `held` has changed. */
   heldChanged(): void;
 }
 
-/** A full disk stays full for a while. */
+/** Wait before the next try to write an approved record. A full disk stays full for a while. */
 const againMs = 5_000;
 
 export class OrphanAdoption {
   readonly #ports: OrphanAdoptionPorts;
-  /** How many unwanted objects came on record without an approval. */
+  /** The number of unwanted objects that got a record without an approval. */
   #gone = 0;
   #kept: { readonly held: HeldRows; readonly records: AppliedInventory['kept'] } | undefined;
-  /** Repeats an approval for which the disk had no room. */
+  /** Timer that repeats an approval for which the disk had no room. */
   #again: Timer | undefined;
 
   constructor(ports: OrphanAdoptionPorts) {
     this.#ports = ports;
   }
 
-  /** Objects that nobody wants, and that are too many to be removed without an approval. */
+  /** Objects that nobody wants, and that are too many to remove without an approval. */
   get held(): HeldRows | undefined {
     return this.#kept?.held;
   }
@@ -49,8 +49,8 @@ export class OrphanAdoption {
   }
 
   /**
-   * Allows the removal of the held objects, if they are still the objects that the token names. With a full disk it is tried again later, because a person
-   * approves only once.
+   * Allows the removal of the held objects, if they are still the objects that the token names. If the disk is full, this method tries again later, because a
+   * person approves only once.
    */
   approve(token: string): void {
     if (this.#kept?.held.token !== token) return;
@@ -69,7 +69,10 @@ export class OrphanAdoption {
     this.#again?.stop();
   }
 
-  /** If the disk becomes full in between, the agent is informed about the records that were written: the next scan would not find those objects again. */
+  /**
+   * Writes the records. If the disk becomes full in between, the agent still learns which records were written: the next scan would not find their objects
+   * again.
+   */
   #record(found: AppliedInventory['records'], noted: (key: string) => void = () => {}): void {
     const { records, recorded } = this.#ports;
     const done: string[] = [];

@@ -1,4 +1,4 @@
-/** The values of an object on the cluster at the fields that this manager has applied and nobody has changed since. To apply them changes nothing. */
+/** Reads an object on the cluster at the fields that this manager has applied and that nobody has changed since. An apply of these values changes nothing. */
 import { type FieldSet, isEmptyFieldSet } from '../../core/apiserver/managed-fields/field-set.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
@@ -14,7 +14,7 @@ export function ownedValues(live: KubeObject): KubeObject {
   return { ...values, ...named, metadata: { ...metadata, ...named.metadata } };
 }
 
-/** The value, reduced to the fields of the set. Of a list, only the items in the set stay, each with the fields that the set has of it. */
+/** Reduces the value to the fields of the set. A list keeps only the items in the set, each with the fields that the set has for the item. */
 function valuesAt(value: unknown, set: FieldSet): unknown {
   const elements = Object.keys(set).filter((element) => element !== '.');
   // The value is owned as a whole, or is empty.

@@ -1,6 +1,6 @@
 /**
- * The agent's own record of each object that it has applied to the cluster. The record is written before the first apply. So a crash between the two leaves
- * a record without an object, and never an object that nobody would remove.
+ * The agent's own record of each object that it has applied to the cluster. The record is written before the first apply. A crash between the two leaves a
+ * record without an object. An object without a record, which nobody would remove, can't arise.
  */
 
 import type { PropagationPolicy } from '../../core/entries/down-attributes.ts';
@@ -20,7 +20,7 @@ export interface OwnerRecord {
   readonly agent?: string;
   /** See projection.ts. */
   readonly fingerprint: string;
-  /** The agent created the object. A Namespace is removed only if the agent created it. */
+  /** Whether the agent created the object. The agent removes a container, such as a Namespace, only if the agent created it. */
   readonly created: boolean;
   /** The generation of the origin's object whose body was accepted last. */
   readonly generation?: number;
@@ -53,7 +53,7 @@ export class OwnerRecords {
     return this.#records.keys();
   }
 
-  /** Durable after the store's next flush. */
+  /** Writes the record. It is durable after the store's next flush. */
   set(key: string, record: OwnerRecord): void {
     const row = JSON.stringify(record);
     this.#store.write((t) => t.put(rowKey(key), text(row)));
@@ -65,7 +65,7 @@ export class OwnerRecords {
     this.#records.delete(key);
   }
 
-  /** The record of the row. Values that many records have in common are kept in one copy. */
+  /** Keeps the record of the row in memory. Records share one copy of values that many of them have. */
   #keep(key: string, row: string): void {
     const record = JSON.parse(row) as { -readonly [name in keyof OwnerRecord]: OwnerRecord[name] };
     record.source = this.#shared.of(record.source);

@@ -15,8 +15,8 @@ export interface OwnershipReleasePorts {
 }
 
 /**
- * The object keeps its content. Its mark is removed, because another store of the agent would take a marked object for one that nobody wants. Throws
- * Conflict if somebody has changed the object meanwhile.
+ * Removes the mark of the object, and keeps the object's content. With the mark, another store of the agent would treat the object as an unwanted object.
+ * Throws Conflict if somebody has changed the object meanwhile.
  */
 export async function releaseOwnership(
   { path, cluster }: OwnershipReleasePorts,
@@ -29,8 +29,8 @@ export async function releaseOwnership(
   const version = appliedVersion(found) ?? returnedVersion;
   const isServed =
     version === returnedVersion || (await cluster.resourceOf(formatApiVersion(group, version), found.kind));
-  // The cluster does not serve the applied version any more. So nobody knows the values at the applied fields, which an apply would have to name. A patch
-  // needs no such values.
+  // The cluster does not serve the applied version any more. So the agent can't read the values of the applied fields, and an apply would have to contain
+  // them. A patch does not need these values.
   if (!isServed && cluster.patch) return cluster.patch(parseKey(key), unmarking(found), objectVersionOf(found));
   const live = version === returnedVersion ? found : await cluster.get(parseKey(key), version);
   if (live) await cluster.apply(withoutMark(ownedValues(live)), { at: objectVersionOf(live) });

@@ -1,19 +1,19 @@
-/** How far the work on each desired object has come: the last result, with the content for which the work was done. */
+/** The progress of the work on each desired object: the last result, and the content for which the work was done. */
 import type { Delivery } from '../desired/desired.ts';
 
-/** The reason of an object that the cluster has not been asked about. */
+/** The reason in the report of an object that the cluster has not been asked about. */
 export const unasked = 'Pending';
 
-/** The progress is about the delivery that won at that time. */
+/** A result, and the source and content that won when the work was done. */
 export type ApplyProgress = ApplyStep & { readonly source: string; readonly bodyHash: string };
 
 export type ApplyStep =
   /**
-   * `drift`: somebody has changed the object since, and the change stays. `fight`: somebody changes the object again and again, and the agent corrects it
-   * each time.
+   * `drift`: somebody has changed the object since, and the change stays. `fieldConflict`: somebody changes the object again and again, and the agent
+   * corrects it each time.
    */
   | { readonly phase: 'applied'; readonly drift?: string; readonly fieldConflict?: string }
-  /** Something else has to happen first. The work goes on by itself. */
+  /** The work waits for something else, and continues by itself. */
   | { readonly phase: 'waiting'; readonly reason: string; readonly message: string }
   | { readonly phase: 'failed'; readonly reason: string; readonly message: string }
   /** The object belongs to the cluster: a rule of upsync takes it. */
@@ -22,7 +22,7 @@ export type ApplyStep =
 export class ProgressReports {
   readonly #changed: (key: string) => void;
   readonly #progress = new Map<string, ApplyProgress>();
-  /** Namespaces that the cluster had when the agent looked last. */
+  /** Namespaces that the cluster had at the agent's last look. */
   readonly #found = new Set<string>();
 
   /** `changed`: the progress of the object has changed. */
@@ -42,27 +42,27 @@ export class ProgressReports {
     this.#changed(key);
   }
 
-  /** Nobody wants the object any more. */
+  /** Deletes the progress of an object that nobody wants any more. */
   forget(key: string): void {
     this.#progress.delete(key);
     this.#found.delete(key);
   }
 
-  /** Whether the namespace is on the cluster, whoever created it. */
+  /** Notes whether the namespace is on the cluster, whoever created it. */
   noteNamespace(key: string, isThere: boolean): void {
     if (isThere) this.#found.add(key);
     else this.#found.delete(key);
   }
 
-  /** Whether there is a report about this very content. */
+  /** Whether the newest report is about this very content. */
   isAbout({ key, source, bodyHash }: Delivery): boolean {
     const progress = this.#progress.get(key);
     return progress?.source === source && progress.bodyHash === bodyHash;
   }
 
   /**
-   * Whether the object is on the cluster, so that objects that need it may come. It may differ from the desired object if somebody else keeps it or a policy
-   * changes it.
+   * Whether the object is on the cluster, so that objects that need it may follow. The object may differ from the desired object: somebody else may maintain
+   * it, or a policy may change it.
    */
   isThere(key: string | undefined): boolean {
     const phase = key === undefined ? undefined : this.#progress.get(key)?.phase;

@@ -1,21 +1,20 @@
 /**
- * The part of an object that this agent has applied, as the cluster has it. The agent makes a fingerprint of this part from the answer to an apply. A later
- * object with another fingerprint has drifted. The fingerprint covers two things.
+ * The part of an object that this agent has applied, as the cluster has this part. The agent makes a fingerprint of the part from the answer to an apply. If
+ * the object has another fingerprint at a later time, the object has drifted. The fingerprint covers two things.
  *
- * The values at the applied fields. The agent compares with the answer and not with what it sent. So everything that a server changes in an incoming value
- * (quantities, defaults, webhooks) is no drift, and no object is corrected for ever.
+ * 1. The values at the applied fields. The agent compares with the answer, and not with the object that it sent. So every change that a server makes in an
+ *    incoming value (quantities, defaults, webhooks) is no drift. Otherwise the agent would correct such an object for ever.
+ * 2. The fields that this manager owns by the server's own record (metadata.managedFields). Another writer that writes another value takes over the field. If
+ *    a field is owned as a whole (the subjects of a binding, a selector, a list of a custom resource), an added or missing item is another value. The schemas
+ *    of the cluster define which fields are owned as a whole, and which keys identify the items of a list; the agent need not know these schemas. A writer
+ *    that writes the same value takes over nothing.
  *
- * The fields that this manager owns by the server's own record (metadata.managedFields). Whoever writes another value takes over the field. If a field is
- * owned as a whole (the subjects of a binding, a selector, a list of a custom resource), an added or missing item is another value. The schemas of the
- * cluster define which fields are owned as a whole, and which keys identify the items of a list. The agent need not know that. Whoever writes the same value
- * takes over nothing.
+ * A server returns an object in the requested version. In another version than the applied version, fields may be at other places and have other values. But
+ * the field list of a manager stays in the version in which the manager applied. A writer that changes such a field takes the field over, in any version. So
+ * if an object is in another version, the agent compares only the owned fields, the labels and the annotations, and no other values.
  *
- * A server returns an object in the requested version. In another version than the applied one, fields may be at other places and have other values. But the
- * fields of a manager stay those of the version in which it applied, and whoever changes such a field takes it over, in whatever version the change was
- * written. Of an object in another version, the agent compares the owned fields, the labels and the annotations, and no values.
- *
- * A record from before the fingerprint covered fields agrees with no object. The agent applies or compares the object once more, and the record is then
- * right.
+ * A record from before the fingerprint covered fields agrees with no object. The agent then applies or compares the object once more, and writes a correct
+ * record.
  */
 import { decodeEntries } from '../../core/apiserver/managed-fields/entries.ts';
 import { type FieldSet, leaf } from '../../core/apiserver/managed-fields/field-set.ts';
@@ -27,19 +26,20 @@ import { agentFieldManager } from '../cluster/mark.ts';
 import { withoutFields, withoutIgnored } from './ignored-fields.ts';
 
 /**
- * Hex. Two states of a live object, both in the applied version, have equal fingerprints exactly when they agree at every field of `applied` that is not
- * ignored. One half covers what is the same in all versions. The other half covers the values.
+ * The fingerprint as hex digits. Two states of a live object, both in the applied version, have equal fingerprints exactly when they agree at every field of
+ * `applied` that is not ignored. The first half covers the parts that are the same in all versions. The second half covers the values.
  */
 export function fingerprint(applied: KubeObject, live: KubeObject, ignored: readonly string[] = []): string {
   const { apiVersion: _version, kind: _kind, status: _status, metadata, ...rest } = withoutFields(applied, ignored);
   const { labels, annotations } = metadata;
   const named = { ...(labels ? { labels } : {}), ...(annotations ? { annotations } : {}) };
-  // For metadata, the values are enough. The rest of the mark (mark.ts) is present or absent depending on who applied the object first.
+  // For metadata, the comparison of the values is enough. Of the mark (mark.ts), the other parts are present or absent depending on who applied the object
+  // first.
   const { 'f:metadata': _metadata, ...owned } = withoutIgnored(ownedFields(live), ignored);
   return `${half([owned, project(named, live.metadata)])}${half(project(rest, live))}`;
 }
 
-/** Whether the live object agrees with the object of the fingerprint, as far as its version allows the comparison. */
+/** Whether the live object agrees with the recorded fingerprint, as far as the version of the object allows the comparison. */
 export function isAsRecorded(
   recorded: string,
   applied: KubeObject,
@@ -51,13 +51,13 @@ export function isAsRecorded(
   return recorded.length === present.length && recorded.slice(0, length) === present.slice(0, length);
 }
 
-/** Whether the object is in another version than the applied one. */
+/** Whether the object is in another version than the applied version. */
 function isConverted(live: KubeObject): boolean {
   const { apiVersion = live.apiVersion } = ownEntry(live) ?? {};
   return apiVersion !== live.apiVersion;
 }
 
-/** The number of hex digits of one half. Far fewer would be enough to distinguish two states of one object. */
+/** The number of hex digits of one half. A smaller number would also be enough to distinguish two states of one object. */
 const halfLength = 16;
 
 function half(value: unknown): string {
@@ -67,8 +67,8 @@ function half(value: unknown): string {
 }
 
 /**
- * The fields that this manager has applied and nobody has changed since, without the status, which others write. If the list of fields is nested deeper than
- * any object may be, the result is empty: whoever may change an object may write such a list, and the next apply repairs it.
+ * The fields that this manager has applied and that nobody has changed since, without the status, which others write. If the list of fields is nested deeper
+ * than any object may be, the result is empty: everybody who is allowed to change an object can write such a list, and the next apply repairs it.
  */
 export function ownedFields(live: KubeObject): FieldSet {
   const entry = ownEntry(live);
@@ -101,7 +101,7 @@ function project(wanted: unknown, live: unknown): unknown {
   return live ?? null;
 }
 
-/** Items with a name are found by the name, at whatever index. A list without names is compared as a whole. */
+/** Finds items with a name by the name, at any index. A list without names is compared as a whole. */
 function projectList(wanted: readonly unknown[], live: readonly unknown[]): unknown {
   if (!wanted.every((item) => nameOf(item) !== undefined)) {
     if (wanted.length !== live.length) return live;

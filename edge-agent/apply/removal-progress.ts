@@ -1,7 +1,7 @@
 /**
  * Unwanted objects that are still on the cluster, and the placements that wanted them. Such a placement is not done, or has not left the agent, until these
- * objects are gone. The state is in memory; a start reads it from the owner records. For each object there is the reason why it is not gone yet, as the
- * cluster reported it last. There is one reason for an object on record, so there are never more reasons than records.
+ * objects are gone. This state is in memory; a start reads it from the owner records. For each object, the class keeps the newest reason of the cluster why
+ * the object is not gone yet. Each object on record has at most one reason, so there are never more reasons than records.
  */
 
 import type { PlacementId } from '../../core/entries/placement-id.ts';
@@ -10,17 +10,17 @@ import { displayKey, parseKey } from '../../core/object/key.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { OwnerRecords } from './owner-records.ts';
 
-/** Why an unwanted object is still there. */
+/** Why an unwanted object is still on the cluster. */
 export interface RemovalObstacle {
   readonly reason: string;
   readonly message: string;
-  /** The cluster refused the removal. Otherwise it accepted the removal, and something delays it. */
+  /** True: the cluster refused the removal. False: the cluster accepted the removal, and something delays it. */
   readonly isRefused: boolean;
 }
 
-/** Most delays of a removal are over by then: a grace period, a namespace that is being emptied, an API server that restarts. */
+/** A removal counts as stuck after this time. Most delays end earlier: a grace period, a namespace that is being emptied, an API server that restarts. */
 const stuckAfterMs = 60_000;
-/** A person reads the names: one or two lines are enough. */
+/** Number of objects that the message names. A person reads the names: one or two lines are enough. */
 const namedMax = 3;
 const messageCharsMax = 500;
 
@@ -31,7 +31,7 @@ export class RemovalProgress {
   readonly #stuck: () => void;
   #timer: Timer | undefined;
 
-  /** `stuck`: a removal has taken long now. No other event reports this. */
+  /** `stuck` is called when a removal begins to count as stuck. No other event reports this. */
   constructor(clock: Clock, stuck: () => void) {
     this.#clock = clock;
     this.#stuck = stuck;
@@ -41,7 +41,7 @@ export class RemovalProgress {
     this.#timer?.stop();
   }
 
-  /** Objects on record that nobody wants: their removal was not complete when the former process ended. */
+  /** Begins with all objects on record that nobody wants: their removal was not complete when the previous process ended. */
   load(records: OwnerRecords, isWanted: (key: string) => boolean): void {
     for (const key of records.keys()) if (!isWanted(key)) this.begin(key, records.get(key)?.placements ?? []);
   }
@@ -52,7 +52,7 @@ export class RemovalProgress {
     this.#placements.set(key, before.length === 0 ? placements : [...new Set([...before, ...placements])]);
   }
 
-  /** The object is gone, or a placement wants it again. Returns the placements that waited for its removal. */
+  /** Called when the object is gone, or when a placement wants it again. Returns the placements that waited for the removal. */
   end(key: string): readonly PlacementId[] {
     const placements = this.#placements.get(key) ?? [];
     this.#placements.delete(key);
@@ -60,7 +60,7 @@ export class RemovalProgress {
     return placements;
   }
 
-  /** The cluster's newest answer about the removal. Undefined: nothing hinders it. Returns whether the answer differs from the former one. */
+  /** Notes the cluster's newest answer about the removal. Undefined: nothing hinders it. Returns whether the answer differs from the previous answer. */
   noteObstacle(key: string, obstacle: RemovalObstacle | undefined): boolean {
     const before = this.#removalObstacles.get(key);
     const sinceMs = before?.sinceMs ?? this.#clock.monotonicMs();
@@ -84,7 +84,7 @@ export class RemovalProgress {
       if (this.placementsOf(key).includes(id)) yield [key, obstacle];
   }
 
-  /** A message for the report of the node: removals that have been stuck for long and that no placement's report names. */
+  /** Returns a message for the report of the node about removals that are stuck and that no placement's report names. */
   trouble(isReported: (id: PlacementId) => boolean): TroubleAttributes | undefined {
     const nowMs = this.#clock.monotonicMs();
     const stuck = [...this.#removalObstacles].filter(
@@ -106,7 +106,7 @@ export class RemovalProgress {
     return false;
   }
 
-  /** Arms the timer for the next removal that will have been stuck for long. */
+  /** Arms the timer for the next removal that will count as stuck. */
   #watch(): void {
     if (this.#timer) return;
     const nowMs = this.#clock.monotonicMs();

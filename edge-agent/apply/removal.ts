@@ -1,6 +1,6 @@
 /**
- * Decides what to do about an unwanted object, with knowledge that only the cluster has: who has objects of the kind that a definition defines. If the
- * definition goes, the cluster deletes all these objects, in every namespace.
+ * Decides what to do about an unwanted object. For a CustomResourceDefinition, the decision also needs an answer of the cluster: who has objects of the
+ * defined kind? If the definition is removed, the cluster deletes all these objects, in every namespace.
  */
 import { formatKey, type GroupResource, type ObjectKey, parseKey } from '../../core/object/key.ts';
 import { type KubeObject, parseApiVersion } from '../../core/object/meta.ts';
@@ -22,8 +22,8 @@ export interface RemovalPorts {
 export type RemovalWithReason = Removal & { readonly why?: string };
 
 /**
- * How many owners the agent reads, one request each. The objects of further owners count as still owned. The owners of one controller's objects have mostly
- * been deleted together.
+ * How many owners the agent reads at most, with one request each. It treats all further owners as still present. The owners of one controller's objects have
+ * mostly been deleted together.
  */
 const ownersMax = 20;
 
@@ -39,7 +39,7 @@ export async function removalOf(
   return why === undefined ? removal : { do: 'release', why };
 }
 
-/** The name of a definition contains the resource and group: `tills.shop.example.com`. */
+/** The resource that a definition defines. The name of a definition contains the resource and the group: `tills.shop.example.com`. */
 export function definedBy({ name }: ObjectKey): GroupResource {
   const dot = name.indexOf('.');
   return { group: name.slice(dot + 1), resource: name.slice(0, dot) };
@@ -48,7 +48,7 @@ export function definedBy({ name }: ObjectKey): GroupResource {
 async function reasonToKeep(defined: GroupResource, ports: RemovalPorts): Promise<string | undefined> {
   if (!ports.cluster.metadataOf) return undefined;
   const owners = new Owners(ports.cluster);
-  // Read before the list: an object in the answer may be removed, and lose its record, before the answer arrives.
+  // The keys are read before the list: an object in the answer may be removed, and lose its record, before the answer arrives.
   const ours = new Set([...ports.applied()].filter((key) => isOfAgent(defined, key)));
   try {
     for await (const { metadata } of ports.cluster.metadataOf(defined)) {
@@ -59,10 +59,10 @@ async function reasonToKeep(defined: GroupResource, ports: RemovalPorts): Promis
     }
   } catch (error) {
     if (!(error instanceof BanyanError)) throw error;
-    // The cluster serves no objects of this definition, so nobody has any.
+    // The cluster serves no objects of this definition, so no object would be deleted.
     if (error.code === 'NotFound') return undefined;
     // Internal: the conversion webhook of the definition does not answer. The webhook may have been placed together with the definition, and removed before
-    // it.
+    // the definition.
     if (error.code !== 'Forbidden' && error.code !== 'Internal') throw error;
     return `the agent can't see whose objects would be deleted with it: ${error.message}`;
   }
@@ -73,7 +73,7 @@ export function isOfAgent({ group, resource }: GroupResource, key: string): bool
   return key.startsWith(`${group}/${resource}/`);
 }
 
-/** Finds out whether all owners of an object are gone. The garbage collector deletes such an object. */
+/** Finds out whether all owners of an object are gone. If they are, the garbage collector deletes the object anyway. */
 class Owners {
   readonly #cluster: Cluster;
   readonly #answers = new Map<string, boolean>();
@@ -104,7 +104,7 @@ class Owners {
     return isThere;
   }
 
-  /** Whether the agent does not know what the cluster serves of the group. An owner of this group may exist. */
+  /** Whether the agent does not know the kinds that the cluster serves in the group. Then an owner of this group may exist. */
   async #isUnknown(apiVersion: string): Promise<boolean> {
     const unknown = await this.#cluster.unknownGroups?.();
     return unknown?.has(parseApiVersion(apiVersion).group) ?? false;

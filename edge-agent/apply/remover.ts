@@ -1,4 +1,4 @@
-/** Removes unwanted objects of this agent, one at a time, and reports what hinders this. */
+/** Removes unwanted objects of this agent, one at a time, and reports what hinders the removal. */
 
 import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { parseKey } from '../../core/object/key.ts';
@@ -27,9 +27,9 @@ export interface RemoverPorts {
 export interface RemoverEvents {
   /** The object got a record, or its record was deleted. */
   recorded(key: string): void;
-  /** Why an unwanted object is still there. Undefined: nothing hinders its removal any more. */
+  /** Called with the reason why an unwanted object is still on the cluster. Undefined: nothing hinders its removal any more. */
   obstacleChanged(key: string, obstacle: RemovalObstacle | undefined): void;
-  /** The object for which this object was kept is gone, so this object may go now. */
+  /** Called when the removal of another object lets the removal of this object begin. */
   enqueue(key: string): void;
 }
 
@@ -57,7 +57,7 @@ export class Remover {
       return 'retry';
     }
     if (decision.do === 'remove') {
-      // The object may have come on record by a scan. An object that belongs to the cluster may still have the mark from the time when it was sent down.
+      // A scan may have put the object on record. An object that now belongs to the cluster may still have the mark from the time when its source sent it.
       const taker = live ? await takerOf(key, live) : { id: undefined };
       if (taker === 'unknown') return 'retry';
       if (taker.id !== undefined) {
@@ -68,7 +68,7 @@ export class Remover {
       this.#removalRequested.add(key);
       await cluster.remove(parseKey(key), record.deletion ?? 'Background', decision.uid);
       if (await cluster.get(parseKey(key))) {
-        // Most objects are gone at the next look. If the object is still there, that look reports what the removal waits for.
+        // Most objects are gone at the next try. If the object is still on the cluster then, the next try reports what the removal waits for.
         this.#noteObstacle(key, undefined);
         return 'retry';
       }
@@ -86,7 +86,7 @@ export class Remover {
     this.#noteObstacle(key, { reason, message, isRefused: true });
   }
 
-  /** The object is not this agent's any more, whether or not it is on the cluster. */
+  /** Deletes the record: the object does not belong to this agent any more, whether or not the object is on the cluster. */
   forget(key: string): void {
     this.#ports.records.delete(key);
     this.#removalRequested.delete(key);
@@ -98,25 +98,28 @@ export class Remover {
     if (isLeft) this.#events.enqueue(definition);
   }
 
-  /** The object is desired again and has been applied. True: this agent had asked the cluster to remove it. */
+  /** Called when the object is desired again and has been applied. Returns true if this agent had asked the cluster to remove it. */
   takeBack(key: string): boolean {
     return this.#removalRequested.delete(key);
   }
 
   #noteObstacle(key: string, obstacle: RemovalObstacle | undefined): void {
-    // A placement may have wanted the object again since the work on it began. From then on, its reports are about the apply.
+    // If a placement has wanted the object again since the work on it began, the reports about the object are about the apply.
     if (!this.#ports.isWanted(key)) this.#events.obstacleChanged(key, obstacle);
   }
 
-  /** A namespace is removed after the last of the agent's objects in it. The removal of each of these objects looks at the namespace again. */
+  /**
+   * Whether the agent still has objects in the namespace. The agent removes a namespace after the last of its objects in it. The removal of each of these
+   * objects starts another try for the namespace.
+   */
   #holdsOwned(namespace: string): boolean {
     for (const key of this.#ports.records.keys()) if (parseKey(key).namespace === namespace) return true;
     return false;
   }
 
   /**
-   * Whether another source, or a later placement, wants objects of the definition. The definition is removed when none of these is left. The removal of each
-   * of them looks at the definition again.
+   * Whether another source, or a later placement, wants objects of the definition. The agent removes the definition when nobody wants such objects any more.
+   * The removal of each of these objects starts another try for the definition.
    */
   #isNeeded(definition: string): boolean {
     const { records, isWanted } = this.#ports;

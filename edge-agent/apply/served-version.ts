@@ -1,7 +1,7 @@
 /**
- * Handles an object in a version that the cluster does not serve, while it serves the kind in another version. An API server converts between the versions
- * that it knows; an agent knows none. If a server would change only the apiVersion, the agent does the same. Otherwise the agent reports which versions the
- * cluster serves (decision 0034).
+ * Handles an object in a version that the cluster does not serve, if the cluster serves the kind in another version. An API server converts between the
+ * versions that it knows; an agent knows none. If a server would change only the apiVersion, the agent does the same. Otherwise the agent reports which
+ * versions the cluster serves (decision 0034).
  */
 import { parseKey } from '../../core/object/key.ts';
 import { formatApiVersion, type KubeObject, parseApiVersion } from '../../core/object/meta.ts';
@@ -11,7 +11,7 @@ import { definitionKeyOf } from './order.ts';
 
 export type InServedVersion =
   | { readonly object: KubeObject }
-  /** Says which versions the cluster serves instead. Undefined: it serves nothing of that kind. */
+  /** `why` names the versions that the cluster serves instead. Undefined: the cluster serves no version of the kind. */
   | { readonly why: string | undefined };
 
 /**
@@ -51,7 +51,7 @@ const alike: readonly {
   },
 ];
 
-/** The object in a version that the cluster serves. Throws Unavailable if it is not known what the cluster serves. */
+/** Returns the object in a version that the cluster serves. Throws Unavailable if the agent does not know what the cluster serves. */
 export async function asServed(cluster: Cluster, key: string, object: KubeObject): Promise<InServedVersion> {
   if ((await cluster.resourceOf(object.apiVersion, object.kind)) !== undefined) return { object };
   const why = (await cluster.unknownGroups?.())?.get(parseKey(key).group);
@@ -61,7 +61,7 @@ export async function asServed(cluster: Cluster, key: string, object: KubeObject
   return inServedVersion(object, await cluster.served(), definition);
 }
 
-/** Undefined also if the agent has no permission to read the object. */
+/** Returns the object; undefined also if the agent has no permission to read it. */
 async function readIfAllowed(cluster: Cluster, key: string): Promise<KubeObject | undefined> {
   try {
     return await cluster.get(parseKey(key));
@@ -99,7 +99,10 @@ function isAlike(group: string, kind: string, version: string, other: string): b
   );
 }
 
-/** In v1beta1 of PodDisruptionBudget an empty selector selected no pod. In v1 it selects every pod. */
+/**
+ * Returns how the meaning of the object differs between the versions. In v1beta1 of PodDisruptionBudget, an empty selector selected no pod. In v1, an empty
+ * selector selects every pod.
+ */
 function meaningDiffers({ kind, spec }: KubeObject): string | undefined {
   const { selector } = (spec ?? {}) as { selector?: { matchLabels?: object; matchExpressions?: unknown[] } };
   if (kind !== 'PodDisruptionBudget' || !selector) return undefined;
@@ -108,7 +111,7 @@ function meaningDiffers({ kind, spec }: KubeObject): string | undefined {
   return isEmpty ? 'an empty spec.selector selects no pod in the one and every pod in the other' : undefined;
 }
 
-/** The API server itself changes only the version for a definition with the strategy None, for any version in the list. */
+/** Whether an API server itself would change only the version: the definition has the strategy None, and lists the version. */
 function isOnlyRenamed({ spec }: KubeObject, version: string): boolean {
   const { conversion, versions = [] } = (spec ?? {}) as {
     conversion?: { strategy?: string };
@@ -117,7 +120,9 @@ function isOnlyRenamed({ spec }: KubeObject, version: string): boolean {
   return (conversion?.strategy ?? 'None') === 'None' && versions.some(({ name }) => name === version);
 }
 
-/** Every kind of the former group `extensions` has a group of its own today, with other fields or defaults. */
+/**
+ * Returns the versions that the cluster serves instead of `extensions`. Every kind of this old group has its own group today, with other fields or defaults.
+ */
 function servedInOtherGroup(group: string, kind: string, served: readonly ServedResource[]): string | undefined {
   const others = group === 'extensions' ? served.filter((one) => one.kind === kind) : [];
   if (others.length === 0) return undefined;

@@ -1,4 +1,4 @@
-/** The steps with long messages: what an object waits for, why it has failed or is left alone, and what people can do about it. */
+/** The steps with long messages: what an object waits for, why an object has failed or is left alone, and what people can do about it. */
 
 import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import { formatGroupResource, parseKey } from '../../core/object/key.ts';
@@ -6,14 +6,14 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { type ApplyStep, unasked } from './progress.ts';
 
-/** A failure, so that objects that need this one wait. The agent reports why (desired/poisoned.ts). */
+/** A quarantined object. The step is a failure, so objects that need this object wait. The agent reports the reason elsewhere (desired/poisoned.ts). */
 export const poisoned: ApplyStep = { phase: 'failed', reason: 'Poisoned', message: 'it is quarantined' };
 
 export function applied(fieldConflict: string | undefined): ApplyStep {
   return { phase: 'applied', ...(fieldConflict === undefined ? {} : { fieldConflict }) };
 }
 
-/** `drift`: says which fields differ. Empty: none. */
+/** `drift` names the fields that differ. Empty: no field differs. */
 export function appliedWith(drift: string): ApplyStep {
   return { phase: 'applied', ...(drift === '' ? {} : { drift }) };
 }
@@ -36,13 +36,13 @@ export function undecided(key: string): ApplyStep {
   return { phase: 'waiting', reason: unasked, message };
 }
 
-/** `blocker`: the key of the object that has to be there first. */
+/** `blocker`: the key of the object that has to be on the cluster first. */
 export function waitingFor(blocker: string, reason: 'WaitingForNamespace' | 'WaitingForKind'): ApplyStep {
   const { group, resource, name } = parseKey(blocker);
   return { phase: 'waiting', reason, message: `waiting for ${formatGroupResource({ group, resource })} ${name}` };
 }
 
-/** `why`: says which versions the cluster serves instead. Undefined: it serves nothing of that kind. */
+/** `why` names the versions that the cluster serves instead. Undefined: the cluster serves no version of the kind. */
 export function unserved(key: string, { apiVersion, kind }: KubeObject, why: string | undefined): ApplyStep {
   const remedy = why ?? 'install its CustomResourceDefinition';
   const message = `the cluster does not serve ${kind} of ${apiVersion} (${formatGroupResource(parseKey(key))}); ${remedy}`;
@@ -54,7 +54,7 @@ export function replacing(refusal: unknown): ApplyStep {
   return { phase: 'waiting', reason: 'Replacing', message };
 }
 
-/** The refusal of a change, with the rule that would let the change go through. */
+/** The error for a refused change. Its message names the rule that would allow the change. */
 export function irreplaceable(refusal: unknown): BanyanError {
   const hint =
     'with spec.replace: IfImmutable in its EdgePlacement, the agent would remove the object and create it again';

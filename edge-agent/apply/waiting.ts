@@ -1,52 +1,52 @@
 /**
- * Objects that wait for another object, or for their kind. The retries of the work queue try them now and then in any case. This class brings them back at
- * once when the thing they wait for is there.
+ * Objects that wait for another object, or for their kind. The work queue tries these objects now and then in any case. This class enqueues them at once when
+ * the other object or the kind is on the cluster.
  */
 import { isDefinitionKey } from './order.ts';
 
 export class DependencyWaits {
   readonly #enqueue: (key: string, fresh: boolean) => void;
-  /** The key of the object that has to come first -> the keys that wait for it. */
+  /** Keyed by the key of the object that has to be applied first. The value has the keys of the objects that wait for it. */
   readonly #blocked = new Map<string, Set<string>>();
   /** Keys whose kind the cluster does not serve. */
   readonly #unserved = new Set<string>();
 
-  /** `again`: work on the object once more. `fresh`: the reason for its earlier failures is gone. */
+  /** `enqueue` is called with a key whose object needs another try. `fresh`: the reason for its earlier failures is gone. */
   constructor(enqueue: (key: string, fresh: boolean) => void) {
     this.#enqueue = enqueue;
   }
 
-  /** The object waits for `blocker`. */
+  /** Notes that the object waits for `blocker`. */
   await(blocker: string, key: string): void {
     const waiting = this.#blocked.get(blocker) ?? new Set();
     this.#blocked.set(blocker, waiting.add(key));
   }
 
-  /** The object waits for its kind, or may have to. */
+  /** Notes that the object waits for its kind, or may have to. */
   awaitKind(key: string): void {
     this.#unserved.add(key);
   }
 
-  /** The cluster serves the kind of the object. */
+  /** Notes that the cluster serves the kind of the object. */
   needsNoKind(key: string): void {
     this.#unserved.delete(key);
   }
 
-  /** Nobody wants the object any more, and what it waits for may never come. */
+  /** Forgets an object that nobody wants any more. The object that it waits for may never arrive. */
   forget(key: string): void {
     this.#unserved.delete(key);
     for (const [blocker, waiting] of this.#blocked)
       if (waiting.delete(key) && waiting.size === 0) this.#blocked.delete(blocker);
   }
 
-  /** The object is on the cluster. */
+  /** Called when the object is on the cluster. */
   arrived(key: string): void {
     for (const waiting of this.#blocked.get(key) ?? []) this.#enqueue(waiting, true);
     this.#blocked.delete(key);
     if (isDefinitionKey(key)) this.kindsChanged();
   }
 
-  /** The cluster serves other kinds than before. */
+  /** Called when the kinds that the cluster serves have changed. */
   kindsChanged(): void {
     for (const key of this.#unserved) this.#enqueue(key, false);
   }

@@ -1,6 +1,6 @@
 /**
- * Keys that need work, with one worker call for each key at a time. Level-based: a key that is added while its work runs is worked on again afterwards.
- * However often a key is added, it waits once. Failed work comes back with a full-jitter backoff for its key alone: no key delays another.
+ * Keys that need work. For each key, one worker call runs at a time. The queue is level-based: if a key is added while its work runs, the work runs once more
+ * afterwards. However often a key is added, it waits once. After failed work, the key waits for a full-jitter backoff of its own: no key delays another key.
  *
  * Bounds: `concurrency` calls at once; at most one waiting entry and one timer for each key, so the queue is never larger than the set of keys.
  */
@@ -14,7 +14,7 @@ export interface WorkQueueOptions {
   readonly concurrency: number;
   /** A waiting key with a smaller number is worked on first. */
   readonly priority: (key: string) => number;
-  /** 'retry': the key comes back after a backoff. Must not throw. */
+  /** Works on the key. 'retry': the key is added again after a backoff. Must not throw. */
   readonly work: (key: string) => Promise<'done' | 'retry'>;
   /**
    * `any`: runs beside other keys of `any`. `doubtful`: runs beside other keys of `doubtful`. `apart`: runs alone. The last two run after all other keys
@@ -23,13 +23,13 @@ export interface WorkQueueOptions {
   readonly companyOf?: (key: string) => Company;
   /** No work begins before `resume`. */
   readonly isHeldBack?: boolean;
-  /** The work on a key has ended. */
+  /** Called when the work on a key has ended. */
   readonly ended?: (key: string) => void;
 }
 
-/** A cluster that has just refused something is not asked again at once … */
+/** Shortest backoff. A cluster that has just refused something is not asked again at once. */
 export const retryMinMs = 1_000;
-/** … and work that has failed for long is tried every few minutes, for as long as it takes. */
+/** Longest backoff. After many failures, the work is tried again every few minutes, without an end. */
 export const retryMaxMs = 300_000;
 
 /** The order in which the companies run. */
@@ -37,8 +37,8 @@ const companies: readonly Company[] = ['any', 'doubtful', 'apart'];
 /** Greater than any result of `priority`. */
 const lastPriority = 1_000_000;
 /**
- * Failed keys come behind `priority` too. The work on many failed keys may take long each time, for example when a webhook does not answer. Otherwise these
- * keys would always be before others.
+ * Added to the priority of keys that have failed. The work on many failed keys may take long each time, for example when a webhook does not answer. Without
+ * this number, these keys would always be before others.
  */
 const failedPriority = 1_000;
 
@@ -65,7 +65,7 @@ export class WorkQueue {
     this.#isHeldBack = options.isHeldBack ?? false;
   }
 
-  /** Enqueues work on the key. With `fresh`, past failures do not count any more, because the desired state has changed. */
+  /** Adds a key to work on. With `fresh`, earlier failures do not count any more, because the desired state has changed. */
   add(key: string, fresh = false): void {
     if (this.#stopped) return;
     const retry = this.#retries.get(key);
@@ -80,7 +80,7 @@ export class WorkQueue {
     this.#schedule();
   }
 
-  /** Work may begin. */
+  /** Lets work begin. */
   resume(): void {
     this.#isHeldBack = false;
     this.#schedule();
@@ -102,7 +102,7 @@ export class WorkQueue {
     );
   }
 
-  /** Resolves when no key waits that may be worked on, and no work runs. Retries and delays may still be pending. */
+  /** Resolves when no key waits that could be worked on now, and no work runs. Retries and delays may still be pending. */
   idle(): Promise<void> {
     if (this.#isIdle()) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
@@ -118,7 +118,7 @@ export class WorkQueue {
     await this.idle();
   }
 
-  /** Starts work after the present call stack, so that a batch is worked on by priority and not in the order in which it is added. */
+  /** Starts work after the present call stack. So the keys of a batch are worked on by priority, and not in the order in which they are added. */
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -142,7 +142,7 @@ export class WorkQueue {
       this.#options.work(key).then(
         (result) => this.#ended(key, running.again, result),
         (error: unknown) => {
-          // A worker that throws is a broken invariant. The process ends with its stack trace instead of going on without the key.
+          // A worker must not throw. If it does, the process ends with the stack trace, instead of continuing without the key.
           queueMicrotask(() => {
             throw error;
           });
@@ -190,7 +190,7 @@ export class WorkQueue {
     return this.#options.companyOf?.(key) ?? 'any';
   }
 
-  /** Undefined: the first waiting key has to wait for running work. */
+  /** Takes the first waiting key. Undefined: this key has to wait until running work ends. */
   #takeFirst(): string | undefined {
     const priority = Math.min(...this.#waiting.keys());
     const set = this.#waiting.get(priority)!;

@@ -1,8 +1,8 @@
 /**
- * Finds the objects that placed objects own, over any number of steps. It watches the resources that the rules name, and the kinds between those and the
- * placed objects, and keeps the reports.
+ * Finds the objects that placed objects own, directly or through other owners. This class watches the resources that the rules name, and the kinds between
+ * these resources and the placed objects. It also keeps the reports about the objects.
  *
- * Bound: for each placed object and resource, the greatest `limit` among the rules of its placements.
+ * Bound: for each placed object and resource, the greatest `limit` among the rules of the object's placements.
  */
 import type { ReportRules } from '../../core/entries/down-attributes.ts';
 import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
@@ -22,18 +22,18 @@ export type AssociatedRules = ReadonlyMap<PlacementId, ReportRules['associated']
 export interface AssociatedPorts {
   readonly cluster: Cluster;
   readonly clock: Clock;
-  /** For a placed object: the source that delivers it, and the placements that want it. */
+  /** Returns the source that delivers a placed object, and the placements that want the object. */
   deliveryOf(key: string): { readonly source: string; readonly placements: readonly PlacementId[] } | undefined;
 }
 
 export interface AssociatedEvents {
   /** The report about the object for this source has changed. */
   changed(source: string, key: string): void;
-  /** The agent knows more objects of the cluster than before. */
+  /** Called when the agent may know more objects of the cluster than before. */
   synced(): void;
-  /** The cluster does not answer. */
+  /** Called when the cluster does not answer which resource a kind has. */
   failed(error: unknown): void;
-  /** An object that has to be reported can't be read. The agent tries again. */
+  /** Called when an object that has to be reported can't be read. The agent tries again. */
   readFailed(key: string, error: unknown): void;
 }
 
@@ -65,28 +65,28 @@ export class Associated {
   readonly #graph = new OwnerGraph((uid, before, after) => this.#rootChanged(uid, before, after));
   /** All objects with owners that the agent has seen, by uid. */
   readonly #ownedObjects = new Map<string, AssociatedObject>();
-  /** The uids of the objects in `#ownedObjects`, by key. */
+  /** The uids of the objects in `#ownedObjects`, keyed by object key. */
   readonly #uids = new Map<string, string>();
-  /** The bodies of objects that rules name and that belong to a placed object. */
+  /** The bodies of objects whose resource a rule names and that belong to a placed object. */
   readonly #bodies: Bodies;
-  /** Uids, by the key of the placed object and then by resource. */
+  /** The uids of the objects below a placed object. Keyed by the key of the placed object, then by resource. */
   readonly #members = new Map<string, Map<string, Set<string>>>();
-  /** The keys of the reported objects, by the key of the placed object. */
+  /** The keys of the reported objects. Keyed by the key of the placed object. */
   readonly #chosen = new Map<string, ReadonlySet<string>>();
-  /** The reported objects, by key. */
+  /** The reported objects, keyed by object key. */
   readonly #reported = new Map<string, Chosen & { readonly source: string }>();
   readonly #between = new Map<string, ServedResource>();
   /**
-   * Kinds of owners that the agent has asked for: so it asks once for each. The value is the resource that the cluster serves for the kind. Undefined: the
-   * cluster serves none.
+   * Kinds of owners that the agent has asked for, so that it asks once for each kind. The value is the resource that the cluster serves for the kind.
+   * Undefined: the cluster serves no such resource.
    */
   readonly #kinds = new Map<string, ServedResource | 'asking' | undefined>();
   readonly #dirty = new Set<string>();
   #rules: AssociatedRules = new Map();
   #named: readonly ServedResource[] = [];
-  /** The agent does not know yet which of the named resources the cluster serves. */
+  /** True while the agent does not know which of the named resources the cluster serves. */
   #isAskingServed = false;
-  /** API groups for which the cluster does not answer what it serves. */
+  /** API groups for which the cluster does not answer which resources it serves. The value is the reason. */
   #unknownGroups: ReadonlyMap<string, string> = new Map();
   #servedRequest = 0;
 
@@ -137,7 +137,7 @@ export class Associated {
     this.#settled();
   }
 
-  /** Reports the uid of a placed object on the cluster. Undefined: the object is not there. */
+  /** Notes the uid of a placed object on the cluster. Undefined: the object is not on the cluster. */
   place(key: string, uid: string | undefined): void {
     if (this.#rules.size === 0 && uid !== undefined) return;
     this.#graph.setRoot(key, uid);
@@ -149,7 +149,7 @@ export class Associated {
   }
 
   /**
-   * Whether the agent has seen all objects of the resource and knows the owners of this object. If such an object has no report, it must have none. Unknown
+   * Whether the agent has seen all objects of the resource, and knows the owners of this object. If the object then has no report, it must have none. Unknown
    * owners of other objects delay nothing.
    */
   isComplete(key: string): boolean {
@@ -157,13 +157,13 @@ export class Associated {
     if (this.#isAskingServed || this.#dirty.size > 0 || this.#unknownGroups.has(resource.group)) return false;
     if (!this.#watches.isSeen(resource)) return false;
     const reported = this.#reported.get(key);
-    // The object is reported as soon as its body is there.
+    // The object's report is complete only with its body.
     if (reported && this.#bodies.of(reported.uid) === undefined) return false;
     const uid = this.#uids.get(key);
     return uid === undefined || !this.#graph.unknownAbove(uid).some((owner) => this.#isExpected(owner));
   }
 
-  /** Whether the agent may still see this owner. It never sees the owners of a kind that the cluster does not serve or does not let the agent list. */
+  /** Whether the agent may still see this owner. The agent never sees owners of a kind that the cluster does not serve, or does not let the agent list. */
   #isExpected(owner: OwnerLink): boolean {
     if (this.#unknownGroups.has(parseApiVersion(owner.apiVersion).group)) return true;
     const resource = this.#kinds.get(kindOf(owner));
@@ -179,7 +179,7 @@ export class Associated {
     return { owner, namespaced: owned.namespaced, refs: reported.refs, body };
   }
 
-  /** How many objects are in memory with their body. */
+  /** The number of objects whose body is in memory. */
   get bodies(): number {
     return this.#bodies.size;
   }
@@ -246,12 +246,12 @@ export class Associated {
     }
   }
 
-  /** An owner that the agent has not seen is of a kind that it does not watch yet, or does not exist. */
+  /** Asks for the kinds of unknown owners. An owner that the agent has not seen does not exist, or has a kind that the agent does not watch yet. */
   #askOwners(uid: string): void {
     for (const owner of this.#graph.unknownOwners(uid)) {
       if (this.#kinds.has(kindOf(owner))) continue;
       this.#kinds.set(kindOf(owner), 'asking');
-      // A kind whose request failed stays marked as asked for until the next request for all kinds.
+      // If the request for a kind fails, the kind stays marked as asked for until the agent asks for all kinds again.
       this.#askKind(owner).then(
         () => this.#settled(),
         (error: unknown) => this.#events.failed(error),
@@ -266,7 +266,7 @@ export class Associated {
     this.#kinds.set(kindOf(owner), resource);
     if (!resource) return;
     this.#between.set(resourceName(resource), resource);
-    // For kinds between the rules and the placed objects, only the owners matter. A watch of the metadata costs little, even for the Pods of a cluster's
+    // For kinds between the rules and the placed objects, only the owners matter. A watch of the metadata costs little, even for the Pods of the cluster's
     // other ReplicaSets.
     this.#watches.add(resource, true);
   }
@@ -299,7 +299,7 @@ export class Associated {
   }
 
   #markDirty(root: string): void {
-    // After the present call stack, so that many changes cause one choice.
+    // The choice runs after the present call stack, so that many changes cause one choice.
     if (this.#dirty.size === 0) queueMicrotask(() => this.#chooseDirty());
     this.#dirty.add(root);
   }
@@ -322,7 +322,7 @@ export class Associated {
     for (const [key, chosen] of after) this.#setReported(key, { ...chosen, source: source! });
   }
 
-  /** The objects to report below a placed object, by key. */
+  /** The objects to report below a placed object, keyed by object key. */
   #choice(root: string): Map<string, Chosen> {
     const choice = new Map<string, Chosen>();
     const ofRoot = this.#members.get(root) ?? new Map<string, Set<string>>();
@@ -332,7 +332,7 @@ export class Associated {
       const members = new Map<string, AssociatedObject & { uid: string }>();
       for (const uid of uids) {
         const owned = this.#ownedObjects.get(uid);
-        // A placed object has a report of its own.
+        // A placed object has its own report.
         if (owned && !this.#graph.isRoot(uid)) members.set(owned.key, { ...owned, uid });
       }
       for (const key of chooseMembers(members.values(), limit)) choice.set(key, { uid: members.get(key)!.uid, refs });
@@ -352,13 +352,13 @@ export class Associated {
     }
   }
 
-  /** The object belongs to another placed object now, which reports it. */
+  /** Whether the object belongs to another placed object now, and is reported there. */
   #isChosenElsewhere(key: string, notOf: string): boolean {
     const root = this.#graph.rootOf(this.#reported.get(key)?.uid ?? '');
     return root !== undefined && root !== notOf && (this.#chosen.get(root)?.has(key) ?? false);
   }
 
-  /** The placements whose rules name the resource, and the greatest limit among them. 0: no rule names it. */
+  /** The placements whose rules name the resource, and the greatest limit among these rules. 0: no rule names the resource. */
   #askedFor(root: string, resource: string): { limit: number; refs: readonly string[] } {
     const [group = '', plural = ''] = resource.split('/');
     let limit = 0;

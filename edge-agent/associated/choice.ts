@@ -1,11 +1,11 @@
-/** Chooses which objects of one resource below one placed object are reported, if there are more than the rules allow. */
+/** Chooses the objects to report, of one resource and below one placed object, if there are more objects than the rules allow. */
 
 export interface AssociatedCandidate {
   readonly key: string;
   readonly failing: boolean;
 }
 
-/** Failing objects come first, then the order of keys: the same objects always give the same choice. */
+/** Prefers failing objects, then smaller keys. The same objects always give the same choice. */
 export function chooseMembers(members: Iterable<AssociatedCandidate>, limit: number): Set<string> {
   const sorted = [...members].sort(
     (a, b) => Number(b.failing) - Number(a.failing) || (a.key < b.key ? -1 : a.key > b.key ? 1 : 0),

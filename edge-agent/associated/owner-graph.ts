@@ -1,13 +1,13 @@
 /**
- * Finds the placed object at the end of each chain of owners: a Pod, its ReplicaSet, its Deployment. Its input are the owner references of the objects that
- * the agent has seen, in any order; the chains are the same for every order.
+ * Finds the placed object at the end of each chain of owners: a Pod, its ReplicaSet, its Deployment. The input are the owner references of the objects that
+ * the agent has seen, in any order. The chains are the same for every order.
  *
- * The work for a change is proportional to the number of objects below the changed one. A cluster may have tens of thousands of Pods that belong to no
- * placed object. So the graph keeps little for each object, and keeps values that many objects have in common only once.
+ * The work for a change is proportional to the number of objects below the changed object. A cluster may have tens of thousands of Pods that belong to no
+ * placed object. So the graph stores little for each object, and stores one copy of values that many objects have in common.
  */
 import type { OwnerReference } from '../../core/object/meta.ts';
 
-/** Longer than any chain of controllers. Ends a cycle of owners, which the API server allows. */
+/** More steps than any chain of controllers has. This limit ends a cycle of owners, which the API server allows. */
 const chainMax = 8;
 
 /** The parts of an owner reference that the graph needs. */
@@ -18,29 +18,29 @@ interface OwnerNode {
   root: string | undefined;
 }
 
-/** The objects that refer to one owner. Most of them have the same reference and no other owner, so they share the list of this one reference. */
+/** The objects that refer to one owner. Most of these objects have the same reference and no other owner, so they share one list with this reference. */
 interface Owned {
   readonly uids: Set<string>;
   readonly list: readonly [OwnerLink];
 }
 
 export class OwnerGraph {
-  /** By uid. */
+  /** The objects that the agent has seen, keyed by uid. */
   readonly #nodes = new Map<string, OwnerNode>();
   /** Placed objects: uid -> key. */
   readonly #roots = new Map<string, string>();
   /** Placed objects: key -> uid. */
   readonly #uids = new Map<string, string>();
-  /** The owned objects, as far as the agent has seen them, by the owner's uid. */
+  /** The objects that the agent has seen, keyed by the uid of their owner. */
   readonly #owned = new Map<string, Owned>();
   readonly #rootChanged: (uid: string, before: string | undefined, after: string | undefined) => void;
 
-  /** `moved` is called for each object whose placed object has changed. */
+  /** `rootChanged` is called for each object whose placed object has changed. */
   constructor(rootChanged: (uid: string, before: string | undefined, after: string | undefined) => void) {
     this.#rootChanged = rootChanged;
   }
 
-  /** An object with its present owners. */
+  /** Adds or updates an object with its present owners. */
   set(uid: string, owners: readonly OwnerReference[]): void {
     const node = this.#nodes.get(uid) ?? { owners: [], root: undefined };
     this.#nodes.set(uid, node);
@@ -59,7 +59,7 @@ export class OwnerGraph {
     this.#followOwned(uid);
   }
 
-  /** A placed object was created or deleted, or another object has its name now. */
+  /** Called when a placed object was created or deleted, or when another object has its name now. */
   setRoot(key: string, uid: string | undefined): void {
     const old = this.#uids.get(key);
     if (old === uid) return;
@@ -78,13 +78,13 @@ export class OwnerGraph {
     return this.#nodes.get(uid)?.root;
   }
 
-  /** Owners that the agent has not seen and that are no placed objects: here the chain of the object breaks off. */
+  /** The owners of the object that the agent has not seen and that are no placed objects. The chain of the object ends at such an owner. */
   unknownOwners(uid: string): OwnerLink[] {
     const owners = this.#nodes.get(uid)?.owners ?? [];
     return owners.filter((owner) => !this.#nodes.has(owner.uid) && !this.#roots.has(owner.uid));
   }
 
-  /** The unknown owners of the object and of everything above it. */
+  /** The unknown owners of the object, and of all objects that own it directly or through others. */
   unknownAbove(uid: string): OwnerLink[] {
     // A set, so that the loop visits each object once, even if objects own each other.
     const chain = new Set([uid]);
@@ -111,8 +111,8 @@ export class OwnerGraph {
   }
 
   /**
-   * `looked`: for each visited uid, after how many steps the search reached it. If objects own each other, there are more paths than any search could
-   * follow.
+   * Returns the key of the placed object at the end of the chain. `visitedAt` has, for each visited uid, the number of steps after which the search reached
+   * it. Without `visitedAt`, objects that own each other would give more paths than any search could follow.
    */
   #find(uid: string, depth: number, visitedAt: Map<string, number>): string | undefined {
     if (depth >= (visitedAt.get(uid) ?? chainMax)) return undefined;
@@ -124,7 +124,7 @@ export class OwnerGraph {
     return undefined;
   }
 
-  /** The reference to the owner. Objects with an equal reference share one copy. */
+  /** Links the object to the owner, and returns the reference. Objects with an equal reference share one copy. */
   #link({ apiVersion, kind, uid: owner }: OwnerReference, uid: string): readonly [OwnerLink] {
     const link = [{ apiVersion, kind, uid: owner }] as const;
     const owned = this.#owned.get(owner) ?? { uids: new Set(), list: link };

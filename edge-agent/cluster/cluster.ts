@@ -1,6 +1,6 @@
 /**
- * The edge cluster as the agent uses it: objects are applied to it and watched in it. Implementations: `embedded/` (the mesh's own API server in the agent's
- * process) and `kubernetes/` (a real cluster). All methods are asynchronous, because a real cluster is far away.
+ * The edge cluster as the agent uses it: the agent applies objects to the cluster and watches them. Implementations: `embedded/` (the mesh's own API server
+ * in the agent's process) and `kubernetes/` (a real cluster). All methods are asynchronous, because a real cluster is another process.
  */
 
 import type { Duplex } from 'node:stream';
@@ -30,15 +30,15 @@ export interface ClusterEvent {
 export interface WatchEvents {
   on(event: ClusterEvent): void;
   /**
-   * All existing objects have been reported: the objects of these keys. Also called after an interruption, if the watch then reported all existing objects
-   * and not only the missed changes.
+   * Called when all existing objects have been reported: the objects with these keys. Also called after an interruption, if the watch then reported all
+   * existing objects, and not only the missed changes.
    */
   synced(there: ReadonlySet<string>): void;
-  /** Why the watch does not work now; it tries again and again. Undefined: the watch works again. */
+  /** Called with the reason why the watch does not work now. The watch tries again and again. Undefined: the watch works again. */
   trouble?(error: BanyanError | undefined): void;
   /**
-   * The cluster is in the state of an earlier time, for example after its store was restored from a backup. Objects that were deleted since may be there
-   * again. Called before `synced`.
+   * Called when the cluster is in the state of an earlier time, for example because its store was restored from a backup. Objects that were deleted since
+   * that time may exist again. Called before `synced`.
    */
   wentBack?(): void;
 }
@@ -48,76 +48,79 @@ export interface ClusterWatchOptions {
   readonly metadataOnly?: boolean;
 }
 
-/** An object at one time. */
+/** One state of one object. */
 export interface ObjectVersion {
   readonly uid: string;
   readonly resourceVersion: string;
 }
 
 export interface ClusterApplyOptions {
-  /** Changes nothing. The answer is the object that the apply would make. */
+  /** True: the call changes nothing. The answer is the object that the apply would make. */
   readonly dryRun?: boolean;
-  /** Applies only if the object is still in this state. Otherwise throws Conflict, also if there is no object. */
+  /** Applies only if the object is still in this state. Otherwise throws Conflict, also if the object does not exist. */
   readonly at?: ObjectVersion;
   /**
-   * The object did not exist when the agent looked, which may be long ago when the request is sent. Does not take over fields that somebody else has set
-   * meanwhile: throws Conflict then.
+   * True: the object did not exist when the agent looked, which may be long before the request is sent. If somebody else has set fields meanwhile, the apply
+   * does not take over these fields, and throws Conflict.
    */
   readonly isNew?: boolean;
 }
 
 export interface Cluster extends AsyncDisposable {
   /**
-   * Server-side apply as field manager `banyan`, forced unless the object is new. Throws a BanyanError with the cluster's own message if the cluster
-   * refuses.
+   * Server-side apply as field manager `banyan`, forced unless the object is new. If the cluster refuses, throws a BanyanError with the cluster's own
+   * message.
    */
   apply(object: KubeObject, options?: ClusterApplyOptions): Promise<KubeObject>;
   /**
-   * Like `apply`, for an object that has to be new: the check and the write are one step. Undefined: the object was not created, because an object of that
-   * name exists or the cluster refuses it. Nothing has changed then, and `get` and `apply` give the reason. For Namespaces and definitions, and for objects
-   * for which `mayCreate` returns true.
+   * Creates an object that has to be new. Like `apply`, but the check and the write are one step. Undefined: the object was not created, because an object of
+   * this name exists or because the cluster refuses the object. In this case nothing has changed, and `get` and `apply` give the reason. May be called for
+   * Namespaces and definitions, and for objects for which `mayCreate` returns true.
    */
   create?(object: KubeObject): Promise<KubeObject | undefined>;
   /**
-   * Whether `create` keeps its promise for this kind of object. After calls for many objects of a kind, the cluster finds this out. Absent: `create` works
-   * for no other kind.
+   * Whether `create` keeps its promise for this kind of object. The cluster learns this only after calls for many objects of the kind. Absent: `create` works
+   * only for Namespaces and definitions.
    */
   mayCreate?(object: KubeObject): boolean;
   /**
-   * Changes an object by a merge patch, only if the object is still in this state. Otherwise throws Conflict. Absent: the cluster returns every object in
-   * the applied version.
+   * Changes an object by a merge patch, only if the object is still in this state. Otherwise throws Conflict. Absent: the cluster returns every object in the
+   * applied version, so no patch is needed.
    */
   patch?(key: ObjectKey, change: object, at: ObjectVersion): Promise<void>;
-  /** `version`: one of the served versions. Absent: the version that the cluster prefers. A cluster that converts nothing answers in its own version. */
+  /**
+   * `version`: one of the served versions. Absent: the version that the cluster prefers. A cluster that does not convert objects answers in its own version.
+   */
   get(key: ObjectKey, version?: string): Promise<KubeObject | undefined>;
-  /** Resolves when the deletion is accepted (not when finalizers are done). False: the object was not there. */
+  /** Resolves when the cluster has accepted the deletion, and not when the finalizers are done. False: the object did not exist. */
   remove(key: ObjectKey, propagation: 'Foreground' | 'Background' | 'Orphan', uid?: string): Promise<boolean>;
-  /** The resource of a kind. Undefined: the cluster does not serve the kind now. */
+  /** Returns the resource of a kind. Undefined: the cluster does not serve the kind now. */
   resourceOf(apiVersion: string, kind: string): Promise<ServedResource | undefined>;
   served(): Promise<readonly ServedResource[]>;
   /**
-   * API groups for which it is not known now what the cluster serves, with the reason. Objects of these groups may exist all the same. Absent: there are
-   * never such groups.
+   * Returns the API groups for which it is not known now which resources the cluster serves, with the reason. Objects of these groups may still exist.
+   * Absent: there are never such groups.
    */
   unknownGroups?(): Promise<ReadonlyMap<string, string>>;
   /**
-   * Events of one resource: first an ADDED for each object, then `synced`, then the changes. Reconnects by itself, and sends ADDED and DELETED for the
-   * changes that it missed. Returns the function that ends the watch. With `marked`, objects without the agent's mark may be left out: an object that loses
-   * the mark is reported as DELETED, and an object that gets the mark as ADDED. With `metadataOnly`, objects may have nothing but their metadata.
+   * Sends the events of one resource: first ADDED for each object, then `synced`, then the changes. The watch reconnects by itself, and sends ADDED and
+   * DELETED for the changes that it missed. Returns the function that ends the watch. With `marked`, the watch may leave out objects without the agent's
+   * mark: if an object loses the mark, the event is DELETED; if an object gets the mark, the event is ADDED. With `metadataOnly`, objects may have nothing
+   * except their metadata.
    */
   watch(resource: GroupResource, events: WatchEvents, options?: ClusterWatchOptions): () => void;
   /**
-   * Every object of a resource, with its metadata at least. If the cluster does not serve the resource, returns none or throws NotFound. Absent: nobody but
-   * the agent has objects.
+   * Returns every object of a resource, at least with its metadata. If the cluster does not serve the resource, returns no objects or throws NotFound.
+   * Absent: only the agent has objects.
    */
   metadataOf?(resource: GroupResource): AsyncIterable<Pick<KubeObject, 'metadata'>>;
   describe(): Promise<ClusterDescription>;
   /**
-   * The description may have changed, except for the served kinds, or the cluster has not answered. Absent: this never happens. Returns the function that
-   * ends the subscription.
+   * Calls the listener when the description may have changed, except for the served kinds, or when the cluster has not answered. Returns the function that
+   * ends the subscription. Absent: this never happens.
    */
   onDescription?(listener: () => void): () => void;
-  /** How much is used of the limits that the agent keeps towards the cluster. Absent: there are no such limits. */
+  /** The use of the limits that the agent keeps towards the cluster. Absent: there are no such limits. */
   limitUses?(): readonly LimitUse[];
 }
 
@@ -131,40 +134,40 @@ export interface ClusterPorts {
   readonly schedule: (turn: () => void) => void;
 }
 
-/** An object that carries the mark of the agent of `path`. */
+/** An object that has the mark of the agent with this path. */
 export interface AppliedObject {
   readonly key: ObjectKey;
   readonly uid: string;
   readonly source: string;
-  /** For a container (apply/order.ts): the agent created it. */
+  /** For a container (apply/order.ts): whether the agent created it. */
   readonly created: boolean;
   /** How to remove the object. Absent: Background. */
   readonly deletion?: PropagationPolicy;
-  /** The hash of the body that was applied. Absent: the object does not have it. */
+  /** The hash of the body that was applied. Absent: the object does not have this hash. */
   readonly content?: string;
 }
 
-/** Everything in the cluster that the agent has applied, as far as the agent could learn it. */
+/** All objects of the cluster that the agent has applied, as far as the agent could find them. */
 export interface FoundObjects {
   readonly objects: readonly AppliedObject[];
-  /** Resources that the cluster can't list now although it answers, with the cluster's message: `tills.shop.example: the webhook does not answer`. */
+  /** Resources that the cluster can't list now, although it answers. With the cluster's message: `tills.shop.example: the webhook does not answer`. */
   readonly unknown: readonly string[];
 }
 
-/** Why nothing may be changed now. Undefined: changes are allowed. Asked at the moment of sending, after all waiting. */
+/** Returns why the agent must not change anything now. Undefined: changes are allowed. The client asks immediately before it sends, after all waiting. */
 export type WriteGuard = () => BanyanError | undefined;
 
 export interface OpenCluster extends AsyncDisposable {
-  /** The objects that the agent has applied, with any store. Absent: the cluster is part of the store. Throws if the cluster itself does not answer. */
+  /** Returns the objects that the agent has applied, with any store. Throws if the cluster does not answer. Absent: the cluster is part of the store. */
   applied?(path: string): Promise<FoundObjects>;
   readonly cluster: Cluster;
   /** The cluster's API, if this process serves it. */
   readonly space?: Space;
-  /** If another process serves the API: passes HTTP on a connection to the API server, in the name of the user. */
+  /** Passes HTTP on a connection to the API server, in the name of the user. Present if another process serves the API. */
   take?(connection: Duplex, user: UserInfo): void;
 }
 
-/** Why the agent can't use the cluster, or not as it should. The message is for the people who operate the cluster. */
+/** Why the agent can't use the cluster, or can't use it fully. The message is for the people who operate the cluster. */
 export interface ClusterTrouble {
   readonly reason: string;
   readonly message: string;
@@ -172,7 +175,7 @@ export interface ClusterTrouble {
 
 export interface ClusterDescription {
   readonly trouble?: ClusterTrouble;
-  /** Which parts could not be learned, and why. */
+  /** Which parts of the description the agent could not find out, and why. */
   readonly incomplete?: ClusterTrouble;
   readonly kubernetesVersion?: string;
   /** The platform of the API server: `linux/amd64`. */

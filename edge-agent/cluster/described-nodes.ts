@@ -1,4 +1,4 @@
-/** The resources of all nodes of a cluster together, as its SyncTarget shows them. */
+/** Sums the resources of all nodes of a cluster, as the SyncTarget shows them. */
 import { parseQuantity } from '../../core/match/cel/quantity.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { ClusterDescription } from './cluster.ts';
@@ -34,7 +34,7 @@ interface Sum {
   isBinary: boolean;
 }
 
-/** Leaves out a quantity that can't be parsed: it belongs to some device. */
+/** Adds the quantities of each resource. Leaves out a quantity that can't be parsed: such a quantity belongs to some device. */
 function sumOf(amounts: readonly Readonly<Record<string, string>>[]): Record<string, string> {
   const sums = new Map<string, Sum>();
   for (const [name, text] of amounts.flatMap((each) => Object.entries(each))) {
@@ -51,7 +51,7 @@ function sumOf(amounts: readonly Readonly<Record<string, string>>[]): Record<str
 const nano = 1_000_000_000n;
 const kibi = 1024n;
 
-/** Writes the sum in the coarsest unit that nodes use and that loses nothing. */
+/** Writes the sum in the largest unit that nodes use and that loses no digits. */
 function formatSum({ nanos, isBinary }: Sum): string {
   if (nanos % nano !== 0n) return nanos % 1_000_000n === 0n ? `${nanos / 1_000_000n}m` : `${nanos}n`;
   const whole = nanos / nano;

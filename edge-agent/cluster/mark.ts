@@ -1,25 +1,25 @@
-/** The mark on an object that this agent has applied, and what the mark says about the owner of an object. */
+/** The mark on an object that this agent has applied, and the facts about the owner that the mark contains. */
 
 import type { PropagationPolicy } from '../../core/entries/down-attributes.ts';
 import type { KubeObject, ManagedFieldsEntry, ObjectMeta } from '../../core/object/meta.ts';
 
-/** `Cluster.apply` is server-side apply as this manager. */
+/** The field manager of all server-side applies of the agent (`Cluster.apply`). */
 export const agentFieldManager = 'banyan';
 const managedLabel = 'banyan.io/managed';
 /** Selects the objects with the mark, in the syntax of https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors. */
 export const markSelector = `${managedLabel}=true`;
 /** Names the source that delivers the object: `center.retail`. */
 const sourceAnnotation = 'banyan.io/source';
-/** Names the agent by its path: two agents of different trees may have one cluster. */
+/** Names the agent by its path, because two agents of different trees may have the same cluster. */
 const agentAnnotation = 'banyan.io/agent';
-/** On a container (apply/order.ts): this agent created it. Another store of the agent has no record of this. */
+/** On a container (apply/order.ts): this agent created it. Another store of the agent has no record of this fact. */
 const createdAnnotation = 'banyan.io/created';
-/** How to remove the object, if not by Background. Another store of the agent has no record of this either. */
+/** How to remove the object, if not by Background. Another store of the agent has no record of this fact either. */
 const deletionAnnotation = 'banyan.io/deletion';
 /** The hash of the applied body. With it, another store of the agent can distinguish changes of somebody else from new desired content. */
 const contentAnnotation = 'banyan.io/content';
 
-/** The object as it is applied: the delivered object with the mark. */
+/** The object as the agent applies it: the delivered object with the mark. */
 export function marked(object: KubeObject, source: string): KubeObject {
   const { labels, annotations, ...metadata } = object.metadata;
   return {
@@ -32,7 +32,7 @@ export function marked(object: KubeObject, source: string): KubeObject {
   };
 }
 
-/** The object as it is sent: with what another store of the same agent has to know about it. */
+/** The object as the agent sends it, with the facts that another store of the same agent needs. */
 export function signed(
   object: KubeObject,
   agent: string,
@@ -55,13 +55,13 @@ export interface Signature {
   readonly created: boolean;
   /** Absent: Background. */
   readonly deletion?: PropagationPolicy;
-  /** The hash of the applied body. Absent: the object does not have it. */
+  /** The hash of the applied body. Absent: the object does not have this hash. */
   readonly content?: string;
 }
 
 /**
- * Which agent applied the object. Undefined: no agent did, whatever labels the object has. Controllers copy the labels of an object to other objects that
- * they make for it, so the label alone proves nothing.
+ * Returns the signature of the agent that applied the object. Undefined: no agent has applied the object, whatever labels it has. The label alone proves
+ * nothing: controllers copy the labels of an object to other objects that they make for it.
  */
 export function signatureOf({ metadata }: KubeObject): Signature | undefined {
   const { annotations = {}, managedFields = [] } = metadata;
@@ -89,7 +89,7 @@ export function isMarked(live: KubeObject): boolean {
   return live.metadata.labels?.[managedLabel] === 'true';
 }
 
-/** An apply without fields gives up all fields that this manager has set. */
+/** The object without any fields. An apply of it gives up all fields that this manager has set. */
 export function bare(live: KubeObject): KubeObject {
   const { name, namespace } = live.metadata;
   return {
@@ -100,9 +100,9 @@ export function bare(live: KubeObject): KubeObject {
 }
 
 /**
- * The object to apply to a Namespace or definition that stays on the cluster and is not this agent's any more: without the mark. An orphaned Namespace or
- * definition keeps its labels and annotations, because by them a Namespace admits the pods that stay in it. If the object existed before the agent came, the
- * fields that the agent added are removed. A definition needs its spec, which nobody else may have set.
+ * The object to apply to a Namespace or definition that stays on the cluster and does not belong to this agent any more. The result has no mark. With the
+ * policy Orphan, the object keeps its labels and annotations, because the labels of a Namespace decide which pods it admits. Otherwise, the apply removes the
+ * fields that the agent added to an object of somebody else. A definition needs its spec, which nobody else may have set.
  */
 export function withoutOwnership(live: KubeObject, isOrphaned: boolean): KubeObject {
   const { metadata, ...rest } = bare(live);
@@ -126,8 +126,8 @@ export function withoutMark(object: KubeObject): KubeObject {
 }
 
 /**
- * A merge patch that removes the mark and this manager's fields, in whatever version they were applied. Other managers' fields stay. An empty list of
- * `managedFields` would change nothing. A list with an empty entry removes all entries
+ * Returns a merge patch that removes the mark and this manager's fields, in whatever version they were applied. The fields of other managers stay. An empty
+ * list of `managedFields` would change nothing. A list with one empty entry removes all entries
  * (https://kubernetes.io/docs/reference/using-api/server-side-apply/#clearing-managedfields).
  */
 export function unmarking({ metadata }: KubeObject): object {

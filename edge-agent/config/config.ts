@@ -12,7 +12,7 @@ import { bytesSchema } from '../limits/byte-quantity.ts';
 /** Names of Kubernetes objects: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/ */
 const dnsLabel = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const dnsName = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/;
-/** Node.js alone, with the program, needs nearly as much. */
+/** Smallest memory limit. Node.js with the program needs nearly as much. */
 const memoryMin = 96 * 2 ** 20;
 const milliseconds = z.number().int().min(0);
 
@@ -30,11 +30,11 @@ const agentConfigSchema = z.strictObject({
   logFile: z.string().optional(),
   logRotation: logRotationSchema.optional(),
   logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
-  /** Written once, when the agent serves requests: {url, pid}. */
+  /** The agent writes this file once, when it serves requests: {url, pid}. */
   statusFile: z.string().optional(),
   /**
-   * The address where the parent listens for its children, the parent's path, and the addresses of its other replicas. The agent tries the replicas in this
-   * order if the parent does not answer.
+   * The address where the parent listens for its children, the parent's path, and the addresses of the parent's other replicas. If the parent does not
+   * answer, the agent tries the other replicas in this order.
    */
   parent: z.strictObject({
     address: z.string().min(1),
@@ -52,14 +52,17 @@ const agentConfigSchema = z.strictObject({
       /** The Secret of the cluster from which the files are mounted. The agent writes a renewed certificate into this Secret. Absent: into the file. */
       secret: secret.optional(),
     }),
-    /** A file with a join token. The agent makes its key, asks its parent for a certificate once, and keeps both in its data directory. */
+    /** A file with a join token. The agent makes its key and asks its parent once for a certificate. It stores both in its data directory. */
     z.strictObject({
       joinToken: z.string().min(1),
-      /** An existing Secret of the cluster, empty at first, that replaces the data directory. Several agents with one identity keep the identity there. */
+      /**
+       * An existing Secret of the cluster, empty at first, that replaces the data directory. Several agents with one identity share the identity in this
+       * Secret.
+       */
       secret: secret.optional(),
     }),
   ]),
-  /** The address of the embedded cluster's API and of /readyz. Port 0 takes a free port. */
+  /** The address of the embedded cluster's API and of /readyz. With port 0, the agent uses a free port. */
   api: z
     .strictObject({ host: z.string().default('127.0.0.1'), port: z.number().int().min(0).max(65_535).default(0) })
     .default({ host: '127.0.0.1', port: 0 }),
@@ -67,13 +70,13 @@ const agentConfigSchema = z.strictObject({
   limits: limitsSchema
     .extend({
       /**
-       * The most resident bytes. An agent that uses more for some time ends in order, and a supervisor starts it again. Absent: only the container limits
-       * the agent.
+       * The highest number of resident bytes. An agent that uses more for some time ends properly, and a supervisor starts it again. Absent: only the
+       * container limits the agent.
        */
       memory: bytesSchema(memoryMin).optional(),
     })
     .optional(),
-  /** Requests of people above to the cluster by streams: kubectl's get, logs and exec through the tree. Absent: none are allowed. */
+  /** Requests that people send to the cluster through the tree: kubectl's get, logs and exec by streams. Absent: no such requests are allowed. */
   streams: z
     .strictObject({
       cluster: z.strictObject({
@@ -81,12 +84,12 @@ const agentConfigSchema = z.strictObject({
         users: z.array(z.string().min(1)).min(1),
         /** The groups of these users that the cluster is allowed to see. */
         groups: z.array(z.string().min(1)).default([]),
-        /** The prefix for both kinds of names, so that they are no names that the cluster already knows. */
+        /** The prefix of the names of users and groups. With the prefix, no name is a name that the cluster already knows. */
         prefix: z.string().default('banyan:'),
       }),
     })
     .optional(),
-  /** One of the two. */
+  /** The cluster is either embedded or a Kubernetes cluster. */
   cluster: z.union([
     z.strictObject({
       /** The mesh's own API server, with controllers that simulate the progress of workloads. */
@@ -107,7 +110,7 @@ const agentConfigSchema = z.strictObject({
         context: z.string().min(1).optional(),
         /** The uid of the namespace kube-system, which identifies the cluster. Absent: the cluster that the agent found first. */
         uid: z.string().min(1).optional(),
-        /** Present if several agents have this path and certificate, each with its own data directory. The Lease defines which of them is active. */
+        /** Present if several agents have this path and certificate, each with its own data directory. The Lease decides which of these agents is active. */
         lease: z
           .strictObject({
             namespace: z.string().regex(dnsLabel, 'must be the name of a namespace'),
@@ -116,12 +119,12 @@ const agentConfigSchema = z.strictObject({
             identity: z.string().min(1).optional(),
           })
           .optional(),
-        /** The most that the agent asks of its API server. */
+        /** Limits for the agent's requests to its API server. */
         limits: z
           .strictObject({
             requestsPerSecond: z.number().min(1).default(defaultLimits.requestsPerSecond),
             inFlight: z.number().int().min(1).default(defaultLimits.inFlight),
-            /** The bytes of these requests and their answers in memory at once. */
+            /** How many bytes these requests and their answers may have in memory at once. */
             inFlightBytes: bytesSchema(inFlightBytesMin).default(defaultLimits.inFlightBytes),
           })
           .default(defaultLimits),
@@ -132,7 +135,7 @@ const agentConfigSchema = z.strictObject({
 
 export type AgentConfig = z.infer<typeof agentConfigSchema>;
 
-/** Throws BadRequest with the file, the field and what is wrong with it. */
+/** Throws BadRequest with the file, the field, and the reason why the value of the field is wrong. */
 export function parseAgentConfig(text: string, file: string): AgentConfig {
   let raw: unknown;
   try {

@@ -1,10 +1,9 @@
 /**
- * Decides which of several sources has an object: first the source nearer the center, then the higher `spec.priority`, then the older placement, then the
- * smaller uid. All of these are properties of the delivered content, and none depends on the order of arrival. So the winner is the same after every order
- * of arrival and every restart.
+ * Decides which of several sources has an object: the source that is nearer to the center, then the higher `spec.priority`, then the older placement, then
+ * the smaller uid. All these values are part of the delivered content, so the winner does not depend on the order of arrival or on restarts.
  *
- * For a source, the strongest of its placements that have arrived at this cluster counts. A source whose placements have not arrived yet is the weakest of
- * its depth.
+ * For a source, the strongest of its placements that have arrived at this cluster counts. Among the sources of one depth, a source whose placements have not
+ * arrived yet is the weakest.
  */
 import { compareText } from '../../core/object/text-order.ts';
 
@@ -38,7 +37,7 @@ export function compareClaims(a: DeliveryClaim, b: DeliveryClaim): number {
   return b.priority - a.priority || compareText(a.created, b.created) || compareText(a.uid, b.uid);
 }
 
-/** Says to the author of the losing placement why the winner wins. */
+/** Explains to the author of the losing placement why the winner wins. */
 export function precedence(winner: Claimed, loser: Claimed): string {
   const who = winner.claim ? `EdgePlacement ${winner.claim.placement} of ${winner.source}` : winner.source;
   return `${who} delivers the same object and has precedence: ${why(winner, loser)}`;

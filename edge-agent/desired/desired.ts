@@ -1,6 +1,6 @@
 /**
- * The desired content of this cluster, read from the consumer's end of the down feed: which source delivers which object, and which placements want it. The
- * table is the truth. This class is an index of the table in memory; a start builds it by one scan.
+ * The desired content of this cluster, read from the consumer's end of the down feed: which source delivers which object, and which placements want the
+ * object. The table is the truth. This class is an index of the table in memory; a start builds the index by one scan.
  *
  * If several sources deliver one object, the first of `deliveries` wins (claim.ts).
  */
@@ -30,14 +30,14 @@ export interface Delivery extends Options {
   readonly source: string;
   /** `apps/deployments/shop/till`: see core/object/key.ts. */
   readonly key: string;
-  /** The revision of the origin's space that made the content. */
+  /** The revision of the origin's space at which the content was written. */
   readonly revision: number;
   /** The hash of the body alone: attributes may change without a change of the object. */
   readonly bodyHash: string;
   /** The generation of the origin's object. */
   readonly generation: number;
   readonly placements: readonly PlacementId[];
-  /** The placements that have the object only because their objects need it. For them, any owner of the object will do. */
+  /** The placements that have the object only because their other objects need it. For these placements, the object may belong to any source. */
   readonly implied: readonly PlacementId[];
 }
 
@@ -49,14 +49,14 @@ interface DeliveryChange {
 }
 
 export interface DesiredChange {
-  /** A source's delivery has been added, changed or removed, or wins or loses now against another source. */
+  /** Deliveries that were added, changed or removed, and deliveries that now win or lose against another source. */
   readonly deliveries: readonly DeliveryChange[];
   readonly placements: ReadonlySet<PlacementId>;
-  /** Placements that were withdrawn or are back, and for which the parent asks whether they are gone. */
+  /** Placements that were withdrawn or are wanted again, and for which the parent asks whether they are gone. */
   readonly withdrawn: ReadonlySet<PlacementId>;
-  /** The keys of objects that have another way of removal than before. */
+  /** The keys of objects whose way of removal has changed. */
   readonly deletions: ReadonlySet<string>;
-  /** The rules of a placement for reports have changed. */
+  /** True: the rules of a placement for reports have changed. */
   readonly rules: boolean;
 }
 
@@ -81,12 +81,12 @@ interface PlacementIndex {
 export class Desired {
   readonly #store: Store;
   readonly #table: Table;
-  /** The rows, by key: one for each source. */
+  /** The rows, keyed by object key. Each source has one row. */
   readonly #delivered = new Map<string, readonly Delivered[]>();
-  /** The rows together with the options of the targets, the winner first. */
+  /** The rows together with the options of the targets, keyed by object key. The winner is the first. */
   readonly #deliveries = new Map<string, readonly Delivery[]>();
   readonly #placements = new Map<PlacementId, PlacementIndex>();
-  /** Withdrawn placements for which the parent waits, with the number of its question. */
+  /** Withdrawn placements for which the parent waits for an answer. The value is the number of the parent's question. */
   readonly #withdrawn = new Map<PlacementId, number>();
   /** Entry keys that a transaction has changed and that the index has not read again. */
   readonly #stale = new Set<string>();
@@ -101,18 +101,18 @@ export class Desired {
         if (row.content) this.#enter(table.content(reader, row.content), row.originRevision);
       }
     });
-    // In the order of the table, objects come before and after their targets.
+    // In the table, an object may come before or after its targets. So the index computes the deliveries when it has all rows.
     for (const key of this.#delivered.keys()) this.#resolve(key);
   }
 
-  /** The listener is called with the changes after their transaction. */
+  /** After each transaction, calls the listener with the changes. */
   onChange(listener: (change: DesiredChange) => void): void {
     this.#onChange = listener;
   }
 
   /**
-   * A batch of the down feed has changed these rows. This method only notes the keys, and the rows are read again later. So it may be called inside the
-   * transaction too: a transaction that is rolled back leaves no trace here.
+   * Called when a batch of the down feed has changed these rows. This method only notes the keys, and the index reads the rows again afterwards. So the call
+   * is allowed inside the transaction: if the transaction is rolled back, the index reads the unchanged rows.
    */
   note(changes: readonly AppliedChange[]): void {
     if (this.#stale.size === 0) queueMicrotask(() => this.#refresh());
@@ -125,7 +125,7 @@ export class Desired {
     return [...this.#deliveries.keys()];
   }
 
-  /** The winner first. */
+  /** The deliveries of an object. The winner is the first. */
   deliveries(key: string): readonly Delivery[] {
     this.#refresh();
     return this.#deliveries.get(key) ?? [];
@@ -135,7 +135,7 @@ export class Desired {
     return this.deliveries(key).find((one) => one.source === source);
   }
 
-  /** Placements whose target has arrived. */
+  /** The placements whose target has arrived. */
   placements(): PlacementId[] {
     this.#refresh();
     return [...this.#placements].filter(([, index]) => index.target).map(([id]) => id);
@@ -153,13 +153,13 @@ export class Desired {
     for (const [id, { rules }] of this.#placements) if (rules) yield [id, rules];
   }
 
-  /** Withdrawn placements for which the parent waits, with the number of its question. */
+  /** Withdrawn placements for which the parent waits for an answer. The value is the number of the parent's question. */
   withdrawn(): ReadonlyMap<PlacementId, number> {
     this.#refresh();
     return this.#withdrawn;
   }
 
-  /** Whether the placement's target, or an object of the placement, is here. */
+  /** Whether the placement's target, its rules or one of its objects has arrived. */
   isWanted(id: PlacementId): boolean {
     this.#refresh();
     return this.#placements.has(id);
@@ -210,7 +210,10 @@ export class Desired {
     this.#onChange?.({ deliveries, placements, withdrawn, deletions, rules });
   }
 
-  /** Looks at the objects of placements whose options have changed. An object whose winner or options changed is added to the changes. */
+  /**
+   * Computes the deliveries again for the objects of placements whose options have changed. If the winner or its options have changed, adds the object to the
+   * changes. Returns the objects whose way of removal has changed.
+   */
   #followTargets(
     targets: ReadonlyMap<PlacementId, TargetAttributes | undefined>,
     changes: DeliveryChange[],
@@ -228,7 +231,7 @@ export class Desired {
       const after = this.#deliveries.get(key);
       if (before?.[0]?.deletion !== after?.[0]?.deletion) deletions.add(key);
       const isChanged = !isTreatedAlike(before?.[0], after?.[0]);
-      // A losing source may lose for another reason now, and has to report the new reason.
+      // A losing source may lose for another reason than before, and has to report the new reason.
       if (!isChanged && (after?.length ?? 0) < 2) continue;
       for (const { source, placements } of after ?? []) changes.push({ source, key, placements });
     }
@@ -271,7 +274,7 @@ export class Desired {
     return delivered.placements;
   }
 
-  /** Removes one source's delivery of an object from the index. Returns the placements that wanted it. */
+  /** Removes one source's delivery of an object from the index. Returns the placements that wanted the delivery. */
   #leave(source: string, key: string): readonly PlacementId[] {
     const leaving = this.#delivered.get(key)?.find((one) => one.source === source);
     if (!leaving) return [];
@@ -300,7 +303,7 @@ export class Desired {
     this.#deliveries.set(key, ofKey.map((delivered) => this.#delivery(delivered)).sort(compareClaimed));
   }
 
-  /** One literal, because a spread would put its last fields into a second object, and there are as many deliveries as objects. */
+  /** The delivery is one literal with all fields. A spread would put the last fields into a second object, and there are as many deliveries as objects. */
   #delivery(delivered: Delivered): Delivery {
     const { source, key, revision, bodyHash, generation, placements, implied, names, createOnlyFor } = delivered;
     const targetOf = (name: string) => this.#placements.get(placementId(source, name))?.target;

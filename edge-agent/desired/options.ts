@@ -1,4 +1,4 @@
-/** Unites the options of all placements of one source for an object, as far as the placements have arrived at this cluster. */
+/** Merges the options of all placements of one source for an object. Only placements that have arrived at this cluster count. */
 
 import { type ApplyRules, togetherRules } from '../../core/entries/apply-rules.ts';
 import type { PropagationPolicy, TargetAttributes } from '../../core/entries/down-attributes.ts';
@@ -6,22 +6,22 @@ import { stableStringify } from '../../core/object/canonical.ts';
 import { compareClaims, type DeliveryClaim } from './claim.ts';
 
 export interface Options {
-  /** The strongest placement. Undefined until one has arrived. */
+  /** The strongest placement. Undefined: no placement has arrived yet. */
   readonly claim: DeliveryClaim | undefined;
   /**
-   * The agent creates the object once and then leaves it to the cluster. True if all placements want this. Until the targets have arrived, one placement
-   * that wants this is enough.
+   * True: the agent creates the object once, and then leaves it to the cluster. All placements must want this. Until a target has arrived, one placement that
+   * wants this is enough.
    */
   readonly createOnly: boolean;
-  /** The most careful way of all placements. Undefined while no target is here: then the way on record stays. */
+  /** The most careful of the ways that the placements define. Undefined: no target has arrived yet, and the way on record stays. */
   readonly deletion: PropagationPolicy | undefined;
-  /** The defaults while no target is here. */
+  /** The merged rules. The defaults: no target has arrived yet. */
   readonly rules: ApplyRules;
 }
 
 const mostCarefulFirst: readonly PropagationPolicy[] = ['Orphan', 'Foreground', 'Background'];
 
-/** `wanting`: the names of the placements that want the object. `createOnly`: the names of those that want it created only. */
+/** `wanting`: the names of the placements that want the object. `createOnly`: the names of the placements that want the agent only to create the object. */
 export function deliveryOptionsOf(
   wanting: readonly string[],
   createOnly: readonly string[],
@@ -44,7 +44,7 @@ export function deliveryOptionsOf(
   };
 }
 
-/** Whether two targets of a placement have the same options for its objects. Most changes of a target change only its revision. */
+/** Whether two targets of a placement have the same options for the objects of the placement. Most changes of a target change only the target's revision. */
 export function sameOptions(a: TargetAttributes | undefined, b: TargetAttributes | undefined): boolean {
   if (!a || !b) return a === b;
   const sameClaim = a.priority === b.priority && a.created === b.created && a.uid === b.uid;

@@ -1,4 +1,4 @@
-/** Objects whose entries are quarantined, and the reports about them in states and partials. */
+/** Objects whose entries are quarantined, and the reports about these objects in states and partials. */
 import type { CrashGuard } from '../../core/crash/crash-guard.ts';
 import { crashReason } from '../../core/crash/crash-marks.ts';
 import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
@@ -14,18 +14,18 @@ interface PoisonedObject extends Quarantined {
   readonly placements: readonly PlacementId[];
 }
 
-/** The reports that have to be made again. */
+/** The reports that the agent has to make again. */
 export interface PoisonedChange {
   readonly states: readonly { readonly source: string; readonly object: ObjectKey }[];
   readonly placements: ReadonlySet<PlacementId>;
 }
 
-/** There are few quarantined objects: each change builds the index over all of them again. */
+/** An index of the quarantined objects. There are few such objects, so each change builds the whole index again. */
 export class Poisoned {
   #bySource = new Map<string, PoisonedObject>();
   #byPlacement = new Map<PlacementId, PoisonedObject[]>();
 
-  /** `formerly`: returns the placements of the last valid form of an object. */
+  /** `formerPlacements` returns the placements of the last valid form of an object. */
   set(
     all: readonly Quarantined[],
     formerPlacements: (source: string, key: string) => readonly PlacementId[],
@@ -54,7 +54,7 @@ export class Poisoned {
   }
 }
 
-/** Objects whose work has ended the process repeatedly, in the form of quarantined entries of the objects. */
+/** The objects whose work has ended the process repeatedly, in the form of quarantined entries. */
 export function deadlyObjects(
   crashes: CrashGuard,
   deliveryOf: (key: string) => { readonly source: string; readonly revision: number } | undefined,
@@ -69,7 +69,7 @@ export function poisonedState({ originRevision, reason }: Quarantined): StateAtt
   return { desired: originRevision, applied: false, available: false, reason: poisonedReason, message: reason };
 }
 
-/** A destination that could not accept all entries is neither fresh nor available. */
+/** Adds the quarantined objects to a partial. A destination that could not accept all entries is neither fresh nor available. */
 export function withPoisoned(partial: Partial, path: string, objects: readonly PoisonedObject[]): Partial {
   if (objects.length === 0) return partial;
   const flaws = objects.map(

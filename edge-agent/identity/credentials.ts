@@ -1,6 +1,6 @@
 /**
- * The identity of the agent for its parent: from files that the agent was given, or from a join token and the certificate that it gave. The agent renews
- * both while it runs.
+ * The agent's identity for its parent. It comes from files that the agent was given, or from a join token, with which the agent got a certificate. The agent
+ * renews the certificate in both cases while it runs.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,13 +37,16 @@ export interface CredentialsPorts {
 
 export interface AgentIdentity {
   readonly credentials: NodeCredentials;
-  /** The renewal has started already. */
+  /** Renews the certificate. It has started already. */
   readonly renewal: Renewal;
 }
 
 const aliveEveryMs = 60_000;
 
-/** With a join token: resolves when the agent has joined. Throws BadRequest for files that can't be read, and the refusals of the parent. */
+/**
+ * Returns the identity. With a join token, this resolves when the agent has joined. Throws BadRequest for files that can't be read, and the errors with which
+ * the parent refuses.
+ */
 export async function identityOf(ports: CredentialsPorts): Promise<AgentIdentity> {
   const { config, environment, linkCaPem, clock, random, log } = ports;
   const { path, parent, link, pki } = config;
@@ -81,7 +84,7 @@ async function joined(
   const { path } = config;
   const store = secret ? await ports.openSecret(secret) : fileStore(join(config.data, 'identity'));
   const common = { path, store, clock, random, log };
-  // The timers of the clock do not keep the process alive. Before the agent has joined, nothing else does.
+  // The timers of the clock do not keep the process alive, and before the agent has joined, nothing else does.
   const waiting = setInterval(() => {}, aliveEveryMs);
   const joining = {
     ...common,

@@ -1,4 +1,4 @@
-/** An identity as files of one folder that nobody else can read. */
+/** An identity as files in one folder. Only the owner can read them. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeWhole } from '../../core/runtime/whole-file.ts';

@@ -1,6 +1,7 @@
 /**
- * An identity in files that the agent was given. The files stay the identity, whoever writes them. A certificate that the parent renews replaces the older
- * one in its file, or in the Secret from which the files are mounted. The trusted authority and the key stay as they were given.
+ * An identity in files that the agent was given. Others may write the files too, and the agent always uses their content. When the parent renews the
+ * certificate, the agent replaces the old certificate in its file, or in the Secret from which the files are mounted. The trusted authority and the key do
+ * not change.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { accessSync, constants, lstatSync, statSync } from 'node:fs';
@@ -15,7 +16,7 @@ import type { Renewable } from './renewal.ts';
 export interface GivenIdentityPorts extends Pick<JoiningPorts, 'path' | 'clock'> {
   /** The file of the certificate. */
   readonly certFile: string;
-  /** The content of the files. It is read again when they change. */
+  /** The content of the files. The agent reads the files again when they change. */
   readonly files: NodeCredentials;
   /** The Secret from which the files are mounted. */
   readonly secret?: IdentityStore | undefined;
@@ -41,13 +42,16 @@ export class GivenIdentity implements Renewable {
     return currentOf(this.#ports.files);
   }
 
-  /** A parent signs a certificate only for an agent that asks, and not for a server with a host name, such as the API of an embedded cluster. */
+  /**
+   * Whether the parent can renew the certificate. A parent signs only certificates of agents, and no certificate with the host name of a server, such as the
+   * API of an embedded cluster.
+   */
   isRenewable(): boolean {
     const { subjectAltName = '' } = new X509Certificate(this.credentials().certPem);
     return subjectAltName.split(', ').every((name) => name.startsWith('URI:'));
   }
 
-  /** The content of the Secret arrives in the files about a minute later. */
+  /** Looks in the Secret: a new content of the Secret appears in the files only about a minute after the write. */
   async foundYoung(isYoung: (identity: Identity) => boolean): Promise<boolean> {
     const { secret, path, clock } = this.#ports;
     const shared = secret && validIdentity(await secret.read(), { path, clock, store: secret });

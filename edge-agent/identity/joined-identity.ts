@@ -1,4 +1,4 @@
-/** An identity that was obtained with a join token. Agents that share the store find a renewed certificate of another agent there. */
+/** An identity that the agent got with a join token. If several agents share the store, each finds the certificate that another agent has renewed. */
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 import type { Identity } from './identity-store.ts';
 import { type JoiningPorts, joinOnce, validIdentity } from './joining.ts';
@@ -40,7 +40,7 @@ export class JoinedIdentity implements Renewable {
   }
 
   checkRenewable(): void {
-    // The agent made the key itself, and has kept a certificate there before.
+    // Nothing can be wrong: the agent made the key itself, and has stored a certificate at this place before.
   }
 
   async rejoin(): Promise<void> {

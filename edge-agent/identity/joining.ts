@@ -1,4 +1,4 @@
-/** How an agent with a join token gets its certificate: it asks each replica of its parent until one answers, and keeps the answer. */
+/** How an agent with a join token gets its certificate. The agent asks each replica of its parent until one answers, and stores the answer. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readJoinToken } from '../../core/identity/join-token.ts';
 import { identityOfCertificate } from '../../core/identity/peer-identity.ts';
@@ -14,23 +14,24 @@ export interface JoiningPorts {
   readonly store: IdentityStore;
   /** The text of the join token, and where it comes from. Throws BadRequest if there is none. */
   token(): { readonly text: string; readonly where: string };
-  /** Ask the replicas of the parent, in the order in which the agent tries them. */
+  /** Functions that ask the replicas of the parent, in the order in which the agent tries them. */
   readonly parents: readonly ((pin: string, asked: JoinRequest) => Promise<JoinAnswer>)[];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
 }
 
-/** The agent waits for an unreachable parent as long as needed, with these pauses. Many agents may wait for the same parent. */
+/** Pauses between attempts to join. The agent waits for an unreachable parent as long as needed. Many agents may wait for the same parent. */
 const pauseMinMs = 1_000;
 const pauseMaxMs = 60_000;
 
-/** Errors that may disappear by themselves. Every other error is a final answer. */
+/** Errors that may disappear by themselves. After any other error, the agent does not try again. */
 const temporaryErrors: readonly ErrorCode[] = ['Unavailable', 'Timeout', 'TooManyRequests', 'Protocol', 'Internal'];
 
 /**
- * Returns the kept identity while it is valid: then nobody needs the token. If the certificate has expired and the parent gives no other one, returns the
- * expired identity: the agent then manages its cluster all the same, and asks again while it runs. Throws the parent's error if the parent refuses.
+ * Returns the stored identity if it is valid: then the agent needs no token. Otherwise joins. If the stored certificate has expired and the agent can't get
+ * another one, returns the expired identity: the agent then still manages its cluster, and asks again while it runs. If the agent has no identity at all,
+ * waits for the parent, and throws the error with which the parent refuses.
  */
 export async function joinedIdentity(ports: JoiningPorts): Promise<Identity> {
   for (let pauseMs = pauseMinMs; ; pauseMs = Math.min(pauseMaxMs, 2 * pauseMs)) {
@@ -54,7 +55,7 @@ export async function joinedIdentity(ports: JoiningPorts): Promise<Identity> {
   }
 }
 
-/** Another agent that shares the store may have got an answer since the last attempt. */
+/** Tries to join once. If another agent that shares the store has got a certificate since the last attempt, returns that identity. */
 export async function joinOnce(ports: JoiningPorts): Promise<Identity> {
   const { path, store, log, parents } = ports;
   const kept = validIdentity(await store.read(), ports);
@@ -82,7 +83,10 @@ async function endedIdentity(ports: JoiningPorts): Promise<Identity | undefined>
   }
 }
 
-/** Only one of several replicas keeps a token, so the others do not know it. If one of them may answer later, that error goes before their refusals. */
+/**
+ * Asks one replica after the other, until one answers. Only one of several replicas has the token, so the others refuse it as unknown. If a replica may still
+ * answer at another time, its error is more important than these refusals.
+ */
 export async function askEach<T>(parents: readonly (() => Promise<T>)[]): Promise<T> {
   let refusal: unknown;
   for (const ask of parents) {
@@ -98,7 +102,10 @@ export async function askEach<T>(parents: readonly (() => Promise<T>)[]): Promis
 
 type StoredIdentityPorts = Pick<JoiningPorts, 'path' | 'clock'> & { readonly store: Pick<IdentityStore, 'shown'> };
 
-/** Undefined: the agent has to get an identity, for the first time or again. Throws BadRequest if the identity belongs to another agent. */
+/**
+ * Returns the identity if it is complete and has not expired. Undefined: the agent has to get an identity, for the first time or again. Throws BadRequest if
+ * the identity belongs to another agent.
+ */
 export function validIdentity(kept: Partial<Identity> | undefined, ports: StoredIdentityPorts): Identity | undefined {
   const identity = ownIdentity(kept, ports);
   return identity && ports.clock.wallMs() < Date.parse(new X509Certificate(identity.certPem).validTo)

@@ -1,6 +1,6 @@
 /**
- * Renews the certificate of a running agent at its parent when two thirds of its lifetime are over. The key stays the same, and it does not matter whether
- * the certificate came by a join token or in files. While something hinders the renewal, the agent reports it and tries again.
+ * Renews the certificate of a running agent at its parent, when two thirds of the certificate's lifetime are over. The key stays the same. The certificate
+ * may come from a join token or from files. While something hinders the renewal, the agent reports this and tries again.
  */
 import { X509Certificate } from 'node:crypto';
 import type { TroubleAttributes } from '../../core/entries/up-attributes.ts';
@@ -11,38 +11,41 @@ import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 import type { Identity } from './identity-store.ts';
 import { askEach, type JoiningPorts, validIdentity } from './joining.ts';
 
-/** The certificate to renew, and the place where it is kept. */
+/** The certificate to renew, and the place where it is stored. */
 export interface Renewable {
   /** The name of the place, for messages. */
   readonly shown: string;
   /** The identity that new connections use. */
   present(): Identity;
   credentials(): NodeCredentials;
-  /** False: this parent can't issue such a certificate, and whoever made it renews it. */
+  /** Whether this parent can issue such a certificate. False: whoever made the certificate has to renew it. */
   isRenewable(): boolean;
-  /** Whether somebody else has put a young certificate there. The agent uses it from now on, or shortly after. */
+  /** Whether somebody else has stored a young certificate. If so, the agent uses it from now on, or shortly after. */
   foundYoung(isYoung: (identity: Identity) => boolean): Promise<boolean>;
-  /** Throws if the agent could not ask for another certificate or could not keep it. The agent then does not ask. */
+  /** Throws if the agent could not ask for another certificate, or could not store it. Then the agent does not ask. */
   checkRenewable(): void;
-  /** Joins again after the certificate has expired: an expired certificate gives no access to a renewal. Absent: the agent can't do this. */
+  /** Joins again after the certificate has expired: with an expired certificate, the parent does not renew. Absent: the agent can't join again. */
   rejoin?(): Promise<void>;
-  /** The identity is on disk when the promise resolves, and the agent uses it from now on, or shortly after. */
+  /** Stores the identity. It is on disk when the promise resolves. The agent uses it from now on, or shortly after. */
   keep(identity: Identity): Promise<void>;
 }
 
 export interface CertificateRenewalPorts extends Pick<JoiningPorts, 'path' | 'clock' | 'random' | 'log'> {
   readonly renewable: Renewable;
-  /** Ask the replicas of the parent. */
+  /** Functions that ask the replicas of the parent. */
   readonly renewals: readonly ((credentials: NodeCredentials, request: string) => Promise<JoinAnswer>)[];
 }
 
-/** The longest and shortest pause between two looks. Wall time may be changed, and agents that started together must not ask together. */
+/**
+ * Shortest and longest pause between two looks at the certificate. The wall clock may be changed, and agents that were started together must not ask
+ * together.
+ */
 const lookMinMs = 3_600_000;
 const lookMaxMs = 2 * lookMinMs;
-/** When the renewal is due, the share of the remaining lifetime between two tries. The last tries are one second apart. */
+/** After the renewal is due, this share of the remaining lifetime passes between two tries. */
 const tryPart = 1 / 10;
 const tryMinMs = 1_000;
-/** After the certificate has expired, the agent asks with its token about as often as before it ran. */
+/** After the certificate has expired, pause between two tries to join again with the token. */
 const againMs = 60_000;
 
 export class Renewal {
@@ -54,7 +57,7 @@ export class Renewal {
     this.#ports = ports;
   }
 
-  /** Why a due renewal has not happened. */
+  /** Why the renewal is due and has not happened. Undefined: nothing hinders it. */
   get trouble(): TroubleAttributes | undefined {
     return this.#trouble;
   }
@@ -63,7 +66,7 @@ export class Renewal {
     this.#troubleChanged = changed;
   }
 
-  /** Runs for as long as the process runs. */
+  /** Begins to look at the certificate, and continues until the process ends. */
   start(): void {
     const { clock, random, renewable } = this.#ports;
     const mustRejoin = renewable.rejoin && hasEnded(renewable.present(), clock.wallMs());
@@ -73,7 +76,7 @@ export class Renewal {
     });
   }
 
-  /** Renews the certificate if it is due. A failure is reported, and the next look tries again. */
+  /** Renews the certificate if it is due. After a failure, the agent reports it, and the next look tries again. */
   async look(): Promise<void> {
     const { renewable, log } = this.#ports;
     const isYoung = (identity: Identity) => this.#ports.clock.wallMs() < lifeOfIdentity(identity).renewAtMs;
@@ -135,10 +138,10 @@ function lifeOfIdentity({ certPem }: Identity): CertificateValidity {
   return validityOf(new X509Certificate(certPem));
 }
 
-/** How long to wait. `chance`: in [0, 1). */
+/** How long to wait before the next look. `chance`: a random number in [0, 1). */
 export function nextLookMs({ renewAtMs, endsAtMs }: CertificateValidity, nowMs: number, chance: number): number {
   const atLeastMs = lookMinMs + chance * (lookMaxMs - lookMinMs);
-  // With an expired certificate the agent gets no connection for a renewal. Each new connection reads the files that somebody else renews.
+  // The certificate has expired, so the agent gets no connection for a renewal. Somebody else may renew the files, and each new connection reads them.
   if (nowMs >= endsAtMs) return atLeastMs;
   const waitMs = Math.max(0, renewAtMs - nowMs);
   const tryMs = (endsAtMs - nowMs - waitMs) * tryPart * (0.5 + chance / 2);

@@ -1,5 +1,5 @@
 /**
- * An identity as a Secret of the agent's cluster. Several pods have one identity, and the first pod makes the key. The chart creates the Secret, so the
+ * An identity in a Secret of the agent's cluster. Several pods share one identity, and the first pod makes the key. The chart creates the Secret, so the
  * agent needs no permission to create Secrets.
  */
 import { BanyanError } from '../../core/runtime/errors.ts';
@@ -17,7 +17,7 @@ interface Secret {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-/** How often others may write between a read and the write. Each of them writes only once, and then the identity is there. */
+/** How often somebody else may write between a read and the write. Each of the other agents writes only once, and then the identity is complete. */
 const triesMax = 5;
 
 export function secretStore({ namespace, name, json }: SecretStoreOptions): IdentityStore {
@@ -34,7 +34,7 @@ export function secretStore({ namespace, name, json }: SecretStoreOptions): Iden
     }
   }
 
-  /** Keeps what others have written into the Secret, and never overwrites a version that was not read. */
+  /** Adds the parts to the Secret. Keeps everything that others have written, and never overwrites a version that it has not read. */
   async function put(secret: Secret, parts: Partial<Identity>): Promise<void> {
     const data = Object.fromEntries(
       identityParts.flatMap((part) => {
@@ -70,13 +70,13 @@ export function secretStore({ namespace, name, json }: SecretStoreOptions): Iden
     keep: (identity) =>
       withRetries(async (secret) => {
         if (partsOf(secret).keyPem === identity.keyPem) return put(secret, identity);
-        // Somebody has emptied the Secret meanwhile. Its present content counts.
+        // Somebody has emptied the Secret meanwhile. The agent must not overwrite its present content.
         throw new BanyanError('Unavailable', `${shown} has another key by now`);
       }),
   };
 }
 
-/** An empty part counts as missing. */
+/** The parts that the Secret has. An empty part counts as missing. */
 function partsOf({ data = {} }: Secret): Partial<Identity> {
   return Object.fromEntries(
     identityParts.flatMap((part) => {

@@ -1,47 +1,47 @@
 /**
- * Decides who is active: a pure machine for one candidate.
+ * Decides which agent is active. A pure machine for one candidate.
  *
- * No two agents hold the Lease at one instant. A holder counts from before it sent the request that was granted, and stops `renewDeadlineMs` later by its
- * own clock. A candidate counts from when it received a record. It overwrites the record when the record has not changed for at least `durationMs` by the
- * candidate's own clock. So the end of the former holder's time and the first moment of the next holder are `durationMs - renewDeadlineMs` apart. The clocks
- * may show any time of day, as long as their rates differ by less than a fifth. An agent holds the Lease only by a write over the very version that was
- * read, so a late answer costs no more than this time.
+ * No two agents hold the Lease at the same time. A holder counts its time from before it sent the request that was granted, and stops `renewDeadlineMs` after
+ * that, by its own clock. A candidate counts from the time at which it received a record. If the record has not changed for at least `durationMs` by the
+ * candidate's own clock, the candidate overwrites it. So `durationMs - renewDeadlineMs` pass between the end of the old holder's time and the first moment of
+ * the next holder. The clocks may show any time of day, as long as their rates differ by less than a fifth. An agent gets the Lease only by a write over the
+ * version that it has read. So a late answer only costs the time until it arrives.
  *
- * A missing Lease may have been deleted while somebody held it. A Lease that somebody has cleared also says nothing about its holder. A candidate waits in
- * both cases. First it creates the missing Lease without a holder, because only a version can be known not to have changed. A holder that ends in order
- * writes the duration `releasedLeaseMs`.
+ * If the Lease is missing, somebody may have deleted it while an agent held it. If somebody has cleared the Lease, it does not show its holder either. A
+ * candidate waits in both cases. It first creates the missing Lease without a holder: only for an existing record can it know that the version has not
+ * changed. A holder that ends properly writes the duration `releasedLeaseMs`, so that the next candidate need not wait.
  */
 import type { LeaseHandover, LeaseRecord } from './lease.ts';
 
-/** Like the leases of leader election elsewhere, but short enough for a standby to become active within 15 s. */
+/** As long as in other leader elections, but short enough for a standby to become active within 15 s. */
 export const durationMs = 10_000;
-/** A fifth less, for clocks with other rates and for a request on its way. */
+/** A fifth less than `durationMs`, for clocks with other rates and for a request on its way. */
 export const renewDeadlineMs = 8_000;
 /** The duration that client-go writes into a Lease that its holder has released. */
 export const releasedLeaseMs = 1_000;
-/** Three renewals may be lost. A candidate reads the Lease at the same interval. */
+/** Interval between two renewals. Three renewals may be lost. A candidate reads the Lease at the same interval. */
 export const renewMs = 2_000;
-/** How soon a holder without an answer asks again: it has little time. */
+/** How soon a holder asks again after no answer: it has little time. */
 const againMs = 500;
 
 export interface ElectionState {
-  /** The id of this process alone. After a restart, the process has another id. */
+  /** The id of this process. After a restart, the process has another id. */
   readonly me: string;
   /** The path of the agent to which the Lease belongs. */
   readonly path: string;
   readonly role: 'candidate' | 'holder' | 'released' | 'lost';
-  /** The record that was last read or written, and since when it is known to be unchanged. */
+  /** The record that was last read or written, and the time since which it is known to be unchanged. */
   readonly seen: { readonly record: LeaseRecord | undefined; readonly sinceMs: number } | undefined;
-  /** Until when a holder holds the Lease. */
+  /** The time until which a holder holds the Lease. */
   readonly heldUntilMs: number;
-  /** The request that is on its way, and when it was sent. There is one request at a time. */
+  /** The request that is running, and the time at which it was sent. There is at most one. */
   readonly asking: { readonly type: 'read' | 'write'; readonly sentMs: number } | undefined;
   readonly dueMs: number;
   /** After a request without an answer, the machine sends nothing before this time. */
   readonly pausesUntilMs: number;
-  /** A holder reads the record before its next write. */
+  /** True: the agent reads the record before its next write. */
   readonly mustRead: boolean;
-  /** The values that the record has to hand over to a successor. */
+  /** The values that the record must contain for a successor. */
   readonly handover: LeaseHandover;
   readonly ending: boolean;
 }
@@ -55,7 +55,7 @@ export type ElectionInput =
   /** The result of the request is not known. */
   | { readonly type: 'failed' }
   | { readonly type: 'handOver'; readonly handover: LeaseHandover }
-  /** An end in order: a holder releases the Lease. */
+  /** The process ends properly: a holder releases the Lease. */
   | { readonly type: 'end' };
 
 export type ElectionEffect =
@@ -71,7 +71,7 @@ export type ElectionEffect =
 
 export interface ElectionStep {
   readonly state: ElectionState;
-  /** At most one, and only when no request is on its way. */
+  /** At most one request. Absent while another request is running. */
   readonly effect?: ElectionEffect;
 }
 
@@ -91,18 +91,21 @@ export function candidate(me: string, path: string, nowMs: number): ElectionStat
   };
 }
 
-/** Whether the agent holds the Lease now. Without another call, the answer stays true until `heldUntilMs` at the latest. */
+/** Whether the agent holds the Lease now. If the state does not change, the answer is true until `heldUntilMs`. */
 export function holds(state: ElectionState, nowMs: number): boolean {
   return state.role === 'holder' && nowMs < state.heldUntilMs;
 }
 
-/** The path of the other agent to which the Lease belongs: this candidate can never get it. */
+/**
+ * The path of the other agent to which the Lease belongs. This candidate can never get such a Lease. Undefined: the Lease belongs to this agent, or to no
+ * agent.
+ */
 export function isOfAnother({ seen, path }: ElectionState): string | undefined {
   const owner = seen?.record?.handover.path;
   return owner === undefined || owner === path ? undefined : owner;
 }
 
-/** When the machine needs its next tick. Undefined: it waits for an answer, or its work is over. */
+/** The time at which the machine needs its next tick. Undefined: the machine waits for an answer, or its work is over. */
 export function nextElectionTickMs(state: ElectionState): number | undefined {
   if (state.asking || isOver(state)) return undefined;
   const expiryMs = state.role === 'candidate' ? expiryOf(state) : Number.POSITIVE_INFINITY;
@@ -137,7 +140,7 @@ function written(state: ElectionState, record: LeaseRecord, nowMs: number): Elec
     const role = state.role === 'candidate' ? 'candidate' : 'released';
     return { ...state, asking: undefined, seen, role, dueMs: nowMs + renewMs };
   }
-  // The record may lack words that were set after the request was sent.
+  // The record may lack handover values that were set after the request was sent.
   const isUpToDate = recordsAll(record.handover, state.handover) && !state.ending;
   const dueMs = isUpToDate ? sentMs + renewMs : nowMs;
   return { ...state, asking: undefined, seen, role: 'holder', heldUntilMs: sentMs + renewDeadlineMs, dueMs };

@@ -1,4 +1,4 @@
-/** Carries out the decisions of the election: sends requests to the cluster, with a time limit on each, and reports the results. */
+/** Carries out the decisions of the election. Sends requests to the cluster, each with a time limit, and gives the results to the election. */
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -15,25 +15,25 @@ import {
 } from './election.ts';
 import type { LeaseHandover, LeasePort, LeaseRecord } from './lease.ts';
 
-/** A later answer does not count. A holder has 8 s, and two requests must fit into this time. */
+/** Time limit for an answer; a later answer does not count. A holder has 8 s, and two requests must fit into this time. */
 export const answerMs = 3_000;
-/** How long an end in order waits for the release of the Lease. After that, the other agents find out by themselves. */
+/** How long a proper end waits for the release of the Lease. After that, the other agents notice the end by themselves. */
 const endMsMax = 3_000;
 
 export interface ElectorPorts {
   readonly lease: LeasePort;
-  /** Its monotonic time goes on while the machine sleeps, if the system supports this. */
+  /** The monotonic time of this clock goes on while the machine sleeps, if the system supports this. */
   readonly clock: Clock;
   readonly log: Logger;
-  /** The id of this process alone. */
+  /** The id of this process. */
   readonly me: string;
   readonly path: string;
 }
 
 export interface ElectorEvents {
-  /** The agent holds the Lease for the first time. `former`: the record of the former holders. */
+  /** Called when the agent holds the Lease for the first time. `former`: the record of the previous holders. */
   won(former: LeaseRecord): void;
-  /** Another agent holds the Lease, or may hold it. */
+  /** Called when another agent holds the Lease, or may hold it. */
   lost(why: string): void;
 }
 
@@ -42,7 +42,7 @@ export class Elector {
   readonly #events: ElectorEvents;
   #state: ElectionState;
   #timer: Timer | undefined;
-  /** Counts requests: an answer to an abandoned request is ignored. */
+  /** The number of the present request. The answer to an abandoned request is ignored. */
   #question = 0;
   #hasWon = false;
   #isAbandoned = false;
@@ -59,12 +59,12 @@ export class Elector {
     this.#input({ type: 'tick' });
   }
 
-  /** Whether the agent holds the Lease at this very moment. */
+  /** Whether the agent holds the Lease at this moment. */
   get holds(): boolean {
     return holds(this.#state, this.#ports.clock.monotonicMs());
   }
 
-  /** Says, for people, who is active, or why the Lease can't be had. */
+  /** A text for people: which agent is active, or why this agent can't get the Lease. */
   get standing(): string {
     const { role, seen } = this.#state;
     if (this.holds) return 'active';
@@ -76,24 +76,25 @@ export class Elector {
     return seen?.record?.holder ? `standby: ${seen.record.holder} is active` : 'standby';
   }
 
-  /** Resolves when the Lease has these words. Throws when this agent does not hold the Lease any more. */
+  /** Writes the values into the Lease, and resolves when the Lease has them. Throws if this agent does not hold the Lease any more. */
   async handOver(handover: LeaseHandover): Promise<void> {
     this.#input({ type: 'handOver', handover });
     const isHandedOver = () => recordsAll(this.#state.seen?.record?.handover ?? {}, handover) && this.holds;
     while (!isHandedOver()) {
       if (this.#isAbandoned) throw new BanyanError('Unavailable', 'the process ends');
-      if (this.#state.role !== 'holder') throw new BanyanError('Conflict', 'the Lease is held no more');
+      if (this.#state.role !== 'holder')
+        throw new BanyanError('Conflict', 'this agent does not hold the Lease any more');
       await new Promise<void>((resolve) => this.#waiting.add(resolve));
     }
   }
 
-  /** The process ends: nobody waits any more for words to be written. */
+  /** Called when the process ends. `handOver` does not wait any more, and throws. */
   abandon(): void {
     this.#isAbandoned = true;
     this.#wake();
   }
 
-  /** Resolves when the Lease is released, or when that took too long. */
+  /** Releases the Lease. Resolves when it is released, or after `endMsMax`. */
   async end(): Promise<void> {
     let isLate = false;
     const late = this.#ports.clock.after(endMsMax, () => {

@@ -1,4 +1,4 @@
-/** A Lease of coordination.k8s.io/v1 in the cluster. Its times are for people: nobody compares them with a clock. */
+/** A Lease of coordination.k8s.io/v1 in the cluster. The times in it are only for people: no agent compares them with a clock. */
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { ClusterApiRequest } from '../cluster/kubernetes/api-client.ts';
 import type { LeaseHandover, LeasePort, LeaseRecord, LeaseWrite } from './lease.ts';
@@ -7,7 +7,7 @@ export interface KubernetesLeaseOptions {
   readonly namespace: string;
   readonly name: string;
   json(asked: ClusterApiRequest): Promise<unknown>;
-  /** For people. */
+  /** The wall time that the Lease shows to people. */
   wallMs(): number;
 }
 
@@ -32,8 +32,8 @@ const numbers = { bootCounter: 'banyan.io/boot-counter' } as const;
 export class KubernetesLease implements LeasePort {
   readonly #options: KubernetesLeaseOptions;
   /**
-   * The objects of all records that were read, so that a write keeps what others have written. One object is not enough: the answer to an abandoned request
-   * may come after another answer.
+   * The objects of all records that were read, so that a write keeps the values that others have written. The newest object alone is not enough: the answer
+   * to an abandoned request may arrive after another answer.
    */
   readonly #objects = new WeakMap<LeaseRecord, LeaseObject>();
 
@@ -45,7 +45,7 @@ export class KubernetesLease implements LeasePort {
     try {
       return this.#recordOf((await this.#options.json({ path: this.#path })) as LeaseObject);
     } catch (error) {
-      // The namespace may be missing as well. Then the Lease can't be created, and that error is reported.
+      // The namespace may be missing too. Then the Lease can't be created, and the agent reports that error.
       if (error instanceof BanyanError && error.code === 'NotFound') return undefined;
       throw error;
     }
@@ -67,7 +67,7 @@ export class KubernetesLease implements LeasePort {
 
   #object({ over, holder, durationMs, transitions, handover }: LeaseWrite): object {
     const { namespace, name, wallMs } = this.#options;
-    // With microseconds, as the kind requires.
+    // The kind requires microseconds.
     const now = new Date(wallMs()).toISOString().replace('Z', '000Z');
     const before = over && this.#objects.get(over);
     const isSame = before?.spec?.holderIdentity === holder;
@@ -117,7 +117,7 @@ function recordOf({ metadata, spec }: LeaseObject): LeaseRecord {
   };
 }
 
-/** A malformed value counts as missing: others may write annotations too. */
+/** Reads the handover values from the annotations. A malformed value counts as missing, because others may write annotations too. */
 function handoverOf(annotations: Readonly<Record<string, string>>): LeaseHandover {
   const [path, store, attachedNonce] = [texts.path, texts.store, texts.attachedNonce].map((name) => annotations[name]);
   const bootCounter = Number(annotations[numbers.bootCounter] ?? '-1');

@@ -1,7 +1,7 @@
 /**
- * The agent under a Lease. The agent begins when its process holds the Lease, with the values that the former holders have left. It may write only while its
- * process holds the Lease. The values by which the parent knows the agent are in the Lease before the agent dials. The id of its store is in the Lease only
- * when the store is up to date.
+ * Runs the agent under a Lease. The agent begins when its process holds the Lease. It begins with the values that the previous holders have left. The agent
+ * is allowed to write only while its process holds the Lease. The values by which the parent knows the agent are in the Lease before the agent dials. The id
+ * of the agent's store is in the Lease only when the store is up to date.
  */
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
@@ -36,11 +36,14 @@ export interface LeadershipPorts<Led extends LedAgent> {
   readonly store: Store;
   readonly me: string;
   readonly path: string;
-  /** Called at most once. The agent is not started yet. */
+  /** Makes the agent, and does not start it. Called at most once. */
   assemble(hooks: AgentHooks): Promise<Led>;
-  /** Resolves when the objects that the agent has applied with other stores are on record, as far as they can be known now, or when `isOver`. */
+  /**
+   * Resolves when the objects that the agent has applied with other stores are on record, as far as they can be found now. Also resolves when `isOver`
+   * returns true.
+   */
   scanAppliedInventory(agent: Led, isOver: () => boolean): Promise<void>;
-  /** Another agent is active. This process must end, and come back as a standby. */
+  /** Called when another agent is active. This process must end, and start again as a standby. */
   lost(why: string): void;
 }
 
@@ -59,7 +62,7 @@ export class Leadership<Led extends LedAgent> implements AsyncDisposable {
       {
         won: (former) => {
           this.#beginning = this.#begin(former).catch((error: unknown) => {
-            // Without an agent there is no reason to hold the Lease.
+            // Without an agent, the process has no reason to hold the Lease.
             this.#lose(`the agent could not begin: ${describeError(error)}`);
             return undefined;
           });
@@ -73,12 +76,12 @@ export class Leadership<Led extends LedAgent> implements AsyncDisposable {
     this.#elector.start();
   }
 
-  /** `active`, or who is active. */
+  /** `active`, or a text about the agent that is active. */
   get standing(): string {
     return this.#elector.standing;
   }
 
-  /** Why the agent must not write anything at this very moment. */
+  /** Why the agent is not allowed to write at this moment. Undefined: it is. */
   refusal(): BanyanError | undefined {
     if (this.#elector.holds) return undefined;
     return new BanyanError(
@@ -87,7 +90,10 @@ export class Leadership<Led extends LedAgent> implements AsyncDisposable {
     );
   }
 
-  /** An agent that must not write must not talk to the parent either: the parent would take the two agents for copies of one. */
+  /**
+   * Returns a dialer that dials only while the agent is allowed to write. If two agents of one identity talked to the parent, the parent would treat them as
+   * copies of one agent.
+   */
   dialer(dialer: Dialer): Dialer {
     return {
       dial: (events, timeoutMs) => {
@@ -128,8 +134,8 @@ export class Leadership<Led extends LedAgent> implements AsyncDisposable {
       attached: () => this.#attached(),
       caughtUp: () => void this.#caughtUp(agent, succession, memory.store),
     });
-    // The boot counter and the id of the store are in the Lease before the agent does anything: the parent knows the agent by the first, and the applied
-    // objects come from the second.
+    // The boot counter and the id of the store must be in the Lease before the agent does anything. The parent knows the agent by the boot counter, and the
+    // id names the store that knows the applied objects.
     const { bootCounter } = this.#identity();
     await this.#elector.handOver({ bootCounter, ...(catchUp === undefined ? { store: memory.store } : {}) });
     if (!this.#isOver) agent.start();
@@ -144,7 +150,7 @@ export class Leadership<Led extends LedAgent> implements AsyncDisposable {
     });
   }
 
-  /** Called at every attachment. The first call counts. */
+  /** Called at every attachment. Only the first call has an effect. */
   async #caughtUp(agent: Led, succession: Succession, ownStore: string): Promise<void> {
     if (this.#catchingUp) return;
     this.#catchingUp = true;

@@ -1,17 +1,17 @@
-/** The id of an agent's store, and whether an agent was active with this store by a Lease: needed if several stores belong to one identity. */
+/** The id of an agent's store, and whether an agent with this store was active by a Lease. Needed because several stores may belong to one identity. */
 import type { Random } from '../../core/runtime/random.ts';
 import { asText, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Store } from '../../core/store/store.ts';
 
 export interface LeaseMemory {
-  /** The id of the store, made once. */
+  /** The id of the store. The store gets it once. */
   readonly store: string;
-  /** The store was used by an agent that was active by a Lease. */
+  /** True: an agent that was active by a Lease has used this store. */
   readonly leased: boolean;
 }
 
-/** Durable after the store's next flush. */
+/** Reads the values, and makes them in a new store. They are durable after the store's next flush. */
 export function openLeaseMemory(store: Store, random: Random): LeaseMemory {
   return store.write((t) => {
     const bytes = t.get(prefixOf('leaseMemory'));

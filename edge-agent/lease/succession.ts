@@ -1,12 +1,15 @@
-/** Decides what a new active agent does before it applies anything, from the values in the Lease and from what its store knows. */
+/**
+ * Decides what an agent does when it becomes active, before it applies anything. The decision depends on the values in the Lease and on the values in the
+ * agent's store.
+ */
 import type { Forebear } from '../../core/session/node-identity.ts';
 import type { LeaseHandover } from './lease.ts';
 import type { LeaseMemory } from './lease-memory.ts';
 
 export interface Succession {
-  /** The boot counter and the nonce by which the parent knows the former agents. */
+  /** The boot counter and the nonce by which the parent knows the previous agents. */
   readonly forebear?: Forebear;
-  /** Another store was active last, or may have been, so this store may be older than what was applied. Says why. */
+  /** The reason why the agent has to catch up: another store was active last, or may have been, so this store may be older than the state of the cluster. */
   readonly catchUp?: string;
 }
 

@@ -4,7 +4,7 @@ import { parseQuantity } from '../../core/match/cel/quantity.ts';
 
 const nanos = 1_000_000_000n;
 
-/** A whole number, or text like `16Mi`, not less than `min`. */
+/** Accepts a whole number, or a text such as `16Mi`. The number must not be less than `min`. */
 export function bytesSchema(min: number) {
   return z.union([z.number(), z.string()]).transform((written, context) => {
     const bytes = parseQuantity(String(written))?.nanos;

@@ -1,4 +1,4 @@
-/** One of the agent's own limits and how much of it is used. The metrics and own-limits.ts read it. */
+/** One of the agent's own limits, and how much of the limit is used. The metrics and own-limits.ts read it. */
 export interface LimitUse {
   /** The field that sets the limit: `cluster.kubernetes.limits.inFlight`. */
   readonly field: string;
@@ -9,7 +9,7 @@ export interface LimitUse {
   readonly used: number;
   /** The limit as people write it: `16Mi`. */
   readonly shown: string;
-  /** How many milliseconds all work that had to wait for the limit has waited so far, added up. Absent: nothing waits for this limit. */
+  /** The sum of the times that work has waited for the limit so far, in milliseconds. Absent: no work waits for this limit. */
   readonly waitedMs?: number;
   /** What people can do about the limit. */
   readonly remedy: string;

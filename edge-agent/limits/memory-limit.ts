@@ -1,6 +1,7 @@
 /**
- * The memory limit of the agent. The agent watches the limit of its container, at which the kernel ends it. The agent enforces the limit of its
- * configuration itself: it ends in order, and its supervisor starts it again. So the kernel ends no other program of a small machine for it.
+ * The memory limits of the agent. At the limit of the container, the kernel ends the agent; this class only reports how much of that limit is used. The limit
+ * of the configuration is enforced here: the agent ends properly, and its supervisor starts it again. So on a small machine, the kernel ends no other program
+ * because of the agent.
  */
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { shownBytes } from './byte-quantity.ts';
@@ -13,14 +14,17 @@ export interface MemoryLimitPorts {
   /** The memory limit of the container or another control group. Undefined: there is none. */
   readonly containerBytes?: number | undefined;
   residentBytes(): number;
-  /** The process has used more than the configured limit for some time, and must end. */
+  /** Called when the process has used more than the configured limit for some time, and must end. */
   exceeded(why: string): void;
 }
 
 const lookEveryMs = 10_000;
-/** Looks in a row above the limit: short-lived garbage does not count. */
+/** So many measurements in a row must be above the limit. Garbage that is collected soon does not count. */
 const exceededLooks = 3;
-/** An agent that is above its limit whenever it works must not restart again and again. Within this time it reports the problem instead. */
+/**
+ * Shortest time between two restarts. An agent that is above its limit whenever it works must not restart again and again. During this time, it only reports
+ * the problem.
+ */
 const restartsEveryMs = 600_000;
 
 const ownRemedy =
@@ -50,7 +54,7 @@ export class MemoryLimit implements AsyncDisposable {
     this.#timer?.stop();
   }
 
-  /** The use of the smaller limit. Undefined: there is no limit. */
+  /** The use of the smaller limit. Undefined: the agent has no memory limit. */
   use(): LimitUse | undefined {
     const { configuredBytes = Number.POSITIVE_INFINITY, containerBytes = Number.POSITIVE_INFINITY } = this.#ports;
     const max = Math.min(configuredBytes, containerBytes);

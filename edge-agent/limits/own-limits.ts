@@ -1,6 +1,6 @@
 /**
- * Watches how much the agent uses of its own limits, and reports when its work waits for one of them. The message stays the same while this lasts, so only
- * the beginning and the end are sent to the parent. The numbers are metrics.
+ * Watches how much of its own limits the agent uses, and reports when the agent's work waits for a limit. The message stays the same during this time, so the
+ * agent reports only the beginning and the end to its parent. The numbers are metrics.
  */
 
 import type { TroubleAttributes } from '../../core/entries/up-attributes.ts';
@@ -12,21 +12,23 @@ export interface OwnLimitsPorts {
   readonly clock: Clock;
   readonly logger: Logger;
   uses(): readonly LimitUse[];
-  /** The report has changed. */
+  /** Called when the report has changed. */
   changed(): void;
 }
 
 const lookEveryMs = 10_000;
-/** Looks in a row with pressure: the pressure of a burst of objects ends sooner. */
+/** After so many measurements in a row with pressure, the limit counts as reached. The pressure of a burst of objects ends sooner. */
 const pressedLooks = 3;
-/** Looks in a row without pressure: pressure that comes and goes is one report. */
+/**
+ * After so many measurements in a row without pressure, the limit does not count as reached any more. So pressure that stops and starts again is one report.
+ */
 const easyLooks = 6;
-/** For a limit without waiting work, this share in use counts as all. */
+/** A limit for which no work waits is under pressure when this share of it is in use. */
 const nearlyAll = 0.9;
 
 interface Watched {
   waitedMs: number;
-  /** Looks in a row with pressure, or as a negative number without pressure. */
+  /** The number of measurements in a row: positive with pressure, negative without pressure. */
   looks: number;
   isReached: boolean;
 }
@@ -52,7 +54,7 @@ export class OwnLimits {
     this.#timer?.stop();
   }
 
-  /** Which limits are reached. The reason is that of the first one. Undefined: none is reached. */
+  /** The limits that are reached, with the reason of the first of them. Undefined: no limit is reached. */
   get reported(): TroubleAttributes | undefined {
     const [first] = this.#reached;
     return first && { reason: first.reason, message: this.#reached.map(messageOf).join('; ') };
@@ -78,7 +80,7 @@ export class OwnLimits {
   }
 }
 
-/** On average, at least one request waits for the limit all the time. */
+/** Whether the limit is under pressure. For a limit with waiting work: on average, at least one request waits all the time. */
 function pressed({ max, used, waitedMs }: LimitUse, waitedMsBefore: number): boolean {
   return waitedMs === undefined ? used >= max * nearlyAll : waitedMs - waitedMsBefore >= lookEveryMs;
 }

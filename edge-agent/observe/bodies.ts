@@ -1,10 +1,10 @@
 /**
- * The bodies of objects that are reported whole. The agent receives events of every object of a resource that rules name. But it may report few of them:
- * those that belong to a placed object, or that are within a bound. The others have no body here. If such an object has to be reported later, the agent
- * reads it, unless its watch brings it before.
+ * The bodies of objects that are reported whole. If rules name a resource, the agent receives events about all objects of the resource, but may report only a
+ * few of them: objects that belong to a placed object, or objects within a limit. This class has no body for the other objects. If such an object has to be
+ * reported at a later time, the agent reads the object, unless a watch brings it earlier.
  *
- * A failed read is tried again, with growing delays for each object: an object may stay larger than the agent may hold, or its webhook may not answer, for
- * days.
+ * A failed read is tried again, with growing delays for each object. For days, an object may be larger than the agent can handle, or a webhook may not
+ * answer.
  *
  * Bound: `readsMax` reads at once; one waiting read for each object that has to be reported.
  */
@@ -17,16 +17,16 @@ import { type WholeObject, wholeObject } from './whole-object.ts';
 export interface BodiesPorts {
   readonly clock: Clock;
   get(key: ObjectKey): Promise<KubeObject | undefined>;
-  /** The object has a body now. */
+  /** Called when the agent has read the body of the object. */
   read(uid: string, key: string): void;
-  /** The object could not be read, for the first time since its body was requested. */
+  /** Called when a read of the object fails for the first time since its body was requested. */
   failed(key: string, error: unknown): void;
 }
 
-/** Half of the concurrency of the applier. After a start both use the same cluster, and the applier's objects are more important. */
+/** Half of the concurrency of the applier. After a start, both use the same cluster, and the applier's objects are more important. */
 const readsMax = 4;
 const againMsMin = 5_000;
-/** A short maximum: when the cluster is reachable again, the objects should not wait long. */
+/** This maximum is short: when the cluster is reachable again, the objects should not wait long. */
 const againMsMax = 60_000;
 
 interface RequestedBody {
@@ -38,11 +38,11 @@ interface RequestedBody {
 
 export class Bodies {
   readonly #ports: BodiesPorts;
-  /** By uid. */
+  /** The bodies, keyed by uid. */
   readonly #whole = new Map<string, WholeObject>();
-  /** By uid, in the order of the requests. */
+  /** The requested bodies, keyed by uid, in the order of the requests. */
   readonly #wanted = new Map<string, RequestedBody>();
-  /** Uids. */
+  /** The uids of the objects that the agent is reading. */
   readonly #reading = new Set<string>();
 
   constructor(ports: BodiesPorts) {
@@ -57,7 +57,7 @@ export class Bodies {
     return this.#whole.get(uid)?.body;
   }
 
-  /** Returns false if nothing has changed in the object. */
+  /** Keeps the body of the object. Returns false if nothing in the object has changed. */
   set(uid: string, object: KubeObject): boolean {
     this.#unwant(uid);
     const before = this.#whole.get(uid);
@@ -71,7 +71,7 @@ export class Bodies {
     this.#whole.delete(uid);
   }
 
-  /** Reads the object if it has no body. */
+  /** Requests the body: the agent reads the object if it has no body. */
   want(uid: string, key: ObjectKey): void {
     if (this.#whole.has(uid) || this.#wanted.has(uid)) return;
     this.#wanted.set(uid, { key, failures: 0 });
@@ -96,7 +96,7 @@ export class Bodies {
 
   async #read(uid: string, wanted: RequestedBody): Promise<void> {
     this.#reading.add(uid);
-    // The answer does not count if the watch has brought the object meanwhile, because that state is newer, or if the body was not requested all the time.
+    // The answer does not count in two cases: the watch has brought the object meanwhile, so that state is newer; or the request was withdrawn meanwhile.
     const isWanted = () => this.#wanted.get(uid) === wanted;
     try {
       const object = await this.#ports.get(wanted.key);
@@ -114,7 +114,7 @@ export class Bodies {
   }
 
   #take(uid: string, key: ObjectKey, object: KubeObject | undefined): void {
-    // Aggregated API servers may return an object without a uid. Then its key stands for the uid.
+    // Aggregated API servers may return an object without a uid. Then the key of the object replaces the uid.
     if (!object || (object.metadata.uid ?? formatKey(key)) !== uid) return;
     this.set(uid, object);
     this.#ports.read(uid, formatKey(key));
@@ -130,7 +130,7 @@ export class Bodies {
   }
 }
 
-/** An object that the agent may list but not read is reported when an event of its watch brings it. */
+/** Whether the agent is not allowed to read the object. If the agent is allowed to list it, the object is reported when an event of the watch brings it. */
 function isForbidden(error: unknown): boolean {
   return error instanceof BanyanError && error.code === 'Forbidden';
 }

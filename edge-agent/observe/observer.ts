@@ -1,10 +1,11 @@
 /**
- * Watches the applied objects. Where this is enough, a watch covers only the objects of a resource that have the agent's mark. The observer keeps the newest
- * health and status of each object, and reports when an object differs from the applied one.
+ * Watches the applied objects. If possible, a watch covers only the objects of a resource that have the agent's mark. The observer keeps the newest health
+ * and status of each object, and reports when an object differs from the applied object.
  *
- * An event about an object waits while the applier works on the object. If the event is older than the applier's own answer (`seen`), it is about the apply
- * itself. A newer event is about a change of somebody else. A list ends this comparison: resource versions go back when the cluster is restored from a
- * backup, so a state with an older version may be the present one.
+ * While the applier works on an object, an event about the object waits. The observer then compares the event with the applier's own answer (`seen`). If the
+ * event is not newer than this answer, the event is about the apply itself. A newer event is about a change of somebody else. After a list, the observer does
+ * not compare any more: resource versions become smaller when the cluster is restored from a backup, so a state with an older version may be the present
+ * state.
  */
 import { stableStringify } from '../../core/object/canonical.ts';
 import type { ObjectHealth } from '../../core/object/health.ts';
@@ -35,13 +36,13 @@ export interface ObserverPorts {
 }
 
 export interface ObserverEvents {
-  /** The object's observation has changed or was removed. */
+  /** Called when the object's observation has changed or was removed. */
   changed(key: string): void;
-  /** Somebody has changed or deleted the object. */
+  /** Called when somebody has changed or deleted the object. */
   drifted(key: string): void;
-  /** A CustomResourceDefinition was created, changed or deleted. */
+  /** Called when a CustomResourceDefinition was created, changed or deleted. */
   kindsChanged(): void;
-  /** The cluster was put back to an earlier time. Each watch that notices it sends this event. */
+  /** Called when the cluster was restored to an earlier state. Each watch that notices this sends the event. */
   wentBack(): void;
 }
 
@@ -52,16 +53,16 @@ interface Seen extends ObjectObservation {
 
 interface ObserverWatch {
   readonly stop: () => void;
-  /** The watch covers all objects of the resource, and not only objects with the mark. */
+  /** True: the watch covers all objects of the resource. False: only the objects with the mark. */
   readonly isWhole: boolean;
   readonly keys: Set<string>;
-  /** Objects whose last event had an older state than the one that was seen. */
+  /** The keys of the objects whose last event had an older state than the observer has seen. */
   readonly behind: Set<string>;
 }
 
 const definitions: GroupResource = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' };
 
-/** One value for all objects without a status: there may be thousands. */
+/** All objects without a status share one value: there may be thousands of such objects. */
 const noStatus = new Uint8Array(0);
 
 export class Observer {
@@ -80,7 +81,7 @@ export class Observer {
     this.#health = new TimedHealth(ports.clock, (key) => this.#overdue(key));
   }
 
-  /** The agent always watches the names of all definitions, beside the watch of applied definitions: they define which kinds the cluster serves. */
+  /** Watches the names of all definitions, beside the watch of applied definitions: the definitions decide which kinds the cluster serves. */
   start(): void {
     const on = () => this.#events.kindsChanged();
     const events = { on, synced: () => {}, wentBack: () => this.#events.wentBack() };
@@ -95,7 +96,8 @@ export class Observer {
   }
 
   /**
-   * False: the object was already tracked. True: the watch of its resource may have sent events about the object before, even if the watch begins only now.
+   * Begins to track the object. Returns false if the object was already tracked. If it returns true, events about the object may have been missed: the watch
+   * of the resource may have begun earlier, or begins only now.
    */
   track(key: string): boolean {
     const { keys } = this.#watch(parseKey(key));
@@ -119,13 +121,13 @@ export class Observer {
     return this.#seen.get(key);
   }
 
-  /** The cluster's answer to the applier about an object. */
+  /** Called with the cluster's answer to the applier about an object. */
   seen(key: string, live: KubeObject): void {
     if (!isMarked(live)) this.#widen(key);
     this.#learn(key, live);
   }
 
-  /** The applier's work on the object has ended. */
+  /** Called when the applier's work on the object has ended. */
   workEnded(key: string): void {
     const postponed = this.#postponed.get(key);
     if (!postponed) return;
@@ -138,7 +140,10 @@ export class Observer {
     return watch ?? this.#begin(resource, false, new Set());
   }
 
-  /** An object without the mark is not in a watch of marked objects. The agent keeps such an object as it found it, or left it without the mark. */
+  /**
+   * Makes the watch cover all objects of the resource. The agent found the object without the mark and keeps it so, or has removed the mark. A watch of
+   * marked objects does not have such an object.
+   */
   #widen(key: string): void {
     const resource = parseKey(key);
     const watch = this.#watches.get(resourceName(resource));
@@ -149,7 +154,7 @@ export class Observer {
 
   #begin(resource: GroupResource, isWhole: boolean, keys: Set<string>): ObserverWatch {
     const name = resourceName(resource);
-    // The cluster may send its first events before `watch` returns.
+    // The cluster may send the first events before `watch` returns.
     let stop: (() => void) | undefined;
     const watch: ObserverWatch = { keys, isWhole, behind: new Set(), stop: () => stop?.() };
     this.#watches.set(name, watch);
@@ -163,10 +168,14 @@ export class Observer {
   }
 
   /**
-   * A watch has received a complete list. An object that is not in the list may have been deleted while nobody watched: no event reports the deletion of an
-   * object that only the applier has seen. Or the object was created after the list was made. So the observation stays, and the applier looks at the object.
-   * The applier also looks at an object whose listed state is older than the seen one: either the list is older than an answer to the applier, or the
-   * cluster has gone back. From now on every received state counts. If a state arrives late, a newer one follows.
+   * Called when a watch has received a complete list.
+   *
+   * - An object that is not in the list may have been deleted while no watch was running: no event reports the deletion of an object that only the applier
+   *   has seen. Or the object was created after the list was made. So the observation stays, and the applier looks at the object.
+   * - The listed state of an object may be older than the seen state: either the list is older than an answer to the applier, or the cluster was restored.
+   *   The applier looks at this object too.
+   *
+   * From now on, every received state counts. If an old state arrives late, a newer state follows.
    */
   #synced({ keys, behind }: ObserverWatch, there: ReadonlySet<string>): void {
     for (const key of keys) {
@@ -204,8 +213,8 @@ export class Observer {
   }
 
   /**
-   * Returns false for a state that is not newer than a state seen before. That state was already judged, for example by the applier from the answer to its
-   * apply.
+   * Notes a state of the object. Returns false for a state that is not newer than a state seen before: that state was already judged, for example by the
+   * applier from the answer to its apply.
    */
   #learn(key: string, live: KubeObject): boolean {
     const before = this.#seen.get(key);
@@ -246,7 +255,7 @@ function resourceName({ group, resource }: GroupResource): string {
   return `${group}/${resource}`;
 }
 
-/** The resource versions of one resource are growing numbers (https://kep.k8s.io/5504). Any other version counts as new. */
+/** The resource version as a number. The versions of one resource are growing numbers (https://kep.k8s.io/5504). A version that is no number counts as new. */
 function versionOf(live: KubeObject): number {
   const version = Number(live.metadata.resourceVersion);
   return Number.isFinite(version) ? version : noVersion;
@@ -256,7 +265,7 @@ const noVersion = Number.MAX_SAFE_INTEGER;
 /** Older than any version. */
 const unversioned = -1;
 
-/** Very large numbers lose precision: two different versions may have the same number. */
+/** Whether the version is newer. Very large numbers lose precision: two different versions may have the same number, and then count as newer. */
 function isNewer(version: number, before: number): boolean {
   return version > before || (version === before && version >= noVersion);
 }

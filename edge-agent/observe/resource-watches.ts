@@ -1,7 +1,6 @@
 /**
- * Watches whole resources. The set of watched resources is given as a list. For each resource the class knows whether all first events have arrived: before
- * that, nobody can say that an object does not exist. It also knows whether the first events will come: nobody waits for a resource that the cluster refuses
- * to list.
+ * Watches whole resources, given as a list. For each resource, the class knows whether all first events have arrived: before that, nobody can know that an
+ * object does not exist. The class also knows whether the cluster refuses to list the resource: then nobody must wait for the first events.
  */
 import type { GroupResource } from '../../core/object/key.ts';
 import type { BanyanError } from '../../core/runtime/errors.ts';
@@ -9,11 +8,11 @@ import type { Cluster, ClusterEvent, ServedResource, WatchEvents } from '../clus
 
 export interface ResourceWatchesEvents {
   on(event: ClusterEvent, resource: ServedResource): void;
-  /** All first events of the resource have arrived. `keys` are the keys of all its objects. */
+  /** Called when all first events of the resource have arrived. `keys` are the keys of all its objects. */
   synced(resource: GroupResource, keys: ReadonlySet<string>): void;
-  /** The cluster refuses to list the resource. Its first events come only when the cluster allows it. */
+  /** Called when the cluster refuses to list the resource. The first events arrive only after the cluster allows the list. */
   refused(resource: GroupResource): void;
-  /** The resource is not watched any more: its objects are unknown. */
+  /** Called when the resource is not watched any more: its objects are unknown. */
   ended(resource: GroupResource): void;
 }
 
@@ -34,7 +33,7 @@ export class ResourceWatches {
     this.#events = events;
   }
 
-  /** Watches these resources and no others. For the resources in `bare`, only metadata. */
+  /** Watches these resources and no others. Of the resources in `bare`, it watches only the metadata. */
   set(resources: Iterable<ServedResource>, bare: Iterable<ServedResource> = []): void {
     const whole = new Map([...resources].map((resource) => [resourceName(resource), resource]));
     const wanted = new Map([...[...bare].map((one) => [resourceName(one), one] as const), ...whole]);
@@ -51,7 +50,7 @@ export class ResourceWatches {
   add(resource: ServedResource, metadataOnly = false): void {
     const name = resourceName(resource);
     if (this.#watches.has(name)) return;
-    // The cluster may send its first events before `watch` returns.
+    // The cluster may send the first events before `watch` returns.
     let stop: (() => void) | undefined;
     const watch: OpenResourceWatch = { resource, metadataOnly, state: 'pending', stop: () => stop?.() };
     this.#watches.set(name, watch);
@@ -81,12 +80,12 @@ export class ResourceWatches {
     for (const { resource, metadataOnly } of watches) this.add(resource, metadataOnly);
   }
 
-  /** The resource is watched, and not all of its first events have arrived yet, but they will come. */
+  /** Whether the first events of the watched resource are still missing, and will arrive. */
   isPending(resource: GroupResource): boolean {
     return this.#watches.get(resourceName(resource))?.state === 'pending';
   }
 
-  /** The resource is not watched, or all of its first events have arrived: an object without an event does not exist. */
+  /** Whether an object without an event does not exist: the resource is not watched, or all of its first events have arrived. */
   isSeen(resource: GroupResource): boolean {
     const watch = this.#watches.get(resourceName(resource));
     return watch === undefined || watch.state === 'seen';
@@ -98,7 +97,7 @@ export class ResourceWatches {
   }
 }
 
-/** Such a refusal lasts until somebody grants the permission or installs the kind. Any other error may end by itself. */
+/** Whether the cluster refuses the watch. A refusal lasts until somebody grants the permission or installs the kind. Any other error may end by itself. */
 function isRefusal(error: BanyanError | undefined): boolean {
   return error?.code === 'Forbidden' || error?.code === 'NotFound';
 }

@@ -1,10 +1,10 @@
-/** Finds the part of a status that changes although nothing has happened. Such a change is not worth a message to the parent. */
+/** Finds the parts of a status that change although nothing has happened. Such a change is not worth a message to the parent. */
 import { stableStringify } from '../../core/object/canonical.ts';
 
-/** Times of the last check, as the conditions of Pods, Nodes and workloads have them. */
+/** Fields with the time of the last check, as the conditions of Pods, Nodes and workloads have them. */
 const noise = new Set(['lastProbeTime', 'lastHeartbeatTime', 'lastUpdateTime']);
 
-/** Equal texts: nothing has happened between the two states. */
+/** Returns the status without these fields, as text. If two states give equal texts, nothing has happened between them. */
 export function quietStatus(status: unknown): string {
   return status === undefined ? '' : stableStringify(quiet(status));
 }

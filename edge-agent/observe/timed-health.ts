@@ -1,9 +1,9 @@
 /**
- * Health that changes by time alone: a pod without a node fails after a while (core/object/health.ts), and no event reports this. A timer looks at each such
- * object once more when its time is over. Later changes come with events, for example when an autoscaler adds a node.
+ * Health that changes only because time passes: a pod without a node fails after some time (core/object/health.ts), and no event reports this. A timer judges
+ * each such object again when its time has passed. All other changes cause events, for example when an autoscaler adds a node.
  *
- * The creation time of the object comes from the cluster's clock, which may differ from this one. So no object waits longer than the whole window, counted
- * from the first event about it.
+ * The creation time of the object comes from the cluster's clock, which may differ from the agent's clock. So no object waits longer than the whole window,
+ * counted from the first event about the object.
  *
  * Bound: one timer for each object that waits, and each timer fires once.
  */
@@ -14,17 +14,17 @@ import type { Clock, Timer } from '../../core/runtime/clock.ts';
 interface HealthTimer {
   readonly uid: string;
   timer: Timer | undefined;
-  /** The object has failed. Later states of the object count as failed too, until its health no longer depends on time. */
+  /** True: the object has failed. Further states of the object count as failed too, until its health does not depend on time any more. */
   isOverdue: boolean;
 }
 
 export class TimedHealth {
   readonly #clock: Clock;
   readonly #failed: (key: string) => void;
-  /** By key. */
+  /** Keyed by object key. */
   readonly #waiting = new Map<string, HealthTimer>();
 
-  /** `failed`: the object has failed by time. No event about it has come since the last call of `of`. */
+  /** `failed` is called when the object has failed because its time has passed. No event about the object has arrived since the last call of `of`. */
   constructor(clock: Clock, failed: (key: string) => void) {
     this.#clock = clock;
     this.#failed = failed;

@@ -1,6 +1,6 @@
 /**
- * Reports to every parent which releases were handed to the agent. The report is written in the transaction that stores the parent's entry, so no other
- * parent misses it.
+ * Reports to every parent which releases were handed to the agent. The report is written in the transaction that stores the parent's entry. So every later
+ * parent receives the report.
  */
 
 import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';

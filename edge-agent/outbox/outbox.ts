@@ -1,7 +1,7 @@
 /**
- * Writes the reports of this agent into the producer's end of its up feed. The rooms touch a key when its report may have changed. The outbox asks for the
- * report when it writes, so ten changes give one entry, and an unchanged report is not written. A key that changes now and then is written at once. A key
- * that changes all the time is written once a second, or more often if somebody follows the object.
+ * Writes the reports of this agent into the producer's end of its up feed. Rooms touch a key when the report of this key may have changed. The outbox asks
+ * for the report when it writes. So ten changes give one entry, and an unchanged report is not written. A key that changes from time to time is written at
+ * once. A key that changes all the time is written once a second, or more often if a placement follows the object.
  *
  * Bounds: one waiting key for each entry; at most `entriesPerWrite` in one transaction.
  */
@@ -25,29 +25,34 @@ export interface OutboxPorts {
   readonly logger: Logger;
   readonly store: Store;
   readonly producer: Producer;
-  /** The present report of the key. Undefined: there must be no entry. 'unsure': the agent does not know yet, and the former entry stays. */
+  /**
+   * Returns the present report of the key. Undefined: there must be no entry. 'unsure': the agent does not know the report yet, and the previous entry stays.
+   */
   entryOf(key: string): UpFeedEntry | undefined | 'unsure';
-  /** Whether the key is of an object with exact status. Absent: no key is. */
+  /** Whether the key is the key of an object with exact status. Absent: no key is. */
   isFollowed?(key: string): boolean;
-  /** The report of the key has more bytes than an entry may have. Undefined: it fits again, or there is no report. */
+  /** Called when the report of the key has more bytes than an entry may have. Undefined: the report fits again, or there is no report. */
   tooLarge?(key: string, bytes: number | undefined): void;
 }
 
-/** Enough for the stages of one change (stored, applied, available) to pass without waiting. */
+/** Number of entries of one key that are written without waiting. Enough for the stages of one change: stored, applied, available. */
 const burst = 4;
-/** After the burst, at most one entry a second for each key … */
+/** After the burst, at most one entry of a key in this time. */
 const intervalMs = 1_000;
-/** … but more often for objects that somebody follows. The relays above pass these on at the same rate (relay/gather/status/reporter.ts). */
+/** The same interval for objects that a placement follows. The relays pass their reports on at the same rate (relay/gather/status/reporter.ts). */
 const followedIntervalMs = 50;
-/** The changes caused by one batch of the down feed, or by one answer of the cluster, are complete by then and go out together. */
+/**
+ * Wait after the first touched key. After this time, the changes from one batch of the down feed, or from one answer of the cluster, are complete. They are
+ * then written together.
+ */
 const gatherMs = 20;
-/** A full disk stays full for a while, and waiting loses nothing. */
+/** Wait after a failed write. A full disk stays full for a while, and waiting loses nothing. */
 const writeRetryMs = 5_000;
-/** The limit for the report of one object. A real cluster has no such limit. Leaves room for the key and the framing. */
+/** Limit for the bytes of one report. An object of a real cluster may be larger. The limit leaves room for the key and the framing. */
 export const upFeedEntryBytesMax = piecedBytesMax - 4_096;
 /**
- * Keeps a transaction to about a millisecond, so that the up feed does not delay the writes of the down feed. Also keeps it to about a megabyte of pages: an
- * entry changes four or five, and LMDB keeps the memory of the largest transaction.
+ * Keeps a transaction to about a millisecond, so that the up feed does not delay the writes of the down feed. Also keeps a transaction to about a megabyte of
+ * pages: an entry changes four or five pages, and LMDB does not free the memory of its largest transaction.
  */
 const entriesPerWrite = 100;
 
@@ -55,9 +60,9 @@ export class Outbox {
   readonly #ports: OutboxPorts;
   readonly #touched = new Set<string>();
   readonly #buckets = new Map<string, TokenBucket>();
-  /** Keys that have used up their rate. They are touched again when the timer fires. */
+  /** Keys that have used up their rate. When the timer fires, the key is touched again. */
   readonly #delayed = new Map<string, Timer>();
-  /** Keys whose report has more bytes than an entry may have. Each is logged once. */
+  /** Keys whose report has more bytes than an entry may have. Each key is logged once. */
   readonly #tooLarge = new Set<string>();
   #open = false;
   #timer: Timer | undefined;
@@ -67,8 +72,8 @@ export class Outbox {
   }
 
   /**
-   * From now on the outbox writes touched keys. Before, the agent knows nothing about the cluster, and entries without content would replace what the
-   * parents know.
+   * From now on, the outbox writes touched keys. Before, the agent knows nothing about the cluster, and entries without content would replace the reports
+   * that the parents have.
    */
   open(): void {
     this.#open = true;
@@ -87,7 +92,7 @@ export class Outbox {
     this.#schedule();
   }
 
-  /** Touches every key in the table. The former process may have written entries that are not true any more. */
+  /** Touches every key in the table. The previous process may have written entries that are not true any more. */
   touchAll(): void {
     const { store, producer } = this.#ports;
     store.read((reader) => {
@@ -134,7 +139,7 @@ export class Outbox {
     this.#delayed.set(key, timer);
   }
 
-  /** The first touched keys whose report differs from the entry in the table. Keys with an unchanged report are not touched any more. */
+  /** Returns those of the first touched keys whose report differs from the entry in the table. Keys with an unchanged report are not touched any more. */
   #changedEntries(): [key: string, entry: UpFeedEntry | undefined][] {
     const { store, producer } = this.#ports;
     const keys = [...this.#touched].slice(0, entriesPerWrite);
@@ -157,8 +162,9 @@ export class Outbox {
   }
 
   /**
-   * Makes an entry that is too large fit. The state of an object loses its status. The entry of a whole object keeps the body of its former report, if there
-   * is one. Removing the entry would mean that the object does not exist any more, and the nodes above would delete what they made from it.
+   * Makes an entry that is too large fit. The entry of an object's state loses the status. The entry of a whole object keeps the body of the previous report,
+   * if there is one. The entry must not disappear: that would mean that the object does not exist any more, and the nodes above would delete everything that
+   * they made from the object.
    */
   #fitting(key: string, entry: UpFeedEntry | undefined, former: UpFeedEntry | undefined): UpFeedEntry | undefined {
     const bytes = entry ? entry.attributes.length + entry.body.length : 0;
@@ -179,7 +185,7 @@ export class Outbox {
     return former && { ...entry, body: former.body };
   }
 
-  /** The states of objects come before the partials that sum them up. */
+  /** Writes the entries. The states of objects come before the partials that sum them up. */
   #write(due: readonly (readonly [key: string, entry: UpFeedEntry | undefined])[]): void {
     const isPartial = (key: string) => Number(key.startsWith('partial/'));
     const ordered = [...due].sort(([a], [b]) => isPartial(a) - isPartial(b));
@@ -197,9 +203,9 @@ export class Outbox {
   #writeOne(t: Transaction, key: string, entry: UpFeedEntry | undefined): void {
     const { producer } = this.#ports;
     const keyHash = hash128(key);
-    // The reports of a node about itself belong to no space. Only the order of the feed decides which one is newer. With a number made here, by time or by
-    // counting, a parent might keep the wrong report as the newer one after this disk was put back to an older copy: a report from before, or a report from
-    // the copy.
+    // The reports of a node about itself belong to no space. Only the order of the feed decides which report is newer. So the outbox makes no revision of its
+    // own, by time or by counting. After this disk was restored from an older copy, such a revision could make a parent keep the wrong report: a report from
+    // before the restore, or a report from the copy.
     const originRevision = producer.get(t, keyHash)?.originRevision ?? 0;
     if (entry) producer.put(t, { key, ...entry }, originRevision);
     else producer.remove(t, keyHash, originRevision);

@@ -1,4 +1,4 @@
-/** The byte streams of an agent: they come from the parent and end here. */
+/** The byte streams of an agent. They come from the parent, and end at the agent. */
 import type { Clock } from '../../core/runtime/clock.ts';
 import { echoEndpoint, echoKind } from '../../core/stream/echo.ts';
 import { healthEndpoint, healthKind } from '../../core/stream/health.ts';
@@ -28,7 +28,7 @@ export function agentStreams({ path, version, clock, observer, parent }: AgentSt
       return streams ? { streams } : { known: true };
     },
   });
-  // An agent is ready when it has been attached. A request that arrives by a stream shows that it has.
+  // An agent is ready after its first attachment. If a request arrives by a stream, the agent has been attached.
   router.register(
     healthKind,
     healthEndpoint(() => ({ path, role: 'agent', version, ready: true })),

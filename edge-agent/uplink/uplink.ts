@@ -1,4 +1,7 @@
-/** The agent's session with its parent: the down feed into the agent, and the up feed out of its outbox. Dials again for as long as it takes. */
+/**
+ * The agent's session with its parent. The down feed enters the agent, and the up feed leaves its outbox. If there is no session, the agent dials again and
+ * again.
+ */
 
 import type { ApprovalAttributes } from '../../core/entries/down-attributes.ts';
 import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
@@ -32,19 +35,22 @@ export interface AgentUplinkOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** The changes of a batch or a reconciliation, after the commit. */
+  /** Called with the changes of a batch or a reconciliation, after the commit. */
   received(changes: readonly AppliedChange[]): void;
   /** Makes the streams of a session. Absent: the agent has no streams. */
   streamsOf?(link: Link): SessionStreams;
-  /** A session with the parent has begun, or the held rows or the alarm of the feed have changed. */
+  /** Called when a session with the parent has begun, or when the held rows or the alarm of the feed have changed. */
   reportSelf?(): void;
-  /** A person has approved the deletion of held rows with this token, and the token matches nothing in the feed. */
+  /** Called when a person has approved the deletion of held rows with this token, and the feed holds no rows under the token. */
   approved?(token: string): void;
-  /** Whether rows that the outbox lacks are lacking on purpose. Absent: always true. */
+  /** Whether the outbox is complete: the parent may delete rows that the outbox does not have. Absent: always true. */
   ready?(): boolean;
-  /** A parent has welcomed this start of the agent. */
+  /** Called when a parent has welcomed this start of the agent. */
   attached?(): void;
-  /** The agent has stored everything that the parent has sent, and rows that the parent lacks are lacking on purpose. */
+  /**
+   * Called when the agent has stored everything that the parent has sent, and the parent's feed is complete: a row that the feed does not have is not
+   * desired.
+   */
   caughtUp?(): void;
 }
 
@@ -80,7 +86,7 @@ export class Uplink {
       },
       disconnected() {},
       caughtUp: () => this.#options.caughtUp?.(),
-      // A parent with replicas sends nothing to the agent before it has received the agent's reports. So the agent must not wait.
+      // A parent with replicas sends nothing to the agent before it has received the agent's reports. So the agent must not wait for the parent.
       ready: (parentHasReplicas) => parentHasReplicas === true || (this.#options.ready?.() ?? true),
       alarmChanged: () => this.#options.reportSelf?.(),
       ...(options.streamsOf ? { streamsOf: options.streamsOf } : {}),
@@ -92,7 +98,7 @@ export class Uplink {
     return this.#wasAttached;
   }
 
-  /** Why there is no session with the parent, as far as the agent has tried. */
+  /** Why the agent could not get a session with the parent. Undefined: no attempt has failed since the last session began. */
   get unreached(): string | undefined {
     return this.#session.unreached;
   }
@@ -132,7 +138,7 @@ export class Uplink {
     this.#session.readyChanged();
   }
 
-  /** Ends the session in order. */
+  /** Ends the session properly. */
   close(): void {
     this.#unsubscribe();
     this.#session.close();

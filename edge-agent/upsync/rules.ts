@@ -1,4 +1,7 @@
-/** Finds which objects of the cluster the upsync rules of this agent's placements match. An object matches a placement if it matches one of the items. */
+/**
+ * Finds which objects of the cluster the upsync rules of this agent's placements match. An object matches a placement if it matches one of the placement's
+ * items.
+ */
 import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { matchesUpsync, type UpsyncItem } from '../../core/match/upsync-item.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
@@ -8,11 +11,11 @@ export type UpsyncRules = ReadonlyMap<PlacementId, readonly UpsyncItem[]>;
 
 export interface Taking {
   readonly id: PlacementId;
-  /** Center if one of the matching items wants that. */
+  /** Center if one of the matching items wants Center. */
   readonly returnTo: 'Parent' | 'Center';
 }
 
-/** The placements that take the object, in the order of their ids. */
+/** Returns the placements that take the object, in the order of their ids. */
 export function takingPlacements(rules: UpsyncRules, key: ObjectKey, labels: Labels): Taking[] {
   const taking: Taking[] = [];
   for (const [id, items] of rules) {

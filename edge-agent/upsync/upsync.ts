@@ -1,9 +1,9 @@
 /**
- * Finds objects that were created at the edge and that rules take. It watches the resources that the rules name, and keeps the matching objects ready to
- * report. The agent reports an object once for each source whose placements take it, with the names of those placements.
+ * Finds objects that were created at the edge and that upsync rules take. This class watches the resources that the rules name, and keeps the matching
+ * objects ready to report. The agent reports an object once for each source whose placements take the object, with the names of these placements.
  *
- * Bound: `upsyncObjectsMax` objects for each placement, the first in the order of their keys. Objects beyond the bound are counted and reported as a number,
- * and their bodies are not kept.
+ * Bound: `upsyncObjectsMax` objects for each placement, the first in the order of their keys. Of the objects beyond the bound, the agent reports only the
+ * number, and keeps no bodies.
  */
 
 import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
@@ -17,23 +17,23 @@ import { Bodies } from '../observe/bodies.ts';
 import { ResourceWatches, resourceName } from '../observe/resource-watches.ts';
 import { type Taking, takingPlacements, type UpsyncRules } from './rules.ts';
 
-/** About 10 MB of reports for each placement and destination: a relay of a thousand agents can still store this. */
+/** This number of objects gives about 10 MB of reports for each placement and destination: a relay of a thousand agents can still store this. */
 export const upsyncObjectsMax = 1_000;
 
 export interface UpsyncEvents {
-  /** The report about the object for these sources may have changed. */
+  /** Called when the report about the object for these sources may have changed. */
   changed(key: string, sources: Iterable<string>): void;
-  /** Whether a rule takes the object may have changed, or is known now. */
+  /** Called when the answer whether a rule takes the object may have changed, or was unknown before. */
   taken(key: string): void;
-  /** The number of the placement's objects has crossed the bound, or has changed beyond the bound. */
+  /** Called when the number of the placement's objects has crossed the bound, or has changed beyond the bound. */
   counted(id: PlacementId): void;
-  /** The agent knows more objects of the cluster than before: entries of a former process may not be true any more. */
+  /** Called when the agent knows more objects of the cluster than before: entries of a previous process may not be true any more. */
   synced(): void;
-  /** An object that has to be reported can't be read. The agent tries again. */
+  /** Called when an object that has to be reported can't be read. The agent tries again. */
   readFailed(key: string, error: unknown): void;
 }
 
-/** For an object of the down feed: the placement whose rule takes the object, if there is one. */
+/** For an object of the down feed: the placement whose rule takes the object. Undefined: no rule takes it. */
 export type Taker = { readonly id: PlacementId | undefined } | 'unknown';
 
 export interface Upsynced {
@@ -54,20 +54,20 @@ export class Upsync {
   readonly #cluster: Cluster;
   readonly #events: UpsyncEvents;
   readonly #watches: ResourceWatches;
-  /** The objects that match a rule, by key. */
+  /** The objects that match a rule, keyed by object key. */
   readonly #objects = new Map<string, UpsyncedObject>();
   /** The bodies of the objects within the bound of a placement. */
   readonly #bodies: Bodies;
-  /** Keys by placement, sorted. */
+  /** The keys of the matching objects, sorted. Keyed by placement. */
   readonly #keys = new Map<PlacementId, string[]>();
   #rules: UpsyncRules = new Map();
   /** The number of the newest request for the served kinds. Results of older requests do not count. */
   #servedRequest = 0;
   /** Why the served kinds are not known: the request is running, or has failed. */
   #servedUnknown: 'asking' | 'failed' | undefined;
-  /** API groups for which the cluster does not answer what it serves. */
+  /** API groups for which the cluster does not answer which resources it serves. The value is the reason. */
   #unknownGroups: ReadonlyMap<string, string> = new Map();
-  /** Objects whose taker could not be decided. The event `taken` is sent when it can. */
+  /** Objects whose taker could not be decided. The event `taken` follows when it can be decided. */
   readonly #undecided = new Set<string>();
   #deciding: (() => void)[] = [];
   #waiting: (() => void)[] = [];
@@ -96,7 +96,7 @@ export class Upsync {
     });
   }
 
-  /** Watches the resources that the rules name now. Resolves when the cluster has answered which of these it serves. */
+  /** Watches the resources that the rules name from now on. Resolves when the cluster has answered which of these resources it serves. */
   async setRules(rules: UpsyncRules): Promise<void> {
     if (stableStringify([...rules]) === stableStringify([...this.#rules])) return;
     this.#rules = rules;
@@ -105,7 +105,7 @@ export class Upsync {
     await this.kindsChanged();
   }
 
-  /** The cluster serves other kinds than before. */
+  /** Called when the kinds that the cluster serves have changed. */
   async kindsChanged(): Promise<void> {
     const request = ++this.#servedRequest;
     const items = [...this.#rules.values()].flat();
@@ -131,22 +131,22 @@ export class Upsync {
   }
 
   /**
-   * Whether the agent has seen all objects of the resource: an object that is not in `#objects` does not exist then. A resource that the cluster refuses to
+   * Whether the agent has seen all objects of the resource. Then an object that is not in `#objects` does not exist. A resource that the cluster refuses to
    * list does not delay other resources.
    */
   isComplete(key: string): boolean {
     const resource = parseKey(key);
     if (this.#servedUnknown !== undefined || this.#unknownGroups.has(resource.group) || !this.#watches.isSeen(resource))
       return false;
-    // The object is reported as soon as its body is there.
+    // The object's report is complete only with its body.
     const upsynced = this.#objects.get(key);
     return !upsynced || !this.#isReported(key, upsynced) || this.#bodies.of(upsynced.uid) !== undefined;
   }
 
   /**
-   * Returns `takerNow` as soon as the served kinds are known. The method does not wait for a list, because a list may take long or never come, and a waiting
-   * caller delays others. Without the list it returns 'unknown'. The event `taken` follows when the agent knows whether the cluster has the object, or that
-   * the cluster refuses the list. For a refused resource, only the given labels count.
+   * Returns the placement whose rule takes the object, as soon as the served kinds are known. This method does not wait for the list of the resource: a list
+   * may take long or never arrive, and a waiting caller delays others. Without the list, the method returns 'unknown'. The event `taken` follows when the
+   * list has arrived, or when the cluster refuses the list. For a refused resource, only the given labels count.
    */
   async takerOf(key: string, labels: Labels): Promise<Taker> {
     while (this.#servedUnknown === 'asking' && !this.#stopped) {
@@ -167,7 +167,10 @@ export class Upsync {
     return this.#servedUnknown !== undefined || this.#watches.isPending(parseKey(key));
   }
 
-  /** The placement whose rule takes the object, by its labels on the cluster, or else by the given labels. */
+  /**
+   * Returns the placement whose rule takes the object. The labels of the object on the cluster count; if the agent has not seen the object there, the given
+   * labels count.
+   */
   takerNow(key: string, labels: Labels): PlacementId | undefined {
     if (this.#rules.size === 0) return undefined;
     return (this.#objects.get(key)?.taking[0] ?? takingPlacements(this.#rules, parseKey(key), labels)[0])?.id;
@@ -188,12 +191,12 @@ export class Upsync {
     };
   }
 
-  /** How many objects are in memory with their body. */
+  /** The number of objects whose body is in memory. */
   get bodies(): number {
     return this.#bodies.size;
   }
 
-  /** How many objects the placement's rules match at this cluster. */
+  /** The number of objects that the placement's rules match at this cluster. */
   count(id: PlacementId): number {
     return this.#keys.get(id)?.length ?? 0;
   }
@@ -231,7 +234,7 @@ export class Upsync {
     }
     // Aggregated API servers may return objects without a uid.
     const { labels = {}, uid = name } = object.metadata;
-    // Objects that no rule matches are ignored: these may be most objects of a resource.
+    // Objects that no rule matches are ignored. Most objects of a resource may be such objects.
     if (!before && takingPlacements(this.#rules, key, labels).length === 0) return;
     if (before && before.uid !== uid) this.#bodies.delete(before.uid);
     this.#bodies.set(uid, object);
@@ -270,14 +273,17 @@ export class Upsync {
 
   #removeKey(id: PlacementId, key: string): void {
     const keys = this.#keys.get(id) ?? [];
-    // The object that comes within the bound when one before it leaves.
+    // The first object beyond the bound. When an object before it leaves, this object comes within the bound.
     const next = keys[upsyncObjectsMax];
     keys.splice(placeOf(keys, key), 1);
     if (keys.length === 0) this.#keys.delete(id);
     this.#boundCrossed(id, next);
   }
 
-  /** With `key`: the object at the edge of the bound may have to be reported, or must not be reported any more. */
+  /**
+   * Called when the bound may have moved. `key`: the object at the bound, which may have to be reported now, or must not be reported any more. Undefined: no
+   * object is at the bound.
+   */
   #boundCrossed(id: PlacementId, key: string | undefined): void {
     if (key === undefined) return;
     this.#keepBody(key);
@@ -285,7 +291,7 @@ export class Upsync {
     this.#events.counted(id);
   }
 
-  /** Reads the body of a reported object if it is missing. Drops the body of any other object. */
+  /** Reads the body of a reported object if the body is missing. Drops the body of any other object. */
   #keepBody(key: string): void {
     const upsynced = this.#objects.get(key);
     if (!upsynced) return;
@@ -307,7 +313,7 @@ function sourcesOf(upsynced: Pick<UpsyncedObject, 'taking'> | undefined): string
   return (upsynced?.taking ?? []).map(({ id }) => splitPlacementId(id).source);
 }
 
-/** The index of the key in the sorted list, or the index where it would be. */
+/** The index of the key in the sorted list. If the list does not have the key: the index at which the key would be. */
 function placeOf(keys: readonly string[], key: string): number {
   let [low, high] = [0, keys.length];
   while (low < high) {

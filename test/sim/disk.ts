@@ -1,6 +1,6 @@
 /**
- * A disk that can lose unflushed data. Every commit is a snapshot. A crash leaves the durable snapshot or any later one, because commits reach the disk in
- * order and each as a whole. The store on the disk is the product's memory store, and the process may end at each effect.
+ * A disk that can lose data that was not flushed. Every commit is a snapshot. A crash leaves the durable snapshot or any newer one, because commits reach the
+ * disk in the order of their writes, and each as a whole. The store on the disk is the product's memory store. The process may end at each effect.
  */
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
@@ -10,23 +10,23 @@ import { countNow, type Reader, type Store, type Transaction } from '../../core/
 import type { Topic } from '../../core/store/topics.ts';
 import type { Life } from './life.ts';
 
-/** A flush takes between nothing and this time; some disks are slow. */
+/** Longest flush on an ordinary disk (`flushMaxMs`) and on a slow one. A share of the disks is slow. */
 const flushMaxMs = 12;
 const slowFlushMaxMs = 250;
 const slowShare = 0.25;
-/** After this time, commits are on the disk even if nobody waits for them. */
+/** After this time, a commit is on the disk even if nobody waits for it. */
 const writeBackMs = 150;
 
 export class Disk {
   #durable = new MemoryStore();
-  /** Later commits, oldest first. */
+  /** Commits that are newer than `#durable`, the oldest first. */
   #volatile: MemoryStore[] = [];
-  /** Flushes and writes fail. */
+  /** True: flushes and writes fail. */
   isFull = false;
-  /** A flush takes at least this time. */
+  /** Shortest flush. */
   flushMinMs = 0;
 
-  /** The state after a power failure at this moment. */
+  /** The state that a power failure at this moment would leave. */
   get durable(): MemoryStore {
     return this.#durable;
   }
@@ -39,7 +39,7 @@ export class Disk {
     this.#volatile.push(snapshot);
   }
 
-  /** Everything up to a snapshot is durable. */
+  /** Called when everything up to a snapshot is durable. */
   reached(snapshot: MemoryStore): void {
     const at = this.#volatile.indexOf(snapshot);
     if (at < 0) return;
@@ -51,7 +51,7 @@ export class Disk {
     return this.#volatile.at(-1) ?? this.#durable;
   }
 
-  /** The process has ended. `survives` in [0, 1] is the part of the unflushed commits that is on the disk. */
+  /** Called when the process has ended. `survives` in [0, 1] is the share of the unflushed commits that is on the disk. */
   crash(survives: number): void {
     const kept = Math.round(survives * this.#volatile.length);
     if (kept > 0) this.#durable = this.#volatile[kept - 1]!;
@@ -64,7 +64,7 @@ export class Disk {
     return copy;
   }
 
-  /** The state of an earlier copy, or none. */
+  /** Replaces the state by that of an earlier copy. Undefined: the disk becomes empty. */
   replace(by: Disk | undefined): void {
     this.#durable = by ? by.newest.copy() : new MemoryStore();
     this.#volatile = [];
@@ -73,7 +73,7 @@ export class Disk {
 
 export interface Change {
   readonly key: Buffer;
-  /** Absent: removed. */
+  /** Absent: the row was removed. */
   readonly value?: Buffer;
 }
 
@@ -82,14 +82,14 @@ export interface SimStorePorts {
   readonly life: Life;
   readonly clock: Clock;
   readonly random: Random;
-  /** Immediately after a commit, before any other code knows it. `before` is the state at its beginning. */
+  /** Called immediately after a commit, before any other code knows about the commit. `before` is the state at the beginning of the transaction. */
   committed(changes: readonly Change[], before: MemoryStore): void;
-  /** The store's lies for a canary: see canaries/. */
+  /** How the store lies, for a canary: see canaries/. */
   readonly lies?: StoreLies | undefined;
 }
 
 export interface StoreLies {
-  /** The store reports flushes as done at once. */
+  /** True: the store reports each flush as done at once. */
   readonly flushesAtOnce?: boolean;
   get?(key: Uint8Array, found: Uint8Array | undefined): Uint8Array | undefined;
 }

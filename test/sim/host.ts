@@ -1,4 +1,4 @@
-/** A simulated machine: its disk and its configuration stay, its processes come and go. The processes run the product's own assembly. */
+/** A simulated machine. Its disk and its configuration stay; its processes start and end. The processes run the product's own assembly. */
 import type { Space } from '../../core/apiserver/space.ts';
 import { withReplica } from '../../core/identity/replica.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -24,21 +24,21 @@ import type { PlannedNode } from './plan/tree.ts';
 import { seedOf } from './seeds.ts';
 import type { World } from './world.ts';
 
-/** After a process has ended by itself, its supervisor starts the next one within this time. */
+/** When a process has ended by itself, its supervisor starts the next one within this time. */
 const restartMaxMs = 2_000;
-/** Pods of simulated clusters start fast, because no check looks at their pace. */
+/** Pods of simulated clusters start fast, because no check looks at their speed. */
 const pace = { stepMinMs: 5, stepMaxMs: 20, progressDeadlineMaxMs: 5_000 };
 
-/** Properties of every agent by default, so that expressions can always be filled in. */
+/** The properties of every agent at first, so that expressions always find a value. */
 export const firstProperties = { tills: '1' };
 
 export class Host {
-  /** The path of the node, with the number of a replica. The world and the node's parent know the node by this id. */
+  /** The path of the node and the number of its replica. The world and the node's parent know the node by this id. */
   readonly id: string;
   readonly path: string;
   readonly replica: number;
   readonly role: 'center' | 'relay' | 'agent';
-  /** A copy of another host that runs beside it. */
+  /** True: this host is a copy of another host and runs beside it. */
   readonly isClone: boolean;
   readonly disk: Disk;
   readonly planned: PlannedNode;
@@ -46,23 +46,23 @@ export class Host {
   life: Life;
   skewMs = 0;
   skewMaxMs = 0;
-  /** Wall time of the machine that signs. */
+  /** When the node's certificate expires, by the wall clock of the machine that signs. */
   certifiedUntilMs = Number.POSITIVE_INFINITY;
-  /** The process is to run, and a supervisor starts it again. */
+  /** True: the process has to run, and a supervisor starts it again. */
   wanted = true;
   /** Tables of the node that contain entries from a liar. */
   readonly deceived = new Set<string>();
-  /** Table and key hash in hex of rows that are newer than a received tombstone: the rows stay, and the tombstone is acknowledged. */
+  /** Rows that are newer than a received tombstone, as table and key hash in hex. These rows stay although the tombstone is acknowledged. */
   readonly outlived = new Set<string>();
-  /** A liar runs here instead of the product. */
+  /** Present if a liar runs on this machine instead of the product. */
   lie: LiarWays | undefined;
-  /** Virtual time. */
+  /** When the last lie ended, in virtual time. */
   liedUntilMs = Number.NEGATIVE_INFINITY;
-  /** The node has left the tree for good. */
+  /** True: the node has left the tree for good. */
   isGone = false;
   /** The number of the clone, if one path has several clones one after the other. */
   cloneNumber = 0;
-  /** By the name under which clients reach the spaces; the system space has the empty name. */
+  /** The spaces, keyed by the name under which clients reach them. The system space has the empty name. */
   spaces = new Map<string, Space>();
   agent: AssembledAgent | undefined;
   /** The state of the running process. */
@@ -111,7 +111,7 @@ export class Host {
     return cut < 0 ? '' : this.path.slice(0, cut);
   }
 
-  /** Destinations that the topology names directly below this relay. */
+  /** The configuration with the destinations that the topology names directly below this relay. */
   set config(config: NodeConfig) {
     this.#config = config;
   }
@@ -140,14 +140,16 @@ export class Host {
     return this.role === 'agent' ? this.#startAgent(life) : this.#startNode(life);
   }
 
-  /** Ends the process where it stands. `survives` is the part of the unflushed data that is on the disk. */
+  /** Ends the process at its present place. `survives` is the share of the unflushed data that is on the disk. */
   crash(survives: number): void {
     if (!this.life.alive) return;
     this.#survives = survives;
     this.life.end();
   }
 
-  /** Ends the process like SIGTERM: it finishes its work, and its data are on the disk. A process that does not serve yet, or a liar, just ends. */
+  /**
+   * Ends the process properly, as SIGTERM does: it finishes its work, and its data are on the disk. A liar, or a process that does not serve yet, just ends.
+   */
   endInOrder(): void {
     const { life } = this;
     const process = this.agent ?? (this.spaces.has('') ? this.#node : undefined);
@@ -171,20 +173,20 @@ export class Host {
     this.crash(1);
   }
 
-  /** Belongs to the running process: everything that waits on it ends with the process. */
+  /** The clock of the running process. Everything that waits for it ends together with the process. */
   get clock(): Clock {
     return this.#clock ?? this.world.clock;
   }
 
-  /** By the machine's own wall clock. */
+  /** The time by the machine's own wall clock. */
   get wallMs(): number {
     return this.world.clock.wallMs() + this.skewMs;
   }
 
-  /** An unexpected error reached the top of the process: the product would end. */
+  /** Called when an unexpected error has reached the top of the process. The product would end. */
   failed(error: unknown): void {
     if (!this.life.alive || (error as Error).name === 'Crash') return;
-    // Only during the start or an orderly end: otherwise the process waits for room.
+    // A full disk ends the process only during its start or its proper end. At other times, the process waits for room.
     if ((this.#isStarting || this.#isEnding) && lacksRoom(error)) {
       this.world.note(`${this.title} ends: ${describeError(error)}`);
       this.crash(this.world.chance());
@@ -240,7 +242,7 @@ export class Host {
     return { store, clock, random, defer, version: 'simulated' };
   }
 
-  /** Identifies this start: no other start has the same random stream. */
+  /** Names for the random stream of this start. No other start has the same stream. */
   get #self(): (string | number)[] {
     return [`${this.title}${this.cloneNumber === 0 ? '' : this.cloneNumber}`, this.#boots];
   }
@@ -292,12 +294,12 @@ export class Host {
     this.world.talks.serve(this, streams);
   }
 
-  /** A space that is opened when somebody asks for it. */
+  /** Opens a space that is not open before somebody asks for it. */
   resolve(prefix: string): Space | undefined {
     return this.#resolver?.(prefix);
   }
 
-  /** Ends of streams, including those that continue to another node. */
+  /** The number of open ends of streams, including ends of streams that continue to another node. */
   get streamsOpen(): number {
     return this.#streamCounts?.open ?? 0;
   }
@@ -317,7 +319,7 @@ export class Host {
   }
 }
 
-/** `parents`: hosts, home first. */
+/** `parents`: the hosts of the parent's replicas, the home first. */
 export function configOfPlanned(
   { planned: node, replica }: Host,
   parents: readonly Host[],

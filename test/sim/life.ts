@@ -1,7 +1,7 @@
-/** One start of a simulated process. It ends at an effect that was chosen beforehand, or when it is killed. After that, no part of it acts any more. */
+/** One start of a simulated process. The process ends at an effect that was chosen before, or when it is killed. After that, no part of it acts any more. */
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 
-/** Unwinds the code of the process. It is no error of the product: the caller of the product ignores it. */
+/** Unwinds the code of the process. This is no error of the product, and the caller of the product ignores it. */
 export class Crash extends Error {
   constructor() {
     super('the simulated process has ended');
@@ -11,7 +11,7 @@ export class Crash extends Error {
 
 export class Life {
   alive = true;
-  /** The number of writes, flushes and sends so far. Each is a boundary before and after which the process may end. */
+  /** The number of writes, flushes and sends so far. The process may end before and after each of them. */
   effects = 0;
   crashAtEffect = Number.POSITIVE_INFINITY;
   /** The number of waiting timers and turns. */
@@ -22,7 +22,7 @@ export class Life {
     this.#died = died;
   }
 
-  /** Throws Crash if the process ends here, or has ended. */
+  /** Throws Crash if the process has ended, or ends at this effect. */
   effect(): void {
     if (!this.alive) throw new Crash();
     if (++this.effects < this.crashAtEffect) return;
@@ -36,7 +36,7 @@ export class Life {
     this.#died();
   }
 
-  /** Runs code of the process. True if the code finished, false if the process ended during or before it. */
+  /** Runs code of the process. True: the code has finished. False: the process had ended before, or ended during the code. */
   run(act: () => void, failed: (error: unknown) => void): boolean {
     if (!this.alive) return false;
     try {

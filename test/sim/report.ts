@@ -3,9 +3,9 @@ import type { Plan } from './plan/plan.ts';
 import type { Outcome } from './simulate.ts';
 import type { Workers } from './workers.ts';
 
-/** Events shown before the violation. */
+/** Number of events that the report shows before the violation. */
 const eventsShown = 40;
-/** The number of characters shown of an event. */
+/** Number of characters that the report shows of an event. */
 const eventMax = 240;
 
 export async function describeFailure(

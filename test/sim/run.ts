@@ -14,7 +14,7 @@ import { type SeedList, Workers } from './workers.ts';
 
 interface Options {
   readonly runs: number;
-  /** The seed of the first run; the others follow. Absent: first the seeds of fixed bugs, then from 1. */
+  /** The seed of the first run; the next runs use the next seeds. Absent: first the seeds of fixed bugs, then seeds from 1 on. */
   readonly seed?: number;
   readonly mode: Mode;
   readonly canary?: string;
@@ -24,9 +24,9 @@ interface Options {
 
 const usage =
   'usage: npm run sim -- [--runs N] [--seed S] [--mode safety|liveness] [--canary NAME|list] [--minutes M] [--coverage]';
-/** The number of failures that are shown in full; the others are only counted. */
+/** The number of failures that are shown in full. The other failures are only counted. */
 const shownMax = 3;
-/** Runs of one pass of `--minutes`. */
+/** The number of runs in one pass of `--minutes`. */
 const runsPerPass = 500;
 
 const options = readOptions();
@@ -34,13 +34,13 @@ process.exitCode = (await (options.minutes === undefined ? once(options) : forMi
   ? 1
   : 0;
 
-/** True if there were violations. */
+/** Runs once. Returns true if there were violations. */
 async function once(asked: Options): Promise<boolean> {
   const outcomes = await runAll(asked, seedsOf(asked));
   return tell(outcomes);
 }
 
-/** Fresh seeds until the time is over. */
+/** Runs new seeds until the time is over. */
 async function forMinutes(asked: Options, minutes: number): Promise<boolean> {
   const untilMs = Date.now() + minutes * 60_000;
   const all: Outcome[] = [];
@@ -57,7 +57,7 @@ async function runAll(asked: Options, seeds: SeedList, untilMs = Number.POSITIVE
   await using workers = new Workers({ mode, coverage, ...(canary === undefined ? {} : { canary }) });
   const outcomes: Outcome[] = [];
   let shown = 0;
-  // Results come in order, whichever worker made them, so the hash does not depend on the number of workers.
+  // Results arrive in the order of their seeds, whichever worker made them. So the hash does not depend on the number of workers.
   for await (const outcome of workers.run(seeds, () => Date.now() > untilMs)) {
     outcomes.push(outcome);
     if (!outcome.violation) continue;
@@ -82,14 +82,14 @@ function tell(outcomes: readonly Outcome[]): boolean {
   return violations > 0;
 }
 
-/** Seeds of fixed bugs run first, unless the user names a seed. */
+/** The seeds to run. Seeds of fixed bugs are first, unless the user names a seed. */
 function seedsOf({ seed, runs, canary, mode }: Options): SeedList {
   if (seed !== undefined) return { length: runs, at: (i) => seed + i };
   const fixed = canary === undefined ? fixedSeeds(mode) : [];
   return { length: runs, at: (i) => fixed[i] ?? 1 + i - fixed.length };
 }
 
-/** Lines of `seed mode what it was`. */
+/** Reads the seeds of fixed bugs. Each line has a seed, a mode, and a text about the bug. */
 function fixedSeeds(mode: Mode): number[] {
   const lines = readFileSync(new URL('seeds.txt', import.meta.url), 'utf8').split('\n');
   const words = lines.filter((line) => line !== '' && !line.startsWith('#')).map((line) => line.split(' '));

@@ -1,4 +1,4 @@
-/** Derives numbers from numbers and names: independent random streams of one seed, so that leaving one step out of a run does not move any other. */
+/** Derives numbers from a seed and names. So one seed has independent random streams, and a step that is left out of a run does not change any other step. */
 export function seedOf(seed: number, ...parts: readonly (string | number)[]): number {
   // FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/
   let hash = (0x811c9dc5 ^ seed) >>> 0;

@@ -1,10 +1,10 @@
-/** Makes a failing plan smaller: leaves out steps, in ever smaller groups, and nodes, as long as it fails in the same way. */
+/** Makes a failing plan smaller: leaves out nodes, and steps in smaller and smaller groups, as long as the plan still fails in the same way. */
 import type { Step } from './plan/action.ts';
 import type { Plan } from './plan/plan.ts';
 import type { PlannedNode } from './plan/tree.ts';
 import type { Outcome } from './simulate.ts';
 
-/** The number of runs for this: a minute or two for a small tree. */
+/** The highest number of runs for this. They need a minute or two for a small tree. */
 const triesMax = 160;
 
 export async function shrink(

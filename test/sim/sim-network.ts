@@ -1,6 +1,6 @@
 /**
- * The network of a simulated tree: connections that deliver in order, each with its own delay. They break, hang in one direction or become slow on command.
- * Frames are really encoded.
+ * The network of a simulated tree. Its connections deliver frames in the order of sending, each with its own delay. On command, they break, hang in one direction or become slow.
+ * Frames are really encoded and decoded.
  */
 import type { Expiry } from '../../core/identity/expiry.ts';
 import type { PeerIdentity } from '../../core/identity/peer-identity.ts';
@@ -19,17 +19,17 @@ export type Side = 'child' | 'parent';
 
 /** The faults of the line between a child and one of its parents. */
 export interface LineState {
-  /** Dials fail, connections break. */
+  /** True: dials fail, and connections break. */
   cut: boolean;
-  /** Nothing gets through from this side, and no end learns of it: frames wait. */
+  /** True: nothing from this side gets through, and neither end is notified. The frames wait. */
   silent: Record<Side, boolean>;
   delayMinMs: number;
   delayMaxMs: number;
-  /** When this number of bytes is in flight, a sender has to wait. */
+  /** When this number of bytes is in flight, the sender has to wait. */
   bufferBytes: number;
   /** The rate of the line. */
   bytesPerMs: number;
-  /** The part of the repeatable frames that are delivered twice. */
+  /** The share of the repeatable frames that are delivered twice. */
   doubles: number;
 }
 
@@ -66,25 +66,25 @@ export class SimNetwork {
     return line;
   }
 
-  /** Breaks the connections of a child to some of its parents: both ends learn of it. */
+  /** Breaks the connections of a child to some of its parents. Both ends are notified. */
   reset(child: Host, parents: readonly Host[]): void {
     for (const connection of [...this.open]) {
       if (connection.child.id !== child.id || !parents.includes(connection.parent)) continue;
-      // Either both ends learn of it at once, or one does and the other still receives the frames in flight.
+      // Either both ends are notified at once, or one end is, and the other end still receives the frames in flight.
       const at = this.#random.fraction();
       if (at < 0.3) connection.break();
       else connection.leave(at < 0.8 ? 'child' : 'parent');
     }
   }
 
-  /** The child's ends of its connections are gone; its parents receive the frames in flight. */
+  /** Ends the child's side of its connections. Its parents still receive the frames in flight. */
   hangUp(child: Host, parents: readonly Host[]): void {
     for (const connection of [...this.open]) {
       if (connection.child.id === child.id && parents.includes(connection.parent)) connection.leave('child');
     }
   }
 
-  /** The lines of a child are good again, and waiting frames continue. */
+  /** Repairs the lines of a child. Waiting frames continue. */
   mend(child: Host, parents: readonly Host[]): void {
     for (const parent of parents) Object.assign(this.line(child, parent), goodLine());
     for (const connection of this.open) {
@@ -92,7 +92,7 @@ export class SimNetwork {
     }
   }
 
-  /** The process of a host has ended. */
+  /** Called when the process of a host has ended. */
   ended(host: Host): void {
     this.#listening.delete(host);
     for (const connection of [...this.open]) {
@@ -111,7 +111,7 @@ export class SimNetwork {
     };
   }
 
-  /** A call for a stream beside a session: it has its own delay and breaks separately, or with its session. */
+  /** Opens a call for a stream beside a session. The call has its own delay. It breaks separately, or together with its session. */
   async openStream(session: Connection, id: number, events: LinkEvents): Promise<Link> {
     const { child, parent } = session;
     session.validityOf('child').effect();
@@ -152,7 +152,7 @@ export class SimNetwork {
     return connection.childEnd;
   }
 
-  /** Never resolves if the process ends meanwhile: the next process on its machine has not dialled. */
+  /** Waits. Never resolves if the process ends meanwhile: the next process on its machine has not dialled. */
   #pass(life: Life, ms: number): Promise<void> {
     return new Promise((resolve) => {
       this.#world.clock.after(ms, () => {
@@ -177,24 +177,24 @@ export class Connection {
   readonly parent: Host;
   readonly childEnd: End;
   readonly parentEnd: End;
-  /** One of its ends is a liar, so its frames bind nobody. */
+  /** True: one of its ends is a liar, so the checks do not hold its frames against anybody. */
   readonly isLie: boolean;
-  /** For the frames of each side: functions to call when all of them have arrived. */
+  /** Functions to call when all frames of a side have arrived. */
   readonly #awaited: Record<Side, (() => void)[]> = { child: [], parent: [] };
-  /** For a call for a stream: its session. */
+  /** The session of a call for a stream. */
   readonly session: Connection | undefined;
-  /** The parent has accepted the connection: nothing arrives there before. */
+  /** True: the parent has accepted the connection. Before that, nothing arrives at the parent. */
   isTaken = true;
   /** The sequence in the Welcome that was sent over the connection. */
   sessionSequence: number | undefined;
-  /** The record of the session in the parent's store at that time. */
+  /** The record of the session in the parent's store when the Welcome was sent. */
   sessionRecord: Uint8Array | undefined;
   readonly #network: SimNetwork;
   readonly #world: World;
-  /** The lives of the processes that made the connection: their next processes are different ones. */
+  /** The starts of the two processes that made the connection. After a restart, the machine has another process. */
   readonly #lives: Readonly<Record<Side, Life>>;
   isOpen = true;
-  /** One connection may be much slower than the next one of the same child, so that later frames arrive earlier. */
+  /** How slow this connection is. It may be much slower than the child's next connection, so that later frames arrive earlier. */
   readonly #slowness: number;
 
   constructor(network: SimNetwork, world: World, id: number, child: Host, parent: Host, session?: Connection) {
@@ -225,7 +225,7 @@ export class Connection {
     this.parentEnd.events = parent;
   }
 
-  /** The parent receives a call for a stream, and may refuse it. */
+  /** Gives a call for a stream to the parent, which may refuse it. */
   take(child: LinkEvents, id: number): void {
     if (!this.isOpen || !this.session) return;
     const { parentEnd } = this.session;
@@ -246,7 +246,7 @@ export class Connection {
     this.resume();
   }
 
-  /** Resolves once all frames that this end has sent are delivered. */
+  /** Calls `then` when all frames that this end has sent are delivered. */
   whenDelivered(from: End, then: () => void): void {
     if (from.dueMs === undefined) then();
     else this.#awaited[from.side].push(then);
@@ -289,7 +289,7 @@ export class Connection {
     return !from.isFull;
   }
 
-  /** A frame over the limit ends the connection. */
+  /** Encodes a frame. A frame over the limit ends the connection. */
   #encoded(frame: Frame): Uint8Array | undefined {
     try {
       return encodeFrame(frame);
@@ -306,12 +306,12 @@ export class Connection {
     this.#carry(from);
   }
 
-  /** Both ends learn of it a little later; frames in flight are lost. */
+  /** Breaks the connection. Both ends are notified a little later, and frames in flight are lost. */
   break(): void {
     this.#over(new BanyanError('Unavailable', 'the connection broke'));
   }
 
-  /** One end is gone: the other receives the frames in flight, and then the end. */
+  /** Ends one side. The other side receives the frames in flight, and then the end. */
   leave(side: Side): void {
     const end = this.end(side);
     if (!this.isOpen || end.hasLeft) return;
@@ -341,7 +341,7 @@ export class Connection {
     this.#world.clock.after(0, () => this.#tell(side, () => end.events?.onClose(error)));
   }
 
-  /** Schedules the next delivery of an end, if there is one and none is scheduled. */
+  /** Schedules the next delivery of an end, if there is one and none is scheduled yet. */
   #carry(from: End): void {
     if (!this.isOpen || !this.isTaken || from.isCarrying || this.#isSilent(from)) return;
     const dueMs = from.dueMs ?? (from.isClosing ? 0 : undefined);
@@ -382,7 +382,7 @@ export class Connection {
     }
   }
 
-  /** An unreadable frame ends the connection, as with every transport. */
+  /** Decodes a frame. An unreadable frame ends the connection, as with every transport. */
   #decoded(bytes: Uint8Array): Frame | undefined {
     try {
       return decodeFrame(bytes);
@@ -404,13 +404,13 @@ function identityOf({ path, role, replica }: Host): PeerIdentity {
   return { path, role, ...(replica > 0 ? { replica } : {}) };
 }
 
-/** The certificate that expires first. */
+/** When the first of the two certificates expires. */
 function expiryOf(child: Host, parent: Host): Expiry {
   const first = child.certifiedUntilMs < parent.certifiedUntilMs ? child : parent;
   return { atMs: first.certifiedUntilMs, words: `the certificate of ${first.title} has expired` };
 }
 
-/** The protocol has to tolerate these frames twice, but not a second hello. */
+/** Whether the frame may be delivered twice. The protocol has to tolerate this for these frames, but not for a Hello. */
 function comesTwice({ frame }: Frame): boolean {
   return frame?.$case === 'batch' || frame?.$case === 'ack' || frame?.$case === 'beat';
 }
@@ -424,14 +424,14 @@ export class End implements Link {
   openStream?: NonNullable<Link['openStream']>;
   expiry?: Expiry;
   isClosing = false;
-  /** The message with which its own process ended it. */
+  /** The message with which the end's own process closed it. */
   closedFor = '';
-  /** The end has received the end of the connection, or its process is gone. */
+  /** True: the end has received the end of the connection, or its process has ended. */
   hasLeft = false;
   isCarrying = false;
   isFull = false;
   #lastAtMs = 0;
-  /** Until then the line is busy with earlier frames. */
+  /** The time until which the line is busy with earlier frames. */
   #busyUntilMs = 0;
   readonly #waiting: { readonly bytes: Uint8Array; readonly atMs: number }[] = [];
   #bytes = 0;
@@ -455,12 +455,12 @@ export class End implements Link {
     return this.#bytes;
   }
 
-  /** When the next frame arrives; undefined: none is in flight. */
+  /** When the next frame arrives. Undefined: no frame is in flight. */
   get dueMs(): number | undefined {
     return this.#waiting[0]?.atMs;
   }
 
-  /** In order, however long each one takes. */
+  /** Puts a frame on the line. Frames arrive in order, however long each one needs. */
   put(bytes: Uint8Array, nowMs: number, delayMs: number, { bufferBytes, bytesPerMs }: LineState): void {
     this.#busyUntilMs = Math.max(this.#busyUntilMs, nowMs) + bytes.length / bytesPerMs;
     this.#lastAtMs = Math.max(this.#lastAtMs, this.#busyUntilMs + delayMs);
@@ -475,7 +475,7 @@ export class End implements Link {
     return next?.bytes;
   }
 
-  /** There is room again, once. */
+  /** Whether there is room again. True once after the line was full. */
   drained(bufferBytes: number): boolean {
     if (!this.isFull || this.#bytes > bufferBytes / 2) return false;
     this.isFull = false;

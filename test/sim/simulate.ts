@@ -1,4 +1,7 @@
-/** One run of a plan: people work while faults happen; everything is healed and compared; then faults happen without work, and everything is compared again. */
+/**
+ * One run of a plan. People work while faults happen; then everything is healed and compared. After that, faults happen without work, and everything is
+ * healed and compared again.
+ */
 import { acknowledged } from './check/acknowledged.ts';
 import { wrongAfterLoss } from './check/after-loss.ts';
 import { attachments } from './check/attachments.ts';
@@ -45,14 +48,17 @@ export interface Outcome {
   readonly last: readonly string[];
 }
 
-/** Dead lines are noticed after 60 s, waits grow to 60 s and a refused child comes again after 30 s: twice all of that. */
+/**
+ * Longest time until the tree has the expected state. A dead line is noticed after 60 s, waits grow to 60 s, and a refused child dials again after 30 s. This
+ * is twice the sum of these times.
+ */
 const convergeWithinMs = 300_000;
-/** The time after which a person looks at held rows, when nodes have done everything that they can. */
+/** The time after which a person looks at held rows. By then, the nodes have done everything that they can. */
 const releaseAfterMs = 100_000;
-/** The interval of the checks whether all is well. */
+/** Interval of the checks whether the state is as expected. */
 const lookEveryMs = 2_000;
 
-/** One world at a time in a process: an unhandled rejection belongs to the present one. */
+/** The running world. A process has one at a time, so an unhandled rejection belongs to this world. */
 let running: World | undefined;
 
 export function catchEscaped(): void {
@@ -123,8 +129,8 @@ async function perform(world: World, performer: Performer, steps: readonly Step[
 }
 
 /**
- * All faults end, except for lines that stay dead. Then all reached nodes have to come to the expected state. A person approves the deletion of held rows if
- * that is allowed: in a run in which an origin has lost objects, or in which nobody writes anything, they stay.
+ * Ends all faults, except for lines that stay dead. Then all reached nodes have to get the expected state. A person approves the deletion of held rows where
+ * this is allowed. The rows stay in two cases: in a run in which an origin has lost objects, and in the phase in which nobody writes anything.
  */
 async function heal(
   world: World,
@@ -159,7 +165,7 @@ async function heal(
   });
 }
 
-/** Until nothing is wrong any more, or the time is over. */
+/** Runs until nothing is wrong any more, or until the time is over. */
 async function settle(
   world: World,
   wrongOf: () => string | undefined,
@@ -187,6 +193,6 @@ function wrongNow(
   isCutOff: (path: string) => boolean,
 ): string | undefined {
   if (!plan.forgets) return notConverged(world, releases, isCutOff);
-  // The model does not know the state of a release after its origin has lost a part of it.
+  // After an origin has lost a part of a release, the model does not know the state of the release.
   return hasReleases(plan) ? undefined : wrongAfterLoss(world, releases, isCutOff);
 }

@@ -1,6 +1,6 @@
 /**
- * People who watch mailboxes, like `kubectl get --watch`: each of them has a list and the events after it. An event must fit the present list, and after
- * healing the result must equal a new list. A watch ends with the process that serves it.
+ * People who watch mailboxes, like `kubectl get --watch`. Each of them has a list and the events after it. An event must fit the list so far, and after
+ * healing, the result must equal a new list. A watch ends together with the process that serves it.
  */
 import type { Space } from '../../core/apiserver/space.ts';
 import type { SpaceStorage, StorageEvent, StoredObject } from '../../core/apiserver/storage.ts';
@@ -13,7 +13,7 @@ interface Watch {
   readonly title: string;
   readonly life: Life;
   readonly storage: SpaceStorage;
-  /** Hex of bodies, by key. */
+  /** The bodies as hex digits, keyed by entry key. */
   readonly has: Map<string, string>;
 }
 
@@ -26,7 +26,7 @@ export class Watches {
     this.#world = world;
   }
 
-  /** `child`: its name below the host. */
+  /** `child`: the name of the child below the host. */
   begin(host: Host, child: string, { storage }: Space): void {
     const title = `the watch of ${child} at ${host.title}`;
     const watch: Watch = { title, life: host.life, storage, has: listed(storage) };
@@ -36,7 +36,7 @@ export class Watches {
     });
   }
 
-  /** A message that names the differences between a watch and a list. */
+  /** Returns a message that names the differences between a watch and a list. */
   wrong(): string | undefined {
     for (const watch of this.#watches) {
       if (!watch.life.alive) {

@@ -1,4 +1,4 @@
-/** A process that runs seeds: `worker.ts MODE CANARY COVERAGE`. Requests and answers go over its parent's channel. */
+/** A process that runs seeds: `worker.ts MODE CANARY COVERAGE`. Requests and answers go over the channel to its parent process. */
 import { canaryOf } from './canaries/canaries.ts';
 import { type Mode, type Plan, planOf } from './plan/plan.ts';
 import { Coverage } from './reach/counts.ts';

@@ -1,11 +1,11 @@
-/** Processes that run seeds, so that all cores have work. Results come in the order of the seeds. */
+/** Processes that run seeds, so that all cores have work. Results arrive in the order of the seeds. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import type { Mode, Plan } from './plan/plan.ts';
 import type { Counted } from './reach/counts.ts';
 import type { Outcome } from './simulate.ts';
 
-/** By index, so that a million seeds need no memory. */
+/** A list of seeds. It computes a seed from its index, so that a million seeds need no memory. */
 export interface SeedList {
   readonly length: number;
   at(index: number): number;
@@ -27,10 +27,10 @@ export type Answer =
   | { readonly did: 'shrink'; readonly plan: Plan; readonly outcome: Outcome }
   | { readonly did: 'coverage'; readonly counted: Counted };
 
-/** The number of runs that a worker may be ahead of the consumer: a long run must not stop the others, nor pile up results. */
+/** How many runs a worker may be ahead of the consumer. A long run must not stop the other workers, and results must not pile up. */
 const aheadMax = 64;
 
-/** A run leaves many short-lived snapshots behind: with a small young generation a tenth of the time would go into copying them. */
+/** A run makes many snapshots that are garbage soon. With a small young generation, a tenth of the time would be spent on copying them. */
 const execArgv = [...process.execArgv, '--max-semi-space-size=64'];
 
 export class Workers implements AsyncDisposable {
@@ -43,7 +43,7 @@ export class Workers implements AsyncDisposable {
     this.#processes = Array.from({ length: count }, () => fork(file, args, { serialization: 'advanced', execArgv }));
   }
 
-  /** Ends early when the consumer stops, or when `isOver` returns true. */
+  /** Runs the seeds. Ends early when the consumer stops, or when `isOver` returns true. */
   async *run(seeds: SeedList, isOver: () => boolean): AsyncGenerator<Outcome> {
     const done = new Map<number, Outcome>();
     let next = 0;
@@ -96,7 +96,7 @@ export class Workers implements AsyncDisposable {
     }
   }
 
-  /** A smaller plan that fails in the same way. */
+  /** Returns a smaller plan that fails in the same way. */
   shrink(seed: number): Promise<Answer & { did: 'shrink' }> {
     return ask(this.#processes[0]!, { do: 'shrink', seed }, 'shrink');
   }

@@ -1,6 +1,6 @@
 /**
- * A tree on virtual time: its machines, its network and the record of its events. One event at a time: between two events only resolved promises continue, so
- * that a seed decides everything.
+ * A tree on virtual time: its machines, its network and the record of its events. Events run one at a time. Between two events, only resolved promises
+ * continue. So a seed decides everything.
  */
 import { createHash } from 'node:crypto';
 import { withReplica } from '../../core/identity/replica.ts';
@@ -19,19 +19,19 @@ import { Watches } from './watches.ts';
 
 /** A check watches a world and reports violations. All of its knowledge comes from rows and frames. */
 export interface Check {
-  /** The invariant, in words. */
+  /** The text of the invariant. */
   readonly name: string;
-  /** After each commit of a process. */
+  /** Called after each commit of a process. */
   committed?(host: Host, changes: readonly Change[], before: MemoryStore): void;
-  /** Before a frame is sent. */
+  /** Called before a frame is sent. */
   sent?(connection: Connection, from: Side, frame: Frame): void;
-  /** Around the delivery of a frame. */
+  /** Called before (`receiving`) and after (`received`) the delivery of a frame. */
   receiving?(connection: Connection, to: Side, frame: Frame): void;
   received?(connection: Connection, to: Side, frame: Frame): void;
-  /** A host gets another disk, or none. */
+  /** Called when a host gets another disk, or an empty one. */
   replaced?(host: Host): void;
   ended?(host: Host): void;
-  /** A liar's frame arrives. The other checks do not see it, because it binds nobody. */
+  /** Called when a liar's frame arrives. The other methods are not called for the frame, because no promise holds for a liar. */
   lied?(connection: Connection, to: Side, frame: Frame): void;
 }
 
@@ -41,9 +41,9 @@ export interface Violation {
   readonly atMs: number;
 }
 
-/** Events that a report shows. */
+/** The number of events that a report shows. */
 const lastMax = 60;
-/** A process with more timers than this leaks them: one for each child, key and session is a few hundred in these trees. */
+/** A process with more timers than this has a leak: one timer for each child, key and session gives a few hundred in these trees. */
 export const timersMax = 3_000;
 
 export class World {
@@ -58,14 +58,14 @@ export class World {
   readonly checks: Check[] = [];
   /** The newest events, for people. */
   readonly last: string[] = [];
-  /** Set while a frame is delivered. */
+  /** The frame that is being delivered. */
   delivery: { readonly connection: Connection; readonly to: Side; readonly frame: Frame } | undefined;
   lies: ((host: Host) => StoreLies | undefined) | undefined;
-  /** The spaces of a node are read when it has started. */
+  /** Called when a node has started and its spaces can be read. */
   onStarted: (host: Host) => void = () => {};
-  /** A node with spaces has lost some of its objects. */
+  /** True: a node with spaces has lost some of its objects. */
   originWasPutBack = false;
-  /** Titles of objects that people have deleted since. */
+  /** Titles of the objects that people have deleted since the loss. */
   readonly deletedSinceLoss = new Set<string>();
   steps = 0;
   readonly #trace = createHash('sha256');
@@ -93,7 +93,7 @@ export class World {
     return this.#chance.fraction();
   }
 
-  /** The parents of a host, first the replica that the host dials first. */
+  /** The replicas of a host's parent. The replica that the host dials first is the first. */
   parentsOf(host: Host): Host[] {
     const { parentPath } = host;
     const first = parentPath === undefined ? undefined : this.hosts.get(parentPath);
@@ -103,7 +103,7 @@ export class World {
     return Array.from({ length: count }, (_, i) => this.hosts.get(withReplica(first.path, (home + i) % count))!);
   }
 
-  /** The parent with which the host has its newest session; before any session the first one. */
+  /** The parent with which the host has its newest session. Before any session, the first parent. */
   parentOf(host: Host): Host | undefined {
     let newest: Connection | undefined;
     for (const connection of this.network.open) {
@@ -113,12 +113,12 @@ export class World {
     return newest?.parent ?? this.parentsOf(host)[0];
   }
 
-  /** Children whose line to some parent is not cut. */
+  /** Whether the line of the host to some parent is not cut. */
   hearsFromAbove(host: Host): boolean {
     return this.parentsOf(host).some((parent) => !this.network.line(host, parent).cut);
   }
 
-  /** No younger session of the child was granted. */
+  /** Whether the connection has the newest session of the child. */
   isNewest(connection: Connection): boolean {
     const { child, parent, id, sessionSequence = 0 } = connection;
     for (const other of this.network.open) {
@@ -145,7 +145,7 @@ export class World {
     );
   }
 
-  /** Runs events until then, or until a violation. */
+  /** Runs events until this time, or until a violation. */
   async run(untilMs: number): Promise<void> {
     const atMs = this.#startMs + untilMs;
     await settled();
@@ -160,7 +160,7 @@ export class World {
     return this.#trace.copy().digest('hex').slice(0, 16);
   }
 
-  // -------------------------------------------------------------------------------------------- what is told of events
+  // ---------------------------------------------------------------------------------------------- the record of events
 
   note(text: string): void {
     const line = `${(this.nowMs / 1000).toFixed(3)} s: ${text}`;

@@ -1,6 +1,6 @@
 /**
- * `npm run programs`: builds the external programs that tests run, from the Go modules beside this file, one after the other, and lists those that this
- * machine cannot have. They are kept outside the checkout; a second run takes a second.
+ * `npm run programs`: builds the external programs that tests run. They come from the Go modules beside this file, one after the other. The command lists the
+ * programs that this machine can't have. The built programs are kept outside the checkout, so a second run takes a second.
  */
 import { controlPlaneBinaries } from './control-plane/binaries.ts';
 import { helmProgram } from './helm.ts';

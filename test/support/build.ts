@@ -1,13 +1,14 @@
 /**
- * Builds the contents of `npm pack`: bundled JavaScript, one file for each program and shared files beside it in `dist/`, because Node does not strip types
- * below `node_modules`. lmdb is not bundled: it is native and finds its binary by its own path. The library with which grpc-js reads `.proto` files for its
- * own services, which we do not serve, is left out too: it would never run, and its text would stay in the memory of each process.
+ * Builds the contents of `npm pack`: bundled JavaScript in `dist/`, with one file for each program and some shared files, because Node does not strip types
+ * below `node_modules`. lmdb is not bundled: it is native, and finds its binary by its own path. grpc-js has a library that reads `.proto` files for
+ * grpc-js's own services. Banyan does not serve these, so the bundles leave the library out: its code would never run, and its text would stay in the memory
+ * of each process.
  */
 import { cpSync, rmSync } from 'node:fs';
 import { build } from 'esbuild';
 import { lazyBuiltins } from './lazy-builtins.ts';
 
-/** Another folder for an image. */
+/** The output folder. An image is built with another one. */
 const out = process.argv[2] ?? 'dist';
 
 rmSync(out, { recursive: true, force: true });
@@ -21,14 +22,16 @@ await build({
   },
   outdir: out,
   bundle: true,
-  // Code that a program loads only on demand stays separate: an agent of a real cluster runs without the embedded one, and without the Kubernetes client.
+  // Code that a program loads only on demand stays separate. So an agent of a real cluster runs without the embedded cluster, and without the Kubernetes
+  // client until it needs the client.
   splitting: true,
   platform: 'node',
   format: 'esm',
   target: 'node20',
   external: ['lmdb', '@grpc/proto-loader'],
   plugins: [lazyBuiltins],
-  // Source texts stay in the memory of each process. Names do not change, for stack traces, and lines are short, because Node prints the line that threw.
+  // Source texts stay in the memory of each process, so they are short. Names do not change, because stack traces show them. Lines are short, because Node
+  // prints the whole line that threw.
   minifyWhitespace: true,
   minifySyntax: true,
   lineLimit: 160,
@@ -36,7 +39,7 @@ await build({
   sourcesContent: false,
   legalComments: 'linked',
   logLevel: 'warning',
-  // Bundled CommonJS requests built-in modules with `require`, which an ES module does not have.
+  // Bundled CommonJS loads built-in modules with `require`, which an ES module does not have.
   banner: {
     js: "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);",
   },

@@ -1,4 +1,4 @@
-/** `npm run check`: the gate before the tests. Every step runs, so that one run shows all errors. */
+/** `npm run check`: the checks before the tests. Every step runs, even after a failure, so that one run shows all errors. */
 import { spawnSync } from 'node:child_process';
 
 const steps: readonly { name: string; command: string; args: readonly string[] }[] = [

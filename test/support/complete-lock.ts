@@ -1,7 +1,7 @@
 /**
- * `npm run lock`: adds to package-lock.json the packages of other platforms that `npm install` left out. A registry that serves only some platforms makes npm
- * drop the others, and `npm ci` then refuses the file everywhere. The added entries name version and platform only, so a machine of that platform fetches
- * them as usual.
+ * `npm run lock`: adds to package-lock.json the packages of other platforms that `npm install` left out. If a registry serves only some platforms, npm drops
+ * the packages of the others, and `npm ci` then refuses the file everywhere. The added entries have only version and platform. So a machine of that platform
+ * fetches the packages as usual.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -53,7 +53,7 @@ lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b])
 writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
 console.log(`${added.length} packages of other platforms added`);
 
-/** The names of platform packages contain the platform. */
+/** Reads the platform from the name of a platform package. */
 function platformOf(name: string): { os?: string[]; cpu?: string[]; libc?: string[] } {
   const words = name.split(/[/-]/);
   const os = words.find((word) => systems.includes(word));

@@ -1,13 +1,13 @@
-/** A proxy for CONNECT on loopback, with or without TLS and a password, whose connections a test can cut. */
+/** A CONNECT proxy on loopback, with or without TLS and a password. A test can cut its connections. */
 import { createServer, type IncomingMessage } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 export interface ConnectProxy extends AsyncDisposable {
-  /** For `link.proxy`, without name and password. */
+  /** The value for `link.proxy`, without name and password. */
   readonly url: string;
-  /** host:port of each tunnel that was requested and allowed. */
+  /** host:port of each tunnel that a client has requested and the proxy has allowed. */
   readonly tunnels: string[];
   /** Destroys every connection. */
   cut(): void;

@@ -4,7 +4,7 @@ import type { EntryKind } from '../../core/entries/entry-kind.ts';
 import { entryKinds } from '../../core/entries/entry-kinds.ts';
 import type { KeyParts } from '../../core/entries/key-form.ts';
 
-/** The names that the page uses for the parts of keys. */
+/** The names that docs/architecture.md uses for the parts of keys. */
 const parts: Readonly<Record<`{${keyof KeyParts}}`, string>> = {
   '{id}': 'S/NAME',
   '{source}': 'S',
@@ -15,7 +15,7 @@ const parts: Readonly<Record<`{${keyof KeyParts}}`, string>> = {
   '{summarizer}': 'SUMMARIZER',
 };
 
-/** The page with its two tables made again. */
+/** Returns the page with its two tables made again. */
 export function withEntryTables(page: string): string {
   return (['down', 'up'] as const).reduce((text, direction) => {
     const [begin, end] = [`<!-- generated: ${direction} -->\n`, '<!-- /generated -->'];

@@ -1,13 +1,13 @@
 /**
- * Ports of 127.0.0.1 that were free a moment ago, for programs that need a given port. They are below the range from which the system takes ports for
- * outgoing connections: a port of that range may be taken before the program listens.
+ * Ports of 127.0.0.1 that were free a moment ago, for programs that need a given port. The ports are below the range that the system uses for outgoing
+ * connections: otherwise such a connection could get the port before the program listens.
  */
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 
 const from = 10_000;
-/** The usual setting of Linux. */
+/** The start of the range by the usual setting of Linux. */
 const usuallyGivenFrom = 32_768;
 
 export async function freePorts(count: number): Promise<number[]> {
@@ -21,7 +21,7 @@ export async function freePorts(count: number): Promise<number[]> {
   return [...ports];
 }
 
-/** The first port that the system gives to connections: /proc/sys/net/ipv4/ip_local_port_range, where there is one. */
+/** The first port that the system uses for outgoing connections. Linux has it in /proc/sys/net/ipv4/ip_local_port_range. */
 function givenFrom(): number {
   try {
     const first = Number(readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8').split(/\s+/)[0]);

@@ -1,6 +1,6 @@
 /**
- * A node of the mesh without sessions, API server and inventory, for tests and benchmarks of the way up: stores, feeds, scheduler, gather and summaries are
- * those of the product. Parent and child are in one process; the consumer of one takes directly from the producer of the other.
+ * A node of the mesh without sessions, API server and inventory, for tests and benchmarks of the way up. Stores, feeds, scheduler, gather and summaries are
+ * those of the product. Parent and child are in one process. The consumer of one reads directly from the producer of the other.
  */
 
 import type { Space } from '../../core/apiserver/space.ts';
@@ -54,7 +54,7 @@ export interface GatherNodePorts {
 
 export const source = 'center.retail';
 export const placement = `${source}/shop`;
-/** Placements without rollouts. */
+/** The parts of rollouts, for placements without rollouts. */
 const noRollouts: RolloutParts = {
   place: () => undefined,
   forget: () => undefined,
@@ -80,10 +80,10 @@ export class GatherNode {
   readonly summaries: SummaryRoom;
   readonly #below = new Map<string, GatherNode>();
 
-  /** The center has the empty path, and the space. */
   readonly #steps: ScheduleSteps;
   readonly #subscription: () => void;
 
+  /** `path`: empty for the center, which has the space. */
   constructor(path: string, ports: GatherNodePorts) {
     this.path = path;
     this.#ports = ports;
@@ -186,14 +186,14 @@ export class GatherNode {
 
   // ------------------------------------------------------------------------------------------------------- children
 
-  /** The leaves below have all of these labels. */
+  /** Adds a relay. The leaves below the relay have all of these labels. */
   relay(name: string, node: GatherNode, leaves: number, labels: Labels): void {
     this.#below.set(name, node);
     const summary = mergeLabelSummaries([{ leaves, sets: [{ labels, leaves }] }]);
     this.#join({ name, role: 'relay', destinations: [], labels: summary });
   }
 
-  /** The same relay after a start. */
+  /** Replaces a relay by the same relay after a start. */
   replace(name: string, node: GatherNode): void {
     this.#below.set(name, node);
   }
@@ -223,7 +223,7 @@ export class GatherNode {
     });
   }
 
-  /** A start of the process: everything in memory is made again from the store. The test adds the children again. */
+  /** Simulates a start of the process: everything in memory is made again from the store. The test adds the children again. */
   restarted(): GatherNode {
     this.stop();
     const node = new GatherNode(this.path, this.#ports);
@@ -248,7 +248,7 @@ export class GatherNode {
 
   // ------------------------------------------------------------------------------------------------------- the way down
 
-  /** Selection and scheduler, until no work is left; then the same below. */
+  /** Runs selection and scheduler until no work is left, and then the nodes below. */
   async down(): Promise<void> {
     const { store } = this.#ports;
     for (let more = true; more; ) {
@@ -289,7 +289,7 @@ export class GatherNode {
 
   // --------------------------------------------------------------------------------------------------------- the way up
 
-  /** The entries of the children's outboxes that this node does not have; true if there were any. */
+  /** Receives the entries of the children's outboxes that this node does not have. Returns true if there were any. */
   async up(): Promise<boolean> {
     let moved = false;
     for (const [name, node] of this.#below) {
@@ -313,14 +313,14 @@ export class GatherNode {
     }
   }
 
-  /** A report of an agent, as its session applies it. */
+  /** Applies a report of an agent, as its session would do. */
   say(agent: string, entries: readonly Content[], revision: number): void {
     const { consumer } = this.#mailboxes.get(agent)!;
     const wire = entries.map((content) => ({ keyHash: hash128(content.key), revision, originRevision: 0, content }));
     this.#reported(agent, (t) => consumer.applyEntries(t, wire));
   }
 
-  /** An agent withdraws a report. */
+  /** Withdraws a report of an agent. */
   unsay(agent: string, key: string, revision: number): void {
     const { consumer } = this.#mailboxes.get(agent)!;
     const entry = { keyHash: hash128(key), revision, originRevision: 0 };
@@ -355,7 +355,7 @@ export class GatherNode {
     this.summaries.reportedChanged(child, changes);
   }
 
-  /** An agent's report about the present placement: available or not. */
+  /** Makes an agent's report about the present placement: available or not. */
   partial(available: boolean): Content {
     const target = this.#placements.get(placement)?.target;
     const { counts, ...rest } = emptyPartial(target?.generation ?? 0, target?.target ?? 0);

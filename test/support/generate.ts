@@ -1,4 +1,7 @@
-/** `npm run generate`: writes every generated file. With `--check` it writes nothing, names the differences from the committed files and ends with 1. */
+/**
+ * `npm run generate`: writes every generated file. With `--check`, writes nothing, names the files that differ from the committed ones, and ends with 1 if
+ * there are any.
+ */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,9 +11,9 @@ import { topologySchema } from '../../center/topology/parse.ts';
 import { withEntryTables } from './entry-tables.ts';
 
 interface Generator {
-  /** The sources of the files, for messages. */
+  /** The source of the files, for messages. */
   readonly source: string;
-  /** Writes into `directory`, by paths from the project's root, and returns these paths. */
+  /** Writes the files into `directory`. Returns their paths, from the root of the project. */
   generate(directory: string): readonly string[];
 }
 
@@ -55,7 +58,7 @@ function generateEntryTables(out: string): readonly string[] {
 
 function generateFrames(out: string): readonly string[] {
   const file = 'core/wire/generated/mesh.ts';
-  // The plugin's path and its output are relative to proto/ and to --output: the template names only files of the project.
+  // The path of the plugin is relative to proto/, and its output is relative to --output. So the template names only files of the project.
   execFileSync(
     join(root, 'node_modules/.bin/buf'),
     ['generate', '--template', 'buf.gen.yaml', '--output', join(out, 'proto')],
@@ -70,7 +73,7 @@ function generateFrames(out: string): readonly string[] {
   return [file];
 }
 
-/** For editors: `# yaml-language-server: $schema=…` completes and checks a topology while it is written. */
+/** Writes the schema for editors. With `# yaml-language-server: $schema=…`, an editor completes and checks a topology while somebody writes it. */
 function generateTopologySchema(out: string): readonly string[] {
   const file = 'docs/reference/topology.schema.json';
   const schema = z.toJSONSchema(topologySchema, { io: 'input', unrepresentable: 'any' });
@@ -80,9 +83,9 @@ function generateTopologySchema(out: string): readonly string[] {
 }
 
 /**
- * ts-proto copies each bytes field that it types as Buffer. A frame's bytes belong to the frame alone, so views of them are enough: a third to four fifths
- * less time for a batch, depending on the size of its bodies. ts-proto also makes an empty buffer for each such field before it reads any: all fields can
- * share one, because an empty buffer cannot change.
+ * Changes the code that ts-proto generates, to save time. ts-proto copies each bytes field that it types as Buffer. A frame's bytes belong only to the frame,
+ * so views of them are enough: a batch needs a third to four fifths less time, depending on the size of its bodies. Before ts-proto reads a field, it also
+ * makes an empty buffer for the field. All fields can share one empty buffer, because it can't change.
  */
 function withoutCopies(code: string): string {
   const copying = 'Buffer.from(reader.bytes())';

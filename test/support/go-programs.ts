@@ -1,4 +1,4 @@
-/** Programs from Go modules of the project, built once and kept outside the checkout, by the hash of their sources. */
+/** Builds programs from Go modules of the project, once. The hash of their sources names the folder, which is outside the checkout. */
 import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -7,17 +7,17 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 export interface GoModule {
-  /** A folder with go.mod and go.sum. */
+  /** The folder of the module, with go.mod and go.sum. */
   readonly directory: string;
-  /** The packages to build, by the name of the program. */
+  /** The packages to build, keyed by the name of the program. */
   readonly packages: Readonly<Record<string, string>>;
-  /** Without libc: for an image that has none. */
+  /** True: the program is built without libc, for an image that has no libc. */
   readonly isStatic?: boolean;
-  /** The variables that a release sets while it links, with their values. */
+  /** The values of variables that a release sets while it links, keyed by variable. */
   readonly variables?: Readonly<Record<string, string>>;
 }
 
-/** From nothing on two cores a control plane takes ten minutes; a machine under load may need three times that. */
+/** Longest build. A control plane without any cache takes ten minutes on two cores. A machine under load may need three times as long. */
 const buildMsMax = 40 * 60_000;
 
 /** The folder of the built programs. */
@@ -29,7 +29,7 @@ export function directoryOf(name: string, modules: readonly GoModule[]): string 
 }
 
 /**
- * For the titles of tests that cannot run. Undefined: the programs are built. Tests never build: a build would take processor time, and tests would miss
+ * A text for the titles of tests that can't run. Undefined: the programs are built. Tests never build: a build would use processor time, and tests would miss
  * their deadlines.
  */
 export function notBuilt(name: string, modules: readonly GoModule[]): string | undefined {
@@ -38,14 +38,14 @@ export function notBuilt(name: string, modules: readonly GoModule[]): string | u
     : `${name} is not built: "npm run programs" builds it with Go`;
 }
 
-/** The path of a program: the machine's own if there is one, otherwise the built one; undefined if there is neither. */
+/** The path of a program: the machine's own program if there is one, otherwise the built one. Undefined: there is neither. */
 export function foundOrBuilt(program: string, modules: readonly GoModule[]): string | undefined {
   const folders = (process.env.PATH ?? '').split(':').filter((folder) => folder !== '');
   const built = join(directoryOf(program, modules), program);
   return [...folders.map((folder) => join(folder, program)), built].find((file) => existsSync(file));
 }
 
-/** Builds into a directory beside, and renames it when it is complete: two builds at once do the work twice and harm nothing. */
+/** Builds into another folder, and renames that folder when it is complete. Two builds at the same time do the work twice, but harm nothing. */
 export async function builtOnce(name: string, modules: readonly GoModule[]): Promise<string> {
   const built = directoryOf(name, modules);
   if (existsSync(built)) return built;
@@ -75,7 +75,7 @@ async function build({ directory, packages, isStatic, variables = {} }: GoModule
   }
 }
 
-/** Without it, the programs of Kubernetes report v0.0.0 as their version, and other programs treat them as too old. */
+/** The version for the linker. Without it, the programs of Kubernetes report v0.0.0, and other programs treat them as too old. */
 function versionOf(directory: string): Readonly<Record<string, string>> {
   const version = /k8s\.io\/kubernetes (v\S+)/.exec(readFileSync(join(directory, 'go.mod'), 'utf8'))?.[1];
   return version === undefined ? {} : { 'k8s.io/component-base/version.gitVersion': version };

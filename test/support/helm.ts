@@ -6,7 +6,7 @@ import { builtOnce, type GoModule, notBuilt } from './go-programs.ts';
 export interface Ran {
   readonly code: number;
   readonly out: string;
-  /** Without its messages. */
+  /** The standard output, without the messages. */
   readonly stdout: string;
 }
 
@@ -15,7 +15,7 @@ const modules: readonly GoModule[] = [
   {
     directory: join(import.meta.dirname, 'helm'),
     packages: { helm: 'helm.sh/helm/v3/cmd/helm' },
-    // The version of the cluster for which it renders without a cluster; the default is years old.
+    // The version of the cluster for which helm renders when there is no cluster. The default is years old.
     variables: {
       'helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor': '1',
       'helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor': '34',
@@ -25,7 +25,7 @@ const modules: readonly GoModule[] = [
   },
 ];
 
-/** For the titles of tests that cannot run. */
+/** A text for the titles of tests that can't run. */
 export const withoutHelm = notBuilt(name, modules);
 
 /** Builds helm if it is missing. */
@@ -33,7 +33,7 @@ export async function helmProgram(): Promise<string> {
   return join(await builtOnce(name, modules), 'helm');
 }
 
-/** With no file from the home directory of the user. */
+/** Runs helm with an empty home directory, so that no file of the user has an effect. */
 export class Helm {
   readonly #program: string;
   readonly #home: string;

@@ -1,6 +1,6 @@
 /**
- * Hosts with addresses of their own on one machine: a network namespace each, on networks that are bridges. A cable can be pulled without a notice to either
- * end, and a host can move to another address. Needs root.
+ * Hosts with their own addresses on one machine. Each host is a network namespace, and each network is a bridge. A test can pull a cable so that neither end
+ * is notified, and can move a host to another address. Needs root.
  */
 import { spawnSync } from 'node:child_process';
 
@@ -21,23 +21,23 @@ function reasonAgainst(): string | undefined {
   }
 }
 
-/** For the titles of tests that cannot run, with the reason. */
+/** A text for the titles of tests that can't run, with the reason. */
 export const withoutHosts = reasonAgainst();
 
 interface Cable {
-  /** The end at the bridge: names of interfaces have 15 characters at most. */
+  /** The name of the interface at the bridge. Names of interfaces have at most 15 characters. */
   readonly outside: string;
   readonly inside: string;
 }
 
 export class Hosts implements Disposable {
-  /** Two runs at the same time share the names of the machine. */
+  /** Part of all names, because two runs at the same time use the same machine. */
   readonly #run = (process.pid % 100_000).toString(36);
   readonly #networks = new Map<string, string>();
   readonly #hosts = new Map<string, Map<string, Cable>>();
   #cables = 0;
 
-  /** A network; its hosts reach each other. */
+  /** Makes a network. Its hosts reach each other. */
   network(name: string): void {
     const bridge = `by${this.#run}n${this.#networks.size}`;
     ip('link', 'add', bridge, 'type', 'bridge');
@@ -45,14 +45,14 @@ export class Hosts implements Disposable {
     ip('link', 'set', bridge, 'up');
   }
 
-  /** A host with nothing but itself. */
+  /** Makes a host without any network. */
   host(name: string): void {
     ip('netns', 'add', this.#namespace(name));
     this.#hosts.set(name, new Map());
     this.#at(name, 'link', 'set', 'lo', 'up');
   }
 
-  /** A cable from the host to a network, with an address there: `10.9.0.2`, `fd00:9::2`. */
+  /** Connects the host to a network by a cable, with an address in that network: `10.9.0.2`, `fd00:9::2`. */
   connect(host: string, network: string, address: string): void {
     const cable = { outside: `by${this.#run}c${this.#cables}`, inside: `eth${this.#cables++}` };
     ip('link', 'add', cable.outside, 'type', 'veth', 'peer', 'name', cable.inside, 'netns', this.#namespace(host));
@@ -63,7 +63,7 @@ export class Hosts implements Disposable {
     this.#at(host, 'address', 'add', ...inNetwork(address), 'dev', cable.inside);
   }
 
-  /** Nothing passes any more, and neither end is notified: the host's own end stays up. */
+  /** Pulls the cable: nothing passes any more, and neither end is notified, because the host's own end stays up. */
   pull(host: string, network: string): void {
     ip('link', 'set', this.#cable(host, network).outside, 'nomaster');
   }
@@ -72,10 +72,10 @@ export class Hosts implements Disposable {
     ip('link', 'set', this.#cable(host, network).outside, 'master', this.#networks.get(network)!);
   }
 
-  /** The host is in another place: its open connections lead nowhere. */
+  /** Moves the host to another address. Its open connections lead nowhere. */
   move(host: string, network: string, from: string, to: string): void {
     const { inside } = this.#cable(host, network);
-    // In this order: with the first address of a network Linux removes the other addresses of it.
+    // The old address is removed first: when Linux removes the first address of a network, it also removes the other addresses of this network.
     this.#at(host, 'address', 'del', ...inNetwork(from), 'dev', inside);
     this.#at(host, 'address', 'add', ...inNetwork(to), 'dev', inside);
   }
@@ -103,7 +103,7 @@ export class Hosts implements Disposable {
   }
 }
 
-/** An IPv6 address can be used at once: the kernel does not look for duplicates here. */
+/** The arguments for an address. An IPv6 address can be used at once, because `nodad` keeps the kernel from looking for duplicates. */
 function inNetwork(address: string): string[] {
   return address.includes(':') ? [`${address}/64`, 'nodad'] : [`${address}/24`];
 }

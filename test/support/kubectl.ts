@@ -1,4 +1,4 @@
-/** Stock kubectl: the machine's own, or built from its Go module. */
+/** Stock kubectl: the machine's own, or a build from its Go module. */
 import { dirname, join } from 'node:path';
 import { builtOnce, foundOrBuilt, type GoModule, notBuilt } from './go-programs.ts';
 
@@ -12,19 +12,19 @@ const modules: readonly GoModule[] = [
 ];
 const found = foundOrBuilt(name, modules);
 
-/** For the titles of tests that cannot run. */
+/** A text for the titles of tests that can't run. */
 export const withoutKubectl = found ? undefined : notBuilt(name, modules);
 
-/** For child processes; a test that runs it without a check of `withoutKubectl` fails with the name alone. */
+/** The program for child processes. A test that uses it without a check of `withoutKubectl` fails with the plain name. */
 export const kubectlProgram = found ?? name;
 
-/** For shells: commands that people type find kubectl, even if it was built here. */
+/** The environment for shells. Commands that people type find kubectl, even if it was built by the tests. */
 export const withKubectlOnPath: NodeJS.ProcessEnv = {
   ...process.env,
   PATH: found ? `${dirname(found)}:${process.env.PATH ?? ''}` : process.env.PATH,
 };
 
-/** Builds kubectl if the machine has none. */
+/** Builds kubectl if the machine has no kubectl. */
 export async function buildKubectl(): Promise<void> {
   if (!found) await builtOnce(name, modules);
 }

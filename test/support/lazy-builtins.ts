@@ -1,6 +1,7 @@
 /**
- * Node's own modules as the bundles get them. An import statement asks for every export of a module, including those that are loaded only then: `node:http`
- * loads the program of `fetch` and `WebSocket`, 4 MB that no node uses. Taken as an object, the module loads only used exports.
+ * Changes how the bundles load Node's own modules. An import statement asks for every export of a module, including exports that are loaded only when
+ * somebody asks for them. For example, `node:http` then loads the program of `fetch` and `WebSocket`: 4 MB that no node uses. If the bundle uses the module
+ * as an object, the module loads only the used exports.
  */
 import { isBuiltin } from 'node:module';
 import type { Plugin } from 'esbuild';

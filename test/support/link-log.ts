@@ -1,11 +1,11 @@
-/** Records the events of a link, with promises for tests that wait; and frames to send. */
+/** Records the events of a link, with promises for tests that wait. Also makes frames to send. */
 import type { Frame } from '../../core/wire/generated/mesh.ts';
 import type { LinkEvents } from '../../core/wire/link.ts';
 
 export class LinkLog implements LinkEvents {
   readonly frames: Frame[] = [];
   readonly closes: (Error | undefined)[] = [];
-  /** All events in order, by name. */
+  /** The names of all events, in the order in which they happened. */
   readonly order: ('frame' | 'bytes' | 'drain' | 'close')[] = [];
   bytes = 0;
   drains = 0;
@@ -31,7 +31,7 @@ export class LinkLog implements LinkEvents {
     this.#told('close');
   }
 
-  /** Resolves as soon as `done` holds after an event. */
+  /** Resolves as soon as `done` returns true after an event. */
   until(done: (log: this) => boolean): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push({ done: () => done(this), resolve });
@@ -76,8 +76,8 @@ export function data(bytes: Buffer): Frame {
 }
 
 /**
- * A data frame with this number of encoded bytes, more than 2 MiB. 12 of these bytes are for a tag and a length of 4 bytes each for the frame and the data,
- * and for the stream.
+ * A data frame with this number of encoded bytes, which must be more than 2 MiB. 12 of the bytes are for the frame and the data, with a tag and a length of 4
+ * bytes each, and for the stream.
  */
 export function dataOfFrameBytes(length: number): Frame {
   return data(Buffer.alloc(length - 12));

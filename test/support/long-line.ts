@@ -1,4 +1,4 @@
-/** A line of a given length and width on loopback: bytes arrive after a delay, and no faster than the line's rate, in each direction separately. */
+/** A line of a given length and width on loopback. In each direction separately, bytes arrive after a delay, and no faster than the rate of the line. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export interface LongLine extends AsyncDisposable {
@@ -7,12 +7,12 @@ export interface LongLine extends AsyncDisposable {
 }
 
 export interface LineOptions {
-  /** One direction. */
+  /** The delay in one direction. */
   readonly delayMs: number;
   readonly bytesPerSecond: number;
 }
 
-/** The bytes in flight are bounded like a router's queue: twice the line's capacity, then the sender has to wait. */
+/** The bytes in flight are bounded, as in the queue of a router: when they are twice the capacity of the line, the sender has to wait. */
 const underWayFactor = 2;
 
 /** `target`: host:port. */
@@ -47,10 +47,10 @@ export async function longLine(target: string, options: LineOptions): Promise<Lo
 
 function carry(from: Socket, to: Socket, { delayMs, bytesPerSecond }: LineOptions): void {
   const underWayMax = underWayFactor * bytesPerSecond * (delayMs / 1000);
-  /** In order: two timers of one turn may fire in the other order. */
+  /** The bytes in the order in which they have to arrive: two timers of one turn may fire in the other order. */
   const line: Buffer[] = [];
   let underWay = 0;
-  /** The time at which the last byte so far has left the line's narrow end. */
+  /** The time at which the newest byte has passed the narrow part of the line. */
   let freeAtMs = 0;
   from.on('data', (bytes: Buffer) => {
     const nowMs = performance.now();

@@ -1,4 +1,4 @@
-/** A guard for a scheduler whose work ends no process. */
+/** A guard for a scheduler whose work never ends the process. */
 import type { SchedulePorts } from '../../relay/schedule/ports.ts';
 
 export const noGuard: SchedulePorts['guard'] = {

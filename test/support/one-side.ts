@@ -1,4 +1,4 @@
-/** One side of a session, to which a test sends frames as bytes. The result is its state in a word or two, and the contents of its store. */
+/** One side of a session, to which a test sends frames as bytes. The result is a short text about its state, and the contents of its store. */
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { SessionEnds } from '../../core/session/session-ends.ts';
 import type { Store } from '../../core/store/store.ts';
@@ -9,7 +9,7 @@ import { content, SessionPair } from './session-pair.ts';
 
 export type Side = 'parent' | 'child';
 
-/** More rows than one list has, so that prefixes are split. */
+/** More rows than one list may have, so that the reconciliation splits prefixes. */
 export const rowsOfSide = 70;
 
 export class OneSide {
@@ -33,7 +33,7 @@ export class OneSide {
     }
     let dials = 0;
     pair.child.dialer.dial = (events) => {
-      // It dials again later; only the first dial is answered.
+      // The child dials again after the link ends. Only its first dial is answered.
       if (dials++ > 0) return Promise.reject(new BanyanError('Unavailable', 'nobody is there'));
       this.#events = events;
       return Promise.resolve(this.link);
@@ -47,7 +47,7 @@ export class OneSide {
     try {
       this.#events?.onFrame(decodeFrame(bytes));
     } catch (error) {
-      // A link that breaks has the error.
+      // The link breaks with the error.
       if (!(error instanceof BanyanError)) throw error;
       this.#undecodable = true;
       this.#events?.onClose(error);

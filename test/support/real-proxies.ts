@@ -1,4 +1,4 @@
-/** squid, haproxy and nginx as processes of a test, each with a configuration of its own in a scratch directory. */
+/** squid, haproxy and nginx as processes of a test. Each has its own configuration in a scratch directory. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const programs = ['squid', 'haproxy', 'nginx'];
-/** The folders for administrators' programs, which are not on everybody's path. */
+/** The PATH with the folders for administrators' programs, which not every user has on the PATH. */
 const path = `${process.env.PATH ?? ''}:/usr/local/sbin:/usr/sbin:/sbin`;
 
 function isMissing(program: string): boolean {
@@ -14,7 +14,7 @@ function isMissing(program: string): boolean {
 }
 
 const missing = programs.filter(isMissing);
-/** For the titles of tests that cannot run, with the reason. */
+/** A text for the titles of tests that can't run, with the reason. */
 export const withoutProxies = missing.length > 0 ? `there is no ${missing.join(', ')} on this machine` : undefined;
 
 interface Program {
@@ -24,9 +24,9 @@ interface Program {
   process: ChildProcess;
 }
 
-/** Each is one process, so that a signal reaches all of it. */
+/** Each proxy is one process, so that a signal reaches all of it. */
 export class RealProxies implements AsyncDisposable {
-  /** Squid drops the rights of root, and writes here as another user. */
+  /** The directory is writable for all users: squid gives up the rights of root, and writes as another user. */
   readonly directory = mkdtempSync(join(tmpdir(), 'banyan-proxies-'));
   readonly #programs = new Map<string, Program>();
 
@@ -34,7 +34,9 @@ export class RealProxies implements AsyncDisposable {
     chmodSync(this.directory, 0o777);
   }
 
-  /** For CONNECT. With `login`, `user:password` without blanks or characters that a URL encodes, it requires Basic authentication. */
+  /**
+   * Starts squid for CONNECT. With `login`, squid requires Basic authentication. `login` is `user:password`, without blanks or characters that a URL encodes.
+   */
   async squid(name: string, port: number, rules: readonly string[], login?: string): Promise<void> {
     const helper = this.write(
       `${name}-login`,
@@ -84,7 +86,7 @@ ${servers}
     await this.#start('nginx', 'nginx', args, ports);
   }
 
-  /** kill -9; resolves when the process is gone. Its name is that of its kind, or the name that a squid was given. */
+  /** Kills a proxy with SIGKILL. Resolves when the process has ended. `name` is `haproxy`, `nginx`, or the name that a squid was given. */
   async kill(name: string): Promise<void> {
     const { process } = this.#program(name);
     const ended = new Promise((done) => process.once('exit', done));
@@ -92,7 +94,7 @@ ${servers}
     await ended;
   }
 
-  /** The same program with the same configuration, after it was killed. */
+  /** Starts the same program with the same configuration again, after it was killed. */
   async restart(name: string): Promise<void> {
     const { command, args, ports } = this.#program(name);
     await this.#start(name, command, args, ports);
@@ -103,7 +105,7 @@ ${servers}
     return readFileSync(this.logOf(name), 'utf8');
   }
 
-  /** The path of a file with this content. */
+  /** Writes a file with this content. Returns its path. */
   write(name: string, content: string): string {
     const file = join(this.directory, name);
     writeFileSync(file, content);
@@ -139,7 +141,7 @@ ${servers}
   }
 }
 
-/** Resolves when a process listens. */
+/** Resolves when a process listens on the port. */
 async function answers(port: number, seconds = 15): Promise<void> {
   const deadline = performance.now() + seconds * 1000;
   while (!(await listens(port))) {

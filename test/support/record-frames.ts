@@ -1,9 +1,9 @@
 /**
- * Records conversations of a child and its parent, frame by frame, as bytes: `node test/support/record-frames.ts`. The frames of a released version must be
- * understood for as long as docs/protocol.md promises (test/unit/core/session/recorded-frames.test.ts). Until the release of a version, its conversations are
- * recorded again with every change of its frames, and never afterwards.
+ * Records conversations of a child and its parent as bytes, frame by frame: `node test/support/record-frames.ts`. The product must understand the frames of a
+ * released version for as long as docs/protocol.md promises (test/unit/core/session/recorded-frames.test.ts). Before a version is released, its conversations
+ * are recorded again at every change of its frames. After the release, they are never recorded again.
  *
- * A line is `ms since the start, the sender, its kind, the encoded frame in hex`.
+ * Each line has the milliseconds since the start, the sender, the kind, and the encoded frame as hex digits.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { hash128 } from '../../core/object/hash.ts';
@@ -31,7 +31,7 @@ function record(name: string, play: () => Promise<SessionPair>): void {
   });
 }
 
-/** Values, a change, a tombstone and the up feed; the line breaks and the session resumes; the child ends. */
+/** Values, a change, a tombstone, and the up feed. Then the line breaks, the session resumes, and the child ends. */
 async function resumed(): Promise<SessionPair> {
   const pair = new SessionPair();
   for (const key of ['a', 'b', 'c']) pair.put(key, `${key}1`);
@@ -50,7 +50,7 @@ async function resumed(): Promise<SessionPair> {
   return pair;
 }
 
-/** The parent comes back without its store, is not ready at first, and then has slightly different rows from the child's. */
+/** The parent starts again without its store. At first it is not ready. Then its rows differ slightly from the child's rows. */
 async function reconciled(): Promise<SessionPair> {
   const pair = new SessionPair();
   for (let i = 0; i < 100; i++) pair.put(`k${i}`, 'x');
@@ -68,7 +68,7 @@ async function reconciled(): Promise<SessionPair> {
   return pair;
 }
 
-/** A content that is larger than a batch, each way. */
+/** A content that is larger than a batch, in each direction. */
 async function pieces(): Promise<SessionPair> {
   const pair = new SessionPair();
   pair.put('large', large);

@@ -1,4 +1,4 @@
-/** Conversations of each version, as record-frames.ts wrote them, and a link that plays one side of them again. */
+/** The conversations of each version, as record-frames.ts has written them, and a link that plays one side of them again. */
 import { readdirSync, readFileSync } from 'node:fs';
 import type { PeerIdentity } from '../../core/identity/peer-identity.ts';
 import type { VirtualClock } from '../../core/runtime/clock.ts';
@@ -14,7 +14,7 @@ export interface RecordedFrame {
 }
 
 const root = 'test/fixtures/frames';
-/** A content that travels in pieces. */
+/** A content that is sent in pieces. */
 export const large = 'x'.repeat(20_000);
 
 export function recordings(): { version: string; name: string }[] {
@@ -23,7 +23,7 @@ export function recordings(): { version: string; name: string }[] {
   );
 }
 
-/** The sessions of a recording, each from its hello on, with times since the hello. */
+/** The sessions of a recording. Each begins with its Hello, and its times count from the Hello. */
 export function sessionsOf({ version, name }: { version: string; name: string }): RecordedFrame[][] {
   const sessions: RecordedFrame[][] = [];
   let startMs = 0;
@@ -44,7 +44,7 @@ export function sessionsOf({ version, name }: { version: string; name: string })
   return sessions;
 }
 
-/** The frames of the machine under test are kept; it receives the recorded frames of the other side at their times. */
+/** Keeps the frames that the tested machine sends. The machine receives the recorded frames of the other side at their recorded times. */
 export class ReplayLink implements Link {
   readonly peer: PeerIdentity;
   readonly transport = 'replay';

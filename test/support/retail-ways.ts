@@ -1,4 +1,4 @@
-/** The retail tree with every link using the same way: through a proxy, over another transport, through a gateway that terminates TLS. */
+/** The retail tree with the same way on every link: through a proxy, over another transport, or through a gateway that terminates TLS. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -23,7 +23,7 @@ const file = join(import.meta.dirname, '../../deploy/topologies/shop.yaml');
 /** The paths of the nodes that have children. */
 export const parents = ['', 'eu', 'us', 'eu:paris', 'eu:berlin'] as const;
 
-/** A port for each parent, and one in front of it. */
+/** The port of each parent, and a second port in front of it. */
 export interface Fronts {
   readonly parent: string;
   readonly meshPort: number;
@@ -35,7 +35,7 @@ export async function frontsOfParents(): Promise<Fronts[]> {
   return parents.map((parent, i) => ({ parent, meshPort: ports[2 * i]!, front: ports[2 * i + 1]! }));
 }
 
-/** The topology as text. `link`: a child's options for its link to this parent. `listen`: the parent's address, if it matters. */
+/** Returns the topology as text. `link`: a child's options for its link to this parent. `listen`: the parent's address, if the test needs a given one. */
 export function retailTopology(
   link: (parent: string) => object,
   listen: (path: string) => Listening | undefined = () => undefined,
@@ -53,11 +53,11 @@ export function retailTopology(
   return JSON.stringify(retail);
 }
 
-/** Files of a gateway whose authority is not that of the tree. */
+/** Files of a gateway. The authority of the gateway is not the authority of the tree. */
 export interface Gateway {
   readonly cert: string;
   readonly key: string;
-  /** Both in one file, as haproxy needs them. */
+  /** Certificate and key in one file, as haproxy needs them. */
   readonly pair: string;
   readonly ca: string;
 }

@@ -1,7 +1,7 @@
 /**
- * `npm test`: the tests that show the promises; with `--all` every test; with `--rotating` a sixth of the long files, chosen by the present commit; with
- * names of files only these. The tests that this machine cannot run are listed with the reason, and count as failed with BANYAN_TEST_REQUIRE=all, unless no
- * installation would help. The last line is `N passed, N failed, N skipped`.
+ * `npm test`: runs the tests that show the promises. With `--all`: every test. With `--rotating`: a sixth of the long files, which the present commit
+ * chooses. With names of files: only these. The output lists the tests that this machine can't run, with the reason. With BANYAN_TEST_REQUIRE=all, these
+ * tests count as failed, unless no installation would help. The last line is `N passed, N failed, N skipped`.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** Steps of a scheduler with what each of them announces, for benches that do after a step what a node does. */
+/** Steps of a scheduler, with the changes that each step announces. For benches that do the same work after a step as a node. */
 import type { PlacementId } from '../../core/entries/placement-id.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import type { Topic } from '../../core/store/topics.ts';
@@ -7,7 +7,7 @@ import { bindingTopic, placementTopic, splitAtChild } from '../../relay/work/top
 export interface ScheduleStep {
   readonly more: boolean;
   readonly changed: ReadonlySet<PlacementId>;
-  /** Of other placements, the children that were looked at. */
+  /** For each other changed placement: the children that the step has looked at. */
   readonly changedWith: ReadonlyMap<PlacementId, ReadonlySet<string>>;
 }
 
@@ -33,7 +33,7 @@ export class ScheduleSteps {
   }
 }
 
-/** The keys of a topic that the store has announced since the last call, in order. */
+/** Returns a function. Each call of it returns the keys of the topic that the store has announced since the previous call, in the same order. */
 export function announced<K>(store: Store, topic: Topic<K>): () => K[] {
   const keys: K[] = [];
   store.subscribe(topic, (some) => keys.push(...some));

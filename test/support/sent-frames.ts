@@ -1,4 +1,7 @@
-/** Valid frames of either side of a session, as bytes that no encoder of the product has made: one frame of each kind, with the frames before it. */
+/**
+ * Valid frames of either side of a session. No encoder of the product has made their bytes. There is one frame of each kind, and for each frame, the frames
+ * that have to come before it.
+ */
 import { write } from '../protocol/bytes.ts';
 import { hash, type Row } from '../protocol/rows.ts';
 import type { OneSide, Side } from './one-side.ts';
@@ -10,7 +13,7 @@ export interface Said {
   readonly message: string;
   readonly number: number;
   readonly value: Buffer;
-  /** Earlier frames. */
+  /** The frames that have to come before this frame. */
   readonly before: readonly Buffer[];
 }
 
@@ -22,9 +25,9 @@ export function frameOf(number: number, value: Buffer): Buffer {
   return write([number, [value]]);
 }
 
-/** `to` is the receiver: the frames of its peer, in order. */
+/** Frames that `to` receives from its peer, in the order in which they may be sent. */
 export function saidTo(to: Side, { pair }: OneSide): Said[] {
-  // A parent knows the key; for a child it is a key of a later version.
+  // A parent must know the key. For a child, the key looks like a key of a newer version.
   const key = to === 'parent' ? 'labels' : 'x';
   const row: Row = { key, attributes: Buffer.from('{}'), body: Buffer.from('{}'), originRevision: 3 };
   const entry = write([1, hash(row.key)], [2, 1], [3, 3], [5, row.key], [6, row.attributes], [7, row.body]);
@@ -32,7 +35,7 @@ export function saidTo(to: Side, { pair }: OneSide): Said[] {
   const producer = to === 'parent' ? pair.parent.producer : pair.child.producer;
   const ownEpoch = Buffer.from(producer.epoch, 'hex');
   const goesOn = write([1, ownEpoch], [2, Buffer.from(producer.incarnation, 'hex')]);
-  /** From another producer: the receiver has to reconcile. */
+  /** A tuple of another producer: the receiver has to reconcile. */
   const cannotGoOn = write([1, epoch], [2, incarnation]);
   const helloOf = (tuple: Buffer) =>
     write(

@@ -20,36 +20,36 @@ export class SessionPair {
   readonly frames: { from: 'child' | 'parent'; frame: Frame; atMs: number }[] = [];
   readonly down: AppliedChange[] = [];
   readonly up: AppliedChange[] = [];
-  /** The parent's cursor at each announcement of applied entries. */
+  /** The parent's cursor each time that it announces applied entries. */
   readonly upCursors: number[] = [];
   readonly said: string[] = [];
-  /** Children that came with rows which the parent has not sent. */
+  /** Children that attached with rows that the parent has not sent. */
   readonly otherHistories: string[] = [];
-  /** The child's acknowledgements in the parent's store at each announcement of one. */
+  /** The child's acknowledgement in the parent's store, each time that the parent announces an acknowledgement. */
   readonly stored: number[] = [];
   parentReady = true;
   childReady = true;
   cut = false;
-  /** The attach sequence of a former attachment to this parent. */
+  /** The attach sequence of an earlier attachment to this parent. */
   attachedWith = 0;
-  /** The seed of the child's reconciliations; absent: random. */
+  /** The seed of the child's reconciliations. Absent: random. */
   childSeed: Uint8Array | undefined;
   /** The entries that the child writes when it is welcomed. */
   attaching: (t: Transaction) => void = () => {};
-  /** How often the child received a tuple with rows that its store may have lost. */
+  /** How often the child received a tuple with rows that the child's store may have lost. */
   putBacks = 0;
-  /** Keys that the parent had received when it learned that it had all. */
+  /** The keys that the parent had received when it learned that it had received all. */
   upWhenCaughtUp: string[] | undefined;
   /** Options of the parent. */
   rootAgeMs = () => 0;
-  /** Options of later links. */
+  /** Options of the links that are opened from now on. */
   expiry: Expiry | undefined;
   readonly #delayMs: number;
   #seed = 1;
   parent!: ReturnType<SessionPair['startParent']>;
   child!: ReturnType<SessionPair['startChild']>;
 
-  /** `delayMs`: each way, on all links. */
+  /** `delayMs`: the delay in each direction, on all links. */
   constructor(parentStore = new MemoryStore(), childStore = new MemoryStore(), delayMs = 1) {
     this.#delayMs = delayMs;
     this.parent = this.startParent(parentStore);
@@ -165,7 +165,7 @@ export class SessionPair {
     }
   }
 
-  /** The child's rows: key and body of each. */
+  /** The child's rows: the body of each, keyed by its key. */
   held(): Record<string, string> {
     return this.child.store.read((reader) =>
       Object.fromEntries(

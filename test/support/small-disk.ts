@@ -1,4 +1,4 @@
-/** A small file system for a directory, which a test fills and frees. Needs root. */
+/** A small file system for a directory. A test can fill it and free it. Needs root. */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ function reasonAgainst(): string | undefined {
   return reason === undefined ? undefined : `needs the right to mount a tmpfs (${reason})`;
 }
 
-/** For the titles of tests that cannot run, with the reason. */
+/** A text for the titles of tests that can't run, with the reason. */
 export const withoutSmallDisk = reasonAgainst();
 
 export class SmallDisk implements Disposable {
@@ -34,7 +34,7 @@ export class SmallDisk implements Disposable {
     if (reason !== undefined) throw new Error(`tmpfs at ${directory}: ${reason}`);
   }
 
-  /** A file on this disk takes all space except this number of bytes. */
+  /** Fills the disk with a file, except for this number of bytes. */
   fill(leftBytes: number): void {
     const { bavail, bsize } = statfsSync(this.#directory);
     writeFileSync(this.#ballast, Buffer.alloc(Math.max(0, bavail * bsize - leftBytes)));

@@ -12,7 +12,7 @@ import { type MemoryDialer, memoryDialer } from '../../core/wire/memory/memory-l
 interface TreeNode {
   readonly router: StreamRouter;
   readonly counts: StreamCounts;
-  /** Paths of nodes that have sessions. */
+  /** The streams of the sessions with children, keyed by path. */
   readonly children: Map<string, SessionStreams>;
   parent: SessionStreams | undefined;
   uplink: MemoryDialer | undefined;
@@ -30,7 +30,7 @@ export class StreamTree {
   readonly nodes = new Map<string, TreeNode>();
   readonly frames: SentFrame[] = [];
   readonly #known: ReadonlySet<string>;
-  /** Frames of nodes for which this function returns true are lost silently. */
+  /** If this function returns true for a node, all frames of the node are lost, and nobody is notified. */
   isSilent: (path: string) => boolean = () => false;
 
   constructor(paths: readonly string[], { fromBelow = false } = {}) {
@@ -38,13 +38,13 @@ export class StreamTree {
     for (const path of ['', ...paths]) this.#add(path, fromBelow);
   }
 
-  /** Sessions of all children with their parents. */
+  /** Starts the sessions of all children with their parents. */
   async attach(): Promise<this> {
     for (const path of this.nodes.keys()) if (path !== '') await this.dial(path);
     return this;
   }
 
-  /** `above`: a replica of its parent, `a~1`. */
+  /** Starts the session of a node. `above`: its parent, or a replica of it such as `a~1`. */
   async dial(path: string, above = cut(path)[0]): Promise<void> {
     const [, name] = cut(path);
     const [child, parent] = [this.nodes.get(path)!, this.nodes.get(above)!];
@@ -91,7 +91,7 @@ export class StreamTree {
     child.parent = child.router.sessionWith('parent', link);
   }
 
-  /** The line of a node to its parent breaks. */
+  /** Breaks the line of a node to its parent. */
   cut(path: string): void {
     this.nodes.get(path)!.uplink!.cut();
   }
@@ -104,7 +104,7 @@ export class StreamTree {
     return new StreamLog((handler) => this.nodes.get(from)!.router.open(requestOf(request), handler));
   }
 
-  /** Open ends of all nodes together. */
+  /** The number of open ends of all nodes. */
   openEnds(): number {
     return [...this.nodes.values()].reduce((sum, { counts }) => sum + counts.open, 0);
   }
@@ -154,7 +154,7 @@ export function requestOf(request: Partial<StreamRequest> & { path: string }): S
   };
 }
 
-/** An end that records its events. It consumes data by itself unless it is told not to. */
+/** An end that records its events. It consumes data by itself, unless the test sets `stalled`. */
 export class StreamLog implements StreamHandler {
   readonly stream: ByteStream;
   readonly events: string[] = [];

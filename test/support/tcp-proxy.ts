@@ -1,4 +1,4 @@
-/** A TCP proxy on loopback, with which a test can cut the line between two nodes without a notice to either. */
+/** A TCP proxy on loopback. A test can cut the line between two nodes without a notice to either node. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export interface TcpProxy extends AsyncDisposable {

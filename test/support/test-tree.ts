@@ -1,4 +1,4 @@
-/** An authority and the certificates of a tree, for tests that need real ones; also certificates that no tree would issue. */
+/** An authority and the certificates of a tree, for tests that need real ones. Also makes certificates that no tree would issue. */
 import type { PeerIdentity } from '../../core/identity/peer-identity.ts';
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
@@ -22,7 +22,7 @@ export class TestTree {
     this.authority = authority;
   }
 
-  /** `named`: its path, with the number of a replica: `eu~1`. `clock`: the time of issue. */
+  /** Issues a certificate. `named`: the path of the node, with the number of a replica: `eu~1`. `clock`: the time of issue. */
   async credentials(named: string, role: PeerIdentity['role'], clock: Clock = systemClock): Promise<NodeCredentials> {
     const { name: path, replica } = splitReplica(named);
     const node = { tree: this.name, path, role, replica, hosts: ['127.0.0.1', 'localhost'] };
@@ -33,7 +33,7 @@ export class TestTree {
     return issueUser(this.authority, { name, groups: [] }, { clock: systemClock, random: systemRandom });
   }
 
-  /** Any certificate and key, with this tree's authority as trusted. */
+  /** Returns credentials with any certificate and key, which trust the authority of this tree. */
   with({ certPem, keyPem }: KeyAndCertificate): NodeCredentials {
     return { caPem: Buffer.from(this.authority.certPem), certPem: Buffer.from(certPem), keyPem: Buffer.from(keyPem) };
   }

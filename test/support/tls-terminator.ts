@@ -1,4 +1,4 @@
-/** Terminates TLS on loopback and opens a new TLS connection to the parent, like a load balancer: the parent sees no certificate of the child. */
+/** Terminates TLS on loopback, and opens a new TLS connection to the parent, like a load balancer. The parent sees no certificate of the child. */
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';

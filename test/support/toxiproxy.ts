@@ -1,4 +1,4 @@
-/** toxiproxy as a process of a test: connections through it get slow, late, cut or silent (github.com/Shopify/toxiproxy). */
+/** toxiproxy as a process of a test. Connections through it become slow, late, cut or silent (github.com/Shopify/toxiproxy). */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { builtOnce, foundOrBuilt, type GoModule, notBuilt } from './go-programs.ts';
@@ -12,10 +12,10 @@ const modules: readonly GoModule[] = [
 ];
 const program = foundOrBuilt(name, modules);
 
-/** For the titles of tests that cannot run. */
+/** A text for the titles of tests that can't run. */
 export const withoutToxiproxy = program ? undefined : notBuilt(name, modules);
 
-/** Builds toxiproxy if the machine has none. */
+/** Builds toxiproxy if the machine has no toxiproxy. */
 export async function buildToxiproxy(): Promise<void> {
   if (!program) await builtOnce(name, modules);
 }
@@ -26,12 +26,12 @@ export type Toxic =
   | { readonly type: 'limit_data'; readonly attributes: { readonly bytes: number } }
   | { readonly type: 'timeout'; readonly attributes: { readonly timeout: number } }
   /**
-   * Affects the share `toxicity` of the connections, by ending each after its first bytes. Every connection that is made while it is present ends with a
-   * reset (RST), even if another toxic ends it: with toxicity 0 it turns those ends into resets, and does nothing else.
+   * Ends a share `toxicity` of the connections, each after its first bytes. While this toxic is present, every new connection ends with a reset (RST), even
+   * if another toxic ends it. With toxicity 0, this is its only effect.
    */
   | { readonly type: 'reset_peer'; readonly toxicity: 0; readonly attributes: { readonly timeout: 0 } };
 
-/** Data from the dialed node to the dialing one are `downstream`. */
+/** `downstream`: data from the dialed node to the dialing node. */
 export type Stream = 'upstream' | 'downstream';
 
 export class Toxiproxy implements AsyncDisposable {
@@ -55,13 +55,13 @@ export class Toxiproxy implements AsyncDisposable {
     this.#url = url;
   }
 
-  /** `listen`, `upstream`: ports of this host. */
+  /** Adds a proxy. `listen` and `upstream` are ports of this host. */
   async proxy(line: string, listen: number, upstream: number): Promise<void> {
     const body = { name: line, listen: `127.0.0.1:${listen}`, upstream: `127.0.0.1:${upstream}`, enabled: true };
     await this.#ask('POST', '/proxies', body);
   }
 
-  /** Takes effect on existing connections too. */
+  /** Adds a toxic. It affects existing connections too. */
   async add(line: string, toxic: Toxic, ...streams: readonly Stream[]): Promise<void> {
     for (const stream of streams)
       await this.#ask('POST', `/proxies/${line}/toxics`, { ...toxic, name: `${toxic.type}-${stream}`, stream });

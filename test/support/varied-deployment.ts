@@ -1,4 +1,4 @@
-/** A Deployment with lists of each kind that server-side apply knows: of items with one key, with two, with none, and an atomic one. */
+/** A Deployment with lists of each kind that server-side apply knows: items with one key, with two keys, with no key, and an atomic list. */
 import type { KubeObject } from '../../core/object/meta.ts';
 
 export const variedDeployment = (namespace: string): KubeObject => ({

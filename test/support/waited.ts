@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * Milliseconds for which the main thread of a process wanted a processor and had none: sched-stats of the kernel, the second figure, in ns. Other work on the
- * machine must not affect the measurement.
+ * How long, in milliseconds, the main thread of a process waited for a processor. The second number of the kernel's schedstat has this time in ns. With it, a
+ * test can keep other work on the machine from affecting a measurement.
  */
 export function waitedMs(pid: number): number {
   return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6;

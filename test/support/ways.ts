@@ -1,4 +1,4 @@
-/** Ways to a parent, for tests that dial one without a node. */
+/** Ways to a parent, for tests that dial a parent without a node. */
 import type { Clock } from '../../core/runtime/clock.ts';
 import { type LinkOptions, linkOptionsSchema } from '../../core/wire/dialer/link-options.ts';
 import { Way } from '../../core/wire/dialer/way.ts';
@@ -14,7 +14,7 @@ export interface TestWay {
   readonly linkCaPem?: Buffer;
 }
 
-/** Ignores the environment of the test. */
+/** Makes the way. It ignores the environment of the test. */
 export function wayTo({ address, parentPath, credentials, clock, link = {}, linkCaPem }: TestWay): Way {
   return new Way({
     parent: { address, path: parentPath },

@@ -1,4 +1,4 @@
-/** A tree of whole nodes in one process: the product's own assemblies on memory stores, memory links and virtual time. Replicas are named `eu~1`. */
+/** A tree of whole nodes in one process: the product's own assemblies, on memory stores, memory links and virtual time. Replicas have names such as `eu~1`. */
 
 import type { Space } from '../../core/apiserver/space.ts';
 import type { PeerIdentity } from '../../core/identity/peer-identity.ts';
@@ -19,7 +19,7 @@ import { Node } from '../../relay/node/node.ts';
 import { onClock, ProcessClock } from '../transcripts/process.ts';
 
 export interface TreePlan {
-  /** `''` is the center; each replica of a relay has an entry. */
+  /** `''` is the center. Each replica of a relay has an entry. */
   readonly relays: readonly string[];
   readonly agents: readonly string[];
   readonly labels?: (agent: string) => Record<string, string>;
@@ -27,7 +27,7 @@ export interface TreePlan {
 
 interface Running {
   store: MemoryStore;
-  /** The running process; undefined: there is none. */
+  /** The clock of the running process. Undefined: no process runs. */
   clock: ProcessClock | undefined;
   accept: Accept | undefined;
   readonly spaces: Map<string, Space>;
@@ -36,10 +36,10 @@ interface Running {
   readonly dialers: Map<string, MemoryDialer>;
 }
 
-/** The first of these steps does all work that is due at once, with this number of turns. */
+/** Virtual time advances in steps of `stepMs`. After each step, `turns` turns of the microtask queue let the due work run. */
 const stepMs = 5;
 const turns = 10;
-/** Pods of these clusters start fast, because no test looks at their pace. */
+/** Pods of these clusters start fast, because no test looks at their speed. */
 const pace = { stepMinMs: 1, stepMaxMs: 2, progressDeadlineMaxMs: 5_000 };
 
 export class WholeTree {
@@ -63,7 +63,7 @@ export class WholeTree {
     return this;
   }
 
-  /** The process is gone; both ends of its lines are notified. Its store stays. */
+  /** Kills the process. Both ends of its lines are notified. Its store stays. */
   kill(id: string): void {
     const running = this.#nodes.get(id)!;
     running.accept = undefined;
@@ -75,16 +75,16 @@ export class WholeTree {
     running.agent = undefined;
     running.spaces.clear();
     running.store.crash();
-    // The next start has a store of its own: the dead process has subscribed to this one.
+    // The next start has its own copy of the store, because the dead process has subscribed to the old one.
     running.store = running.store.copy();
   }
 
-  /** SIGSTOP: its lines stay. */
+  /** Stops the process, as SIGSTOP does. Its lines stay. */
   stop(id: string): void {
     this.#nodes.get(id)!.clock!.stop();
   }
 
-  /** SIGCONT. */
+  /** Lets a stopped process continue, as SIGCONT does. */
   goOn(id: string): void {
     this.#nodes.get(id)!.clock!.goOn();
   }
@@ -97,12 +97,12 @@ export class WholeTree {
     return this.#nodes.get(id)!.store.copy();
   }
 
-  /** Starts a killed process again. */
+  /** Puts a backup in the place of the store of a killed process. */
   restore(id: string, backup: MemoryStore): void {
     this.#nodes.get(id)!.store = backup;
   }
 
-  /** The line between a node and one of its parents, by their ids. */
+  /** Cuts the line between a node and one of its parents, by their ids. */
   cut(child: string, parent: string): void {
     this.#cut.add(`${child} ${parent}`);
     this.#nodes.get(child)?.dialers.get(parent)?.cut();
@@ -112,7 +112,7 @@ export class WholeTree {
     this.#cut.delete(`${child} ${parent}`);
   }
 
-  /** How often a parent has answered it. */
+  /** How often a parent has answered a call of the child. */
   calls(child: string): number {
     return this.#calls.get(child) ?? 0;
   }
@@ -170,7 +170,7 @@ export class WholeTree {
     return { path, role: path === '' ? 'center' : 'relay', ...(replica === 0 ? {} : { replica }) };
   }
 
-  /** In the order of the replicas: the first is the home of all. */
+  /** The dialer tries the replicas in the order of their numbers. So the first replica is the home of all children. */
   #dialer(id: string, running: Running) {
     const clock = running.clock!;
     const above = parentOf(splitReplica(id).name);
@@ -253,7 +253,7 @@ export class WholeTree {
     running.agent.start();
   }
 
-  /** The timers of a killed process do not fire any more. */
+  /** The parts that each process needs. The timers of a killed process do not fire any more. */
   #base(running: Running) {
     const { store } = running;
     const clock = running.clock!;

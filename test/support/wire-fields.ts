@@ -1,4 +1,4 @@
-/** The fields of proto/mesh.proto, and frames with one field changed on the wire, which no encoder would write. */
+/** The fields of proto/mesh.proto. Also makes frames with one changed field, which no encoder would write. */
 import { readFileSync } from 'node:fs';
 
 export interface Field {
@@ -11,7 +11,7 @@ export interface Field {
 
 const text = readFileSync('proto/mesh.proto', 'utf8').replaceAll(/\/\/.*$/gm, '');
 
-/** By message; enums are no messages. */
+/** Keyed by message. Enums are not messages. */
 export const messages: ReadonlyMap<string, readonly Field[]> = new Map(
   [...text.matchAll(/^message (\w+) \{\n([\s\S]*?)^\}/gm)].map(([, message = '', body = '']) => {
     const own = body.replaceAll(/enum \w+ \{[^}]*\}/g, '').replaceAll(/oneof \w+ \{/g, '');
@@ -25,19 +25,19 @@ export const messages: ReadonlyMap<string, readonly Field[]> = new Map(
   }),
 );
 
-/** The replacement of a field: its bytes on the wire, including the tag. */
+/** A replacement of a field: its bytes in the message, including the tag. */
 export interface Variant {
   readonly name: string;
   readonly bytes: Buffer;
 }
 
-/** The way from a frame to a field: `batch.entries.key_hash`. */
+/** The path from a frame to a field: `batch.entries.key_hash`. */
 export interface FieldPath {
   readonly name: string;
   readonly fields: readonly Field[];
 }
 
-/** All fields below a message; the fields of inner messages come after it. */
+/** All fields below a message. The fields of an inner message come after the inner message. */
 export function pathsOf(message: string, above: readonly Field[] = []): FieldPath[] {
   return (messages.get(message) ?? []).flatMap((field) => {
     const fields = [...above, field];
@@ -79,7 +79,7 @@ export function variantsOf({ number, type }: Field): Variant[] {
   }
 }
 
-/** The message with one field replaced, or inserted; of a list, the first. */
+/** Returns the message with one field replaced or inserted. In a list, the first item. */
 export function changed(message: Buffer, [field, ...deeper]: readonly Field[], variant: Variant): Buffer {
   if (!field) return message;
   const parts = partsOf(message);

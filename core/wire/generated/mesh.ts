@@ -11,9 +11,9 @@ export const protobufPackage = "banyan.mesh.v1";
 
 export const protobufFileName = "mesh.proto";
 
-/** The wire between a child and its parent. docs/protocol.md has the rules. From the first release on, field numbers are append-only. */
+/** The messages between a child and its parent. docs/protocol.md has the rules. From the first release on, field numbers are append-only. */
 
-/** Which of the two feeds between a child and its parent. */
+/** The two feeds between a child and its parent. */
 export const Feed = { FEED_UNSPECIFIED: 0, FEED_DOWN: 1, FEED_UP: 2 } as const;
 
 export type Feed = typeof Feed[keyof typeof Feed];
@@ -47,7 +47,7 @@ export interface Frame {
     | undefined;
 }
 
-/** How far the consumer has a feed. The tuple decides whether the feed resumes. */
+/** How far the consumer has received a feed. The tuple decides whether the feed resumes. */
 export interface ResumeTuple {
   epoch: Buffer;
   incarnation: Buffer;
@@ -56,8 +56,8 @@ export interface ResumeTuple {
 }
 
 /**
- * Used where TLS is terminated on the way: the parent's challenge, then Hello and Welcome, each with a proof of its sender's identity. A Proof has one of the
- * three.
+ * Used if TLS ends between the two nodes. First the parent sends a challenge. Then Hello and Welcome follow, each with a proof of its sender's identity. A
+ * Proof has one of the first three fields.
  */
 export interface Proof {
   /** 32 random bytes. */
@@ -67,8 +67,8 @@ export interface Proof {
     | Sealed
     | undefined;
   /**
-   * Beside a challenge: the number of the replica that sends it, 0 for the first. The child counts its attach sequence for each replica. The
-   * same replica has to prove the Welcome.
+   * Present with a challenge: the number of the replica that sends the challenge, 0 for the first. The child counts its attach sequence separately for each
+   * replica. The same replica has to prove the Welcome.
    */
   replica: number;
 }
@@ -76,7 +76,7 @@ export interface Proof {
 export interface Sealed {
   /** The encoded Hello or Welcome. */
   body: Buffer;
-  /** From the child: 32 random bytes. Empty with a Welcome, because the child knows them. */
+  /** From the child: 32 random bytes. Empty with a Welcome, because the child knows these bytes. */
   nonce: Buffer;
   /** DER: the sender's own certificate first, then the certificates between it and the tree's authority. */
   certificates: Buffer[];
@@ -92,19 +92,19 @@ export interface Hello {
   bootCounter: number;
   bootNonce: Buffer;
   attachSequence: number;
-  /** How far the child has the down feed. */
+  /** How far the child has received the down feed. */
   down:
     | ResumeTuple
     | undefined;
-  /** Bytes of the down feed that the parent may have in flight. */
+  /** How many bytes of the down feed the parent may have in flight. */
   downCreditBytes: number;
   maxFrameBytes: number;
   software: string;
-  /** How the child reaches the parent, for example grpc+proxy. The parent can't see all of the way. */
+  /** How the child reaches the parent, for example grpc+proxy. The parent itself can't see the whole way. */
   transport: string;
-  /** The boot nonce of the start in which a parent last welcomed this store. Empty: no parent has welcomed it. */
+  /** The boot nonce of the start in which a parent last welcomed this store. Empty: no parent has welcomed this store. */
   attachedNonce: Buffer;
-  /** Contents of the down feed whose beginning the child has. */
+  /** Contents of the down feed that the child has received in part. */
   held: HeldPieces[];
 }
 
@@ -117,20 +117,20 @@ export interface HeldPieces {
 export interface Welcome {
   version: number;
   sessionSequence: number;
-  /** How far the parent has the up feed. */
+  /** How far the parent has received the up feed. */
   up: ResumeTuple | undefined;
   upCreditBytes: number;
-  /** The down feed resumes from the child's cursor. If false, the child reconciles once the parent is ready. */
+  /** True: the down feed resumes from the child's cursor. False: the child reconciles when the parent is ready. */
   downResumes: boolean;
-  /** The parent's feed is complete: the child may delete rows that the feed does not have. */
+  /** True: the parent's feed is complete, and the child may delete rows that the feed does not have. */
   ready: boolean;
   maxFrameBytes: number;
   software: string;
   downEpoch: Buffer;
   downIncarnation: Buffer;
-  /** The parent has replicas. A child that does not resume takes no rows before the parent's watermarks have reached the child's. */
+  /** True: the parent has replicas. A child that does not resume then accepts no rows before the parent's watermarks have reached the child's. */
   hasReplicas: boolean;
-  /** Contents of the up feed whose beginning the parent has. */
+  /** Contents of the up feed that the parent has received in part. */
   held: HeldPieces[];
 }
 
@@ -139,11 +139,11 @@ export interface Retry {
   /** docs/protocol.md lists the reasons. */
   reason: string;
   message: string;
-  /** With reason clone, if the session that the parent knows ended long ago: that session's boot counter. The child continues above it. */
+  /** With reason clone, if the session that the parent knows ended long ago: the boot counter of that session. The child continues with a higher one. */
   bootCounter: number;
   /**
-   * With reason superseded, from the replica that has the child, if the child's session there ended long ago: that session's attach sequence. The child
-   * continues above it.
+   * With reason superseded, sent by the replica that has the child, if the child's session at that replica ended long ago: the attach sequence of that
+   * session. The child continues with a higher one.
    */
   attachSequence: number;
 }
@@ -157,7 +157,7 @@ export interface Entry {
   key: string;
   attributes: Buffer;
   body: Buffer;
-  /** Instead of key, attributes and body: the hash of the content, which was sent in pieces before. */
+  /** Replaces key, attributes and body: the hash of the content, which was sent in pieces before. */
   pieces: Buffer;
 }
 
@@ -169,15 +169,15 @@ export interface Batch {
   head: number;
   epoch: Buffer;
   incarnation: Buffer;
-  /** These entries overtake an entry whose content is still arriving in pieces. The receiver stores them and does not move its cursor. */
+  /** True: these entries overtake an entry whose content is still arriving in pieces. The receiver stores these entries, and does not move its cursor. */
   ahead: boolean;
 }
 
-/** A part of a content record that is larger than a batch (core/feed/content.ts). Pieces travel beside the order of the feed. */
+/** A part of a content record that is larger than a batch (core/feed/content.ts). Pieces do not follow the order of the feed. */
 export interface Piece {
   feed: Feed;
   contentHash: Buffer;
-  /** The position of the data in the record. The pieces of one content come in order. */
+  /** The position of the data in the record. The pieces of one content are sent in the order of their positions. */
   offset: number;
   /** Length of the whole record, in bytes. */
   total: number;
@@ -210,7 +210,7 @@ export interface PrefixSummary {
 
 export interface PrefixAnswer {
   kind: PrefixAnswer_Kind;
-  /** For a split: one fingerprint for each next digit, in order. */
+  /** For a split: one fingerprint for each next digit, in the order of the digits. */
   parts: Buffer;
   /** For a list: 30 bytes a row. */
   rows: Buffer;
@@ -234,26 +234,26 @@ export interface ReconcileReply {
   answers: PrefixAnswer[];
   entries: Entry[];
   head: number;
-  /** The producer leaves both out after the first round. */
+  /** Absent after the first round. */
   epoch: Buffer;
   incarnation: Buffer;
 }
 
 export interface Open {
-  /** The parent's ids are even, the child's are odd. Each side gives its ids in order. */
+  /** The ids of the parent are even, the ids of the child are odd. Each side uses growing ids. */
   stream: number;
   /** Path of the target node, from the root. */
   path: string;
   kind: string;
-  /** The time until an endpoint has to take the stream. */
+  /** Time limit in milliseconds within which an endpoint has to accept the stream. */
   deadlineMs: number;
   header: Buffer;
-  /** The user who asks, as the first node on the way has authenticated. */
+  /** The user who asks. The first node on the way has authenticated this user. */
   user: string;
   groups: string[];
-  /** Large amounts of data: the stream goes on a second connection, apart from the session's. */
+  /** True: the stream carries large amounts of data, and uses a second connection beside the connection of the session. */
   bulk: boolean;
-  /** Bytes that the end that is asked may send before the asking end credits more. */
+  /** How many bytes the asked end may send before the asking end gives more credit. */
   creditBytes: number;
 }
 
@@ -263,7 +263,7 @@ export interface Data {
 }
 
 export interface Credit {
-  /** 0: the credit is for a feed. */
+  /** 0: the credit is for a feed, which `feed` names. */
   stream: number;
   feed: Feed;
   bytes: number;
@@ -278,13 +278,16 @@ export interface Reset {
   /** docs/protocol.md lists the codes. */
   code: number;
   message: string;
-  /** Path of the node that found the reason. Nodes in between pass it on. */
+  /** Path of the node that found the reason. The nodes on the way pass the path on. */
   at: string;
   /** With code 6: how long the child has been disconnected. */
   sinceMs: number;
 }
 
-/** The streams that the sender knows on this session. The receiver resets an id that it does not know in two lists in a row. */
+/**
+ * The streams that the sender knows on this session. If an id that the receiver does not know is in two of these lists in a row, the receiver resets the
+ * stream.
+ */
 export interface Census {
   streams: number[];
 }
@@ -301,16 +304,16 @@ export interface Beat {
   /** The durable head of the feed that the sender produces. */
   head: number;
   purgeRevision: number;
-  /** Milliseconds since the sender last received something from the root, summed over the hops. */
+  /** Milliseconds since the root sent the newest data that the sender has. Each hop adds its own time. */
   rootAgeMs: number;
   ready: boolean;
-  /** How far the feed, up to its head, has each source. A beat may leave out sources that did not change since an earlier beat. */
+  /** How far the feed, up to its head, contains each source. A beat may leave out sources that did not change since an earlier beat. */
   watermarks: Watermark[];
   /** Digest of the sender's feed at its head. Present only if the session has sent everything up to the head before this beat. */
   digest: Digest | undefined;
 }
 
-/** The feed has everything of the source up to this revision of its space. */
+/** The feed contains everything of the source up to this revision of the source's space. */
 export interface Watermark {
   source: string;
   revision: number;

@@ -1,4 +1,4 @@
-/** Fills in the values that an API server assigns and no schema can express: the addresses of Services, and the ServiceAccount of Pods. */
+/** Fills in values that an API server assigns and that no schema can express: the addresses of Services, and the ServiceAccount of Pods. */
 import type { WriteAdmission } from '../../../core/apiserver/space.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
@@ -12,13 +12,13 @@ interface ServiceSpec {
   [field: string]: unknown;
 }
 
-/** 10.96.0.0/16 without its first address, which would be the API server's, and without addresses that end with .0 or .255. */
+/** Number of Service addresses: 10.96.0.0/16 without its first address, which would be the API server's, and without addresses that end with .0 or .255. */
 const addressesMax = 256 * 254 - 1;
-/** The usual range of node ports. */
+/** First port of the usual range of node ports. */
 const firstNodePort = 30_000;
 const nodePortsMax = 2_768;
 
-/** Calls `space` when an object is written and not before, because the space may be created with this admission. */
+/** Calls `space` only when an object is written, because the space may be created with this admission. */
 export function clusterAdmission(space: () => ControlledSpace): WriteAdmission {
   return ({ operation, key, object, old, subresource }) => {
     if (operation === 'delete' || subresource !== undefined || key.group !== '' || !object) return;
@@ -33,7 +33,7 @@ function completePod(pod: KubeObject): void {
   pod.spec = spec;
 }
 
-/** A Service keeps its address: an update without the address gets it back. */
+/** Gives the Service an address. A Service keeps its address: if an update has no address, the Service gets its old address again. */
 function completeService(service: KubeObject, old: KubeObject | undefined, space: ControlledSpace): void {
   const spec = (service.spec ?? {}) as ServiceSpec;
   if (spec.type === 'ExternalName') return;

@@ -1,4 +1,4 @@
-/** Assembles the embedded cluster on a store: its space, the controllers that every space has for its lifecycle, and the controllers of a cluster. */
+/** Assembles the embedded cluster on a store: its space, the lifecycle controllers that every space has, and the controllers of a cluster. */
 import { builtinKinds } from '../../../core/apiserver/builtin/builtin-kinds.ts';
 import { CrdController } from '../../../core/apiserver/crd/crd-controller.ts';
 import { definitionAdmission } from '../../../core/apiserver/crd/definition-admission.ts';

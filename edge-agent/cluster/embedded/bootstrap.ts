@@ -6,7 +6,7 @@ import type { Clock } from '../../../core/runtime/clock.ts';
 import type { ControlledSpace } from './controllers/objects.ts';
 import { nodeName } from './controllers/pod.ts';
 
-/** The capacity in the status of the one node. Nothing is measured or limited by it. */
+/** The capacity in the status of the only node. The cluster neither measures nor enforces it. */
 export const nodeCapacity = { cpu: '4', memory: '8Gi', pods: '110', 'ephemeral-storage': '50Gi' } as const;
 
 const namespaces = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
@@ -32,7 +32,7 @@ export function bootstrap(space: ControlledSpace, clock: Clock): void {
   });
 }
 
-/** Creates the object without its status, as a client would. A second write adds the status. */
+/** Creates the object without its status, as a client would do. A second write adds the status. */
 function ensure(space: ControlledSpace, { status, ...object }: KubeObject): void {
   if (space.get(space.keyOf(object))) return;
   const created = space.create(object, { fieldManager });

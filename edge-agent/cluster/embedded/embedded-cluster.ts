@@ -1,6 +1,6 @@
 /**
- * An edge cluster in the agent's process: a space of the mesh's own API server, with controllers in place of those of Kubernetes. For tests, and for people
- * who try Banyan out. Nothing runs, but everything is reported as if it ran.
+ * An edge cluster in the agent's process: a space of the mesh's own API server, with controllers instead of those of Kubernetes. For tests, and for people
+ * who try Banyan out. No workload runs, but the cluster reports everything as if it ran.
  */
 import { kubernetesVersion } from '../../../core/apiserver/discovery/discovery.ts';
 import type { StoredObject } from '../../../core/apiserver/storage.ts';

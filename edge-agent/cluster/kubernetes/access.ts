@@ -1,6 +1,7 @@
 /**
- * Finds the API server, and the agent's credentials for it: by the service account of its pod, or by a kubeconfig. This file reads certificates and tokens.
- * For users of programs, providers and passwords it loads the Kubernetes client, which takes 80 MB; agents of small machines should do without it.
+ * Finds the API server and the agent's credentials for it, by the service account of the agent's pod or by a kubeconfig. This file reads certificates and
+ * tokens. Only for users who sign in by a program, a provider or a password, it loads the Kubernetes client. The client needs 80 MB, which a small machine
+ * should not spend.
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -13,7 +14,10 @@ import { type ClusterAccess, readKubeconfig, type Source } from './kubeconfig.ts
 export interface Access {
   /** `https://10.0.0.1:443`, perhaps with a path. */
   readonly server: URL;
-  /** The present credentials for connections and requests: certificates, and headers with a token that may change. Throws Unauthorized. */
+  /**
+   * Returns the present credentials for connections and requests: certificates, and headers with a token that may change. Throws Unauthorized if they can't
+   * be read.
+   */
   credentials(): Promise<Credentials>;
 }
 
@@ -32,7 +36,7 @@ export interface PodEnvironment {
   readonly directory: string;
 }
 
-/** Throws BadRequest that names the file and what is wrong with it. */
+/** Throws BadRequest with the name of the file, and the reason why the agent can't use the file. */
 export async function accessOf(
   options: AccessOptions,
   pod: PodEnvironment,

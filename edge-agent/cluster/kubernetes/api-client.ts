@@ -1,6 +1,6 @@
 /**
- * Sends requests to one API server over connections that are kept. Errors have the server's own message. If the server asks to wait (429, 503 with
- * Retry-After), the client obeys a few times before it returns an error.
+ * Sends requests to one API server, over connections that stay open. Errors have the server's own message. If the server asks the client to wait (429, or 503
+ * with Retry-After), the client waits and asks again a few times, before it returns an error.
  */
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent as PlainAgent, request as plainRequest } from 'node:http';
@@ -28,7 +28,10 @@ export interface ClusterApiRequest {
   readonly body?: unknown;
   readonly contentType?: string;
   readonly accept?: string;
-  /** An answer of 503 is final. A proxy may have sent the 503 for a request that was carried out, and a second request would have another result. */
+  /**
+   * True: an answer of 503 is final, because a proxy may have sent the 503 although the server carried out the request. A second request would then have
+   * another result.
+   */
   readonly once?: boolean;
 }
 
@@ -39,18 +42,21 @@ export interface ApiAnswer {
   readonly body: unknown;
 }
 
-/** If any request but a watch takes longer than this, the API server counts as unreachable. The server's own limit is 60 s. */
+/** If a request takes longer than this, the API server counts as unreachable. Watches are an exception. The server's own limit is 60 s. */
 const timeoutMs = 65_000;
 /** The limit for the body of a refused watch. */
 const refusalBytesMax = 1 << 20;
-/** How often the client repeats a request that the server puts off, before its caller gets the error. */
+/** How often the client repeats a request after the server has asked it to wait. After that, the caller gets the error. */
 const putOffMax = 4;
 const putOffMsMax = 10_000;
-/** Token files change while the agent runs, and reading them is cheap. The programs by which some users sign in are not cheap. */
+/**
+ * The client reads the credentials again after this time. Token files change while the agent runs, and reading them is cheap. The programs by which some
+ * users sign in are not cheap.
+ */
 const credentialsMs = 60_000;
-/** … and after a failed connection, because the credentials may be the reason: people often react with a renewed kubeconfig. */
+/** After a failed connection, the client reads the credentials again after this time. They may be the reason: people often react with a renewed kubeconfig. */
 const doubtedMs = 5_000;
-/** Over a bad line, a provider answers within this time or not at all. */
+/** Longest wait for the sign-in. Even over a bad line, a provider answers within this time or not at all. */
 const signInMs = 30_000;
 
 export class ClusterApiClient {
@@ -61,7 +67,7 @@ export class ClusterApiClient {
   readonly #doubt: (isLost: boolean) => void;
   readonly #guard: WriteGuard;
   #credentials: Promise<Credentials> | undefined;
-  /** A sign-in program may hang. The client does not start it again before it has ended. */
+  /** The read of the credentials that is running. A sign-in program may hang: the client starts no second one before the first has ended. */
   #reading: Promise<Credentials> | undefined;
   #readAtMs = 0;
   #areDoubted = false;
@@ -71,8 +77,10 @@ export class ClusterApiClient {
   #agentCredentials: Credentials | undefined;
 
   /**
-   * `doubted` is called in two cases. The server was lost: a connection failed, or the server does not know the agent any more. Or somebody else seems to
-   * have answered, and the next answer may be that of another server too.
+   * `doubted` is called in two cases:
+   *
+   * - The server was lost (`isLost`): a connection failed, or the server does not accept the agent's credentials any more.
+   * - Somebody else seems to have answered: the next answer may also come from another server.
    */
   constructor(
     access: Access,
@@ -96,7 +104,7 @@ export class ClusterApiClient {
     return this.#access.server.origin;
   }
 
-  /** How far the clock of this machine is ahead of the server's clock, by the server's last answer. 0 before the first answer. */
+  /** How far the clock of this machine is ahead of the server's clock, according to the server's last answer. 0 before the first answer. */
   get aheadMs(): number {
     return this.#aheadMs;
   }
@@ -105,12 +113,12 @@ export class ClusterApiClient {
     return this.#bounds.uses();
   }
 
-  /** The parsed JSON of the answer. Throws a BanyanError with the server's message, or Unavailable if there is no answer. */
+  /** Sends the request, and returns the parsed JSON of the answer. Throws a BanyanError with the server's message, or Unavailable if there is no answer. */
   async json(asked: ClusterApiRequest): Promise<unknown> {
     return (await this.answer(asked)).body;
   }
 
-  /** Like `json`, with the status of the success. */
+  /** Like `json`, but also returns the status of the successful answer. */
   async answer(asked: ClusterApiRequest): Promise<ApiAnswer> {
     const release = await this.#bounds.slot();
     try {
@@ -144,7 +152,7 @@ export class ClusterApiClient {
     }
   }
 
-  /** The answer as a stream, after a status of success. The caller ends it. */
+  /** Returns the answer as a stream if its status is 200, and throws otherwise. The caller ends the stream. */
   async stream(asked: ClusterApiRequest, idleMs: number): Promise<IncomingMessage> {
     await this.#bounds.permit();
     const response = await this.#send(asked, idleMs);
@@ -155,12 +163,12 @@ export class ClusterApiClient {
   #refusal({ statusCode = 0, headers }: IncomingMessage, text: string): BanyanError {
     if (statusCode === 401) this.#signInAgain();
     const error = errorOfStatus(statusCode, text, headers['retry-after'], this.server);
-    // A 404 that is not about an object: somebody else may have answered, or the server serves other kinds than before.
+    // The 404 is not about a missing object. Somebody else may have answered, or the server serves other kinds than before.
     if (statusCode === 404 && error.code === 'Unavailable') this.#doubt(false);
     return error;
   }
 
-  /** Begins somebody else's request, with these headers and the credentials of the agent. The caller sends the body and reads the answer. */
+  /** Begins a request of somebody else, with these headers and the agent's credentials. The caller sends the body and reads the answer. */
   async pass({ method, target, headers }: ForwardedRequest): Promise<ClientRequest> {
     await this.#bounds.permit();
     const current = await this.#currentCredentials();
@@ -183,7 +191,7 @@ export class ClusterApiClient {
     this.#agent?.destroy();
   }
 
-  /** `target`: from the root of the server, with its query. */
+  /** `target` begins at the root of the server, and includes the query. */
   #place(target: string): Pick<RequestOptions, 'hostname' | 'port' | 'path'> {
     const { server } = this.#access;
     return {
@@ -218,7 +226,7 @@ export class ClusterApiClient {
       const refusal = isWrite ? this.#guard() : undefined;
       if (refusal) return reject(refusal);
       const begun = (response: IncomingMessage) => {
-        // Includes an answer that breaks off in the middle, such as a watch.
+        // This also happens when an answer ends in the middle, for example a watch.
         response.on('error', () => this.#doubt(true));
         const serverMs = Date.parse(response.headers.date ?? '');
         if (!Number.isNaN(serverMs)) this.#aheadMs = this.#clock.wallMs() - serverMs;
@@ -227,19 +235,22 @@ export class ClusterApiClient {
       const sent = server.protocol === 'https:' ? request(options, begun) : plainRequest(options, begun);
       sent.on('timeout', () => sent.destroy(new Error(`no answer within ${idleMs / 1_000} s`)));
       sent.on('error', reject);
-      // An answer that changes the protocol causes no other event.
+      // An answer that changes the protocol causes only this event.
       sent.on('close', () => reject(new Error('it closed the connection without an answer')));
       if (isWrite) this.#sendGuarded(sent, body);
       else sent.end(body);
     });
     return answered.catch((error: unknown) => {
-      // Includes invalid certificates, which throw before anything is sent.
+      // This also happens for invalid certificates: they throw before anything is sent.
       if (!(error instanceof BanyanError)) this.#doubt(true);
       throw unreachable(this.server, error);
     });
   }
 
-  /** Sends nothing before there is a connection, which may take long: the agent may not be allowed to send by then. */
+  /**
+   * Sends the request only when there is a connection. The connection may take long, and the agent may not be allowed to write any more by then. So the guard
+   * is asked again.
+   */
   #sendGuarded(sent: ClientRequest, body: Buffer | undefined): void {
     sent.once('socket', (socket: Socket) => {
       const send = () => {
@@ -253,8 +264,8 @@ export class ClusterApiClient {
   }
 
   /**
-   * The server does not know the agent any more. The doubt makes the agent check the identity of the server again, so that the report of the node has the
-   * error, and not only the reports of single objects.
+   * Called when the server does not accept the agent's credentials any more. The doubt makes the agent check the identity of the server again. So the error
+   * is in the report of the node, and not only in the reports of single objects.
    */
   #signInAgain(): void {
     this.#credentials = undefined;
@@ -292,11 +303,14 @@ export class ClusterApiClient {
     }
   }
 
-  /** Connections belong to the certificates with which they were opened: other certificates need other connections. */
+  /**
+   * Returns the agent with the connections for these credentials. Connections belong to the certificates with which they were opened, so other certificates
+   * need other connections.
+   */
   #agentFor(credentials: Credentials): Agent | PlainAgent {
     const before = this.#agentCredentials;
     this.#agentCredentials = credentials;
-    // The same object until the credentials are read again.
+    // The client uses the same credentials object until it reads the credentials again.
     if (!this.#agent || (before !== credentials && certificatesOf(before) !== certificatesOf(credentials))) {
       if (this.#agent) retire(this.#agent);
       const kept = { keepAlive: true, maxFreeSockets: this.#limits.inFlight };
@@ -310,7 +324,7 @@ export class ClusterApiClient {
   }
 }
 
-/** Running requests go on, and their connections end after them. Idle connections end at once. */
+/** Closes the connections of an agent that is not used any more. Idle connections end at once. Connections with a running request end after the request. */
 function retire(agent: Agent | PlainAgent): void {
   agent.maxFreeSockets = 0;
   for (const idle of Object.values(agent.freeSockets).flat()) idle?.destroy();

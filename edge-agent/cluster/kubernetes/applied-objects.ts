@@ -1,4 +1,4 @@
-/** Lists the objects that the agent has applied to the cluster, with any store. The mark and the signature on each object identify them. */
+/** Lists the objects that the agent has applied to the cluster, with any store. The agent recognises them by the mark and the signature on each object. */
 import { formatGroupResource } from '../../../core/object/key.ts';
 import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
@@ -18,15 +18,16 @@ export interface AppliedObjectsPorts {
   served(): Promise<readonly ServedResource[]>;
 }
 
-/** Resources that were not listed: because the agent may not list them, or because they can't be listed now. */
+/** Resources without a list: the agent is not allowed to list them (`refused`), or they can't be listed now (`unknown`). */
 interface Without {
   readonly refused: string[];
   readonly unknown: string[];
 }
 
 /**
- * The objects of the agent of `path`. Kinds that the agent may not list give no objects: with the permissions of the chart these are most kinds. Any other
- * failure makes the objects of a kind unknown: a webhook or an aggregated API server that is down says nothing about other kinds.
+ * Returns the objects of the agent with this path. If the agent is not allowed to list a kind, the kind gives no objects: with the permissions of the chart,
+ * most kinds are such kinds. After any other failure, the objects of the kind are unknown. Such a failure says nothing about other kinds: a webhook or an
+ * aggregated API server may be down.
  */
 export async function appliedObjects(ports: AppliedObjectsPorts, path: string): Promise<FoundObjects> {
   const { client, discovery, identity, logger } = ports;
@@ -36,7 +37,7 @@ export async function appliedObjects(ports: AppliedObjectsPorts, path: string): 
   const unknown = [...(await discovery.unknownGroups())].map((group) => `*.${group}: ${staleGroupMessage(group)}`);
   const found = await Promise.all(served.map((resource) => appliedOf(client, resource, path, { refused, unknown })));
   if (unknown.length > 0) {
-    // The check runs again: failures for some kinds may be the first sign of a cluster that fails as a whole.
+    // The check runs again: failures for some kinds may be the first sign that the whole cluster fails.
     identity.unsure();
     await identity.check();
   }
@@ -49,7 +50,7 @@ export async function appliedObjects(ports: AppliedObjectsPorts, path: string): 
   return { objects: found.flat(), unknown };
 }
 
-/** Every object of the resource, without its body. */
+/** Lists every object of the resource in pages, with metadata only. */
 export function metadataPages(
   client: ClusterApiClient,
   served: ServedResource,

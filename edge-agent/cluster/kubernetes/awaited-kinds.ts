@@ -1,10 +1,11 @@
 /**
- * Follows discovery after a change of a definition. A definition is established or gone a moment before discovery shows this. Whoever reads the served kinds
- * when the definition changes would read too early and never again. So this class asks discovery again until it has followed, and then sends the change once
- * more. It does not look whether a definition is established, because definitions arrive without their status. Becoming established is a change too, and a
- * definition that never becomes established costs its looks.
+ * Asks discovery again after a change of a definition. A definition is established or gone a moment before discovery shows this. If a reader asked for the
+ * served kinds at the change of the definition, it would ask too early, and then not again. So this class asks discovery until discovery shows the change,
+ * and then sends the change once more. The class does not check whether a definition is established, because definitions arrive without their status. When a
+ * definition is established, this is a change too. For a definition that is never established, the class makes all its requests in vain.
  *
- * Bound: one entry for each definition that discovery has not followed, and at most one look for each of `delaysMs`. One request answers for all entries.
+ * Bound: one entry for each definition whose change discovery does not show yet, and at most one look for each of `delaysMs`. One request answers for all
+ * entries.
  */
 import type { GroupResource } from '../../../core/object/key.ts';
 import type { Clock, Timer } from '../../../core/runtime/clock.ts';
@@ -15,20 +16,23 @@ import type { ClusterEvent } from '../cluster.ts';
 export interface AwaitedKindsPorts {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Whether discovery has the resource. Asks the cluster again after `forget`. */
+  /** Whether discovery has the resource. After `forget`, this asks the cluster again. */
   isServed(resource: GroupResource): Promise<boolean>;
-  /** The next look asks the cluster. */
+  /** Makes the next look ask the cluster. */
   forget(): void;
 }
 
-/** The first look comes after all definitions of a list. Usually the second look finds the change. A busy API server has taken some seconds. */
+/**
+ * Waits between the looks. The first look comes after all definitions of a list have arrived. Usually the second look finds the change. A busy API server
+ * needs some seconds.
+ */
 const delaysMs = [100, 250, 500, 1_000, 2_000, 4_000, 8_000, 16_000] as const;
 
 interface Awaited {
   readonly resource: GroupResource;
   readonly isToBeServed: boolean;
   readonly notify: () => void;
-  /** How many looks there were. */
+  /** The number of looks so far. */
   looks: number;
   /** The time of the next look. */
   dueMs: number;
@@ -36,7 +40,7 @@ interface Awaited {
 
 export class AwaitedKinds {
   readonly #ports: AwaitedKindsPorts;
-  /** By the name of the definition. A later event replaces an earlier one. */
+  /** Keyed by the name of the definition. A newer event replaces an older one. */
   readonly #awaited = new Map<string, Awaited>();
   #timer: Timer | undefined;
 
@@ -44,7 +48,9 @@ export class AwaitedKinds {
     this.#ports = ports;
   }
 
-  /** A definition was created, changed or deleted. When discovery has followed some of the changes, the `notify` of one of these is called. */
+  /**
+   * Called when a definition was created, changed or deleted. When discovery shows some of the changes, the class calls the `notify` of one of these changes.
+   */
   changed({ type, key }: ClusterEvent, notify: () => void): void {
     this.#awaited.delete(key.name);
     const isToBeServed = type !== 'DELETED';
@@ -75,7 +81,7 @@ export class AwaitedKinds {
     const looked = [...this.#awaited].filter(([, { dueMs }]) => dueMs <= nowMs);
     if (looked.some(([, { looks }]) => looks > 0)) this.#ports.forget();
     for (const [, awaited] of looked) awaited.dueMs = nowMs + (delaysMs[++awaited.looks] ?? 0);
-    // All in one turn, so that they share one request.
+    // All look-ups run in one turn, so that they share one request.
     const served = await Promise.all(looked.map(([, { resource }]) => this.#isServed(resource)));
     const settled: (() => void)[] = [];
     for (const [i, [name, awaited]] of looked.entries()) {
@@ -98,7 +104,7 @@ export class AwaitedKinds {
   }
 }
 
-/** From the name, which is `PLURAL.GROUP`: for a deleted definition there may be nothing else. */
+/** The resource that the definition defines, from its name `PLURAL.GROUP`. For a deleted definition, the name may be all that is known. */
 function resourceOf(name: string): GroupResource | undefined {
   const dot = name.indexOf('.');
   return dot < 0 ? undefined : { group: name.slice(dot + 1), resource: name.slice(0, dot) };

@@ -1,12 +1,12 @@
 /**
- * Limits the bytes of requests and answers that are in memory at once. A holder that has to wait may go on when others have given their bytes back. One
- * holder at a time is an exception: the first that had to wait has half of the budget for itself. So several half-read answers never wait for each other.
+ * Limits the bytes of requests and answers that are in memory at once. If there is no room, a holder waits until other holders give their bytes back. One
+ * holder at a time is favoured: the first holder that had to wait gets half of the budget for itself. So several half-read answers never wait for each other.
  */
 export class ByteBudget {
   readonly #max: number;
   readonly #waiting: { readonly holder: Holder; readonly bytes: number; readonly go: () => void }[] = [];
   #favoured: Holder | undefined;
-  /** The bytes of all holders but the favoured one. */
+  /** The bytes of all holders except the favoured holder. */
   #shared = 0;
   #used = 0;
 
@@ -14,7 +14,7 @@ export class ByteBudget {
     this.#max = max;
   }
 
-  /** The most that one request and its answer may have together. */
+  /** How many bytes one request and its answer may have together. */
   get eachMax(): number {
     return Math.floor(this.#max / 2);
   }
@@ -67,7 +67,9 @@ interface Holder {
 }
 
 export interface BytesHeld {
-  /** Undefined: the bytes are available now. The caller takes no more than `eachMax` in all. */
+  /**
+   * Takes the bytes. Undefined: they are available now. Otherwise the promise resolves when they are. The caller takes no more than `eachMax` bytes in total.
+   */
   take(bytes: number): Promise<void> | undefined;
   /** Gives back all bytes. Called once. */
   end(): void;

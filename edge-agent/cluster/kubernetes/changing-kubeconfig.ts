@@ -1,6 +1,7 @@
 /**
- * A kubeconfig that is read again when its file has changed: renewed tokens and certificates are used as they come. The agent does not change to another
- * server, because its knowledge and its running requests belong to the cluster with which it was started. It has to be started again.
+ * A kubeconfig that the agent reads again when the file has changed. So the agent uses renewed tokens and certificates at once. But the agent does not change
+ * to another server: its state and its running requests belong to the cluster with which it was started. For another server, the agent has to be started
+ * again.
  */
 import { stat } from 'node:fs/promises';
 import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
@@ -8,9 +9,9 @@ import type { Credentials } from './credentials.ts';
 import type { ClusterAccess } from './kubeconfig.ts';
 
 export interface KubeconfigEvents {
-  /** The file names another server. The agent sends no request to either server from now on. */
+  /** Called when the file names another server. From now on, the agent sends no request to either server. */
   moved(why: string): void;
-  /** The file has changed and can't be used. The former content stays in use. Sent once for each change. */
+  /** Called when the file has changed and can't be used. The agent continues to use the previous content. Sent once for each change. */
   unusable(why: string): void;
 }
 
@@ -24,7 +25,7 @@ export class ChangingKubeconfig {
   readonly #read: () => Promise<KubeconfigReading>;
   readonly #events: Partial<KubeconfigEvents>;
   #reading: KubeconfigReading;
-  /** The stamp of the file at the last look. */
+  /** The stamp of the file when the agent last looked at it. */
   #stamp: string;
 
   private constructor(
@@ -40,13 +41,13 @@ export class ChangingKubeconfig {
     this.#stamp = first.stamp;
   }
 
-  /** `read` throws BadRequest that names the file and what is wrong with it. */
+  /** `read` throws BadRequest with the name of the file and the reason why the file can't be used. */
   static async open(
     file: string,
     read: () => Promise<KubeconfigReading>,
     events: Partial<KubeconfigEvents>,
   ): Promise<ChangingKubeconfig> {
-    // The stamp is taken before the read: a write in between gives another stamp.
+    // The stamp is taken before the read. If somebody writes in between, the next look finds another stamp.
     const stamp = await stampOf(file);
     return new ChangingKubeconfig(file, read, events, { stamp, reading: await read() });
   }
@@ -66,7 +67,7 @@ export class ChangingKubeconfig {
     try {
       reading = await this.#read();
     } catch (error) {
-      // The file may be half written. The rest of the write changes the stamp again.
+      // The file may be half written. When the rest is written, the stamp changes again.
       this.#stamp = stamp;
       this.#events.unusable?.(describeError(error));
       return;

@@ -1,10 +1,13 @@
 /** Reports that the clock of the agent's machine and the clock of its cluster differ. */
 import type { ClusterTrouble } from '../cluster.ts';
 
-/** Certificates tolerate some minutes, and people compare times by minutes. */
+/** A smaller difference is not reported. Certificates tolerate some minutes, and people compare times by minutes. */
 const bearableMs = 300_000;
 
-/** Nothing that the agent does depends on the time of day. Certificates depend on it, and people who read times. */
+/**
+ * The report about the difference. Undefined: the difference is small. The agent's own work does not depend on the time of day, but certificates do, and
+ * people read times.
+ */
 export function clockSkewMessage(aheadMs: number, server: string): ClusterTrouble | undefined {
   if (Math.abs(aheadMs) <= bearableMs) return undefined;
   const side = aheadMs > 0 ? 'ahead of' : 'behind';
@@ -18,7 +21,7 @@ const units = [
   ['minutes', 60_000],
 ] as const;
 
-/** Coarse, so that the same difference always gives the same message. */
+/** The difference in a large unit, so that the message does not change all the time. */
 function inWords(ms: number): string {
   const [unit, unitMs] = units.find(([, each]) => ms >= 2 * each) ?? units[2];
   return `${Math.round(ms / unitMs)} ${unit}`;

@@ -1,7 +1,7 @@
 /**
- * Checks which cluster this is, by the uid of the namespace kube-system, which stays the same as long as the cluster exists. The store remembers the first
- * uid. The agent does not touch another cluster behind the same kubeconfig: that cluster would get objects that belong elsewhere, and the agent would report
- * that cluster's objects as those of the first one.
+ * Checks which cluster answers, by the uid of the namespace kube-system. This uid stays the same as long as the cluster exists. The store keeps the uid of
+ * the first cluster. If another cluster is behind the same kubeconfig, the agent does not touch it. Otherwise, that cluster would get objects of the first
+ * cluster, and the agent would report that cluster's objects as objects of the first cluster.
  */
 import { BanyanError } from '../../../core/runtime/errors.ts';
 import { asText, text } from '../../../core/store/bytes.ts';
@@ -12,7 +12,7 @@ export interface ClusterIdentityPorts {
   readonly store: Store;
   /** The address of the API server, for messages. */
   readonly server: string;
-  /** The uid that the cluster must have from now on, whatever uid it had before. */
+  /** The uid that the cluster must have from now on, even if the store has another uid. */
   readonly expected?: string | undefined;
   /** Asks the cluster for its uid. */
   ask(): Promise<string>;
@@ -26,7 +26,7 @@ export class ClusterIdentity {
     this.#ports = ports;
   }
 
-  /** Resolves if this is the same cluster as before. Asks once, until the server was unreachable. Throws Conflict for another cluster. */
+  /** Resolves if the cluster is the same as before. Asks the cluster once, and again after `unsure`. Throws Conflict for another cluster. */
   check(): Promise<void> {
     if (!this.#checking) {
       const checking = this.#check();
@@ -38,7 +38,7 @@ export class ClusterIdentity {
     return this.#checking;
   }
 
-  /** The server was unreachable, and another server may answer next. */
+  /** Called when the server was unreachable: the next answer may come from another server. */
   unsure(): void {
     this.#checking = undefined;
   }

@@ -1,7 +1,7 @@
 /**
- * Serves the cluster's API to people above in the tree. Their requests come over streams, and go to the API server with the agent's credentials, as requests
- * of these people (https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation). The cluster decides by its own roles what
- * they may do.
+ * Serves the cluster's API to people who are above the agent in the tree. Their requests arrive by streams. The agent passes them to the API server with its
+ * own credentials, in the names of these people (https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation). The cluster's
+ * own roles decide what these people may do.
  */
 import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
@@ -12,7 +12,7 @@ import type { Logger } from '../../../core/runtime/logger.ts';
 import { type Ask, answerOf, type ForwardedRequest, passOn, passUpgrade } from '../../../core/stream/pass-on.ts';
 import { remedyOf } from './plain-messages.ts';
 
-/** Who may send requests, and under which names. See `streams.cluster` of the configuration. */
+/** Who may send requests, and under which names the cluster sees them. See `streams.cluster` of the configuration. */
 export interface Visitors {
   readonly users: readonly string[];
   readonly groups: readonly string[];
@@ -74,7 +74,7 @@ export class ClusterProxy {
   }
 }
 
-/** Throws Forbidden for a user whom the site has not named. */
+/** Returns the headers that name the user and the user's groups. Throws Forbidden for a user whom the configuration of the site does not name. */
 export function impersonation({ name, groups }: UserInfo, visitors: Visitors | undefined): OutgoingHttpHeaders {
   if (!visitors?.users.some((user) => user === '*' || user === name)) {
     const remedy = `name ${name} in streams.cluster.users of the agent's configuration (in the chart: agent.streams.users)`;
@@ -88,7 +88,7 @@ export function impersonation({ name, groups }: UserInfo, visitors: Visitors | u
   };
 }
 
-/** Removes all headers about identity, so that only the agent's own headers reach the API server. */
+/** Removes all headers about identity. So only the agent's own identity headers reach the API server. */
 function withoutIdentity(headers: ForwardedRequest['headers']): OutgoingHttpHeaders {
   const isIdentity = (name: string) => /^(authorization|cookie|impersonate-.*|x-remote-.*|host)$/.test(name);
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !isIdentity(name)));

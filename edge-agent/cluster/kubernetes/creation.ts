@@ -1,25 +1,25 @@
 /**
- * Server-side apply that creates an object and changes none. The object is sent with a resourceVersion that no object has. If the object exists, an API
- * server takes the version as a condition and answers 409 before anything has changed. If the object does not exist, the server ignores the version. The
- * check and the write are one step, so nobody gets in between.
+ * Server-side apply that creates an object and never changes an existing one. The agent sends the object with a resourceVersion that no object has. If the
+ * object exists, an API server treats the version as a condition, and answers 409 before anything has changed. If the object does not exist, the server
+ * ignores the version. The check and the write are one step, so nobody can write in between.
  *
  * Aggregated API servers (https://kubernetes.io/docs/concepts/extend-kubernetes/api-extension/apiserver-aggregation/) may work in another way. So the agent
- * tries each kind before it relies on this, except Namespaces and definitions, which the API server itself serves. The try is a dry run on an object that
- * was just applied. Only the right answer changes anything in the agent, and no answer changes anything in the cluster.
+ * tries each kind before it uses this method, except Namespaces and definitions, which the API server itself serves. The try is a dry run with an object that
+ * was just applied. It changes nothing in the cluster, whatever the answer is. The agent uses this method for the kind only after the expected answer.
  */
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
 import { bare } from '../mark.ts';
 import type { ApiAnswer } from './api-client.ts';
 
-/** The last revision that etcd can count to. No server that counts separately for each object reaches it, as it might reach a small number. */
+/** The highest revision that etcd can count to. A server that counts separately for each object may reach a small number, but never this one. */
 const versionOfNone = '9223372036854775807';
-/** For fewer objects of a kind, a request that only tries is not worth it. */
+/** The number of objects of a kind from which a try is worth its request. */
 const worthTrying = 8;
 
 type CreationPath = 'unknown' | 'asking' | 'kept' | 'broken';
 
-/** Applies the object as the agent's manager, with these query parameters. `once`: does not repeat a request that may have been carried out. */
+/** Applies the object as the agent's manager, with these query parameters. `once`: the client does not repeat a request that may have been carried out. */
 export type SendApply = (
   object: KubeObject,
   query: Readonly<Record<string, string>>,
@@ -28,38 +28,42 @@ export type SendApply = (
 
 export class Creation {
   readonly #send: SendApply;
-  /** By apiVersion and kind. No more than the cluster serves. */
+  /** Keyed by apiVersion and kind. There are no more keys than kinds that the cluster serves. */
   readonly #kinds = new Map<string, { asked: number; found: CreationPath }>();
 
   constructor(send: SendApply) {
     this.#send = send;
   }
 
-  /** Whether this is known to work for the kind. */
+  /** Whether a try has shown that this works for the kind. */
   isKnown(object: KubeObject): boolean {
     const kind = this.#kindOf(object);
     kind.asked++;
     return kind.found === 'kept';
   }
 
-  /** Undefined: the object was not created, because an object of that name exists, or because the server refuses it. Nothing has changed. */
+  /**
+   * Creates the object. Undefined: the object was not created, because an object of this name exists, or because the server refuses it. In this case nothing
+   * has changed.
+   */
   async create(object: KubeObject): Promise<KubeObject | undefined> {
     try {
-      // The first request may be carried out without an answer. A second one would find the new object and take it for somebody else's.
+      // The server may carry out the first request without an answer. A second request would find the new object, and treat it as somebody else's object. So
+      // the client must not repeat the request.
       const { status, body } = await this.#send(ofNoVersion(object), { force: 'false' }, true);
       if (status === 201) return body as KubeObject;
     } catch (error) {
       if (isRefusal(error)) return undefined;
       throw error;
     }
-    // The answer came from another server than the one that was tried. Somebody's object was merged with this one. The second apply gives the merged fields
-    // up again.
+    // The answer came from another server than the server of the try, and that server has merged the object into somebody's object. The second apply gives up
+    // the merged fields.
     this.#kindOf(object).found = 'broken';
     await this.#send(bare(object), { force: 'true' });
     return undefined;
   }
 
-  /** The object exists. The agent uses it to find out whether its kind can be created this way, if there are enough objects of the kind. */
+  /** Called with an object that exists. If there are enough objects of the kind, the agent uses the object for the try. */
   async applied(object: KubeObject): Promise<void> {
     const kind = this.#kindOf(object);
     if (kind.found !== 'unknown' || kind.asked < worthTrying) return;
@@ -68,7 +72,7 @@ export class Creation {
     kind.asked = 0;
   }
 
-  /** Another server may answer next, or a server of another version. */
+  /** Called when the next answer may come from another server, or from a server of another version. */
   forget(): void {
     this.#kinds.clear();
   }
@@ -93,8 +97,8 @@ export class Creation {
 }
 
 /**
- * An object that was refused for good was not created. Without an answer, or with an answer that is too large for this agent, the object may have been
- * created.
+ * Whether the object was surely not created: the server has refused it with a final error. If there was no answer, or the answer was too large for this
+ * agent, the object may have been created.
  */
 function isRefusal(error: unknown): boolean {
   return error instanceof BanyanError && error.retry === 'never' && error.code !== 'TooLarge';

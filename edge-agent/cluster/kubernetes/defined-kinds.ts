@@ -1,7 +1,7 @@
 /**
- * Waits until a starting API server serves all defined kinds. Such a server answers a second or two before it serves them. Whoever asks for the served kinds
- * in this time would take every object of the defined kinds as deleted: objects that were created at the edge would be withdrawn above. So the first request
- * to a server waits until all defined kinds are served.
+ * Waits until an API server that has just started serves all defined kinds. Such a server answers a second or two before it serves these kinds. If the agent
+ * asked for the served kinds in this time, it would treat every object of the defined kinds as deleted: the nodes above would remove objects that were
+ * created at the edge. So the first request to a server waits until the server serves all defined kinds.
  */
 import type { Clock } from '../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
@@ -10,16 +10,16 @@ export interface DefinedKindsPorts {
   readonly clock: Clock;
   /** The names of the definitions that the cluster has: `tills.shop.example`. */
   defined(): Promise<readonly string[]>;
-  /** The served resources by discovery, in the form of these names. */
+  /** The resources that discovery shows, in the form of these names. */
   served(): Promise<ReadonlySet<string>>;
-  /** The next request asks the cluster. */
+  /** Makes the next request ask the cluster. */
   forget(): void;
 }
 
 const lookEveryMs = 250;
 /**
- * On two busy cores it took two seconds. The wait for a definition that is never established, for example because another one has its names, also ends after
- * this time.
+ * Longest wait. On two busy cores, the server needed two seconds. A definition that is never established, for example because another definition has the same
+ * names, also delays no longer than this.
  */
 const waitMsMax = 5_000;
 
@@ -31,17 +31,17 @@ export class DefinedKinds {
     this.#ports = ports;
   }
 
-  /** Another server may answer from now on, or the server may have restarted. */
+  /** Called when another server may answer from now on, or when the server may have restarted. */
   again(): void {
     this.#waiting = undefined;
   }
 
-  /** Resolves when the served kinds are complete. Does not report an error if the cluster does not answer. */
+  /** Resolves when the served kinds are complete. If the cluster does not answer, this resolves too, and reports no error. */
   ready(): Promise<void> {
     if (!this.#waiting) {
       const waiting = this.#wait();
       this.#waiting = waiting.catch((error: unknown) => {
-        // An agent that may not list definitions uses the served kinds as they are.
+        // An agent that is not allowed to list definitions uses the served kinds as they are.
         const isForbidden = error instanceof BanyanError && error.code === 'Forbidden';
         if (!isForbidden) this.#waiting = undefined;
       });

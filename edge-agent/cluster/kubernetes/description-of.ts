@@ -1,4 +1,6 @@
-/** Puts the description of a cluster together. It names what the agent may not ask for, for the people who grant its permissions. */
+/**
+ * Makes the description of a cluster. If the agent is not allowed to read a part, the description names the missing permission, so that people can grant it.
+ */
 import type { BanyanError } from '../../../core/runtime/errors.ts';
 import type { ClusterDescription, ClusterTrouble } from '../cluster.ts';
 import type { DescribedNodes } from '../described-nodes.ts';
@@ -8,13 +10,13 @@ export interface DescriptionAnswers {
   readonly version: ServerVersion;
   readonly nodes: DescribedNodes;
   readonly trouble: ClusterTrouble | undefined;
-  /** Why nodes and definitions are not watched. */
+  /** Why the agent can't watch nodes and definitions. */
   readonly refusals: { readonly nodes: BanyanError | undefined; readonly definitions: BanyanError | undefined };
-  /** The server's messages for all resources that are not watched, including these two. */
+  /** The server's messages for all resources that the agent can't watch, including nodes and definitions. */
   readonly unwatched: readonly string[];
 }
 
-/** A person reads the names: one or two lines are enough. */
+/** Number of messages that the text names. A person reads them: one or two lines are enough. */
 const namedMax = 5;
 
 export function descriptionOf({

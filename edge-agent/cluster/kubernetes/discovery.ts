@@ -1,6 +1,6 @@
 /**
- * Finds what the cluster serves, by its aggregated discovery (https://kep.k8s.io/3352): two requests for everything. Asks again when definitions change, and
- * when somebody asks for a kind that was not there.
+ * Finds the kinds that the cluster serves, by its aggregated discovery (https://kep.k8s.io/3352): two requests for all kinds. Asks again when definitions
+ * change, and when a requested kind is missing.
  */
 import { formatGroupResource, type GroupResource } from '../../../core/object/key.ts';
 import { formatApiVersion, parseApiVersion } from '../../../core/object/meta.ts';
@@ -11,13 +11,16 @@ import type { ClusterApiClient } from './api-client.ts';
 
 const accept =
   'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList';
-/** Many objects of a missing kind cause one request together in this time. */
+/** Shortest time between two requests because of missing kinds: many objects of a missing kind cause one request together. */
 const askAgainMs = 2_000;
-/** Two requests of some hundred kilobytes: little beside the requests of each start of kubectl. */
+/** The served kinds are old after this time. A refresh is two requests of a few hundred kilobytes. Each start of kubectl makes larger requests. */
 const refreshMs = 600_000;
-/** After a boot, aggregated API servers become available within minutes, and no event reports this. Each description looks, about once a minute. */
+/**
+ * Shortest time between two requests while discovery is incomplete. After a boot, aggregated API servers become available within minutes, and no event
+ * reports this. Each description checks this, about once a minute.
+ */
 const partialRetryMs = 30_000;
-/** The verbs that an agent needs for the objects of a resource. A resource with fewer verbs is of no use. */
+/** The verbs that an agent needs for the objects of a resource. The agent can't use a resource with fewer verbs. */
 const neededVerbs = ['get', 'list', 'watch', 'patch', 'delete'];
 
 interface GroupDiscovery {
@@ -40,7 +43,7 @@ export class Discovery {
   #served: Promise<Served> | undefined;
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #refreshedAtMs: number;
-  /** There was a group for which discovery had no answer. */
+  /** True: discovery had no answer for some group. */
   #isPartial = false;
 
   constructor(client: ClusterApiClient, clock: Clock) {
@@ -49,14 +52,14 @@ export class Discovery {
     this.#refreshedAtMs = clock.monotonicMs();
   }
 
-  /** The next request asks the cluster. */
+  /** Makes the next call ask the cluster. */
   changed(): void {
     this.#served = undefined;
   }
 
   /**
-   * Forgets the served kinds if they are old or incomplete. No event reports changes of aggregated API servers, or of definitions that the agent may not
-   * watch. Returns true now and then: then the caller should also ask again for everything else that it knows about the server.
+   * Forgets the served kinds if they are old or incomplete. No event reports changes of aggregated API servers, or of definitions that the agent is not
+   * allowed to watch. Returns true if the kinds were old: then the caller should also ask again for everything else that it knows about the server.
    */
   refresh(): boolean {
     const nowMs = this.#clock.monotonicMs();
@@ -70,7 +73,7 @@ export class Discovery {
     return (await this.#current()).all;
   }
 
-  /** The resource of the group and kind, if the version is among the served ones. */
+  /** The resource of the group and kind, if the cluster serves this version of it. */
   async byKind(apiVersion: string, kind: string): Promise<ServedResource | undefined> {
     const { group, version } = parseApiVersion(apiVersion);
     const find = ({ all }: Served) =>
@@ -78,12 +81,12 @@ export class Discovery {
     return find(await this.#current()) ?? find(await this.#again());
   }
 
-  /** Groups of aggregated API servers for which discovery has no answer: it is not known what they serve. */
+  /** Groups of aggregated API servers for which discovery has no answer. Nobody knows which resources these servers serve. */
   async unknownGroups(): Promise<ReadonlySet<string>> {
     return (await this.#current()).unknownGroups;
   }
 
-  /** Throws NotFound for a resource that the cluster does not serve now, and Unavailable if this is not known. */
+  /** Returns the resource. Throws NotFound if the cluster does not serve it now, and Unavailable if this is not known. */
   async byResource(resource: GroupResource): Promise<ServedResource> {
     const name = formatGroupResource(resource);
     const found = (await this.#current()).byName.get(name) ?? (await this.#again()).byName.get(name);
@@ -145,10 +148,10 @@ function hasNoAnswer({ versions = [] }: GroupDiscovery): boolean {
 }
 
 export function staleGroupMessage(group: string): string {
-  return `what the cluster serves of ${group} is not known: the server of its APIService does not answer`;
+  return `the kinds that the cluster serves in ${group} are not known: the server of its APIService does not answer`;
 }
 
-/** The versions are in the order of preference. */
+/** The resources of a group. The versions of each are in the order of preference. */
 function resourcesOf({ metadata, versions = [] }: GroupDiscovery): ServedResource[] {
   const group = metadata?.name ?? '';
   const found = new Map<string, ServedResource & { versions: string[] }>();
@@ -166,7 +169,7 @@ function resourcesOf({ metadata, versions = [] }: GroupDiscovery): ServedResourc
   return [...found.values()];
 }
 
-/** `/apis/apps/v1/namespaces/shop/deployments/till`. Without a name: the path of the collection. */
+/** For example `/apis/apps/v1/namespaces/shop/deployments/till`. Without a name: the path of the collection. */
 export function urlPathOf(
   { group, resource }: GroupResource,
   version: string,
@@ -183,8 +186,8 @@ export function urlPathOf(
 }
 
 /**
- * Why such an object can't exist: the site may have its own definition of the kind, with the other scope. The API server's answer says no more than that of
- * a misconfigured proxy.
+ * Why the cluster can't have this object. Undefined: it can. The site may have its own definition of the kind, with the other scope. The API server's answer
+ * to such an object is no clearer than the answer of a misconfigured proxy.
  */
 export function misplaced(
   { kind, namespaced, ...resource }: ServedResource,

@@ -1,6 +1,6 @@
 /** Splits the bytes of a watch into lines, and parses the JSON of each complete line. */
 
-/** Many times the size of etcd's largest object: a longer line is no watch event. */
+/** Many times the size of etcd's largest object. A longer line can't be a watch event. */
 const lineBytesMax = 32 << 20;
 const newline = 0x0a;
 

@@ -1,10 +1,10 @@
 /**
- * What one listener of a watched resource has received. Makes events from lists and changes, which may repeat known objects. Of each object, only uid and
- * version are kept.
+ * The objects that one listener of a watched resource has received. The class makes events from lists and changes, which may repeat known objects. For each
+ * object, it keeps only uid and version.
  *
- * A list may contain an object with a version from the time when all changes were received, although that version was not received then. Then the list is
- * from another past: the cluster was restored from a backup. The versions of the list alone do not show this if they continue from the highest version
- * reached (`etcdutl snapshot restore --bump-revision`).
+ * After a restore from a backup, a list may contain an object with an unknown version that is not newer than the newest received version. The listener had
+ * received all changes up to that version, and this version was not among them. So the cluster was restored. The version of the list alone does not show this
+ * if versions continue above the highest version reached (`etcdutl snapshot restore --bump-revision`).
  */
 import { formatKey, type GroupResource, type ObjectKey, parseKey } from '../../../core/object/key.ts';
 import { formatApiVersion, type KubeObject } from '../../../core/object/meta.ts';
@@ -20,7 +20,7 @@ export class KnownObjects {
   readonly #resource: GroupResource;
   readonly #known = new Map<string, KnownObject>();
   #hasAllReported = false;
-  /** Set while a list is sent to a listener that had received everything before: the version up to which it had. */
+  /** Not 0 while a list is sent to a listener that had received all changes before: the version up to which it had received them. */
   #knownUpTo = 0;
   #wentBack = false;
 
@@ -29,7 +29,7 @@ export class KnownObjects {
     this.events = events;
   }
 
-  /** A list begins. All changes up to this version came before. */
+  /** Called when a list begins. The listener has received all changes up to this version. */
   listing(upTo: number): void {
     this.#knownUpTo = this.#hasAllReported ? upTo : 0;
   }
@@ -47,7 +47,7 @@ export class KnownObjects {
     }
     if (known?.uid === uid && known.resourceVersion === resourceVersion) return;
     if (resourceVersion !== '' && Number(resourceVersion) <= this.#knownUpTo) this.#wentBack = true;
-    // Another object has the same name now: the former one was deleted without an event.
+    // Another object has the same name now: the old object was deleted without an event.
     if (known && known.uid !== uid)
       this.events.on({
         type: 'DELETED',
@@ -58,7 +58,7 @@ export class KnownObjects {
     this.events.on({ type: known?.uid === uid ? 'MODIFIED' : 'ADDED', key, object });
   }
 
-  /** The list of this version is complete: it contained these objects, and all of them were sent. */
+  /** Called when the list of this version is complete. `found` has the keys of all its objects, and all of them were sent. */
   listed(found: ReadonlySet<string>, version: number, { group, versions, kind }: ServedResource): void {
     if (this.#wentBack || version < this.#knownUpTo) this.events.wentBack?.();
     this.#wentBack = false;

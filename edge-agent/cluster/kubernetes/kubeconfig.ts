@@ -1,6 +1,6 @@
 /**
- * Reads from a kubeconfig where one cluster is and who signs in to it (https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/). Files that the
- * kubeconfig names are relative to its own folder.
+ * Reads from a kubeconfig the address of one cluster, and the credentials of its user (https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/). Names
+ * of files in a kubeconfig are relative to the folder of the kubeconfig.
  */
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -36,7 +36,7 @@ const configSchema = z.object({
   users: z.array(z.object({ name: z.string(), user: userSchema })).nullish(),
 });
 
-/** Either the content of a file, or a file that is read each time. */
+/** The content of a file, or a file that is read at each use. */
 export type Source = { readonly content: Buffer } | { readonly file: string };
 
 export interface ClusterAccess {
@@ -47,11 +47,11 @@ export interface ClusterAccess {
   readonly token?: Source;
   readonly serverName?: string;
   readonly skipsVerification: boolean;
-  /** The user signs in by a program, a provider or a password. */
+  /** True: the user signs in by a program, a provider or a password. */
   readonly signsInOtherwise: boolean;
 }
 
-/** Throws BadRequest that names the file, the field and what is wrong with it. `context` absent: the current context. */
+/** Throws BadRequest with the file, the field and the reason why the field is wrong. `context` absent: the current context. */
 export function readKubeconfig(file: string, context?: string): ClusterAccess {
   const config = parsed(file);
   const name = context ?? config['current-context'] ?? undefined;
@@ -71,7 +71,7 @@ export function readKubeconfig(file: string, context?: string): ClusterAccess {
     const field = `clusters[${chosen.cluster}].cluster.proxy-url`;
     throw bad(file, `${field} is ${proxy}: the agent reaches its own cluster without a proxy; remove the field`);
   }
-  // Data overrides a file, and a token file overrides a token, as in kubectl.
+  // As in kubectl, data has precedence over a file, and a token file has precedence over a token.
   const source = (data: string | undefined, path: string | undefined): Source | undefined =>
     data ? { content: Buffer.from(data, 'base64') } : path ? { file: resolve(dirname(file), path) } : undefined;
   const ca = source(cluster['certificate-authority-data'], cluster['certificate-authority']);

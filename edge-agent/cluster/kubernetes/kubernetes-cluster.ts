@@ -1,4 +1,4 @@
-/** A real Kubernetes cluster behind the port of the agent. */
+/** A real Kubernetes cluster. Implements the agent's port `Cluster`. */
 import type { ClientRequest } from 'node:http';
 import { formatGroupResource, type GroupResource, type ObjectKey } from '../../../core/object/key.ts';
 import { type KubeObject, parseApiVersion } from '../../../core/object/meta.ts';
@@ -40,7 +40,7 @@ import { SharedWatches } from './shared-watches.ts';
 export interface KubernetesClusterOptions {
   readonly store: Store;
   readonly access: Access;
-  /** The uid that the cluster must have. Absent: the uid that it had first. */
+  /** The uid that the cluster must have. Absent: the uid of the cluster that the agent found first. */
   readonly uid?: string | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -66,7 +66,7 @@ export class KubernetesCluster implements Cluster {
   readonly #watches = new SharedWatches((resource, options) => this.#watchOf(resource, options));
   readonly #descriptionListeners = new Set<() => void>();
   readonly #version: ServerVersions;
-  /** Why definitions can't be watched. */
+  /** Why the agent can't watch definitions. */
   #unwatched: BanyanError | undefined;
 
   constructor(options: KubernetesClusterOptions) {
@@ -102,7 +102,7 @@ export class KubernetesCluster implements Cluster {
     return body as KubeObject;
   }
 
-  /** Passes on somebody else's request unchanged. */
+  /** Passes on the request of somebody else unchanged. */
   async pass(passed: ForwardedRequest): Promise<ClientRequest> {
     await this.#identity.check();
     return this.#client.pass(passed);
@@ -249,7 +249,7 @@ export class KubernetesCluster implements Cluster {
 
   async describe(): Promise<ClusterDescription> {
     await this.#identity.check();
-    // Behind a load balancer, a server may be replaced without a broken connection.
+    // Behind a load balancer, a server may be replaced without a broken connection. So the agent asks from time to time.
     if (this.#discovery.refresh()) {
       this.#version.forget();
       this.#creation.forget();
@@ -276,7 +276,10 @@ export class KubernetesCluster implements Cluster {
     for (const listener of this.#descriptionListeners) listener();
   }
 
-  /** A refused watch of definitions becomes part of the description. The agent asks for the served kinds now and then in any case. */
+  /**
+   * Puts a refused watch of definitions into the description. The agent also asks for the served kinds from time to time, so new kinds are found late, but
+   * not never.
+   */
   #definitionsTrouble(error: BanyanError | undefined): void {
     const refusal = error?.code === 'Forbidden' ? error : undefined;
     if (refusal?.message === this.#unwatched?.message) return;
@@ -300,7 +303,7 @@ export class KubernetesCluster implements Cluster {
     this.#client.close();
   }
 
-  /** Runs before every read or write, because another cluster has other objects. */
+  /** Returns the resource. Also checks the identity of the cluster, so that the agent never reads or writes objects of another cluster. */
   async #served(resource: GroupResource): Promise<ServedResource> {
     await this.#identity.check();
     try {
@@ -313,9 +316,9 @@ export class KubernetesCluster implements Cluster {
   }
 
   /**
-   * Whether the cluster has a definition of a kind that it does not serve. Objects of such a kind exist all the same. A starting API server answers a second
-   * or two before it serves the defined kinds. If the agent took their objects as deleted, it would forget them, and would remove a definition together with
-   * the objects that others have by it.
+   * Whether the cluster has a definition of a kind that it does not serve. Objects of such a kind still exist. An API server that has just started answers a
+   * second or two before it serves the defined kinds. If the agent treated their objects as deleted, it would forget them. It would then also remove a
+   * definition together with the objects that others have of the kind.
    */
   async #isDefined({ group, resource }: GroupResource): Promise<boolean> {
     const name = `${resource}.${group}`;
@@ -334,7 +337,7 @@ export class KubernetesCluster implements Cluster {
       return metadata.uid ?? '';
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      // Not NotFound, for which the agent would forget an object: the server has only just started.
+      // The server has only just started. The error must not be NotFound, because the agent forgets an object after NotFound.
       throw new BanyanError(
         'Unavailable',
         `${this.#client.server} has no namespace kube-system yet`,
@@ -344,7 +347,7 @@ export class KubernetesCluster implements Cluster {
     }
   }
 
-  /** Another server may answer next, or one of another version that serves other kinds. */
+  /** Called when the next answer may come from another server, or from a server of another version that serves other kinds. */
   #doubted(isLost: boolean): void {
     this.#identity.unsure();
     this.#discovery.changed();
@@ -359,7 +362,7 @@ function isOf(served: ServedResource, { group, resource }: GroupResource): boole
   return served.group === group && served.resource === resource;
 }
 
-/** Server-side apply does not accept managedFields, and the fields that the server sets belong to the server. */
+/** The object without the fields that an apply must not have: server-side apply does not accept managedFields, and the server itself sets the other fields. */
 function applicable(object: KubeObject): KubeObject {
   const {
     managedFields: _managedFields,

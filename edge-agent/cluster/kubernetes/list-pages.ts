@@ -1,22 +1,22 @@
-/** Lists in pages. The pages get smaller if the objects are so large that a page of them does not fit into the memory limit. */
+/** Lists objects in pages. If a page is larger than the memory limit, because the objects are large, the pages become smaller. */
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
 import type { ClusterApiRequest } from './api-client.ts';
 
-/** The page size of client-go: a page of ordinary objects is a few megabytes. */
+/** The page size of client-go. A page of ordinary objects has a few megabytes. */
 const pageSizeMax = 500;
-/** A page that was too large was read for nothing, so the next try is much smaller. */
+/** Divides the page size after a page that was too large. The agent read that page for nothing, so the next page is much smaller. */
 const smallerBy = 4;
 
 export interface ListPage {
   readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
-  /** Null if a list of metadata alone is empty. */
+  /** Null in an empty list with metadata only. */
   readonly items?: readonly KubeObject[] | null;
 }
 
 export class ListPages {
   readonly #json: (asked: ClusterApiRequest) => Promise<unknown>;
-  /** Stays small: objects that were too large once are too large the next time. */
+  /** The present page size. It stays small: if objects were too large once, they are too large the next time. */
   #size = pageSizeMax;
 
   constructor(json: (asked: ClusterApiRequest) => Promise<unknown>) {

@@ -5,10 +5,10 @@ import type { BanyanError } from '../../../core/runtime/errors.ts';
 import type { Cluster } from '../cluster.ts';
 import { type ClusterNodeStatus, type DescribedNodes, describeNodes, nodeSizeOf } from '../described-nodes.ts';
 
-/** An agent that can't list nodes in this time reports the rest of its description. */
+/** Longest wait for the list of nodes. After this time, the agent reports its description without them. */
 const waitMsMax = 5_000;
 
-/** The watch begins with the first request, so that nobody lists the nodes again and again although they have not changed. */
+/** The watch begins with the first call of `described`, and then stays. So the agent does not list all nodes for each description. */
 export class NodeSums {
   readonly #clock: Clock;
   readonly #watch: (events: Parameters<Cluster['watch']>[1]) => () => void;
@@ -19,7 +19,7 @@ export class NodeSums {
   #refusal: BanyanError | undefined;
   #stop: (() => void) | undefined;
 
-  /** `changed`: the description may have changed since the first request. */
+  /** `changed` is called when the description may have changed since the first request. */
   constructor(
     clock: Clock,
     watch: (events: Parameters<Cluster['watch']>[1]) => () => void,
@@ -30,7 +30,7 @@ export class NodeSums {
     this.#changed = changed;
   }
 
-  /** Empty while the nodes are not known. */
+  /** Returns the sums. Empty: the nodes are not known. */
   async described(): Promise<DescribedNodes> {
     this.#answered ??= new Promise((answered) => {
       this.#stop = this.#watch({
@@ -50,7 +50,7 @@ export class NodeSums {
     return this.#isSynced && !this.#refusal ? describeNodes([...this.#sizes.values()]) : {};
   }
 
-  /** Why the agent may not list nodes. An unreachable cluster is reported elsewhere. */
+  /** Why the agent is not allowed to list nodes. An unreachable cluster is reported elsewhere. */
   get refusal(): BanyanError | undefined {
     return this.#refusal;
   }
@@ -59,7 +59,7 @@ export class NodeSums {
     this.#stop?.();
   }
 
-  /** A node updates its status every few minutes, mostly without a change that matters here. */
+  /** Notes the size of a node. A node updates its status every few minutes, mostly without a change of its size. */
   #note(name: string, size: ClusterNodeStatus | undefined): void {
     if (equalJson(this.#sizes.get(name), size)) return;
     if (size) this.#sizes.set(name, size);

@@ -1,12 +1,12 @@
 /**
- * Says what people at the site can do about an API server that the agent can't use. These texts follow the messages of the system, which name the fault and
+ * Texts for people at the site: what they can do if the agent can't use the API server. A text follows the message of the system, which names the problem and
  * no remedy.
  */
 
 const unusable =
   'a certificate or key of the agent is invalid, or the two do not belong together: correct the kubeconfig';
 
-/** Codes of https://nodejs.org/api/errors.html#common-system-errors and https://nodejs.org/api/tls.html#x509-certificate-error-codes. */
+/** Keyed by the codes of https://nodejs.org/api/errors.html#common-system-errors and https://nodejs.org/api/tls.html#x509-certificate-error-codes. */
 const remedies: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there: start the API server, or correct the address in the kubeconfig',
   ENOTFOUND: 'the name is not known: correct the address in the kubeconfig, or look at the DNS of this machine',
@@ -29,17 +29,17 @@ const remedies: Readonly<Record<string, string>> = {
   ERR_OSSL_X509_KEY_VALUES_MISMATCH: unusable,
 };
 
-/** Empty if no remedy is known. */
+/** Returns the remedy. Empty: no remedy is known. */
 export function remedyOf(error: unknown): string {
   const code = codeOf(error);
   return code !== undefined && Object.hasOwn(remedies, code) ? (remedies[code] ?? '') : '';
 }
 
-/** For an answer 401, which the server gives without a reason. */
+/** The remedy after an answer 401. The server gives no reason with a 401. */
 export const refusedCredentials =
   'the cluster does not accept the credentials of the agent: they have expired or were withdrawn; renew those of its service account or kubeconfig';
 
-/** The code of an error, or of the first attempt if the error consists of several. */
+/** The code of an error. If the error consists of the errors of several attempts, the code of the first. */
 function codeOf(error: unknown): string | undefined {
   if (error instanceof AggregateError) return codeOf(error.errors[0]);
   const { code } = (error ?? {}) as { code?: unknown };

@@ -1,6 +1,6 @@
 /**
- * Limits what the agent asks of its API server: requests a second, requests at once, and bytes of these in memory. Measures how long requests wait for each
- * limit.
+ * Limits the requests of the agent to its API server: requests a second, requests at once, and the bytes of these requests in memory. Measures how long
+ * requests wait for each limit.
  */
 import type { Clock } from '../../../core/runtime/clock.ts';
 import { TokenBucket } from '../../../core/runtime/token-bucket.ts';
@@ -20,7 +20,7 @@ export class RequestBounds {
   readonly #rate: Waits;
   readonly #slots: Waits;
   readonly #room: Waits;
-  /** When the recent requests began. */
+  /** The times at which the recent requests began. */
   readonly #begun: number[] = [];
   #inFlight = 0;
 
@@ -34,17 +34,17 @@ export class RequestBounds {
     this.#room = new Waits(clock);
   }
 
-  /** The most that one request and its answer may have together. */
+  /** How many bytes one request and its answer may have together. */
   get bytesMax(): number {
     return this.#bytes.eachMax;
   }
 
-  /** Resolves when the request may be sent. The result is the function to call when the request is over. */
+  /** Resolves when the request may be sent. The caller calls the resulting function when the request is over. */
   async slot(): Promise<() => void> {
     if (this.#inFlight >= this.#limits.inFlight)
       await this.#slots.of(new Promise<void>((resolve) => this.#waiting.push(resolve)));
     else this.#inFlight++;
-    // While others wait, the slot goes to the next of them and is not given back.
+    // If other requests wait, the slot goes directly to the next of them.
     const release = () => {
       const next = this.#waiting.shift();
       if (next) next();
@@ -104,19 +104,19 @@ export class RequestBounds {
     }
   }
 
-  /** Keeps only the requests of the last second. The rate limits how many there are. */
+  /** Forgets requests that began more than a second ago. So the rate also limits the length of the list. */
   #forgetBegun(): void {
     const sinceMs = this.#clock.monotonicMs() - 1_000;
     while ((this.#begun[0] ?? Number.POSITIVE_INFINITY) < sinceMs) this.#begun.shift();
   }
 }
 
-/** How long all requests that waited for one limit have waited, added up. */
+/** The sum of the times that requests have waited for one limit. */
 class Waits {
   readonly #clock: Clock;
   #overMs = 0;
   #waiting = 0;
-  /** The sum of the times at which each present wait began. */
+  /** The sum of the times at which the present waits began. */
   #sumOfBegun = 0;
 
   constructor(clock: Clock) {

@@ -1,7 +1,7 @@
 /**
- * Watches one resource of the cluster for all listeners, over one connection: a list in pages, then the changes. It starts again by itself after any
- * interruption, and sends the missed changes. A later listener gets all existing objects by another list, and the former listeners get only the news of that
- * list. Objects are passed on and not kept (known-objects.ts).
+ * Watches one resource of the cluster for all listeners, over one connection: first a list in pages, then the changes. After any interruption, the watch
+ * starts again by itself, and sends the missed changes. When another listener joins, the watch lists once more: the new listener gets all existing objects,
+ * and the earlier listeners get only the changes that the list shows. The watch passes objects on, and does not keep them (known-objects.ts).
  */
 import type { IncomingMessage } from 'node:http';
 import { objectBeyondLimits } from '../../../core/object/json-limits.ts';
@@ -24,56 +24,53 @@ export interface WatchPorts {
   readonly random: Random;
   readonly logger: Logger;
   resourceOf(resource: GroupResource): Promise<ServedResource>;
-  /** Only objects with these labels are requested: `app=till`. */
+  /** The watch requests only objects with these labels: `app=till`. */
   readonly labelSelector?: string | undefined;
-  /** Only the metadata of objects is requested: a definition has up to a megabyte, and only its name matters. */
+  /** True: the watch requests only the metadata of objects. For example, a definition has up to a megabyte, and only its name matters. */
   readonly metadataOnly?: boolean;
 }
 
-/** https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches. API servers that do not support this answer with whole objects. */
+/** See https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches. API servers without this feature answer with whole objects. */
 export const metadataList = metadataAs('PartialObjectMetadataList');
 const metadataOne = metadataAs('PartialObjectMetadata');
 
-/** The server ends a watch after this time. A random part is added, so that not all watches end at once. */
+/** The server ends a watch after this time and a random part, so that not all watches end at once. */
 const watchSecondsMin = 300;
-/** Bookmarks come once a minute. A watch that receives nothing for longer than this hangs on a dead connection. */
+/** The server sends a bookmark once a minute. If a watch receives nothing for longer than this, its connection is dead. */
 const idleMs = 150_000;
 const backoffMsMin = 500;
-/** The pace for a resource that does not exist or that the agent may not read. */
+/** Longest pause. A resource that does not exist, or that the agent is not allowed to read, is tried again after at most this time. */
 const backoffMsMax = 30_000;
-/**
- * A watch that lasts this long works. A watch that ends sooner, again and again, costs the server more than it is worth: the agent then pauses as after
- * failures.
- */
+/** A watch that lasts this long works. A watch that ends earlier, again and again, costs the server too much: the agent then pauses as after failures. */
 const steadyMs = 5_000;
-/** The longest pause that a server may ask for. A server that asks for a day gets the next request after this time. */
+/** Longest pause that a server may ask for. If a server asks for a day, it gets the next request after this time. */
 const retryAfterMsMax = 300_000;
 
 export class ResourceWatch {
   readonly #ports: WatchPorts;
   readonly #resource: GroupResource;
   readonly #listeners = new Set<KnownObjects>();
-  /** The listeners that got the list from which the changes go on. */
+  /** The listeners that got the list after which the watch follows the changes. */
   #listening: ReadonlySet<KnownObjects> = new Set();
   readonly #pages: ListPages;
   #isStopped = false;
   #isBegun = false;
-  /** A listener has joined since the last list began. */
+  /** True: a listener has joined since the last list began. */
   #hasJoined = false;
-  /** The running watch was ended because a listener joined. Reset by the list: later interruptions have other reasons. */
+  /** True: the running watch was ended because a listener joined. The next list resets this value, because further interruptions have other reasons. */
   #isInterrupted = false;
-  /** Failed attempts without a steady watch in between. */
+  /** The number of failed attempts since the last steady watch. */
   #failures = 0;
   #trouble: BanyanError | undefined;
   /**
-   * The version from which to go on. Undefined: begin with a list. A list follows every refusal except "too many requests", for two reasons. A resource that
-   * the agent may not watch is still visible by lists. And a server that was unreachable may have been put back to a time before this version, and would
-   * send nothing until it reaches this version again.
+   * The version from which the watch continues. Undefined: the watch begins with a list. After every refusal except "too many requests", the watch begins
+   * with a list, for two reasons. If the agent is not allowed to watch a resource, lists still show its objects. And a server that was unreachable may have
+   * been restored to a time before this version: it would send nothing until it reaches this version again.
    */
   #version: string | undefined;
-  /** The newest version that was received, as a number: the versions of one resource grow (https://kep.k8s.io/5504). */
+  /** The newest received version as a number. The versions of one resource grow (https://kep.k8s.io/5504). */
   #newest = 0;
-  /** A connection broke, and the server that answers next may have been put back meanwhile: this may happen in a short interruption without a refusal. */
+  /** True: a connection broke. The server that answers next may have been restored meanwhile, even in a short interruption without a refusal. */
   #isUnsure = false;
   #response: IncomingMessage | undefined;
 
@@ -83,13 +80,13 @@ export class ResourceWatch {
     this.#pages = new ListPages((asked) => ports.client.json(asked));
   }
 
-  /** The listener gets all existing objects, and all changes from then on. Returns the function that removes this listener. */
+  /** Adds a listener. It gets all existing objects, and all changes after that. Returns the function that removes the listener. */
   join(events: WatchEvents): () => void {
     const listener = new KnownObjects(this.#resource, events);
     this.#listeners.add(listener);
     if (this.#trouble) events.trouble?.(this.#trouble);
     if (this.#isBegun) {
-      // The running watch goes on from a list that the new listener has not received.
+      // The running watch continues from a list that the new listener has not received.
       this.#hasJoined = true;
       this.#isInterrupted = true;
       this.#response?.destroy();
@@ -100,12 +97,12 @@ export class ResourceWatch {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Why the resource is not watched now. */
+  /** Why the resource is not watched now. Undefined: it is watched. */
   get trouble(): BanyanError | undefined {
     return this.#trouble;
   }
 
-  /** Whether there is a listener. */
+  /** Whether the watch has a listener. */
   get isUsed(): boolean {
     return this.#listeners.size > 0;
   }
@@ -141,7 +138,7 @@ export class ResourceWatch {
     for (const { events } of [...this.#listeners]) events.trouble?.(error);
   }
 
-  /** Expired (410) is no failure if it happens once: the next attempt simply lists again. */
+  /** Waits before the next attempt. A single Expired (410) is no failure: the next attempt lists again at once. */
   async #backOff(error: unknown): Promise<void> {
     const refusal = error instanceof BanyanError ? error : undefined;
     const isExpired = refusal?.code === 'Expired' || refusal?.code === 'Gone';
@@ -171,7 +168,7 @@ export class ResourceWatch {
 
   // ------------------------------------------------------------------------------------------------------ the list
 
-  /** Sends the differences from the last list: new, changed and deleted objects. Returns the version of the list. */
+  /** Lists the resource. Sends the differences from the last list: new, changed and deleted objects. Returns the version of the list. */
   async #list(served: ServedResource): Promise<string> {
     this.#listening = new Set(this.#listeners);
     this.#hasJoined = this.#isInterrupted = false;
@@ -196,8 +193,8 @@ export class ResourceWatch {
   }
 
   /**
-   * Whether the server has not reached the newest version. A watch from such a version sends nothing, and only the version of a list shows the problem. So
-   * this lists one object.
+   * Whether the server has not reached the newest received version. A watch from that version would send nothing, and only the version of a list shows the
+   * problem. So this method lists one object.
    */
   async #hasGoneBack(served: ServedResource): Promise<boolean> {
     const path = urlPathOf(served, served.versions[0]!);
@@ -208,7 +205,7 @@ export class ResourceWatch {
 
   // --------------------------------------------------------------------------------------------------- the changes
 
-  /** Follows the changes until the server ends the watch. Throws if the watch ends in another way. */
+  /** Follows the changes until the server ends the watch. Throws if the watch ends for another reason. */
   async #follow(served: ServedResource, from: string): Promise<void> {
     const seconds = Math.round(watchSecondsMin * (1 + this.#ports.random.fraction()));
     const query = {
@@ -227,7 +224,7 @@ export class ResourceWatch {
     response.setTimeout(idleMs, () => response.destroy(new Error(`nothing received for ${idleMs / 1_000} s`)));
     try {
       await this.#deliverLines(response, served);
-      // A watch that ends at once must not begin again without a pause.
+      // A watch that ends quickly must not begin again without a pause.
       this.#failures++;
     } finally {
       if (this.#ports.clock.monotonicMs() - sinceMs >= steadyMs) this.#failures = 0;
@@ -243,7 +240,7 @@ export class ResourceWatch {
         if (type === 'ERROR') throw errorOf(object);
         this.#version = object.metadata.resourceVersion ?? this.#version;
         this.#newest = numberOf(this.#version);
-        // An object with metadata alone has the kind of that form, so it gets its real kind.
+        // With metadata only, the server gives the object the kind of that form. The object gets its real kind again.
         if (type !== 'BOOKMARK') this.#deliver(type, this.#ports.metadataOnly ? named(object, served) : object);
       }
     }
@@ -259,9 +256,9 @@ export class ResourceWatch {
   }
 
   #deliver(type: ClusterEvent['type'], object: KubeObject): void {
-    // Of a deleted object, only the name is used.
+    // The agent uses only the name of a deleted object.
     const wrong = type === 'DELETED' ? undefined : objectBeyondLimits(object);
-    // No part of the agent could use such an object. It is skipped, because otherwise the other objects of the resource would never be complete.
+    // No part of the agent could use such an object. The watch skips it. Otherwise the list of the resource's other objects would never be complete.
     if (wrong !== undefined) {
       const name = formatKey(knownKeyIn(this.#resource, object));
       this.#ports.logger.warn({ object: name, reason: wrong }, 'an object of the cluster is skipped');
@@ -270,13 +267,16 @@ export class ResourceWatch {
     for (const listener of this.#present) listener.deliver(type, object);
   }
 
-  /** The listeners that have not left. A listener may leave while another one gets an event. */
+  /** The listeners that have not left. A listener may leave while another listener gets an event. */
   get #present(): KnownObjects[] {
     return [...this.#listening].filter((listener) => this.#listeners.has(listener));
   }
 }
 
-/** NaN, which is neither before nor after any number: an aggregated API server may return no version or no number. */
+/**
+ * The version as a number. NaN, which is neither smaller nor larger than any number, if an aggregated API server returns no version, or a version that is no
+ * number.
+ */
 function numberOf(resourceVersion = ''): number {
   return resourceVersion === '' ? Number.NaN : Number(resourceVersion);
 }

@@ -1,4 +1,4 @@
-/** The version of the API server. The agent asks once, until another server may answer. */
+/** The version of the API server. The agent asks once, and again after `forget`. */
 import { BanyanError } from '../../../core/runtime/errors.ts';
 
 export interface ServerVersion {
@@ -16,7 +16,7 @@ export class ServerVersions {
     this.#ask = ask;
   }
 
-  /** The next request asks the server. */
+  /** Makes the next call ask the server. */
   forget(): void {
     this.#asked = undefined;
   }

@@ -1,4 +1,4 @@
-/** Watches of a cluster. Listeners with the same options for the same resource share one list and one connection. */
+/** The watches of a cluster. Listeners with the same options for the same resource share one list and one connection. */
 import { formatGroupResource, type GroupResource } from '../../../core/object/key.ts';
 import type { ClusterWatchOptions, WatchEvents } from '../cluster.ts';
 import type { ResourceWatch } from './resource-watch.ts';
@@ -11,7 +11,7 @@ export class SharedWatches {
     this.#begin = begin;
   }
 
-  /** Returns the function that removes the listener. The watch ends when its last listener has left. */
+  /** Adds a listener. Returns the function that removes the listener. The watch ends when its last listener has left. */
   join(resource: GroupResource, events: WatchEvents, options: ClusterWatchOptions): () => void {
     const { marked = false, metadataOnly = false } = options;
     const name = `${formatGroupResource(resource)} ${marked} ${metadataOnly}`;
@@ -26,7 +26,7 @@ export class SharedWatches {
     };
   }
 
-  /** The server's messages for resources that the agent may not watch, each once, sorted. */
+  /** The server's messages for resources that the agent is not allowed to watch. Each message once, sorted. */
   refusals(): string[] {
     const refused = [...this.#watches.values()].flatMap(({ trouble }) =>
       trouble?.code === 'Forbidden' ? [trouble] : [],

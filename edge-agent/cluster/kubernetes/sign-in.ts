@@ -1,9 +1,9 @@
-/** Signs in users of programs, providers and passwords. The Kubernetes client knows every way to do this. */
+/** Signs in users who use a program, a provider or a password. The Kubernetes client knows all these ways. */
 import type { RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node';
 import { type Credentials, unreadable } from './credentials.ts';
 
-/** For a file that readKubeconfig has read. */
+/** Returns the function that signs in. `file` has passed readKubeconfig. */
 export function signIn(file: string, context: string | undefined): () => Promise<Credentials> {
   const config = new KubeConfig();
   config.loadFromFile(file);
@@ -15,7 +15,7 @@ export function signIn(file: string, context: string | undefined): () => Promise
     } catch (error) {
       throw unreadable(file, error);
     }
-    // This program has its own HTTP agent, which keeps connections. The `agent` from the client would open a connection for each request.
+    // The agent of this program keeps connections open. The client's `agent` would open a connection for each request.
     const { agent: _agent, ...credentials } = found;
     return credentials;
   };

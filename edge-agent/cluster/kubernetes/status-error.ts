@@ -1,4 +1,4 @@
-/** Makes an error from an unsuccessful answer of an API server: with the server's message and, if there is one, its Status. */
+/** Makes an error from an unsuccessful answer of an API server. The error has the server's message, and the data of the answer's Status if there is one. */
 import { BanyanError, type Cause, type ErrorCode, errorTable } from '../../../core/runtime/errors.ts';
 import { refusedCredentials } from './plain-messages.ts';
 
@@ -15,7 +15,7 @@ interface Status {
   };
 }
 
-/** The reasons are those of https://github.com/kubernetes/apimachinery/blob/master/pkg/apis/meta/v1/types.go (StatusReason). */
+/** The reasons of https://github.com/kubernetes/apimachinery/blob/master/pkg/apis/meta/v1/types.go (StatusReason). */
 const codeByReason = new Map<string, ErrorCode>(
   (Object.keys(errorTable) as ErrorCode[])
     .filter((code) => errorTable[code].reason !== 'InternalError' && code !== 'Protocol')
@@ -54,9 +54,9 @@ function statusOf(text: string): Status {
 }
 
 /**
- * For answers without a reason: from proxies, and from webhooks that give none. Such a 404 does not show that an object is missing, and the agent must not
- * forget an object for it: an ingress without a backend answers 404, and an API server does for a path that it does not serve. Discovery knows which kinds
- * are served.
+ * The code for an answer without a reason. Proxies send such answers, and webhooks that give no reason. A 404 without a reason does not show that an object
+ * is missing, so the agent must not forget an object: an ingress without a backend answers 404, and an API server answers 404 for a path that it does not
+ * serve. Discovery knows which kinds are served.
  */
 function codeByHttp(http: number): ErrorCode {
   if (http === 404) return 'Unavailable';

@@ -1,6 +1,6 @@
 /**
- * Deliberate bugs, one for each class of rule. Each removes one decision of the product from outside, with a replaced method or a store that lies, to prove
- * that the checks find the bug. The product does not know the canaries.
+ * Deliberate bugs, one for each class of rule. A canary removes one decision of the product from outside, by a replaced method or by a store that lies. It
+ * proves that the checks find the bug. The product does not know the canaries.
  */
 import type { Canaries, Canary } from './canary.ts';
 import { feedCanaries } from './feeds.ts';

@@ -2,7 +2,7 @@ import type { StoreLies } from '../disk.ts';
 import type { Host } from '../host.ts';
 
 export interface Canary {
-  /** Once, before the first run. */
+  /** Called once, before the first run. */
   break(): void;
   readonly lies?: (host: Host) => StoreLies | undefined;
 }

@@ -8,7 +8,7 @@ import { Subscriptions, type Topic } from '../../../core/store/topics.ts';
 import { prefix, rowOf } from '../check/rows.ts';
 import type { Canaries } from './canary.ts';
 
-/** An index entry by revision with a mark byte after the key hash is a tombstone. */
+/** The length of a tombstone in the index by revision: the key hash and a mark byte. */
 const tombstoneBytes = 17;
 
 export const feedCanaries: Canaries = {
@@ -39,7 +39,7 @@ export const feedCanaries: Canaries = {
   'tombstone-purged-early': {
     break() {
       const { acknowledge } = FeedProducer.prototype;
-      // With an acknowledgement, all tombstones go, also unacknowledged ones.
+      // At each acknowledgement, all tombstones are removed, even those that the consumer has not acknowledged.
       FeedProducer.prototype.acknowledge = function (t, cursor) {
         acknowledge.call(this, t, cursor);
         for (const keyHash of tombstonesOf(t, this.id)) forgetRow(t, this.id, keyHash);
@@ -80,7 +80,7 @@ export const feedCanaries: Canaries = {
   },
   'change-unannounced': {
     break() {
-      // Every third commit of a child's reports is announced to nobody: the rows stay unsent until the next commit.
+      // Every third commit of a child's reports is announced to nobody. The rows stay unsent until the next commit.
       const { deliver } = Subscriptions.prototype;
       let commits = 0;
       Subscriptions.prototype.deliver = function (announced) {

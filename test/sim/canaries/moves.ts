@@ -5,13 +5,13 @@ import type { Canaries } from './canary.ts';
 export const moveCanaries: Canaries = {
   'old-copy-goes-first': {
     break() {
-      // An agent that is to lose the placement loses it at once.
+      // An agent that has to lose the placement loses it at once.
       Mover.prototype.mayDetach = () => true;
     },
   },
   'new-copy-comes-first': {
     break() {
-      // An agent that is to get the placement gets it at once.
+      // An agent that has to get the placement gets it at once.
       Mover.prototype.mayAttach = () => true;
     },
   },

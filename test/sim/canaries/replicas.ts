@@ -11,7 +11,7 @@ export const replicaCanaries: Canaries = {
     break() {
       ReplicaPlace.prototype.superseded = () => undefined;
       const { attached } = Ownership.prototype;
-      // The replica that reports last gets the child.
+      // The replica that reports last gets the child, whatever sequence it reports.
       Ownership.prototype.attached = function (replica, child, _sequence, role) {
         const { sequence = 0 } = this.children.get(child) ?? {};
         return attached.call(this, replica, child, sequence + 1, role);
@@ -25,7 +25,7 @@ export const replicaCanaries: Canaries = {
   },
   'received-below-ignored': {
     break() {
-      // A node that has lost its store ignores what its children have received from above.
+      // A node that has lost its store ignores the rows that its children have received from above.
       Object.defineProperty(ChildSession.prototype, 'parentHasReplicas', { get: () => false });
     },
   },
@@ -39,7 +39,7 @@ export const replicaCanaries: Canaries = {
   },
   'granted-before-reported': {
     break() {
-      // The new owner counts the child before the old one has left it out.
+      // The new owner counts the child before the old owner has left it out.
       const { attached } = Ownership.prototype;
       Ownership.prototype.attached = function (replica, child, sequence, role) {
         attached.call(this, replica, child, sequence, role);

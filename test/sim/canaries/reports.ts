@@ -8,7 +8,7 @@ import type { Canaries } from './canary.ts';
 export const reportCanaries: Canaries = {
   'removal-not-reported': {
     break() {
-      // The agent reports no removal at the edge: a removed object counts as unknown.
+      // The agent reports no removal at the edge: it treats a removed object as unknown.
       const { entryOf } = EdgeReports.prototype;
       EdgeReports.prototype.entryOf = function (entry) {
         return entryOf.call(this, entry) ?? 'unsure';
@@ -17,7 +17,7 @@ export const reportCanaries: Canaries = {
   },
   'acknowledgement-announced-early': {
     break() {
-      // An acknowledgement is announced before the store has it, so a listener cannot read it yet.
+      // An acknowledgement is announced before the store has it, so a listener can't read it yet.
       const { note } = Acknowledgements.prototype;
       const announcements = new WeakMap<AcknowledgingSession, () => void>();
       Acknowledgements.prototype.note = function (session, cursor) {
@@ -31,7 +31,7 @@ export const reportCanaries: Canaries = {
   },
   'change-not-watched': {
     break() {
-      // A watcher of a mailbox receives all changes of a commit except the last.
+      // A watcher of a mailbox receives all changes of a commit except the last one.
       const { changed } = MailboxContents.prototype;
       MailboxContents.prototype.changed = function () {
         return changed.call(this)?.slice(0, -1);
@@ -40,7 +40,7 @@ export const reportCanaries: Canaries = {
   },
   'former-status-kept': {
     break() {
-      // The status of an object with one destination stays when it has several.
+      // The status of an object that had one destination stays when the object gets several destinations.
       const { write } = ExactStatuses.prototype;
       ExactStatuses.prototype.write = function (id, placement, expected) {
         if (expected === 1) write.call(this, id, placement, expected);

@@ -14,7 +14,7 @@ export const resumeCanaries: Canaries = {
   }),
 };
 
-/** The rule gets a tuple that satisfies it, whatever tuple the consumer sent. */
+/** The rule gets a tuple that satisfies it, whatever tuple the consumer has sent. */
 function resumesWith(satisfied: (producer: FeedProducer, reader: Reader, tuple: ResumeTuple) => ResumeTuple): Canary {
   return {
     break() {

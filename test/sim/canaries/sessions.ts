@@ -7,12 +7,12 @@ import type { Canaries } from './canary.ts';
 export const sessionCanaries: Canaries = {
   'no-fence': {
     break() {},
-    // The fence of a session reads the session's own record, as if no newer session existed.
+    // The fence of a session reads the session's own record, as if there were no newer session.
     lies: (host) => ({ get: (key, found) => ownSession(host, key, found) }),
   },
   'fence-in-memory': {
     break() {},
-    // A process knows only the sessions that it granted itself.
+    // A process knows only the sessions that it has granted itself.
     lies: (host) => {
       const begun = new Set<string>();
       return {

@@ -1,4 +1,4 @@
-/** Canaries that remove rules of sums: of states, of labels, and of deletions. */
+/** Canaries that remove rules about sums: of states, of labels, and of deletions. */
 import type { Content } from '../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../core/feed/producer.ts';
 import { SegmentTree } from '../../../core/summary/segment-tree.ts';
@@ -15,7 +15,7 @@ interface Gone {
 export const summaryCanaries: Canaries = {
   'child-merged-twice': {
     break() {
-      // The former report of a child stays in the sum beside its new one.
+      // The old report of a child stays in the sum, beside its new report.
       const { set } = SegmentTree.prototype;
       SegmentTree.prototype.set = function (key, value) {
         const before = this.get(key);
@@ -26,7 +26,7 @@ export const summaryCanaries: Canaries = {
   },
   'new-label-not-reported': {
     break() {
-      // The node reports only the labels that it had at its start, and its parent prunes by them.
+      // The node reports only the labels that it had at its start, and its parent decides by them which placements the node gets.
       LabelSummaryPublisher.prototype.publish = () => undefined;
     },
   },
@@ -38,7 +38,7 @@ export const summaryCanaries: Canaries = {
         const row = this.get(t, keyHash);
         const content = row?.content && this.content(t, row.content);
         const removed = remove.call(this, t, keyHash, originRevision);
-        // When an object is removed, the object removed before it comes back unchanged.
+        // When an object is removed, the object that was removed before it appears again unchanged.
         const before = gone.get(this);
         if (before && this.get(t, before.keyHash)?.content === undefined) {
           forgetRow(t, this.id, before.keyHash);

@@ -22,7 +22,7 @@ export const treeCanaries: Canaries = {
   },
   'silence-not-noticed': {
     break() {
-      // A child's contribution never changes, whatever the child reports or however long it is away.
+      // A child's contribution never changes, whatever the child reports, and however long the child is disconnected.
       Gather.prototype.childChanged = () => false;
     },
   },

@@ -1,4 +1,4 @@
-/** Invariant 2: a cursor never covers an entry that is not durably applied or superseded. The check runs at every acknowledgement. */
+/** Invariant 2: a cursor never covers an entry that is not yet durably applied or superseded. The check runs at every acknowledgement. */
 import type { Check, World } from '../world.ts';
 import { consumerOf, gap, outlivedRow, producerOf } from './ends.ts';
 import { Rows } from './rows.ts';
@@ -25,7 +25,7 @@ export function acknowledged(world: World): Check {
       const consumer = consumerOf(connection, feed);
       if (consumer.host !== connection.host(from)) return;
       if (!connection.isOpen || !connection.validityOf('child').alive || !connection.validityOf('parent').alive) return;
-      // A session that another one has replaced may send any cursor: its peer ignores it.
+      // If a newer session has replaced the session, it may send any cursor: its peer ignores it.
       if (!world.isNewest(connection)) return;
       const wrong = gap(producer, consumer, consumer.host.disk.durable, cursor);
       if (wrong)

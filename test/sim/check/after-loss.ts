@@ -1,8 +1,12 @@
 /**
- * The promises after an origin was restored from an older copy and all faults have ended. Each object of the origin is at every agent that is to have it, in
- * the origin's form or in a form that the origin has lost, except where lost rows name other places (lost-rows.ts). An object that people have deleted since
- * is gone, except where a node on the way holds it because the placement that brought it there is lost as well; a person decides about that one. The result
- * is undefined if all is well.
+ * The promises after an origin was restored from an older copy and all faults have ended.
+ *
+ * - Each object of the origin is at every agent that must have it, in the origin's form or in a form that the origin has lost. Exception: lost rows name
+ *   other places (lost-rows.ts).
+ * - An object that people have deleted since the loss is gone. Exception: a node on the way holds the object, because the placement that brought it there is
+ *   lost too. A person decides about such an object.
+ *
+ * The result is undefined if the promises hold.
  */
 
 import { expectation, heldBy, list, resources, titleOf } from '../model/expected.ts';
@@ -37,7 +41,7 @@ export function wrongAfterLoss(
   return undefined;
 }
 
-/** Titles of all objects that the origins have. */
+/** The titles of all objects that the origins have. */
 function present(world: World): ReadonlySet<string> {
   const spaces = [...world.hosts.values()].flatMap((host) =>
     host.planned.spaces.flatMap((name) => host.spaces.get(name) ?? []),

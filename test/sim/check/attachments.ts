@@ -3,8 +3,9 @@
  *
  * - At a parent, only the newest session that it granted sends anything.
  *
- * - The parent of replicas takes a child to be where it attached with the highest received sequence. Of the replicas whose reports the parent counts, at most
- * one owns the child. The fresh places in their reports, without those of a replica that is being reconciled, are no more than the existing places.
+ * - If a parent has replicas below it, it assigns each child to the replica to which the child attached with the highest received sequence. Among the
+ *   replicas whose reports the parent counts, at most one owns the child. The fresh places in these reports are no more than the existing places. Replicas
+ *   that are being reconciled do not count.
  *
  * - No partial ever reports more fresh places than exist.
  */
@@ -18,7 +19,7 @@ export function attachments(world: World): Check {
   const name = 'at most one attachment of a child counts';
   /** For each process of a parent: the newest session of each child. */
   const newest = new WeakMap<Life, Map<string, number>>();
-  /** Hosts whose rows are of an earlier time. The check of their sums reads their reports instead (totals.ts). */
+  /** Hosts whose rows are older than their reports. For these hosts, the check of sums reads the reports instead (totals.ts). */
   const putBack = new Set<Host>();
   return {
     name,
@@ -31,7 +32,7 @@ export function attachments(world: World): Check {
         const own = connection.sessionSequence;
         if (frame?.$case === 'welcome') {
           sessions.set(child.id, frame.value.sessionSequence);
-          // From now on the copy has the identity. The rows of the original are of an earlier time, also when the original is admitted again.
+          // From now on, the copy has the identity. The rows of the original stay older, even when the original is admitted again.
           const original = world.hosts.get(child.id);
           if (child.isClone && original) putBack.add(original);
         }
@@ -75,7 +76,7 @@ export function attachments(world: World): Check {
     if (wrong) world.violation(name, wrong);
   }
 
-  /** `first`: the first of several replicas. */
+  /** `first` is the first of several replicas. */
   function lookAt(ancestor: Host, first: Host): void {
     if (putBack.has(ancestor)) return;
     const counted = replicasOf(world, first).filter((replica) => !putBack.has(replica) && isCounted(ancestor, replica));
@@ -89,7 +90,7 @@ export function attachments(world: World): Check {
   }
 }
 
-/** Returns a message if the parent takes a child to be at another replica than the one to which it attached with the highest received sequence. */
+/** Returns a message if the parent assigns a child to another replica than the one to which the child attached with the highest received sequence. */
 function olderAttachment(world: World, ancestor: Host, first: Host): string | undefined {
   const replicas = replicasOf(world, first);
   return Rows.of(ancestor.rows, (rows) => {
@@ -109,7 +110,7 @@ function olderAttachment(world: World, ancestor: Host, first: Host): string | un
   });
 }
 
-/** Adds up the reports of replicas as their parent does. Returns a message if they have more fresh places than there are. */
+/** Adds up the reports of the replicas as their parent does. Returns a message if the sum has more fresh places than there are. */
 function tooManyFresh(world: World, ancestor: Host, first: Host): string | undefined {
   const fresh = new Map<string, number>();
   for (const replica of replicasOf(world, first)) {
@@ -131,7 +132,7 @@ function placesOf(world: World, path: string): number {
   return [...world.hosts.values()].filter((host) => host.role === 'agent' && isAtOrBelow(host.path, path)).length;
 }
 
-/** The ancestor has received the term from the replica that it requires, so it counts the replica's reports. */
+/** Whether the ancestor counts the replica's reports: it has received from the replica the term that it requires. */
 function isCounted(ancestor: Host, replica: Host): boolean {
   return Rows.of(ancestor.rows, (rows) => {
     const group = rows.replicaGroup(replica.planned.path.slice(replica.planned.path.lastIndexOf(':') + 1));
@@ -140,8 +141,8 @@ function isCounted(ancestor: Host, replica: Host): boolean {
 }
 
 /**
- * During a reconciliation, the ancestor's rows of the replica are of two histories and arrive in any order; the term, because of which the replica would be
- * left out, may come last. totals.ts checks what the ancestor reports meanwhile.
+ * Whether the ancestor is reconciling the replica's reports. Its rows of the replica are then from two histories, and arrive in any order. The term, which
+ * would exclude the replica, may arrive last. Meanwhile, totals.ts checks what the ancestor reports.
  */
 function isBetween(ancestor: Host, replica: Host): boolean {
   return Rows.of(ancestor.rows, (rows) => {
@@ -151,12 +152,12 @@ function isBetween(ancestor: Host, replica: Host): boolean {
   });
 }
 
-/** By the replica's own rows. */
+/** Whether the replica owns the child, by the replica's own rows. */
 function owns(replica: Host, child: string): boolean {
   return Rows.of(replica.rows, (rows) => {
     const held = rows.attributes<{ owner: number; granted: boolean }>('upstream', `owner/${child}`);
     if (held) return held.owner === replica.replica && held.granted;
-    // A replica that has received no decision yet has reported nothing either.
+    // A replica that has received no decision yet has not reported anything either.
     return rows.attributes<{ lead: number }>('upstream', 'replicas')?.lead === replica.replica;
   });
 }

@@ -1,6 +1,6 @@
 /**
- * Invariant 14: memory and queues stay within named bounds, at every frame and commit: the contents of single frames (frame-bounds.ts), bytes in flight
- * (in-flight.ts), bytes on a line, credit of streams, timers of a process, beats, and the store's records of sessions and feeds.
+ * Invariant 14: memory and queues stay within named bounds, at every frame and commit. The bounds are for the contents of single frames (frame-bounds.ts),
+ * bytes in flight (in-flight.ts), bytes on a line, credit of streams, timers of a process, beats, and the store's records of sessions and feeds.
  */
 import type { MemoryStore } from '../../../core/store/memory/memory-store.ts';
 import { Feed, type Frame } from '../../../core/wire/generated/mesh.ts';
@@ -11,20 +11,23 @@ import { beyond, bounds as frameBounds } from './frame-bounds.ts';
 import { InFlight } from './in-flight.ts';
 import { isIn, prefix, tableIdOf } from './rows.ts';
 
-/** Two windows of half a MiB each way, one more batch, and control frames; on the call of a bulk stream its window: see docs/protocol.md. */
+/**
+ * The most bytes on a line. For a session: two windows of half a MiB in each direction, one more batch, and control frames. For the call of a bulk stream:
+ * its window. See docs/protocol.md.
+ */
 const underWayMaxBytes = { session: 1.5 * 1024 * 1024, call: 2.5 * 1024 * 1024 };
-/** The bytes that one end lets the other end have in flight on a stream. */
+/** How many bytes one end of a stream allows the other end to have in flight. */
 const streamWindowMaxBytes = 2 * 1024 * 1024;
-/** The bound of the protocol page between two beats of one side. */
+/** The longest time between two beats of one side, by docs/protocol.md. */
 const beatGapMaxMs = 20_000;
-/** The number of starts of its process that a producer records. */
+/** How many starts of its process a producer records. */
 const incarnationsMax = 64;
 
-/** The state of one connection, by the side that sends. */
+/** The state of one connection, for the side that sends. */
 interface Seen {
   readonly inFlight: InFlight;
   beatAtMs?: number;
-  /** For a call: the bytes that the other side has allowed, and the bytes that were sent. */
+  /** For a call: the number of bytes that the other side has allowed, and the number of sent bytes. */
   granted: number;
   data: number;
 }
@@ -100,7 +103,7 @@ function sessionWrong(seen: Record<Side, Seen>, from: Side, whole: Frame, nowMs:
   }
 }
 
-/** The check does not see the credit of the session's own Open, which is at most one window. */
+/** Returns a message if a call has too much credit, or more data than its credit. The check does not see the credit in the session's own Open, which is at most one window. */
 function callWrong(seen: Record<Side, Seen>, from: Side, { frame }: Frame): string | undefined {
   const own = seen[from];
   const other = seen[from === 'child' ? 'parent' : 'child'];

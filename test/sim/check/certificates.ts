@@ -1,12 +1,12 @@
-/** A session does not outlive the certificates that it began with: after the first of them has expired, a side sends only a Goodbye. */
+/** A session does not outlive the certificates with which it began: after the first of them has expired, a side sends only a Goodbye. */
 import type { Check, World } from '../world.ts';
 
-/** The time for frames that were decided in the turn before and have been flushed since. */
+/** Tolerance for frames that the product decided in the previous turn and has flushed since. */
 const slackMs = 300;
 
 export function certificates(world: World): Check {
   const name = 'a session ends with its certificates';
-  /** If the clock was set since, the product notices within the hour. */
+  /** The offset of the clock at the first frame of an end. If somebody has set the clock since, the product notices this within the hour. */
   const skews = new WeakMap<object, number>();
   const greetings: ReadonlySet<string> = new Set(['hello', 'welcome', 'retry', 'goodbye']);
   return {

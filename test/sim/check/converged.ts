@@ -1,5 +1,6 @@
 /**
- * Invariants 1, 11 and 12, after healing: every agent has the objects of the model, and every placement reports them. The result is undefined if all is well.
+ * Invariants 1, 11 and 12, after healing: every agent has the objects of the model, and every placement reports them. The result is undefined if this is
+ * true.
  */
 import type { KubeObject } from '../../../core/object/meta.ts';
 import type { Host } from '../host.ts';
@@ -13,7 +14,7 @@ import { standing, standingAmong } from './standing.ts';
 import { summaryWrong as foldWrong, readSummary, summarizersOf } from './summaries.ts';
 import { unsentWrong } from './unsent.ts';
 
-/** Agents that are cut off for good are not checked: they keep their last objects. */
+/** Does not check agents that are cut off for good: they keep their last objects. */
 export function notConverged(
   world: World,
   releases: Releases,
@@ -54,7 +55,10 @@ function namespaceOf(title: string): string {
   return title.slice(title.indexOf(' ') + 1, title.lastIndexOf('/'));
 }
 
-/** Objects of the former parent stay at an agent that moved, if they are more than the budget of deletions, until a person approves their deletion. */
+/**
+ * The objects that an agent holds back. If an agent has moved, and the objects of its old parent are more than the budget of deletions, they stay until a
+ * person approves their deletion.
+ */
 function heldBackBy(host: Host): Set<string> {
   const keys = Rows.of(host.rows, (rows) => rows.heldKeys('upstream'));
   return new Set(keys.filter((key) => key.startsWith('o/')).map(titleOfKey));
@@ -66,9 +70,9 @@ interface Status {
   readonly rollout?: { readonly phase: string; readonly message: string };
 }
 
-/** A release that is not everywhere waits for a person or a program. */
+/** Phases in which a release that is not everywhere waits for a person or a program. */
 const waiting = new Set(['Paused', 'RolledBack', 'WaitingForGate']);
-/** Otherwise it continues by itself, each wave 90 s later. */
+/** In other phases, a release continues by itself, with 90 s for each wave without a connected destination. */
 const nobodyThere = 'none of its destinations is connected';
 
 function summariesWrong(world: World, model: Expectation, isCutOff: (path: string) => boolean): string | undefined {
@@ -103,13 +107,13 @@ function userSummariesWrong({ host, space, object, agents, delivered }: ModelPla
 interface Reached {
   readonly reached: number;
   readonly broken: number;
-  /** No agent below the placement's node is cut off. */
+  /** Whether no agent below the placement's node is cut off. */
   readonly isWhole: boolean;
-  /** The bounds for placements whose agents are all reached: the highest number of agents that may be reported as not reached. */
+  /** How many agents may be reported as not reached at most, if all agents of a placement are reached. */
   readonly unreported: number;
 }
 
-/** The fold over the leaves: after healing, each reached agent has all objects, and all of them are available. */
+/** Compares the summary with the sum over the leaves: after healing, each reached agent has all objects, and all of them are available. */
 function summaryWrong(
   { host, space, object, agents, isUnfinished }: ModelPlacement,
   { reached, broken, isWhole, unreported }: Reached,
@@ -121,7 +125,7 @@ function summaryWrong(
   }
   const { expected = -1, fresh, stale = 0, never = 0, quarantined = 0 } = summary;
   const shown = JSON.stringify(summary);
-  // Nodes above a subtree that is cut off show its last reports, if any, also those about agents that were removed there since.
+  // Nodes above a subtree that is cut off show the last reports of the subtree, if there are any. These reports may be about agents that were removed since.
   if (isWhole && reached === agents.length && expected !== agents.length)
     return `${title} expects ${agents.length} places, shown is ${shown}`;
   if ((fresh ?? 0) + stale + never + quarantined !== expected) return `${title}: the parts are not the whole: ${shown}`;
@@ -137,7 +141,7 @@ function summaryWrong(
   return undefined;
 }
 
-/** All reports about these agents have arrived. */
+/** Checks the counts if all reports about these agents have arrived. */
 function partlyReportedWrong(
   title: string,
   { fresh = 0, synced, applied, available = 0, failed = 0, conflicted, outdated }: Readonly<Record<string, number>>,

@@ -1,8 +1,12 @@
 /**
- * The promises of `spec.move`, checked when a cluster gets or loses an object. With MakeBeforeBreak, an object that some cluster had is always at one of the
- * clusters at least, whatever the placement names and whichever node is silent. With BreakBeforeMake, no more clusters have the object than the largest form
- * of the placement names. The check covers runs in which nobody removes places or disks: no node can hold a copy that is lost with them. The promises end at
- * the deadline, which these runs never reach.
+ * The promises of `spec.move`, checked when a cluster gets or loses an object.
+ *
+ * - MakeBeforeBreak: if some cluster had the object, at least one of the clusters has it at any time, whatever the placement names and whichever node is
+ *   silent.
+ * - BreakBeforeMake: no more clusters have the object than the largest form of the placement names.
+ *
+ * The check covers only runs in which nobody removes places or disks, because no node can keep a copy that is lost with them. The promises end at the
+ * deadline, which these runs never reach.
  */
 import type { Host } from '../host.ts';
 import { selects } from '../model/expected.ts';
@@ -21,9 +25,9 @@ interface Source {
   readonly namespace: string;
   /** Agents whose cluster had the object when the agent ran last. */
   readonly has: Set<Host>;
-  /** Those of them that are known above to have all of it. A copy that no node above knows is not counted. */
+  /** The agents of `has` about which a node above knows that they have the whole object. Other copies do not count. */
   readonly told: Set<Host>;
-  /** The agents that the forms of the placement name, as text. */
+  /** The agents that each form of the placement names. Keyed by the form as text. */
   readonly forms: Map<string, ReadonlySet<Host>>;
 }
 
@@ -84,7 +88,7 @@ function sourceAt(host: Host, space: string): Source {
   return { host, space, namespace, has: new Set(), told: new Set(), forms: new Map() };
 }
 
-/** By the agents' labels at the start of the run. */
+/** Notes a form of the placement. The agents' labels at the start of the run count. */
 function noteForm(world: World, source: Source): void {
   const placement = placementAt(source);
   const text = JSON.stringify(placement?.spec);

@@ -1,13 +1,13 @@
-/** The effects of lines that stay dead: which nodes lack which entries, and which entries are still on their way elsewhere. */
+/** The effects of lines that stay dead: which nodes lack which entries, and which entries are still on their way to other nodes. */
 import { type Expectation, titleOfKey } from '../model/expected.ts';
 import { isAtOrBelow, nodeOfSource } from '../plan/tree.ts';
 import type { World } from '../world.ts';
 import { Rows } from './rows.ts';
 
-/** Whether nothing can go from a node to a path any more. `from` is the center by default. */
+/** Whether nothing can reach the path from the node `from` any more. `from` absent: the center. */
 export type IsCutOff = (path: string, from?: string) => boolean;
 
-/** An agent that has left stays known, and silent, as long as its parent's inventory names it. A place with replicas is cut off if all replicas are. */
+/** An agent that has left is still known, and silent, as long as its parent's inventory names it. A path with replicas is cut off if all its replicas are. */
 export function cutOffBy(world: World, dead: readonly string[]): IsCutOff {
   const isDead = (path: string) =>
     [...world.hosts.values()].filter((host) => host.path === path).every(({ id }) => dead.includes(id));
@@ -20,11 +20,11 @@ export function cutOffBy(world: World, dead: readonly string[]): IsCutOff {
 /**
  * Whether an agent may still lose an entry because of earlier requests of people:
  *
- * - In a subtree that is cut off, objects of its own origins that are no longer wanted go when the deletion arrives.
+ * - In a subtree that is cut off, an object of the subtree's own origins that is no longer wanted disappears when the deletion arrives.
  *
- * - Entries that a liar gave to an agent go when the agent receives from its real parent again, though its cluster never had the objects.
+ * - An entry that a liar gave to an agent disappears when the agent receives from its real parent again, even though its cluster never had the object.
  *
- * - Entries that a relay that is behind gives to an agent that lost its store go later.
+ * - A relay that is behind may give an unwanted entry to an agent that lost its store. This entry disappears when the relay has caught up.
  */
 export function lateTo(
   model: Expectation,
@@ -41,7 +41,7 @@ export function lateTo(
   };
 }
 
-/** Rows that relays keep now, of which an agent below may get unwanted ones: no node waits until a replica without children has received the change. */
+/** Rows that relays have now. An agent below may get an unwanted one of them: no node waits until a replica without children has received the change. */
 export function keptByRelays(world: World): (path: string, entry: string) => boolean {
   const relays = [...world.hosts.values()].filter(({ role }) => role === 'relay');
   const kept = relays.map(({ path, rows }) => ({

@@ -1,4 +1,4 @@
-/** What a commit delivers to a destination: rows in the destination's own store, or in its mailbox. */
+/** The rows that a commit delivers to a destination: in the destination's own store, or in its mailbox. */
 import type { MemoryStore } from '../../../core/store/memory/memory-store.ts';
 import type { Change } from '../disk.ts';
 import type { Host } from '../host.ts';
@@ -9,7 +9,7 @@ export interface RowWritten extends ContentSeen {
   readonly table: string;
 }
 
-/** Rows whose content has changed. */
+/** Returns the rows whose content has changed. */
 export function rowsWritten(host: Host, changes: readonly Change[], before: MemoryStore): RowWritten[] {
   const found: RowWritten[] = [];
   Rows.of(host.rows, (rows) => {
@@ -27,7 +27,7 @@ export function rowsWritten(host: Host, changes: readonly Change[], before: Memo
   return found;
 }
 
-/** The destination that has a table, or for which its parent keeps the table. */
+/** The destination that has a table, or whose parent has the table for it. */
 export function destinationOf(world: World, host: Host, table: string): string | undefined {
   if (host.role === 'agent') return table === 'upstream' ? host.path : undefined;
   if (!table.startsWith('mailbox/')) return undefined;

@@ -1,4 +1,4 @@
-/** The two ends of a feed in a world, by the connection and the direction: the producer's rows and the consumer's rows. */
+/** The two ends of a feed in a world, for a connection and a direction: the producer's rows and the consumer's rows. */
 import { createHash } from 'node:crypto';
 import type { MemoryStore } from '../../../core/store/memory/memory-store.ts';
 import { Feed } from '../../../core/wire/generated/mesh.ts';
@@ -24,17 +24,21 @@ export function consumerOf(connection: Connection, feed: Feed): FeedEnd {
 }
 
 /**
- * The difference of a consumer at `cursor` from its producer's present rows; undefined if there is none. The consumer must have each row up to the cursor,
- * unless it has a newer one from another origin write. Each row of the consumer must be at the producer, or superseded after the cursor, or held. An agent
- * that moved may have more rows of its former parent than it may remove at once. After a reconciliation with an emptied producer, which has no tombstones,
- * removed rows look like rows that never existed. The producer may also have sent a keep entry for the row.
+ * Returns how a consumer at `cursor` differs from its producer's present rows. Undefined: it does not. The consumer must have each row up to the cursor,
+ * unless it has a newer row from another origin write. For each row of the consumer, one of these must be true:
+ *
+ * - The producer has the row.
+ * - The row was superseded after the cursor.
+ * - The row is held. An agent that moved may have more rows of its old parent than it may remove at once.
+ * - The producer was emptied and has no tombstones: after the reconciliation, a removed row looks like a row that never existed.
+ * - The producer has sent a keep entry for the row.
  */
 export function gap(producer: FeedEnd, consumer: FeedEnd, held: MemoryStore, cursor: number): string | undefined {
-  // The digests, which are compared later, find rows that a liar has sent.
+  // The check of digests finds rows that a liar has sent.
   if (consumer.host.deceived.has(consumer.table)) return undefined;
   const sent = Rows.of(producer.host.rows, (rows) => allOf(rows, producer.table));
   const has = Rows.of(held, (rows) => allOf(rows, consumer.table));
-  // If a restored origin lacks or deletes a row, a consumer that reconciles keeps a row that may be of the lost store incarnation.
+  // If a restored origin lacks or deletes a row, the row may be from the lost store incarnation. A consumer that reconciles keeps it.
   const mayHold = producer.host.world.originWasPutBack;
   if (!sent) return undefined;
   const heldBack = Rows.of(held, (rows) => rows.heldHashes(consumer.table));
@@ -57,7 +61,7 @@ export function gap(producer: FeedEnd, consumer: FeedEnd, held: MemoryStore, cur
   if (mayHold) return undefined;
   for (const [hash, own] of has ?? []) {
     if (own.content === undefined || sent.has(hash) || heldBack.has(hash)) continue;
-    // A restored producer removed an older form of the row, and drops the tombstone when it is acknowledged. The digests find the difference.
+    // A restored producer removed an older form of the row, and drops the tombstone when it is acknowledged. The digests find this difference.
     if (consumer.host.outlived.has(outlivedRow(consumer.table, hash))) continue;
     const name = nameOf(consumer, own);
     if (sent.get(keeperOf(name))?.content === undefined) return `${name} is there, and its producer has none`;
@@ -69,7 +73,7 @@ export function outlivedRow(table: string, keyHash: string): string {
   return `${table} ${keyHash}`;
 }
 
-/** Hash of the key of the keep entry, with which a producer protects an object of which it has no form. */
+/** The hash of the key of a keep entry. With this entry, a producer protects an object of which the producer has no form. */
 function keeperOf(key: string): string {
   return createHash('sha256').update(key.replace(/^o/, 'k')).digest('hex').slice(0, 32);
 }

@@ -1,6 +1,6 @@
 /**
- * Invariant 13: exposure never exceeds the authorisation, and an aborted wave grants nothing new. The check runs when a destination gets something: when its
- * last hop hands a release out, when the mailbox changes because of this, and when the destination stores the change. A version that was promoted once is for
+ * Invariant 13: exposure never exceeds the authorisation, and an aborted wave grants nothing new. The check runs when the last hop hands a release out to a
+ * destination, when the destination's mailbox changes because of this, and when the destination stores the change. A version that was promoted once is for
  * all destinations. Any other version is only for destinations to which its release was handed out with a valid authorisation.
  */
 import type { Host } from '../host.ts';
@@ -14,16 +14,16 @@ import type { Check, World } from '../world.ts';
 import { destinationOf, pathBelow, rowsWritten } from './deliveries.ts';
 import { isIn, Rows } from './rows.ts';
 
-/** The time between two beats. On each level, the age of the root is no more exact than this (decision 0013). */
+/** The time between two beats. At each level, the age of the root may be wrong by this time (decision 0013). */
 const beatApartMs = 20_000;
-/** Some turns of a node lie between the receipt of an authorisation and its use. */
+/** Tolerance: a node needs some turns between the receipt of an authorisation and its use. */
 const slackMs = 2_000;
 
 export function exposure(world: World, releases: Releases): Check {
   const name = 'exposure is authorised, and an aborted wave grants nothing new';
-  /** `ID AGENT RELEASE` of releases that were handed out with a valid authorisation. */
+  /** `ID AGENT RELEASE` of each release that was handed out with a valid authorisation. */
   const granted = new Set<string>();
-  /** The same by the agent's machine, at whatever path the agent is. */
+  /** The same releases, keyed by the agent's machine instead of its path: the path may change. */
   const carried = new Set<string>();
   const heard = new Heard();
   const places = new Places(world);
@@ -31,8 +31,8 @@ export function exposure(world: World, releases: Releases): Check {
   const handOut = (host: Host, id: string, child: string, release: number) => {
     const agent = world.hosts.get(pathBelow(host, child));
     const carries = `${id} ${nameBeforeMoves(child)} ${release}`;
-    // A replica takes over the agent's report that another replica has handed the release to it; so does a replica that is behind and lacks the promotion of
-    // the release.
+    // A replica adopts an agent's report that another replica has handed the release out to it. This includes a replica that is behind and has not received
+    // that the release was promoted.
     const isAdopted = (host.planned.replicas ?? 1) > 1 && (carried.has(carries) || releases.isForAll(id, release));
     const why =
       agent && !isAdopted ? whyNot(world, releases, { host, agent, id, release }, { heard, places }) : undefined;
@@ -43,7 +43,7 @@ export function exposure(world: World, releases: Releases): Check {
 
   const deliver = (host: Host, path: string, key: string, version: string) => {
     if (version === absent || releases.wasPromoted(key, version)) return;
-    // Parts of releases that an origin has lost stay at destinations until the origin has them again (decision 0020).
+    // Parts of a release that its origin has lost stay at destinations until the origin has these parts again (decision 0020).
     if (world.originWasPutBack) return;
     const id = `${key.split('/')[1]}/${stagedName}`;
     const isHanded = releases
@@ -87,7 +87,7 @@ interface HandedOut {
   readonly release: number;
 }
 
-/** Undefined if the exposure is right, by the release row of the last hop and by the rows that its origin has written. */
+/** Returns why the exposure is wrong. Undefined: it is right, according to the release row of the last hop and the rows that the origin has written. */
 function whyNot(
   world: World,
   releases: Releases,
@@ -105,7 +105,7 @@ function whyNot(
   const authorisations = releases.words(id).filter((one) => one.release === release && one.wave >= 0);
   const upTo = Math.max(-1, ...authorisations.map(({ wave }) => wave));
   if (row.wave > upTo) return `by wave ${row.wave}, and its origin has authorised ${upTo}`;
-  // A restored origin draws again for a count that it had drawn.
+  // A restored origin draws destinations again for a count for which it had drawn already.
   const drawnRow =
     authorisations.findLast(({ drawn }) => JSON.stringify(drawn) === JSON.stringify(row.drawn)) ??
     authorisations.at(-1);
@@ -114,7 +114,10 @@ function whyNot(
   return tooLate(world, releases, { host, agent, id, release }, row.authorizationSeconds);
 }
 
-/** A withdrawn authorisation is valid for its time once more at each level that was cut off with it. */
+/**
+ * Returns a message if a withdrawn authorisation was used too late. At each level that was cut off together with it, the authorisation is valid for its whole
+ * time once more.
+ */
 function tooLate(
   world: World,
   releases: Releases,
@@ -140,7 +143,7 @@ function wordAt(host: Host, id: string): ReleaseSeen | undefined {
   });
 }
 
-/** A malformed row from a liar is stored as received, and has no effect. */
+/** Whether the body is an object. A malformed row from a liar is stored as received, and has no effect. */
 function isObject(body: Buffer): boolean {
   try {
     return typeof (JSON.parse(body.toString()) as { metadata?: unknown }).metadata === 'object';
@@ -153,7 +156,7 @@ function sourceOfId(id: string): string {
   return id.slice(0, id.indexOf('/'));
 }
 
-/** The time at which each process received its last increasing authorisation. A process does not know those from before its start. */
+/** The time at which each process received its newest increasing authorisation. A process does not know authorisations from before its start. */
 class Heard {
   readonly #lives = new WeakMap<Life, Map<string, { readonly lease: string; readonly atMs: number }>>();
 

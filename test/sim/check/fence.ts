@@ -1,6 +1,7 @@
 /**
  * Invariant 9: a stale session commits nothing. The check looks at every commit for a session. Rows and cursor of the child's reports must belong to the
- * session whose frame is being delivered. A recorded acknowledgement must have arrived in the session that the store names, in its hello at the least.
+ * session whose frame is being delivered. A recorded acknowledgement must have arrived in the session that the store names, at least in the Hello of this
+ * session.
  */
 import { Feed } from '../../../core/wire/generated/mesh.ts';
 import type { Change } from '../disk.ts';
@@ -12,7 +13,7 @@ export function fence(world: World): Check {
   const name = 'a stale session commits nothing';
   /** The newest granted session of each child. */
   const granted = new Map<string, number>();
-  /** The child's reported cursor, by session. */
+  /** The child's reported cursor. Keyed by session. */
   const reportedCursors = new Map<string, number>();
   return {
     name,
@@ -20,7 +21,7 @@ export function fence(world: World): Check {
       if (frame?.$case !== 'welcome') return;
       const key = `${parent.title} ${child.id}`;
       const { sessionSequence, downResumes } = frame.value;
-      // A cursor of another history does not count for this feed.
+      // The cursor in the Hello is from another history, so it does not count for this feed.
       if (!downResumes) reportedCursors.delete(`${key} ${sessionSequence}`);
       const before = granted.get(key) ?? 0;
       if (sessionSequence <= before) {
@@ -33,7 +34,7 @@ export function fence(world: World): Check {
       const key = `${parent.title} ${child.id} ${sessionSequence}`;
       reportedCursors.set(key, Math.max(reportedCursors.get(key) ?? 0, frame.value.cursor));
     },
-    // A host that loses its store loses its records of sessions too.
+    // A host that loses its store also loses its records of sessions.
     replaced(host) {
       for (const known of [granted, reportedCursors]) {
         for (const key of known.keys()) if (key.startsWith(`${host.title} `)) known.delete(key);
@@ -63,7 +64,7 @@ export function fence(world: World): Check {
     },
   };
 
-  /** A granted session knows the cursor of its hello. */
+  /** Notes that a granted session has the cursor of its Hello. */
   function noteHello(host: Host, changes: readonly Change[]): void {
     const { connection, frame: { frame } = {} } = world.delivery ?? {};
     if (frame?.$case !== 'hello' || connection?.parent !== host) return;
@@ -81,7 +82,7 @@ export function fence(world: World): Check {
       world.violation(name, `${host.title} commits to what ${child.id} reports, and no frame of it came`);
       return;
     }
-    // The transaction that opens a session belongs to that session, whose number no peer has received yet.
+    // The transaction that opens a session belongs to that session, although no peer has received the number of the session yet.
     if (delivery.frame.frame?.$case === 'hello' && changes.some(({ key }) => isIn(key, 'session'))) return;
     const { sessionSequence: own } = delivery.connection;
     if (own === newest) return;
@@ -89,7 +90,7 @@ export function fence(world: World): Check {
   }
 }
 
-/** The cursor and rows of a consumer, and the cursor that a producer knows to be stored. */
+/** Whether the row belongs to a session: the cursor and rows of a consumer, and the cursor up to which a producer knows that rows are stored. */
 function isOfSession({ key }: Change): boolean {
   if (isIn(key, 'consumerState') || isIn(key, 'tableRow')) return true;
   return isIn(key, 'producerState') && key.toString('utf8', 6) === 'progress';

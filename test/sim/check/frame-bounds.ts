@@ -1,9 +1,9 @@
-/** Invariant 14, for single frames: no honest node puts more of anything into a frame than docs/protocol.md allows ("Limits", "Byte streams"). */
+/** Invariant 14, for single frames: no honest node exceeds the limits of docs/protocol.md for the contents of a frame ("Limits", "Byte streams"). */
 import type { Entry, Frame } from '../../../core/wire/generated/mesh.ts';
 
 const KiB = 1024;
 
-/** By the counted thing. The numbers are those of the protocol page, and not the product's constants. */
+/** The limits, keyed by the counted thing. The numbers are those of docs/protocol.md, and not the product's constants. */
 export const bounds = {
   'entries of a batch': 512,
   'bytes of a batch': 64 * KiB,
@@ -23,11 +23,11 @@ export const bounds = {
 
 export type Bound = keyof typeof bounds;
 
-/** Bytes of a fingerprint in a split, and of a row in a list. */
+/** Bytes of a fingerprint in a split (`partBytes`), and of a row in a list (`rowBytes`). */
 const partBytes = 8;
 const rowBytes = 30;
 
-/** A message that names the exceeded limit. */
+/** Returns a message that names the exceeded limit. */
 export function beyond({ frame }: Frame): string | undefined {
   for (const [bound, count] of counted(frame))
     if (count > bounds[bound]) return `${count} ${bound}, at most ${bounds[bound]}`;
@@ -72,7 +72,7 @@ function counted(frame: Frame['frame']): [Bound, number][] {
   }
 }
 
-/** Counts an entry as the protocol page does. */
+/** Counts the bytes of entries as docs/protocol.md does. */
 export function bytesOf(entries: readonly Entry[]): number {
   return entries.reduce((sum, { key, attributes, body }) => sum + 64 + key.length + attributes.length + body.length, 0);
 }

@@ -1,7 +1,7 @@
 /**
- * A candidate that was handed out stays until its release has ended. An agent that goes from one replica to another, or whose replica is restored to an old
- * copy, keeps the candidate. The check runs when the agent stores a replacement, by the agent's own record of the handed release, and when the agent receives
- * that the release was not handed out to it.
+ * A candidate that was handed out stays until its release has ended. An agent that attaches to another replica keeps the candidate, and so does an agent
+ * whose replica is restored to an old copy. The check runs when the agent stores a replacement; then the agent's own record of the handed release counts. The
+ * check also runs when the agent receives that the release was not handed out to it.
  */
 import type { MemoryStore } from '../../../core/store/memory/memory-store.ts';
 import type { Host } from '../host.ts';
@@ -31,7 +31,7 @@ export function handedKept(world: World, releases: Releases): Check {
   };
 }
 
-/** A message if the agent receives that the release was not handed out to it, although it was. */
+/** Returns a message if the agent receives that the release was not handed out to it, although it was. */
 function takenBack(
   releases: Releases,
   before: MemoryStore,
@@ -43,7 +43,7 @@ function takenBack(
   return `has release ${release} of ${id}, and receives that it was not handed out`;
 }
 
-/** A message if the replacement of an object of the release is not part of the release. */
+/** Returns a message if an object of the release is replaced by an object that is not part of the release. */
 function replaced(releases: Releases, before: MemoryStore, key: string, has: string): string | undefined {
   const id = `${key.split('/')[1]}/${stagedName}`;
   const last = releases.words(id).at(-1);
@@ -58,7 +58,7 @@ function mayComeFromAnotherReplica(world: World, agent: Host): boolean {
   return world.parentsOf(agent).length > 1;
 }
 
-/** The release that the agent has, by the row that it received. */
+/** The release that the agent has, according to the row that it received. */
 function handedTo(store: MemoryStore, id: string): number | undefined {
   const seen = seenIn(store, `${handedPrefix}${id}`);
   const row = seen && releaseIn(seen.attributes);

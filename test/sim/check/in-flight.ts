@@ -1,30 +1,33 @@
-/** Invariant 14, for the bytes of a side in flight on one feed: no more than the peer's credit and one message, by the frames of both sides. */
+/** Invariant 14, for the bytes of a side in flight on one feed: no more than the peer's credit and one message. The frames of both sides show this. */
 
 import type { Frame } from '../../../core/wire/generated/mesh.ts';
 import { bytesOf } from './frame-bounds.ts';
 
-/** The credit of a peer that names none; the highest number of bytes in flight with any credit; one more message may always follow. */
+/**
+ * The credit of a peer that names no credit; the highest number of bytes in flight with any credit; the largest message, because one more message is always
+ * allowed.
+ */
 export const [creditDefault, windowMax, messageMax] = [512 * 1024, 4 * 1024 * 1024, 256 * 1024];
-/** Messages in flight. */
+/** The highest number of messages in flight. */
 export const messagesMax = 64;
 
 interface Message {
   readonly bytes: number;
-  /** The cursor that acknowledges the message; absent if a credit frame gives its bytes back. */
+  /** The cursor that acknowledges the message. Absent: a credit frame gives the bytes of the message back. */
   readonly to?: number;
 }
 
 export class InFlight {
   #messages: Message[] = [];
   #creditBytes = creditDefault;
-  /** Bytes given back of the oldest message that a credit frame concerns. */
+  /** The bytes that credit frames have given back for the oldest message without a cursor. */
   #creditedBytes = 0;
 
   allowed(bytes: number): void {
     this.#creditBytes = bytes > 0 ? bytes : creditDefault;
   }
 
-  /** A message that names the exceeded limit. */
+  /** Returns a message that names the exceeded limit. */
   sent({ frame }: Frame): string | undefined {
     if (frame?.$case === 'piece') this.#messages.push({ bytes: frame.value.data.length });
     else if (frame?.$case === 'batch') {
@@ -42,7 +45,7 @@ export class InFlight {
     this.#messages = this.#messages.filter(({ to }) => to === undefined || to > cursor);
   }
 
-  /** A credit is counted for the oldest message first, whichever message it was given for. The rest counts for the next one. */
+  /** Counts a credit for the oldest message first, whichever message it was given for. The rest counts for the next message. */
   credited(bytes: number): void {
     this.#creditedBytes += bytes;
     for (;;) {

@@ -1,8 +1,8 @@
 /**
- * The promise about an object if rows of a lost store incarnation lie below (docs/decisions/0020): such a row stays whole, an object with the placements that
- * it named then, a placement with the places that it named then. So at each relay on the way, the object is for the agents that its placements reach in the
- * forms at that relay. Only if none of them reaches an agent, because of a row that is newer than the origin's, the agent may lack the object. The object's
- * Namespace is such an object as well: if an agent lacks the Namespace, its cluster can't have the object.
+ * The promise about an object if nodes below its origin have rows of a lost store incarnation (docs/decisions/0020). Such a row stays whole: an object with
+ * the placements that it named, and a placement with the places that it named. So at each relay on the way, the object is for the agents that its placements
+ * reach, in the forms that the relay has. The agent may lack the object only if none of these placements reaches an agent, because of a row that is newer
+ * than the origin's row. This also holds for the object's Namespace: if an agent lacks the Namespace, its cluster can't have the object.
  */
 import type { Host } from '../host.ts';
 import { placeOf, selects, titleOfKey } from '../model/expected.ts';
@@ -18,7 +18,8 @@ export interface Seen {
 }
 
 /**
- * Whether rows of a lost store incarnation take the object from the agent, at any relay on the way: a relay further up may have been restored and lack them.
+ * Whether rows of a lost store incarnation take the object from the agent at any relay on the way. All relays count, because a relay above another one may
+ * have been restored, and may lack these rows.
  */
 export function isTakenByLostRows(world: World, agent: Host, title: string): boolean {
   const place = placeOf(world, agent);
@@ -36,7 +37,7 @@ export function isTakenByLostRows(world: World, agent: Host, title: string): boo
 export interface AtRelay {
   readonly source: string;
   readonly key: string;
-  /** The row at the relay, and the origin's present row. */
+  /** The rows at the relay (`upstream`), and the present rows of the origin (`told`). */
   readonly upstream: ReadonlyMap<string, Seen>;
   readonly told: ReadonlyMap<string, Seen>;
 }
@@ -64,7 +65,7 @@ function relaysAbove(world: World, host: Host): Host[] {
     .flatMap((parent) => (parent.role === 'relay' ? [parent, ...relaysAbove(world, parent)] : []));
 }
 
-/** By key. */
+/** The rows of a table, keyed by entry key. */
 function rowsOf(host: Host, table: string): Map<string, Seen> {
   return Rows.of(host.rows, (rows) => {
     const found = new Map<string, Seen>();

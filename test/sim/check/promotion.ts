@@ -1,6 +1,6 @@
 /**
- * Invariant 13 at the origin: waves come one after the other, each after the gates of the former wave have passed, and a release is promoted after its last
- * wave.
+ * Invariant 13 at the origin: waves follow one after the other. Each begins after the gates of the previous wave have passed, and a release is promoted after
+ * its last wave.
  */
 import type { Host } from '../host.ts';
 import { absent, type OriginState, type Releases, stagedId } from '../model/releases.ts';
@@ -15,7 +15,7 @@ interface Written {
 
 type Read = (host: Host, space: string, resource: string, name: string) => Written | undefined;
 
-/** `read` returns the objects that people wrote. */
+/** `read` returns the objects that people have written. */
 export function promotion(world: World, releases: Releases, read: Read = readFromSpace): Check {
   const name = 'a release goes through its waves in order, and is promoted after the last';
   return {
@@ -35,7 +35,7 @@ export function promotion(world: World, releases: Releases, read: Read = readFro
   };
 }
 
-/** Compares two successive release rows of the same release. */
+/** Compares two successive rows of one release. */
 function whyNot(
   read: (resource: string, name: string) => Written | undefined,
   was: OriginState,

@@ -1,6 +1,6 @@
 /**
- * Invariant 12, after healing: pruning has no false negative. On the way from a placement's origin to each agent that it names, every node has the placement
- * for the next one; and the label summary of each relay includes the labels of each agent below it.
+ * Invariant 12, after healing: no node prunes too much. On the way from a placement's origin to each agent that the placement names, every node has the
+ * placement for the next node. The label summary of each relay includes the labels of each agent below it.
  */
 import { moveSpecOf } from '../../../core/move/move.ts';
 import type { Host } from '../host.ts';
@@ -42,8 +42,9 @@ function isOtherReplica({ planned }: Host): boolean {
 }
 
 /**
- * The way from node to node. At replicas, it takes the first one that receives from above, since each of those has everything that is needed below. But a
- * placement whose copies move in a fixed order is kept by the replica that has the agent; the other replicas learn the state from the agent.
+ * The nodes of the way, as pairs of neighbours. If a path has replicas, the way uses the first replica that receives from above: each such replica has
+ * everything that the nodes below need. But if the copies of a placement move in a fixed order, the replica to which the agent is attached has the placement.
+ * The other replicas learn the state from the agent.
  */
 function hops(world: World, from: Host, path: string, hasOrder: boolean): [Host, Host][] {
   const names = path.split(':');
@@ -57,7 +58,7 @@ function hops(world: World, from: Host, path: string, hasOrder: boolean): [Host,
   return nodes.slice(1).map((node, index) => [nodes[index]!, node]);
 }
 
-/** A replica whose line stays dead has only old rows, and its agents are at another one. */
+/** The first replica of the path that receives from above. A replica whose line stays dead has only old rows, and its agents are at another replica. */
 function hearing(world: World, path: string): Host {
   const replicas = [...world.hosts.values()].filter((host) => host.path === path);
   return replicas.find((host) => world.hearsFromAbove(host)) ?? world.hosts.get(path)!;
@@ -77,7 +78,7 @@ function contentAt(host: Host, table: string, key: string): Buffer | undefined {
   return Rows.of(host.rows, (rows) => rows.entry(table, key)?.attributes);
 }
 
-/** The labels of the place itself, without labels that it inherits from its relay. */
+/** Whether the label summary includes the labels of the place itself. Labels that the place inherits from its relay do not count. */
 export function includes({ sets, keys = {} }: LabelsTold, labels: Labels): boolean {
   const places = sets?.flatMap((set) => [set, ...(set.others ?? [])]);
   if (!places) return Object.keys(labels).every((key) => key in keys);

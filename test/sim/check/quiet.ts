@@ -1,6 +1,6 @@
 /**
- * Invariant 7 for a whole tree: a producer that is not ready deletes nothing by absence. While nobody writes anything, faults of any kind take no delivered
- * object from an agent: neither its row nor the object on its cluster.
+ * Invariant 7 for a whole tree: a producer that is not ready deletes nothing by absence. While nobody writes anything, no fault takes a delivered object from
+ * an agent: neither its row, nor the object on its cluster.
  */
 import { isStagedNamespace, isStagedObject } from '../model/releases.ts';
 import type { Check, World } from '../world.ts';
@@ -32,7 +32,7 @@ export function quiet(world: World): Check & { begin(isLate?: IsLate): void; end
           const content = was && rowOf(was).content;
           if (content === undefined) continue;
           const entry = rows.keyOf(content);
-          // A release may end by itself and be rolled back, together with the namespace that came for its objects.
+          // A release may end by itself and be rolled back, together with the namespace that was brought for its objects.
           if (!entry.startsWith('o/') || isStagedObject(entry) || isStagedNamespace(entry)) continue;
           if (!isLate?.(host.path, entry)) world.violation(name, `${host.title} loses ${entry}`);
         }

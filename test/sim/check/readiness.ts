@@ -1,6 +1,7 @@
 /**
- * Invariant 7: a producer that is not ready deletes nothing by absence. A consumer removes the rows that a reconciliation does not find only if the producer
- * has stated on the same connection that it is ready. A relay that has lost its store states this to nobody before its own parent has stated it to the relay.
+ * Invariant 7: a producer that is not ready deletes nothing by absence. If a reconciliation does not find some rows at the producer, the consumer removes
+ * them only if the producer has stated on the same connection that it is ready. A relay that has lost its store states this to nobody before its own parent
+ * has stated it to the relay.
  */
 import { Feed, type Frame } from '../../../core/wire/generated/mesh.ts';
 import type { Host } from '../host.ts';
@@ -11,9 +12,9 @@ import { isIn, Rows, rowOf, tableIdOf } from './rows.ts';
 
 export function readiness(world: World): Check {
   const name = 'a producer that is not ready deletes nothing by absence';
-  /** Relays that were emptied, until a node above has stated that it is ready. */
+  /** Relays that were emptied, until a node above has stated to them that it is ready. */
   const knowsNothing = new Set<Host>();
-  /** The last statement of each end. */
+  /** The last statement of each end about its readiness. */
   const isReady = new WeakMap<Connection, Record<Side, boolean>>();
   return {
     name,
@@ -38,7 +39,7 @@ export function readiness(world: World): Check {
       isReady.set(connection, { ...words, [to === 'child' ? 'parent' : 'child']: ready });
       if (to === 'child' && ready) knowsNothing.delete(connection.child);
     },
-    // The relay has received that its parent is ready, and cannot know that the parent is a liar.
+    // The relay has received that its parent is ready. It can't know that the parent is a liar.
     lied(connection, to, frame) {
       if (to === 'child' && readyIn(frame)) knowsNothing.delete(connection.child);
     },
@@ -46,7 +47,7 @@ export function readiness(world: World): Check {
       const { delivery } = world;
       if (!delivery || delivery.connection.host(delivery.to) !== host) return;
       const { connection, to, frame } = delivery;
-      // A batch names removed rows itself.
+      // A batch itself names the removed rows.
       if (frame.frame?.$case === 'batch') return;
       const producer: Side = to === 'child' ? 'parent' : 'child';
       if (isReady.get(connection)?.[producer]) return;

@@ -1,6 +1,6 @@
 /**
- * Invariant 11 for reports about single objects, after healing: the status of an object whose placement has one destination equals the status there, and each
- * object created at the edge is reported unchanged to the node that asked for it.
+ * Invariant 11 for reports about single objects, after healing. If a placement has one destination, the status of its object equals the status at the
+ * destination. Each object created at the edge is reported unchanged to the node that asked for it.
  */
 import { stableStringify } from '../../../core/object/canonical.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
@@ -15,7 +15,7 @@ interface Asked {
   readonly upsync?: readonly { readonly namespaces: readonly string[]; readonly returnTo?: 'Parent' | 'Center' }[];
 }
 
-/** Checks a placement whose agents are all reached. The result is undefined if it is right. */
+/** Checks a placement whose agents are all reached. Undefined: the reports are right. */
 export function reportsWrong(world: World, model: Expectation, placement: ModelPlacement): string | undefined {
   return statusesWrong(world, placement) ?? bornWrong(world, model, placement);
 }
@@ -37,7 +37,7 @@ function statusesWrong(world: World, { host, space, object, agents, delivered }:
   return undefined;
 }
 
-/** The counts of pods in the status, and whether it is about the newest generation. Undefined: the object has no status. */
+/** The counts of pods in the status, and whether the status is about the newest generation. Undefined: the object has no status. */
 function countsOf(object: KubeObject | undefined): object | undefined {
   const { status } = (object ?? {}) as { status?: Record<string, unknown> };
   if (!status || Object.keys(status).length === 0) return undefined;
@@ -72,12 +72,12 @@ function bornAt(agent: Host, namespaces: readonly string[]): Map<string, string>
 
 interface Told {
   readonly path: string;
-  /** The status of the object. */
+  /** The key of the object's status. */
   readonly key: string;
   readonly data: string;
 }
 
-/** In the rows of a node, from any child. */
+/** The reports in the rows of a node, from any child. */
 function toldAt(host: Host, begin: string): Told[] {
   return Rows.of(host.rows, (rows) =>
     [...rows.tables().values()]

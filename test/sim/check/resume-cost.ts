@@ -1,7 +1,7 @@
 /**
- * Invariant 15: a session resends data in proportion to the changes. Batches continue where the last one ended. Each revision is sent once a session, in
- * order or ahead of a large entry. A piece is sent once, and not if the consumer's hello names it, until both sides see that the content is complete. A
- * reconciliation fetches only differing rows.
+ * Invariant 15: the data that a session sends again is in proportion to the changes. Batches continue where the last batch ended. Each revision is sent once
+ * in a session, in order or ahead of a large entry. A piece is sent once, until both sides see that its content is complete; it is not sent if the consumer's
+ * Hello names it. A reconciliation fetches only rows that differ.
  */
 import type { Batch, HeldPieces, Piece, ResumeTuple } from '../../../core/wire/generated/mesh.ts';
 import type { Connection, Side } from '../sim-network.ts';
@@ -9,15 +9,15 @@ import type { Check, World } from '../world.ts';
 import { consumerOf, producerOf } from './ends.ts';
 import { hashOf, Rows } from './rows.ts';
 
-/** The number of contents of which a consumer keeps the beginning. */
+/** For how many contents a consumer keeps the beginning. */
 const heldMax = 32;
 
 /** The state of one direction of a connection. */
 interface Sent {
   readonly revisions: Set<number>;
-  /** For each content: the number of bytes that were sent or that the consumer holds. Undefined: the consumer had too many contents and has dropped some. */
+  /** For each content: the number of bytes that were sent, or that the consumer has. Undefined: the consumer had too many contents, and has dropped some. */
   upTo: Map<string, number> | undefined;
-  /** The consumer's cursor once it has everything that was sent so far. Undefined while it has to reconcile. */
+  /** The consumer's cursor when it has everything that was sent so far. Undefined: it has to reconcile. */
   cursor?: number;
   /** The head of the first reply. */
   listedAt?: number;
@@ -73,7 +73,7 @@ export function resumeCost(world: World): Check {
           for (const { pieces } of frame.value.entries) sent.upTo?.delete(pieces.toString('hex'));
           if (!connection.validityOf('child').alive || !connection.validityOf('parent').alive) return;
           for (const entry of frame.value.entries) {
-            // A change after the lists may have made the row equal to the consumer's.
+            // A change after the lists may have made the row equal to the consumer's row.
             if (entry.tombstone || entry.revision > sent.listedAt) continue;
             const its = Rows.of(consumer.host.rows, (rows) => {
               const id = rows.table(consumer.table);
@@ -92,13 +92,16 @@ function nothing(): Sent {
   return { revisions: new Set(), upTo: new Map() };
 }
 
-/** The statement of one side about the feed that it consumes. */
+/** Notes the statement of one side about the feed that it consumes. */
 function noteHeld(sent: Sent, { held, down }: { held: readonly HeldPieces[]; down?: ResumeTuple | undefined }): void {
   sent.upTo = new Map(held.map(({ contentHash, bytes }) => [contentHash.toString('hex'), bytes]));
   sent.cursor = down?.cursor ?? 0;
 }
 
-/** When an entry names a content, its pieces are put together. When a batch reaches the head that it names, all pieces are dropped. */
+/**
+ * Notes a batch. When an entry names a content, the consumer has joined its pieces. When a batch reaches the head that it names, the consumer drops all
+ * pieces.
+ */
 function noteBatch(sent: Sent, { ahead, to, head, entries }: Batch): void {
   if (ahead) return;
   sent.cursor = to;
@@ -106,7 +109,7 @@ function noteBatch(sent: Sent, { ahead, to, head, entries }: Batch): void {
   if (to >= head) sent.upTo = new Map();
 }
 
-/** The first revision of a batch that was sent ahead. */
+/** The first revision of the batch that was already sent in this session. Undefined: all revisions are new. */
 function revisionAgain({ revisions }: Sent, { entries }: Batch): number | undefined {
   const again = entries.find(({ revision }) => revisions.has(revision))?.revision;
   for (const { revision } of entries) revisions.add(revision);

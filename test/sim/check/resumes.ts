@@ -1,4 +1,4 @@
-/** Invariant 5: a stale incarnation never resumes. A consumer that may resume has all earlier entries, whatever the rules answer. */
+/** Invariant 5: a stale incarnation never resumes. If a consumer resumes, it has all entries before its cursor, whatever the rules of the product answer. */
 import { Feed } from '../../../core/wire/generated/mesh.ts';
 import type { Connection } from '../sim-network.ts';
 import type { Check, World } from '../world.ts';
@@ -15,7 +15,7 @@ export function resumes(world: World): Check {
       const table = rows.table(consumer.table);
       return table === undefined ? undefined : rows.tuple(table);
     });
-    // A consumer that has never attached starts at the beginning.
+    // A consumer that has never attached starts at the beginning of the feed.
     if (!tuple || tuple.epoch === '') return;
     if (!connection.validityOf('child').alive || !connection.validityOf('parent').alive) return;
     const wrong = gap(producer, consumer, store, tuple.cursor);
@@ -27,7 +27,7 @@ export function resumes(world: World): Check {
     sent(connection, _from, { frame }) {
       if (frame?.$case === 'welcome' && frame.value.downResumes) look(connection, Feed.FEED_DOWN);
       if (frame?.$case === 'resume' && frame.value.resumes && frame.value.feed === Feed.FEED_UP) {
-        // A session that another one has replaced does not resume: the parent's tuple belongs to the other session.
+        // A session that a newer session has replaced does not resume: the parent's tuple belongs to the newer session.
         if (world.isNewest(connection)) look(connection, Feed.FEED_UP);
       }
     },

@@ -1,4 +1,4 @@
-/** A child does not come back before the time that an ending parent named: the parent is away, and not dead. */
+/** A child does not dial again before the time that an ending parent has named: the parent is away for a planned time. */
 import type { Life } from '../life.ts';
 import type { Check, World } from '../world.ts';
 
@@ -8,7 +8,7 @@ export function returns(world: World): Check {
   return {
     name,
     receiving(connection, to, { frame }) {
-      // A child that has hung up itself does not receive the Goodbye.
+      // A child that has closed the connection itself does not receive the Goodbye.
       if (to !== 'child' || frame?.$case !== 'goodbye' || frame.value.returnAfterMs === 0) return;
       if (connection.childEnd.isClosing || connection.childEnd.hasLeft) return;
       away.set(connection.validityOf('child'), world.nowMs + frame.value.returnAfterMs);

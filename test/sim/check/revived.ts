@@ -1,8 +1,8 @@
 /**
- * Invariant 6, in the stores: no deleted object revives without a newer origin write. A table that has received a deletion, from a batch or from its own
- * node, never has the object again from a write that the deletion covers: neither at agents and relays nor in mailboxes, whichever node above was restored
- * meanwhile. A deletion because of labels covers all revisions of the space that its node had received. If the object was not written since the deletion, it
- * may come again.
+ * Invariant 6, in the stores: no deleted object revives without a newer origin write. After a table has received a deletion, from a batch or from its own
+ * node, it never gets the object again from a write that the deletion covers. This holds at agents, at relays and in mailboxes, whichever node above was
+ * restored meanwhile. A deletion because of labels covers all revisions of the space that its node had received. If the object was not written after the
+ * deletion, the object may still appear again.
  */
 
 import type { Entry } from '../../../core/wire/generated/mesh.ts';
@@ -17,10 +17,10 @@ import { hashOfKey, isIn, Rows, rowOf, tableIdOf } from './rows.ts';
 
 export function revived(world: World): Check {
   const name = 'no deleted object revives without a newer origin write';
-  /** By disk: table and key hash in hex, with the revision of the write that deleted the row. */
+  /** For each disk: the revision of the write that deleted a row, keyed by table and key hash in hex. */
   const deaths = new Map<Host, Map<string, number>>();
   const writes = new OriginWrites();
-  /** The changes since the last commit of any process. */
+  /** The origins that have ended since the last commit of any process. A crash may have undone some of their writes. */
   const crashed = new Set<Host>();
   const of = (host: Host) => {
     const known = deaths.get(host) ?? new Map<string, number>();
@@ -60,10 +60,10 @@ export function revived(world: World): Check {
           continue;
         }
         const died = deaths.get(host)?.get(`${table} ${keyHash}`);
-        // A restored space has again the objects of its backup, as with any backup (decision 0020).
+        // A restored space has the objects of its backup again, as after any restore (decision 0020).
         if (died === undefined || originRevision >= died || world.originWasPutBack) continue;
         const objectKey = Rows.of(host.rows, (rows) => rows.keyOf(content));
-        // A release that removes an object may itself be rolled back, or replaced by another one.
+        // A release that removes an object may itself be rolled back, or replaced by another release.
         if (!objectKey.startsWith('o/') || isStagedObject(objectKey)) continue;
         const covered = writes.lastIn(objectKey, originRevision, died);
         if (covered === undefined || isWrittenAgain(world, host, content, covered)) continue;
@@ -79,7 +79,7 @@ export function revived(world: World): Check {
   };
 }
 
-/** The revisions at which each object was written or deleted. An origin records each with the change of the row, as work for its scheduler. */
+/** The revisions at which each object was written or deleted. An origin records each of them in the transaction of the change, as work for its scheduler. */
 class OriginWrites {
   readonly #revisions = new Map<string, Set<number>>();
 
@@ -94,7 +94,10 @@ class OriginWrites {
     }
   }
 
-  /** A crash undoes writes that were not on the disk and that no peer received. Then the object's row has its last remaining revision. */
+  /**
+   * Forgets writes that a crash has undone, because they were not on the disk and no peer had received them. The object's row then has its last remaining
+   * revision.
+   */
   forgetLost(origin: Host): void {
     for (const [objectKey, revisions] of this.#revisions) {
       const last = rowOfSource(origin, objectKey)?.originRevision;
@@ -103,14 +106,14 @@ class OriginWrites {
     }
   }
 
-  /** The last revision after the first, up to the second. */
+  /** The last revision that is higher than `after` and not higher than `upTo`. */
   lastIn(objectKey: string, after: number, upTo: number): number | undefined {
     const covered = [...(this.#revisions.get(objectKey) ?? [])].filter((one) => one > after && one <= upTo);
     return covered.length === 0 ? undefined : Math.max(...covered);
   }
 }
 
-/** Undefined: the space is at another node, or has no such object. */
+/** The row of an object in its space. Undefined: the space belongs to another node, or has no such object. */
 function rowOfSource(host: Host, objectKey: string) {
   const [, source = ''] = objectKey.split('/');
   return Rows.of(host.rows, (rows) => {
@@ -119,7 +122,7 @@ function rowOfSource(host: Host, objectKey: string) {
   });
 }
 
-/** The row of the object in its space is among the changes. */
+/** Whether the row of the object in its space is among the changes. */
 function isRowOfSource(host: Host, objectKey: string, changes: readonly Change[]): boolean {
   const [, source = ''] = objectKey.split('/');
   const table = Rows.of(host.rows, (rows) => rows.table(`source/${source}`));
@@ -133,8 +136,8 @@ function isTaken(host: Host, table: number, { keyHash }: Entry): boolean {
 }
 
 /**
- * The origin has had the object again since, with the same content. A restored node has the object from an earlier write, and a reconciliation of equal
- * contents does not show the revision of the parent's row.
+ * Whether the origin has had the object again since, with the same content. A restored node has the object from an earlier write, and a reconciliation of
+ * equal contents does not show the revision of the parent's row.
  */
 function isWrittenAgain(world: World, host: Host, content: string, since: number): boolean {
   const here = Rows.of(host.rows, (rows) => rows.content(content));

@@ -1,4 +1,4 @@
-/** Reads the rows of a store as the registry of prefixes describes them, without the product's own readers. */
+/** Reads the rows of a store as the registry of prefixes describes them, without the readers of the product. */
 import { createHash } from 'node:crypto';
 import { hash128 } from '../../../core/object/hash.ts';
 import { keyspace } from '../../../core/store/keyspace.ts';
@@ -9,13 +9,13 @@ import type { Entry } from '../../../core/wire/generated/mesh.ts';
 export interface RowSeen {
   readonly revision: number;
   readonly originRevision: number;
-  /** Hex; absent: a tombstone. */
+  /** The hash of the content as hex digits. Absent: a tombstone. */
   readonly content?: string;
 }
 
 /**
- * Later than any clock of the simulation. A higher revision is no write of a space, whichever peer sends it, and keeps no row out (docs/protocol.md,
- * "Feeds").
+ * A revision later than any clock of the simulation. A higher revision is not a write of a space, whichever peer sends it, and keeps no row out
+ * (docs/protocol.md, "Feeds").
  */
 export const revisionMax = 2 ** 46;
 
@@ -32,7 +32,7 @@ export interface TupleSeen {
   readonly seenHead: number;
 }
 
-/** Source -> revision. */
+/** The revision of each source, keyed by source. */
 export type Marks = Readonly<Record<string, number>>;
 
 export function marksOf(value: Uint8Array): { own: Marks; complete: Marks } {
@@ -49,7 +49,7 @@ export function isIn(key: Uint8Array, space: keyof typeof keyspace): boolean {
   return key[0] === keyspace[space] >> 8 && key[1] === (keyspace[space] & 0xff);
 }
 
-/** A store, read as a whole at one moment. */
+/** A store, read as a whole at one time. */
 export class Rows {
   readonly #reader: Reader;
 
@@ -66,7 +66,7 @@ export class Rows {
     return found && Buffer.from(found).readUInt32BE(0);
   }
 
-  /** By key hash in hex. */
+  /** The rows of a table, keyed by key hash as hex digits. */
   rows(table: number): Map<string, RowSeen> {
     const from = at('tableRow', table);
     const found = new Map<string, RowSeen>();
@@ -92,7 +92,7 @@ export class Rows {
     return found ? Buffer.from(found).readUIntBE(0, 6) : 0;
   }
 
-  /** The resume tuple that the consumer of the feed has stored. */
+  /** The cursor up to which the consumer of this producer has acknowledged the feed. */
   acknowledged(table: number): number {
     const found = this.#reader.get(Buffer.concat([at('producerState', table), Buffer.from('progress')]));
     return found ? Buffer.from(found).readUIntBE(0, 6) : 0;
@@ -106,7 +106,7 @@ export class Rows {
   tuple(table: number): TupleSeen | undefined {
     const found = this.#reader.get(at('consumerState', table));
     if (!found) return undefined;
-    // After the digest, which has 22 bytes.
+    // The epoch follows the digest, which has 22 bytes, and the numbers.
     const record = Buffer.from(found);
     const epochEnd = 35 + record[34]!;
     return {
@@ -131,7 +131,7 @@ export class Rows {
     return found ? marksOf(found) : { own: {}, complete: {} };
   }
 
-  /** The parent's decision about the replicas that share a name. */
+  /** The parent's decision about the replicas with this name. */
   replicaGroup(name: string): { requiredTerms: readonly number[]; reportedTerms?: readonly number[] } | undefined {
     const found = this.#reader.get(Buffer.concat([prefix('replicaGroup'), Buffer.from(name)]));
     return (
@@ -149,13 +149,13 @@ export class Rows {
     return found && (JSON.parse(found.toString()) as { at: number; sequence: number; gone?: true });
   }
 
-  /** Key hashes, in hex, of rows that a consumer keeps although its producer lacks them, until a person approves their deletion. */
+  /** Key hashes, as hex digits, of the rows that a consumer keeps although its producer lacks them. The rows stay until a person approves their deletion. */
   heldHashes(table: string): Set<string> {
     const id = this.table(table);
     if (id === undefined) return new Set();
     const from = at('heldRow', id);
     const keys = Array.from(this.#reader.scan({ from, to: at('heldRow', id + 1) }), ([key]) => key);
-    // The row of the table itself has the data about all held rows.
+    // The row with the id of the table alone has the data about all held rows.
     const rows = keys.filter((key) => key.length > from.length);
     return new Set(rows.map((key) => Buffer.from(key.subarray(from.length)).toString('hex')));
   }
@@ -169,7 +169,7 @@ export class Rows {
     });
   }
 
-  /** The content of the live row of a key. */
+  /** The attributes of the live row of a key. */
   attributes<T>(table: string, key: string): T | undefined {
     const id = this.table(table);
     const content = id === undefined ? undefined : this.row(id, hashOfKey(key))?.content;
@@ -178,7 +178,7 @@ export class Rows {
     return record && (JSON.parse(partsOf(record).attributes) as T);
   }
 
-  /** Bodies of the live rows whose key has this beginning, by key. */
+  /** Bodies of the live rows whose key has this beginning, keyed by the entry key. */
   bodies(table: string, begin: string): Map<string, string> {
     const found = new Map<string, string>();
     const id = this.table(table);
@@ -191,7 +191,7 @@ export class Rows {
     return found;
   }
 
-  /** The entry's key, by the hash of a content. */
+  /** The entry key of a content, which its hash names. */
   keyOf(content: string): string {
     return this.content(content)?.key ?? '(no content)';
   }
@@ -216,7 +216,7 @@ export class Rows {
     };
   }
 
-  /** Names of tables by their number. */
+  /** The names of the tables, keyed by their number. */
   tables(): Map<number, string> {
     const from = prefix('tableName');
     const to = Buffer.from(from);
@@ -234,7 +234,7 @@ export class Rows {
   }
 }
 
-/** The tables that have a row of the entry. */
+/** The hash of an entry key, as rows have it. */
 export function hashOfKey(key: string): Buffer {
   return createHash('sha256').update(key).digest().subarray(0, 16);
 }
@@ -263,17 +263,17 @@ export function rowOf(value: Uint8Array): RowSeen {
   return bytes.length > 12 ? { ...row, content: bytes.toString('hex', 12, 28) } : row;
 }
 
-/** `4 tableId, …` behind a prefix. */
+/** The id of the table in a key: 4 bytes after the prefix. */
 export function tableIdOf(key: Uint8Array): number {
   return Buffer.from(key).readUInt32BE(2);
 }
 
-/** The content of an entry, whether the entry carries it or it came in pieces before. */
+/** The hash of an entry's content, whether the entry has the content itself or the content was sent in pieces before. */
 export function hashOf(entry: Entry): string {
   return entry.pieces.length > 0 ? entry.pieces.toString('hex') : contentHashOf(entry);
 }
 
-/** The hash of the content of an entry, as rows name it: of `u16 key length, key, u32 attributes length, attributes, body`. */
+/** The hash of the content of an entry, as rows name it. It covers `u16 key length, key, u32 attributes length, attributes, body`. */
 export function contentHashOf({ key, attributes, body }: Pick<Entry, 'key' | 'attributes' | 'body'>): string {
   const keyBytes = Buffer.from(key);
   const lengths = Buffer.alloc(6);

@@ -1,13 +1,13 @@
 /**
- * Replicas that count places which no other node can count: a replica is away for good, and with it a relay that attached to it last. No other node knows the
- * places below that relay. So the last report of this replica stands, as stale, for all of its children, also for those that are at another replica by now
- * (docs/decisions/0022).
+ * Replicas that count places which no other node can count. Such a replica is away for good, and so is a relay that last attached to this replica. No other
+ * node knows the places below the relay. So the last report of the replica stays, as stale, for all of its children, even for children that are at another
+ * replica now (docs/decisions/0022).
  */
 import { isBelow } from '../model/expected.ts';
 import type { World } from '../world.ts';
 import { Rows } from './rows.ts';
 
-/** Paths of these replicas. The replicas' own reports say which child attached where, not their parent's decision. */
+/** The paths of these replicas. The replicas' own reports show which child attached where; their parent's decision does not count. */
 export function standing(world: World, isCutOff: (path: string) => boolean): string[] {
   const found = new Set<string>();
   for (const relay of world.hosts.values()) {
@@ -31,7 +31,7 @@ interface Attached {
   readonly sequence: number;
 }
 
-/** The number of these places below such replicas that report to `origin`. */
+/** How many of these places are below such replicas that report to `origin`. */
 export function standingAmong(paths: readonly string[], places: readonly string[], origin: string): number {
   const telling = paths.filter((path) => isBelow(path, origin));
   return places.filter((place) => telling.some((path) => isBelow(place, path))).length;

@@ -1,4 +1,4 @@
-/** Invariant 11, after healing: the contents of a StatusSummary are a fold over the leaves, here a sum over the objects that each agent was to get. */
+/** Invariant 11, after healing: a StatusSummary is a fold over the leaves. In the simulation, the fold is a sum over the objects that each agent has to get. */
 import type { Space } from '../../../core/apiserver/space.ts';
 import { stableStringify } from '../../../core/object/canonical.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
@@ -21,7 +21,7 @@ export function readSummary(space: Space | undefined, placement: string, summari
   return space?.get(key) as Summary | undefined;
 }
 
-/** Undefined if the summary is right. All agents of the placement are reached. */
+/** Compares the summary with the model. All agents of the placement are reached. Undefined: the summary is right. */
 export function summaryWrong(
   summary: Summary | undefined,
   agents: number,
@@ -37,7 +37,7 @@ export function summaryWrong(
   return `is of ${stableStringify(completeness)}, expected ${agents} places`;
 }
 
-/** By the label env: the number of objects, and the sum, least and greatest of their values in `n`. */
+/** Groups the objects by the label env. Each group has the number of objects, and the sum, the minimum and the maximum of their values in `n`. */
 function fold(delivered: readonly Delivered[]): string[] {
   const groups = new Map<string, number[]>();
   for (const { place, object } of delivered) {

@@ -4,12 +4,12 @@ import type { Check, World } from '../world.ts';
 import { consumerOf, producerOf } from './ends.ts';
 import { isIn, Rows, tableIdOf } from './rows.ts';
 
-/** A byte after the key hash in the index by revision: see core/feed/producer.ts. */
+/** The length of a tombstone in the index by revision: the key hash and one more byte. See core/feed/producer.ts. */
 const tombstoneBytes = 17;
 
 export function tombstones(world: World): Check {
   const name = 'a tombstone is purged only after a durable acknowledgement';
-  /** The newest cursor that a consumer had on its disk when it sent the cursor, by its epoch. */
+  /** The newest cursor that a consumer had on its disk when it sent the cursor. Keyed by the consumer's epoch. */
   const durable = new Map<string, number>();
   return {
     name,
@@ -24,7 +24,7 @@ export function tombstones(world: World): Check {
       });
       if (tuple) durable.set(tuple.epoch, Math.max(durable.get(tuple.epoch) ?? 0, tuple.cursor));
     },
-    // A liar that acknowledges everything has lost it: the next honest session reconciles.
+    // A liar that acknowledges everything has lost it: at the next honest session, the feed is reconciled.
     lied(connection, to, { frame }) {
       const acknowledgedAt = reportedTermOf(frame);
       if (!acknowledgedAt) return;
@@ -39,7 +39,7 @@ export function tombstones(world: World): Check {
     committed(host, changes, before) {
       const removed = changes.filter(({ key, value }) => value === undefined && isIn(key, 'tableRevision'));
       if (removed.length === 0) return;
-      // A replacement of the row has a new revision of its own, and a table that is removed as a whole has no consumer any more.
+      // If a row is replaced, it has a new revision. If a table is removed as a whole, it has no consumer any more.
       const rewritten = new Set(
         changes.filter(({ key, value }) => value && isIn(key, 'tableRow')).map(({ key }) => key.toString('hex', 2)),
       );
@@ -61,7 +61,7 @@ export function tombstones(world: World): Check {
   };
 }
 
-/** The reported cursor of a consumer. A hello has the cursor of the feed from the parent. */
+/** The cursor of a consumer in a frame. A Hello has the cursor of the feed from the parent. */
 function reportedTermOf(frame: Frame['frame']): { readonly feed: Feed; readonly cursor: number } | undefined {
   if (frame?.$case === 'hello') return { feed: Feed.FEED_DOWN, cursor: frame.value.down?.cursor ?? 0 };
   return frame?.$case === 'ack' ? frame.value : undefined;

@@ -1,6 +1,6 @@
 /**
- * Invariant 11, the half that holds at any time: fresh + stale + never + quarantined = expected, and never more than the existing agents. The check runs at
- * every reported partial, and whenever a node writes the status of a placement or its summary.
+ * Invariant 11, the half that holds at any time: fresh + stale + never + quarantined = expected, and expected is never more than the number of existing
+ * agents. The check runs at every reported partial, and whenever a node writes the status of a placement or a summary.
  */
 import type { Host } from '../host.ts';
 import { isBelow } from '../model/expected.ts';
@@ -9,9 +9,9 @@ import { isIn, prefix } from './rows.ts';
 
 type Counts = Readonly<Record<string, number>>;
 
-/** A row of a space is the revision, then the object. */
+/** The length of the revision, which comes before the object in a row of a space. */
 const revisionBytes = 6;
-/** After the number of the space. */
+/** The position of the resource in a key. It follows the prefix and the number of the space. */
 const resourceAt = prefix('spaceObject').length + 4;
 const reported = ['edge.banyan.io\u0000edgeplacements', 'edge.banyan.io\u0000statussummaries'].map((text) =>
   Buffer.from(text),
@@ -19,7 +19,7 @@ const reported = ['edge.banyan.io\u0000edgeplacements', 'edge.banyan.io\u0000sta
 
 export function totals(world: World): Check {
   const name = 'fresh + stale + never + quarantined = expected';
-  /** By path, from the plan, whether the agents have left or not. */
+  /** The number of agents below each path, by the plan. Agents that have left count too. */
   const places = new Map<string, number>();
   const placesOf = ({ path }: Host) => {
     const known = places.get(path);

@@ -1,4 +1,4 @@
-/** Invariant 3: transmitted entries are durable, and their revisions are never reused with other content within an incarnation. */
+/** Invariant 3: transmitted entries are durable, and within an incarnation, no revision is used again with other content. */
 import type { Entry } from '../../../core/wire/generated/mesh.ts';
 import type { Check, World } from '../world.ts';
 import { producerOf } from './ends.ts';
@@ -6,7 +6,7 @@ import { hashOf, Rows } from './rows.ts';
 
 export function transmitted(world: World): Check {
   const name = 'a transmitted revision is durable and keeps its content';
-  /** By feed, epoch, incarnation and revision. */
+  /** Keyed by feed, epoch, incarnation and revision. */
   const seen = new Map<string, string>();
   return {
     name,

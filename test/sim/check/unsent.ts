@@ -1,7 +1,7 @@
 /**
- * After healing: each attached child has acknowledged its whole mailbox, and its parent has all entries of the child's outbox. A node shows each mailbox as
- * it is, because people read there whether a child has everything. An entry that is written and not sent would wait for the next change, which may never
- * come. The result is undefined if all is well.
+ * After healing: each attached child has acknowledged its whole mailbox, and its parent has all entries of the child's outbox. A node also shows each mailbox
+ * as it is, because people look there to see whether a child has everything. An entry that is written and not sent would wait for the next change, which may
+ * never happen. The result is undefined if all this is true.
  */
 import type { Space } from '../../../core/apiserver/space.ts';
 import type { Host } from '../host.ts';
@@ -24,7 +24,7 @@ export function unsentWrong(world: World): string | undefined {
   return undefined;
 }
 
-/** Whether the line is not dead. On a dead line, the session exists until its end is noticed. */
+/** Whether the child has a session over a line that is not dead. On a dead line, a session exists until its end is noticed. */
 function isAttached(world: World, parent: Host, child: Host): boolean {
   if (world.network.line(child, parent).cut) return false;
   return [...world.network.open].some(
@@ -61,7 +61,7 @@ function receivedFrom(rows: Rows, { name }: Host): number {
   return (table === undefined ? undefined : rows.tuple(table)?.cursor) ?? 0;
 }
 
-/** Names of objects have another separator for the number of a replica. */
+/** The status of the child's Mailbox. In names of objects, another separator comes before the number of a replica. */
 function shownOf(system: Space, { name }: Host): Shown | undefined {
   const key = { group: 'mesh.banyan.io', resource: 'mailboxes', namespace: '', name: name.replace('~', '--') };
   return (system.get(key) as { status?: Shown } | undefined)?.status;

@@ -1,6 +1,6 @@
 /**
- * Invariant 8: a consumer's root watermark never decreases, also when the consumer goes from one replica to another. The stored watermark of each source only
- * grows, the watermarks received in a session only grow, and no consumer takes a feed up from a replica that has not stated the consumer's own watermarks.
+ * Invariant 8: a consumer's root watermark never decreases, even when the consumer attaches to another replica. The stored watermark of each source only
+ * grows. The watermarks received in a session only grow. No consumer begins to follow a replica that has not stated at least the consumer's own watermarks.
  */
 import type { Feed as FeedOf } from '../../../core/wire/generated/mesh.ts';
 import { Feed } from '../../../core/wire/generated/mesh.ts';
@@ -12,12 +12,12 @@ import { isIn, type Marks, marksOf, Rows } from './rows.ts';
 
 export function watermarks(world: World): Check {
   const name = 'a root watermark never decreases';
-  /** The watermarks sent to a child on a connection. On another connection, older ones may be in flight. */
+  /** The watermarks sent to a child on a connection. On another connection, older watermarks may be in flight. */
   const sentMarks = new WeakMap<Connection, Map<string, number>>();
   /** The watermarks that a child has received on a connection. */
   const receivedMarks = new WeakMap<Connection, Map<string, number>>();
   const resumes = new WeakSet<Connection>();
-  /** Connections on which the child has begun to apply rows. From then on, the rows raise its own watermarks before the parent sends them. */
+  /** Connections on which the child has begun to apply rows. From then on, the rows raise the child's own watermarks before the parent sends these. */
   const followed = new WeakSet<Connection>();
   return {
     name,
@@ -62,13 +62,13 @@ export function watermarks(world: World): Check {
     if (followed.has(connection)) return;
     followed.add(connection);
     const { own } = Rows.of(child.rows, (rows) => rows.watermarks());
-    // A node that was moved: its watermarks of sources that are no longer above it do not concern this parent.
+    // If a node was moved, its watermarks of sources that are no longer above it do not concern this parent.
     const above = Object.entries(own).filter(([source]) => isBelow(child.path, nodeOfSource(source)));
     const less = lessIn(Object.fromEntries(above), Object.fromEntries(heardOn(connection)));
     if (less) world.violation(name, `${child.title} follows ${parent.title}, which is behind: ${less}`);
   }
 
-  /** Includes the frame that is being delivered. */
+  /** The watermarks that the child has received on the connection, including those of the frame that is being delivered. */
   function heardOn(connection: Connection): Map<string, number> {
     const marks = new Map(receivedMarks.get(connection));
     const { delivery } = world;

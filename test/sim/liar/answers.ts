@@ -12,7 +12,7 @@ import { entryOf } from './lies.ts';
 type Answering = (request: ReconcileRequest, chance: Chance) => Frame;
 
 const none = Buffer.alloc(0);
-/** Of a row that never existed. */
+/** A row that never existed. */
 const row = Buffer.alloc(30, 8);
 
 function replyOf({ round }: Pick<ReconcileRequest, 'round'>, change: object): Frame {
@@ -26,7 +26,7 @@ function splitOf(chance: Chance): PrefixAnswer {
   return { kind: PrefixAnswer_Kind.KIND_SPLIT, parts, rows: none };
 }
 
-/** Rows of this prefix that never existed. Sixteen such lists have more rows than a request can want. */
+/** A list of rows with this prefix that never existed. Sixteen such lists have more rows than a request can want. */
 function listOfMany(prefix: Uint8Array, chance: Chance): PrefixAnswer {
   const rows = Array.from({ length: 20 }, () => {
     const digits = Array.from({ length: 32 }, (_, i) => (prefix[i] ?? chance.below(16)).toString(16));
@@ -38,7 +38,7 @@ function listOfMany(prefix: Uint8Array, chance: Chance): PrefixAnswer {
 const listed: PrefixAnswer = { kind: PrefixAnswer_Kind.KIND_LIST, parts: none, rows: row };
 const same: PrefixAnswer = { kind: PrefixAnswer_Kind.KIND_SAME, parts: none, rows: none };
 
-/** Answers to the asked prefixes, so that the consumer accepts them for a while: everything differs, or there are rows that never come. */
+/** Answers to the asked prefixes. The consumer accepts them for a while: everything differs, or there are rows that are never sent. */
 function believed({ prefixes, round }: ReconcileRequest, chance: Chance): Frame {
   const some = [splitOf(chance), listed, same];
   const answers = Array.from({ length: prefixes.length }, () => chance.of(some));
@@ -58,26 +58,26 @@ function lists(request: ReconcileRequest, entries: readonly object[]): Frame {
   return replyOf(request, { answers, entries: request.wanted.length === 0 ? [] : [...entries] });
 }
 
-/** One of these answers is chosen for a session. */
+/** The ways to answer. One of them is chosen for a session. */
 export const answerings: readonly Answering[] = [
   anything,
   // Too few answers.
   (request) => replyOf(request, {}),
-  // None of the listed entries …
+  // No entries, although the lists named some.
   (request) => lists(request, []),
-  // … or another entry.
+  // An entry that nobody wants.
   (request) => lists(request, [entryOf('zz/not-wanted', 1)]),
-  // More entries than can be wanted at once.
+  // More entries than a consumer can want at once.
   (request, chance) => {
     const answers = request.prefixes.map(({ prefix }) =>
       prefix.length === 0 ? splitOf(chance) : listOfMany(prefix, chance),
     );
     return replyOf(request, { answers });
   },
-  // Of an unknown row.
+  // Answers with an epoch that is missing.
   (request) => replyOf(request, { answers: request.prefixes.map(() => same), epoch: none }),
-  // Of an unknown kind.
+  // Answers of an unknown kind.
   (request) => replyOf(request, { answers: request.prefixes.map(() => ({ ...same, kind: 9 })) }),
-  // Without an end.
+  // Splits without an end.
   (request, chance) => replyOf(request, { answers: request.prefixes.map(() => splitOf(chance)) }),
 ];

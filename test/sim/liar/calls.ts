@@ -32,7 +32,7 @@ const credit = (stream: number, bytes: number): Frame => ({
 const fin = (stream: number): Frame => ({ frame: { $case: 'fin', value: { stream } } });
 const beat: Frame = { frame: { $case: 'census', value: { streams: [] } } };
 
-/** Frames after the first one. */
+/** Frames that follow the first frame of a call. */
 const tails: readonly ((id: number) => Frame[])[] = [
   (id) => [data(id, 100)],
   (id) => [data(id, 0)],
@@ -43,7 +43,7 @@ const tails: readonly ((id: number) => Frame[])[] = [
   (id) => [credit(id, 100), fin(id), data(id, 10)],
   (id) => [credit(id, 100), credit(id + 2, 100)],
   (id) => [credit(id, 100), data(id, 0)],
-  // More data than a line holds, and a frame without content.
+  // More data than a line may have, and a frame without content.
   (id) => [credit(id, 100), data(id, 100_000), fin(id)],
   (id) => [credit(id, 100), line(id, 'nonsense'), fin(id)],
   (id) => [
@@ -77,5 +77,5 @@ const calls: LyingCall = (link, chance, asked) => {
   );
 };
 
-/** On a call that the child opens because of an Open, and on a call that the child opens by itself. */
+/** The lies on a call that the child opens because of an Open, and on a call that the child opens by itself. */
 export const lyingCalls: readonly LyingCall[] = [answers, calls];

@@ -4,7 +4,7 @@ import type { Chance } from '../plan/chance.ts';
 import type { Lie } from './lies.ts';
 import { earlyLies } from './limits.ts';
 
-/** `knownStart`: the boot counter that the parent has stored; 0 if the parent has dropped it, for example with the SyncTarget of the node. */
+/** `knownStart` is the boot counter that the parent has stored. It is 0 if the parent has dropped it, for example together with the SyncTarget of the node. */
 export function helloLies(hello: Hello, atLimits: boolean, knownStart: number): Lie[] {
   const of = (name: string, session: Lie['session'], change: Partial<Hello>, ...more: Frame[]): Lie => ({
     name,
@@ -40,7 +40,7 @@ export function helloLies(hello: Hello, atLimits: boolean, knownStart: number): 
   ];
 }
 
-/** The first one is honest except for `change`. */
+/** The invalid Welcomes. The first one is honest except for `change`. */
 export function welcomeLies(
   chance: Chance,
   { atLimits }: { readonly atLimits: boolean },

@@ -1,6 +1,7 @@
 /**
- * A process with the identity of a node that is not the product. In each session it plays one lie to its parents and to its children, and checks whether the
- * other side ends the session, or continues it, as the rules require. It never uses its legitimate authority: a parent may empty its children, for example.
+ * A process with the identity of a node, which does not run the product. In each session, it plays one lie to its parents and to its children. It checks
+ * whether the other side ends or continues the session, as the rules require. It never uses the legitimate authority of its identity: a parent may empty its
+ * children, for example.
  */
 import { readAttachment } from '../../../core/session/attach.ts';
 import { readSession } from '../../../core/session/handshake.ts';
@@ -20,17 +21,20 @@ import { limitLiesOf } from './limits.ts';
 
 /** The time between two lies. */
 const pauseMs = 400;
-/** A session that has to end does so at once; the close takes a turn. */
+/** How soon a session ends if it has to end. It ends at once, and the close needs a turn. */
 const endsWithinMs = 1_000;
 const dialTimeoutMs = 2_000;
-/** Hellos at once: more than a parent accepts in a second, so that it gives turns. Few liars do this, because it costs some hundred writes. */
+/**
+ * The number of Hellos at once in a storm: more than a parent accepts in a second, so that the parent has to delay some. One in `stormEvery` liars does this,
+ * because it costs a few hundred writes.
+ */
 const stormHellos = 1_000;
 const stormEvery = 20;
 const silenceMs = 12_000;
 
 export interface LiarWays {
   readonly chance: number;
-  /** Includes rare lies, and those that cost much. */
+  /** True: the liar also plays rare lies, and lies that cost much time. */
   readonly atLimits: boolean;
 }
 
@@ -73,7 +77,7 @@ export class Liar {
     const isStray = this.#isRarely(0.05);
     const parent = this.#chance.of(isStray ? strangers(this.#host) : parents);
     const isSilent = this.#isRarely(0.05);
-    // Longer than any wait for a hello, or for an open on a call.
+    // This is longer than any wait for a Hello, or for an Open on a call.
     const lingers = isSilent || this.#isRarely(0.15);
     let link: Link | undefined;
     const events: LinkEvents = {
@@ -88,7 +92,7 @@ export class Liar {
       if (this.#isRarely(0.1)) for (const call of lyingCalls) call(link as End, this.#chance);
       if (hello && !isSilent) this.#greets(link as End, hello);
     } catch {
-      // No answer, or the process has ended: it tries again if it is still there.
+      // The parent did not answer, or the process has ended. If the process still runs, it tries again.
     }
     this.#after(lingers ? silenceMs : pauseMs + this.#chance.below(4 * pauseMs), () => {
       link?.close('enough');
@@ -97,8 +101,8 @@ export class Liar {
   }
 
   /**
-   * The replica to which the attach sequence belongs. A sequence belongs to the identity. The same sequence at another replica would claim that the node is
-   * there, and no later report of the node would be newer.
+   * The replicas that the liar dials: only the replica to which its attach sequence belongs. With the same sequence at another replica, the liar would claim
+   * that the node is there, and no later report of the node would be newer.
    */
   get #ownParents(): readonly Host[] {
     const { world, rows } = this.#host;
@@ -147,7 +151,7 @@ export class Liar {
   #takes(link: End): LinkEvents {
     const child = link.connection.child;
     const answers = this.#ways.atLimits ? this.#chance.of(answerings) : anything;
-    // Before the session asks, or without a reason: frames after this one have their usual meaning in a session.
+    // Sometimes the liar answers before the Hello, or without a reason. Frames after this answer have their usual meaning in a session.
     const isHasty = this.#isRarely(0.08);
     let greeted = isHasty;
     if (isHasty)
@@ -180,7 +184,7 @@ export class Liar {
     this.#tells(link, this.#lieOf('parent', known));
   }
 
-  /** An honest welcome: the lie is in the later answers to the child's reconciliation. */
+  /** Sends an honest Welcome. The lie is in the answers to the child's reconciliation. */
   #answersOnly(link: End): void {
     const version = this.#chance.of([1, 2, 3]);
     const [welcome] = welcomeLies(this.#chance, this.#ways, { ready: true, version });
@@ -224,11 +228,11 @@ export class Liar {
 
 const liesEnd = 'a session with a liar ends because of a lie, and for no other reason';
 
-/** Reasons that do not depend on the frames. A line that breaks in order gives no reason at all. */
+/** Reasons for the end of a session that have nothing to do with the frames. A line that closes properly gives no reason at all. */
 const isOther =
   /^$|newer session|has expired|has taken its place|the connection broke|^ended$|^the (parent|child) ends/;
 
-/** The other side's position in the feed of the lie; a feed that never existed begins anywhere. */
+/** The other side's position in the feed of the lie. A feed that never existed begins at any position. */
 function placeOf(tuple: ResumeTuple | undefined): Pick<Known, 'epoch' | 'incarnation' | 'cursor'> {
   if (!tuple || tuple.epoch.length === 0)
     return { epoch: Buffer.alloc(16, 3), incarnation: Buffer.alloc(16, 4), cursor: 0 };
@@ -236,7 +240,7 @@ function placeOf(tuple: ResumeTuple | undefined): Pick<Known, 'epoch' | 'incarna
   return { epoch, incarnation: incarnation.length > 0 ? incarnation : Buffer.alloc(16, 4), cursor };
 }
 
-/** Nodes that are not its parents, or its parents if there are no others. Never itself: no honest node would be at the other end. */
+/** Nodes that are not the host's parents. If there are none, its parents. The host itself is never among them: no honest node would be at the other end. */
 function strangers(host: Host): readonly Host[] {
   const { world } = host;
   const others = [...world.hosts.values()].filter(

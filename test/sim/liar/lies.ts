@@ -1,4 +1,4 @@
-/** Frames that break the protocol, at its limits and beyond, and valid frames that only look invalid. docs/protocol.md gives the outcome of each. */
+/** Frames that break the protocol, at its limits and beyond, and valid frames that only look invalid. docs/protocol.md defines the outcome of each. */
 import { hash128 } from '../../../core/object/hash.ts';
 import {
   type Entry,
@@ -10,10 +10,10 @@ import {
   type PrefixSummary,
 } from '../../../core/wire/generated/mesh.ts';
 
-/** The frames that a liar has received in its session, and the rows that it knows of its peer. */
+/** What a liar knows: the frames that it has received in its session, and the rows of its peer. */
 export interface Known {
   readonly path: string;
-  /** The feed that the liar produces, as the other side has it. */
+  /** The feed that the liar produces, with the position that the other side has. */
   readonly epoch: Buffer;
   readonly incarnation: Buffer;
   readonly cursor: number;
@@ -24,7 +24,7 @@ export interface Known {
 export interface Lie {
   readonly name: string;
   readonly frames: readonly Frame[];
-  /** `ends`: the session has to end. `stays`: the session must not end. Without either, the outcome depends on the moment. */
+  /** `ends`: the session has to end. `stays`: the session must not end. `either`: the outcome depends on the moment. */
   readonly session: 'ends' | 'stays' | 'either';
 }
 
@@ -266,7 +266,7 @@ export function requestOf(feed: Feed, prefixes: PrefixSummary[], wanted: Buffer[
   return { frame: { $case: 'reconcileRequest', value: { feed, round: 1, seed, prefixes, wanted } } };
 }
 
-/** By the digits of the prefixes. */
+/** A request for prefixes, given by their digits. */
 export function prefixRequestOf(feed: Feed, ...prefixes: number[][]): Frame {
   return requestOf(
     feed,
@@ -274,7 +274,7 @@ export function prefixRequestOf(feed: Feed, ...prefixes: number[][]): Frame {
   );
 }
 
-/** The prefix of all rows. */
+/** The prefix that covers all rows. */
 export function whole(): PrefixSummary {
   return { prefix: none, fingerprint: none };
 }
@@ -321,7 +321,7 @@ function openOf(stream: number, change: object = {}): Frame {
   return { frame: { $case: 'open', value } };
 }
 
-/** Each field beyond its limit; ids that were used, or that belong to the other side. */
+/** Opens with each field beyond its limit, and with ids that were used before or that belong to the other side. */
 function opens(side: 'child' | 'parent'): Frame[] {
   const first = side === 'parent' ? 100 : 101;
   const wrong: object[] = [

@@ -1,15 +1,15 @@
-/** Frames at the limits that lies.ts does not have: each needs another frame before it, a session in another state, or is large. */
+/** Lies at the limits that lies.ts does not have: each needs another frame before it, or a session in another state, or is large. */
 import { hash128 } from '../../../core/object/hash.ts';
 import { type Entry, Feed, type Frame, type Welcome } from '../../../core/wire/generated/mesh.ts';
 import { ackOf, batchOf, entryOf, type Known, type Lie, pieceOf, prefixRequestOf, requestOf, whole } from './lies.ts';
 
 const none = Buffer.alloc(0);
-/** More bytes than the credit of 4 MiB and one message, on a feed with nothing known in flight. */
+/** More bytes than the credit of 4 MiB and one message, on a feed of which nothing is known to be in flight. */
 const [floodBatches, floodBytes] = [5, 2_500_000];
-/** More names of rejected entries than a status has. */
+/** More rejected entries than a status names. */
 const poisoned = 8;
 const poison = { attributes: Buffer.from('{"refs":7}'), body: Buffer.from('x') };
-/** Two beats of these have more sources than a child keeps. */
+/** Two beats with this many sources have more sources than a child keeps. */
 const marksOfBeat = 2_500;
 
 export function limitLiesOf(side: 'child' | 'parent', known: Known): readonly Lie[] {
@@ -40,7 +40,7 @@ export function limitLiesOf(side: 'child' | 'parent', known: Known): readonly Li
   ];
 }
 
-/** From a parent at which the child does not resume. */
+/** Lies of a parent at which the child does not resume. */
 export function earlyLies(welcome: Welcome): Lie[] {
   const known = { epoch: welcome.downEpoch, incarnation: welcome.downIncarnation, cursor: 0, path: '' };
   const greeting: Frame = { frame: { $case: 'welcome', value: { ...welcome, downResumes: false, ready: false } } };
@@ -56,15 +56,15 @@ function floodOf(feed: Feed, known: Known): Frame[] {
 }
 
 /**
- * Beside the order of the feed, so that the cursor of the peer does not move: otherwise the peer would skip later entries of the real node, by the authority
- * of a producer. With this head, the feed can't continue at that node.
+ * A batch ahead of the feed, so that the cursor of the peer does not move. Otherwise the peer would skip later entries of the real node, because a producer
+ * has the authority to do this. With this head, the feed can't continue at that node.
  */
 function aheadOf(feed: Feed, known: Known, i: number, entry: Entry): Frame {
   const from = known.cursor + 1 + i;
   return batchOf(feed, known, [entry], { from, to: from + 1, head: 2 ** 40, ahead: true });
 }
 
-/** Of keys that no node has in a valid form. */
+/** Entries with keys that no node has in a valid form. */
 function poisonOf(feed: Feed, known: Known, side: 'child' | 'parent'): Frame {
   const from = known.cursor + 1;
   const entries = Array.from({ length: poisoned }, (_, i) => {
@@ -74,7 +74,7 @@ function poisonOf(feed: Feed, known: Known, side: 'child' | 'parent'): Frame {
   return batchOf(feed, known, entries, { from, to: from + poisoned, head: 2 ** 40, ahead: true });
 }
 
-/** Rows that most feeds have, by all digits of their hashes. */
+/** Requests for rows that most feeds have, by all digits of their hashes. */
 function singleRequestsOf(feed: Feed, { path, object }: Known): Frame[] {
   return ['tree', 'labels', `node/${path}`, ...(object ? [object.key] : [])].map((key) => {
     const digits = Array.from(Buffer.from(hash128(key)).toString('hex'), (digit) => Number.parseInt(digit, 16));
@@ -82,7 +82,7 @@ function singleRequestsOf(feed: Feed, { path, object }: Known): Frame[] {
   });
 }
 
-/** One more than a request may have. */
+/** One more prefix than a request may have. */
 function manyPrefixes(): number[][] {
   return Array.from({ length: 257 }, (_, i) => [i >> 8, (i >> 4) & 15, i & 15]);
 }

@@ -1,6 +1,6 @@
 /**
- * Computes by brute force the objects that should be at each agent: every placement of every space against every place, every object against every placement.
- * The model reads the objects that people wrote, at the nodes where they wrote them, and nothing that the mesh made of them.
+ * Computes by brute force the objects that should be at each agent: every placement of every space against every place, and every object against every
+ * placement. The model reads the objects that people wrote, at the nodes where they wrote them. It reads nothing that the mesh has made.
  */
 import type { Space } from '../../../core/apiserver/space.ts';
 import { stableStringify } from '../../../core/object/canonical.ts';
@@ -23,9 +23,9 @@ export interface ModelPlacement {
   readonly agents: readonly string[];
   /** Agents that can't run all of their objects. */
   readonly broken: readonly string[];
-  /** A release of the placement is partly out: the last reports about the other objects are older. */
+  /** True: only a part of the agents has a release of the placement, so the last reports about the other objects are older. */
   readonly isUnfinished: boolean;
-  /** The objects at each agent, as customized for it. */
+  /** The objects at each agent, customized for the agent. */
   readonly delivered: readonly Delivered[];
 }
 
@@ -35,7 +35,7 @@ export interface Delivered {
 }
 
 export interface Expectation {
-  /** By agent, then `kind namespace/name`: the content of an object, see contentOf. */
+  /** The content of each object (see contentOf), keyed by agent, then by `kind namespace/name`. */
   readonly objects: ReadonlyMap<string, ReadonlyMap<string, string>>;
   readonly placements: readonly ModelPlacement[];
   /** Namespaces whose objects wait for a copy at another place that will never exist. */
@@ -48,16 +48,16 @@ interface DownsyncItem {
   readonly labelSelectors?: readonly Selector[];
 }
 
-/** An image that the embedded cluster cannot pull. */
+/** An image that the embedded cluster can't pull. */
 const brokenImage = ':broken';
 
-/** Reads the text that plans write. */
+/** The resources of the objects that plans write. */
 export const resources = [
   { group: '', resource: 'configmaps' },
   { group: 'apps', resource: 'deployments' },
 ] as const;
 
-/** Undefined while a relevant node does not serve. */
+/** Computes the expectation. Undefined: a relevant node does not serve. */
 export function expectation(world: World, releases: Releases): Expectation | undefined {
   const objects = new Map<string, Map<string, string>>();
   const placements: ModelPlacement[] = [];
@@ -96,13 +96,13 @@ export function expectation(world: World, releases: Releases): Expectation | und
 }
 
 interface Staged {
-  /** By title. */
+  /** The promoted content of each object, keyed by title. */
   readonly promoted: ReadonlyMap<string, string>;
   readonly isUnfinished: boolean;
   hasCandidate(agent: string): boolean;
 }
 
-/** For a placement whose release is not out everywhere: the agents that have the release, and the objects of the others. */
+/** For a placement whose release is not everywhere: the agents that have the release, and the objects that the other agents should have. */
 function stagedOf(world: World, releases: Releases, origin: Host, id: string): Staged | undefined {
   const { release, promoted } = releases.now(origin, id);
   if (!release || release.held === 0) return undefined;
@@ -140,13 +140,13 @@ export function selects(spec: object, place: Place): boolean {
   return isSelected && (cel === undefined || holds(cel, place));
 }
 
-/** The place of an agent's Location, with its inherited labels, and its SyncTarget. `unknown` if the agent's parent has none. */
+/** The place of an agent: its Location, with inherited labels, and its SyncTarget. `unknown`: the agent's parent has none. Undefined: no parent serves. */
 export function placeOf(world: World, agent: Host): Place | 'unknown' | undefined {
   const parent = world.parentsOf(agent).find(({ spaces }) => spaces.has(''));
   return parent && placeAt(world, parent, agent);
 }
 
-/** The place at one of several replicas, each of which has its own inventory objects. */
+/** The place at one of several replicas. Each replica has its own inventory objects. */
 export function placeAt(world: World, parent: Host, agent: Host): Place | 'unknown' | undefined {
   const system = parent.spaces.get('');
   if (!system) return undefined;
@@ -201,7 +201,7 @@ export function titleOf({ kind, metadata }: KubeObject): string {
   return `${kind} ${metadata.namespace}/${metadata.name}`;
 }
 
-/** The fields that a plan writes. */
+/** The fields of an object that a plan writes. */
 export function contentOf(object: KubeObject): string {
   const { data, spec } = object as KubeObject & { data?: unknown; spec?: { template?: { spec?: unknown } } };
   const containers = (spec?.template?.spec as { containers?: { image?: string }[] } | undefined)?.containers;

@@ -1,4 +1,4 @@
-/** The held rows, as people see them and as the disks have them. */
+/** The held rows, as people see them, and as the disks have them. */
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { Rows } from '../check/rows.ts';
 import type { Host } from '../host.ts';
@@ -16,7 +16,7 @@ export function nodeName({ path, id }: Host): string {
   return path === '' ? 'center' : id.replaceAll(':', '.').replaceAll('~', '--');
 }
 
-/** Tokens of rows that the Node object at the node `at` shows as held at a node. */
+/** Tokens of rows that the node `node` holds, as its Node object at the node `at` shows them. */
 export function tokensShown(at: Host, node: Host): string[] {
   const key = { group: 'mesh.banyan.io', resource: 'nodes', namespace: '', name: nodeName(node) };
   const shown = at.spaces.get('')?.get(key) as (KubeObject & { status?: Shown }) | undefined;
@@ -24,7 +24,7 @@ export function tokensShown(at: Host, node: Host): string[] {
   return [...rolledBack, ...(held ? [held] : []), ...(heldInMailbox ? [heldInMailbox] : [])].map(({ token }) => token);
 }
 
-/** The places where a person would see held rows: each node that holds rows, and the node that shows this. */
+/** The places where a person would see held rows: each node that holds rows, and each node that shows this. */
 export function toRelease(world: World): { readonly node: string; readonly at: string }[] {
   const serving = [...world.hosts.values()].filter(({ role, isGone }) => role !== 'agent' && !isGone);
   return serving.flatMap((at) =>
@@ -39,7 +39,7 @@ export function heldOnWay(world: World, host: Host): ReadonlySet<string> {
   return new Set([...upwards(world, host)].flatMap(heldKeys).map(titleOfKey));
 }
 
-/** A message; undefined if no node holds rows. */
+/** Returns a message about a held row. Undefined: no node holds rows. */
 export function stillHeld(world: World): string | undefined {
   for (const host of world.hosts.values()) {
     const [key] = host.isGone ? [] : heldKeys(host);

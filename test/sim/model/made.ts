@@ -1,4 +1,7 @@
-/** The customized object of a destination, from the text of the reference. The model supports only the expressions that plans write (plan/made.ts). */
+/**
+ * Computes the customized object of a destination, written from the text of the reference. The model supports only the expressions that plans write
+ * (plan/made.ts).
+ */
 import type { KubeObject } from '../../../core/object/meta.ts';
 import type { Labels } from '../plan/action.ts';
 import { holds } from './match.ts';
@@ -21,7 +24,7 @@ interface CustomizerWritten {
   };
 }
 
-/** `customizers` are those of the object's namespace. */
+/** `customizers`: the Customizers in the object's namespace. */
 export function madeFor(object: KubeObject, customizers: readonly KubeObject[], place: Place): KubeObject {
   const { 'edge.banyan.io/customizer': name, 'edge.banyan.io/expand-parameters': expands } =
     object.metadata.annotations ?? {};

@@ -1,4 +1,4 @@
-/** The places that a planned placement names, written again from the text of the reference, so that the model shares no mistake with the product. */
+/** Finds the places that a planned placement names. Written from the text of the reference, so that the model shares no mistake with the product. */
 import type { Expression, Labels, Selector } from '../plan/action.ts';
 
 export function matchesAny(selectors: readonly Selector[], labels: Labels): boolean {
@@ -18,13 +18,13 @@ export function matches({ matchLabels = {}, matchExpressions = [] }: Selector, l
   return true;
 }
 
-/** The expression as a user writes it … */
+/** The text of an expression, as a user writes it. */
 export function celOf({ key, value, has }: Expression): string {
   const asked = `"${key}" in location.metadata.labels && location.metadata.labels["${key}"] == "${value}"`;
   return has ? asked : `!(${asked})`;
 }
 
-/** … and parsed from an object. Only expressions that plans make are supported, over labels and properties. */
+/** Whether the expression holds for the place. Supports only expressions that plans make, over labels and properties. */
 export function holds(cel: string, place: { readonly labels: Labels; readonly properties: Labels }): boolean {
   const found = /^(!\()?"(\w+)" in (location\.metadata\.labels|properties) && \3\["\2"\] == "(\w+)"\)?$/.exec(cel);
   if (!found) throw new Error(`an expression that no plan makes: ${cel}`);

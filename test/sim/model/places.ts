@@ -1,4 +1,4 @@
-/** The wave of a release to which a destination belongs at its last hop, by the objects at the last hop. */
+/** The wave of a release to which a destination belongs, according to the objects at its last hop. */
 import { isIn } from '../check/rows.ts';
 import type { Change } from '../disk.ts';
 import type { Host } from '../host.ts';
@@ -8,12 +8,12 @@ import { placeAt } from './expected.ts';
 import type { Word } from './releases.ts';
 import { position, waveAt } from './waves.ts';
 
-/** Some turns lie between a change of labels and its effect. */
+/** Tolerance: a node needs some turns between a change of labels and its effect. */
 const slackMs = 2_000;
 
 export class Places {
   readonly #world: World;
-  /** By last hop and agent, newest last. */
+  /** The labels of each agent at each last hop, the newest last. */
   readonly #labels = new Map<string, { readonly labels: Labels; readonly fromMs: number }[]>();
 
   constructor(world: World) {
@@ -35,7 +35,7 @@ export class Places {
     }
   }
 
-  /** The earliest wave to which the agent belonged recently or belongs now at this last hop; undefined if not known. */
+  /** The earliest wave to which the agent belongs now or belonged recently at this last hop. Undefined: not known. */
   wave(host: Host, agent: Host, { salt, drawn, rollout }: Word): number | undefined {
     const known = this.#labels.get(`${host.id} ${agent.id}`);
     if (!known || !rollout) return undefined;

@@ -1,6 +1,6 @@
 /**
- * The releases of the tree's staged placements, from the rows that the origins wrote: the versions of an object that were ever promoted, the versions of each
- * release, and the authorisations with their times. A crash of an origin undoes unflushed writes; other nodes may have received them all the same.
+ * The releases of the tree's staged placements, from the rows that the origins have written: all versions of an object that were ever promoted, the versions
+ * of each release, and the authorisations with their times. A crash of an origin undoes unflushed writes, but other nodes may already have received them.
  */
 import type { MemoryStore } from '../../../core/store/memory/memory-store.ts';
 import { isIn, prefix, Rows, rowOf, tableIdOf } from '../check/rows.ts';
@@ -11,7 +11,7 @@ import { sourceOf } from '../plan/tree.ts';
 import { contentOf } from './expected.ts';
 import type { RolloutWritten } from './waves.ts';
 
-/** The attributes of a release row, as far as other nodes can check them. */
+/** The attributes of a release row that other nodes can check. */
 export interface ReleaseSeen {
   readonly release: number;
   readonly salt: string;
@@ -24,7 +24,7 @@ export interface ReleaseSeen {
   readonly rolledBack?: true;
 }
 
-/** The authorisation of an origin from a time on. */
+/** The authorisation of an origin, valid from a time on. */
 export interface Word extends ReleaseSeen {
   readonly atMs: number;
   readonly rollout: RolloutWritten | undefined;
@@ -32,7 +32,7 @@ export interface Word extends ReleaseSeen {
 
 export const absent = '(none)';
 
-/** Versions by the keys of objects. */
+/** The version of each object, keyed by object key. */
 type Versions = ReadonlyMap<string, string>;
 
 export interface OriginState {
@@ -44,11 +44,11 @@ export interface OriginState {
 const nothing: OriginState = { release: undefined, current: new Map(), promoted: new Map() };
 
 export class Releases {
-  /** For each snapshot of an origin's disk, `SOURCE/NAME` of its staged placements: a crash leaves one of these snapshots. */
+  /** The state of each staged placement (`SOURCE/NAME`) for each snapshot of an origin's disk. A crash leaves one of these snapshots. */
   readonly #states = new WeakMap<MemoryStore, ReadonlyMap<string, OriginState>>();
   readonly #everPromoted = new Set<string>();
   readonly #candidates = new Set<string>();
-  /** `ID RELEASE` of releases that the origin has dropped: every destination gets the present objects. */
+  /** `ID RELEASE` of each release that the origin has dropped. After that, every destination gets the present objects. */
   readonly #over = new Set<string>();
   readonly #words = new Map<string, Word[]>();
   readonly #keys = new Map<string, string>();
@@ -70,17 +70,17 @@ export class Releases {
     this.#states.set(host.disk.newest, states);
   }
 
-  /** Authorised at some time, newest last. */
+  /** All authorisations of the release so far, the newest last. */
   words(id: string): readonly Word[] {
     return this.#words.get(id) ?? [];
   }
 
-  /** The state of a snapshot of its origin's disk. */
+  /** The state in a snapshot of the origin's disk. */
   at(snapshot: MemoryStore, id: string): OriginState {
     return this.#states.get(snapshot)?.get(id) ?? nothing;
   }
 
-  /** The state on the disk of its origin. */
+  /** The present state on the disk of the origin. */
   now(origin: Host, id: string): OriginState {
     return this.at(origin.disk.newest, id);
   }
@@ -89,12 +89,12 @@ export class Releases {
     return this.#everPromoted.has(`${key} ${version}`);
   }
 
-  /** The release was promoted once: a destination that reports it may be right. */
+  /** Whether the release was promoted once. Then a destination that reports it may be right. */
   isForAll(id: string, release: number): boolean {
     return this.words(id).some((word) => word.release === release && word.held === 0);
   }
 
-  /** Nothing of the release is held back any more. */
+  /** Whether nothing of the release is held back any more. */
   isOver(id: string, release: number): boolean {
     return this.isForAll(id, release) || this.#over.has(`${id} ${release}`);
   }
@@ -103,7 +103,7 @@ export class Releases {
     return this.#candidates.has(`${id} ${release} ${key} ${version}`);
   }
 
-  /** Without `changes`, reads all rows: nothing is known of a restored disk. */
+  /** Computes the next state. Without `changes`, reads all rows, because nothing is known about a restored disk. */
   #next(
     host: Host,
     source: string,
@@ -151,7 +151,7 @@ export class Releases {
   }
 }
 
-/** The present content of the author's object. */
+/** The present `spec.rollout` in the author's object. */
 function writtenRollout(host: Host, space: string): RolloutWritten | undefined {
   const key = { group: 'edge.banyan.io', resource: 'edgeplacements', namespace: '', name: stagedName };
   return (host.spaces.get(space)?.get(key)?.spec as { rollout?: RolloutWritten } | undefined)?.rollout;
@@ -167,13 +167,13 @@ export function isStagedObject(key: string): boolean {
   return type === 'o' && namespace === stagedNamespace(source);
 }
 
-/** The namespace that comes and goes with the staged objects. */
+/** Whether the key is that of the namespace that is brought and removed together with the staged objects. */
 export function isStagedNamespace(key: string): boolean {
   const [type, source = '', , resource, , name] = key.split('/');
   return type === 'o' && resource === 'namespaces' && name === stagedNamespace(source);
 }
 
-/** The content of a row's object; absent without a body, or if no placement refers to it any more. */
+/** The content of a row's object. `absent`: the row has no body, or no placement refers to the object any more. */
 export function versionOf(body: Buffer | undefined, attributes?: Buffer): string {
   if (!body) return absent;
   const { refs } = attributes ? (JSON.parse(attributes.toString()) as { refs?: string[] }) : {};
@@ -181,13 +181,13 @@ export function versionOf(body: Buffer | undefined, attributes?: Buffer): string
   return contentOf(JSON.parse(body.toString()));
 }
 
-/** The release that was handed out to a child, by its parent's store. */
+/** The release that was handed out to a child, according to its parent's store. */
 export function handed(rows: Rows, id: string, child: string): number | undefined {
   const found = rows.get('exposure', `${id}\u0000${child}`);
   return found && (JSON.parse(found.toString()) as { release: number }).release;
 }
 
-/** The key of the record of a handed release. */
+/** Parses the key of the record of a handed release. */
 export function handedKey(key: Buffer): { readonly id: string; readonly child: string } {
   const [id = '', child = ''] = key.toString('utf8', prefix('exposure').length).split('\u0000');
   return { id, child };

@@ -95,7 +95,7 @@ export class Spoiler {
     }
   }
 
-  /** Some faults concern the line to one of several parents, the others concern all lines. */
+  /** The parents whose lines a fault concerns. Some faults concern the line to one of several parents, others concern all lines. */
   #waysOf(host: Host, action: Fault): Host[] {
     const parents = this.#world.parentsOf(host);
     return 'way' in action ? parents.filter(({ replica }) => replica === action.way) : parents;
@@ -124,7 +124,7 @@ export class Spoiler {
   #replace(host: Host, by: Disk | undefined): void {
     host.crash(1);
     host.disk.replace(by);
-    // A machine that is set up again gets the right time. A machine whose clock is behind its former boot counter stays refused until then.
+    // A machine that is set up again gets the right time. A machine whose clock is behind its old boot counter is refused until then.
     if (!by) host.skewMs = host.skewMaxMs;
     this.#world.replaced(host);
   }

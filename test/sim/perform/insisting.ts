@@ -1,4 +1,4 @@
-/** The objects that a node and its replicas must have alike, as the topology has them. The write is repeated when a disk had no room for it. */
+/** The objects of the topology, which a node and its replicas must have alike. A write is repeated if a disk had no room for it. */
 import type { Space } from '../../../core/apiserver/space.ts';
 import type { VirtualClock } from '../../../core/runtime/clock.ts';
 import { lacksRoom, roomAgainMs } from '../../../core/store/room.ts';
@@ -7,7 +7,7 @@ import type { Host } from '../host.ts';
 export class Insisting {
   readonly #clock: VirtualClock;
   readonly #refused: (host: Host, error: unknown) => void;
-  /** By node and subject: the last wish counts. */
+  /** The wanted writes, keyed by node and subject. Only the last one counts. */
   readonly #wanted = new Map<string, (system: Space) => void>();
 
   constructor(clock: VirtualClock, refused: (host: Host, error: unknown) => void) {
@@ -21,7 +21,7 @@ export class Insisting {
     this.#try(host, key);
   }
 
-  /** A node that does not run reads the topology when it starts. */
+  /** Tries the write. A node that does not run reads the topology when it starts. */
   #try(host: Host, key: string): void {
     const act = this.#wanted.get(key);
     const system = host.spaces.get('');

@@ -1,4 +1,4 @@
-/** Planned objects as Kubernetes has them, and the writes of people. */
+/** Makes planned objects in the form of Kubernetes, and writes them as people do. */
 import type { Space } from '../../../core/apiserver/space.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { celOf } from '../model/match.ts';
@@ -19,7 +19,7 @@ export function put(space: Space, object: KubeObject): void {
   else space.update({ ...object, metadata: { ...before.metadata, labels: object.metadata.labels ?? {} } });
 }
 
-/** Like `kubectl apply --server-side`: formerly applied fields that are missing now are removed. */
+/** Applies the object like `kubectl apply --server-side`: removes fields that were applied before and are missing now. */
 export function apply(space: Space, object: KubeObject): void {
   const { namespace } = object.metadata;
   if (namespace !== undefined) {
@@ -29,14 +29,14 @@ export function apply(space: Space, object: KubeObject): void {
   space.apply(structuredClone(object), { fieldManager: 'people', force: true });
 }
 
-/** The status that another program writes into a RolloutGate. */
+/** Writes the status of a RolloutGate, as another program would do. */
 export function answer(space: Space, name: string, phase: string): void {
   const gate = { ...bare(edgeVersion, 'RolloutGate', name), spec: {} };
   const known = space.get(space.keyOf(gate)) ?? space.create(gate);
   space.update({ ...known, status: { phase } } as KubeObject, { subresource: 'status' });
 }
 
-/** True if the object existed. */
+/** Deletes the object. Returns true if it existed. */
 export function remove(space: Space, object: KubeObject): boolean {
   const key = space.keyOf(object);
   if (!space.get(key)) return false;
@@ -88,7 +88,7 @@ export function placementOf({
   return { apiVersion: edgeVersion, kind: 'EdgePlacement', metadata: { name }, spec } as KubeObject;
 }
 
-/** Differs for each value. */
+/** A text of this length, which differs for each value. */
 function paddingOf(value: string, bytes: number): string {
   return `${value} `.repeat(Math.ceil(bytes / (value.length + 1))).slice(0, bytes);
 }

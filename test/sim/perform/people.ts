@@ -59,7 +59,7 @@ export class People {
     this.#world = world;
     this.#unclone = unclone;
     this.#insisting = new Insisting(world.clock, (host, error) => this.#refused(host, error));
-    // A replica that was down, or was restored, lacks objects of the other replicas.
+    // A replica that did not run, or that was restored, lacks objects that the other replicas have.
     world.onStarted = (host) => this.#strike(host);
   }
 
@@ -158,7 +158,7 @@ export class People {
     });
   }
 
-  /** A request of a person may be refused; a refusal is an answer. */
+  /** Sends a request of a person. The request may be refused; a refusal is a valid answer. */
   #asked(host: Host, act: () => void): void {
     host.life.run(act, (error) => this.#refused(host, error));
   }
@@ -185,7 +185,7 @@ export class People {
     }
   }
 
-  /** Like `banyan approve-deletions`, with one of the shown tokens. */
+  /** Approves held rows like `banyan approve-deletions`, with one of the shown tokens. */
   #release(host: Host, at: Host): void {
     const system = at.spaces.get('');
     const [token] = tokensShown(at, host);
@@ -218,7 +218,7 @@ export class People {
     this.#unlist(host);
   }
 
-  /** With the disk that the agent left with. */
+  /** Lets the agent join again, with the disk that it had when it left. */
   #join(host: Host): void {
     if (!host.isGone) return;
     host.isGone = false;
@@ -252,7 +252,9 @@ export class People {
     this.#join(to);
   }
 
-  /** Like a changed topology: in the configuration of the parent and its replicas, and in the inventory of those that run. */
+  /**
+   * Changes the inventory as a changed topology would do: in the configuration of the parent and its replicas, and in the inventory of the replicas that run.
+   */
   #changeInventory(host: Host, change: (entries: Host['config']['inventory']) => Host['config']['inventory']): void {
     for (const parent of this.#world.parentsOf(host)) {
       parent.config = { ...parent.config, inventory: change(parent.config.inventory) };

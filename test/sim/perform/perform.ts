@@ -1,4 +1,4 @@
-/** Carries a plan's actions out in a world. It skips an action that does not fit the present state, such as a write to a space whose node is down. */
+/** Carries out the actions of a plan in a world. It skips an action that does not fit the present state, such as a write to a space whose node does not run. */
 import type { Action } from '../plan/action.ts';
 import type { World } from '../world.ts';
 import { Spoiler } from './faults.ts';

@@ -1,4 +1,7 @@
-/** Rows that nodes keep although their parents lack them wait for the approval of a person. Here the person always approves: no author has lost an object. */
+/**
+ * Approves held rows in the place of a person. Rows that a node keeps although its parent lacks them wait for an approval. In the simulation, the person
+ * always approves, because no author has lost an object.
+ */
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { nodeResource } from '../../../relay/inventory-status/node-objects.ts';
 import { list } from '../model/expected.ts';

@@ -1,4 +1,4 @@
-/** The action of a step. It is data only, so that steps can be left out one by one. */
+/** The action of a step. It is only data, so that steps can be left out one by one. */
 import type { KubeObject } from '../../../core/object/meta.ts';
 import type { PlannedTalk } from './talk.ts';
 
@@ -13,7 +13,7 @@ export interface Selector {
   }[];
 }
 
-/** `has`: the label has this value; otherwise it does not. */
+/** `has` true: the label has this value. False: it does not. */
 export interface Expression {
   readonly key: string;
   readonly value: string;
@@ -26,7 +26,7 @@ export interface PlannedPlacement {
   readonly expression?: Expression;
   readonly namespaces: readonly string[];
   readonly resources: readonly string[];
-  /** Only objects with this label. */
+  /** Only objects with this label match. */
   readonly only?: Labels;
 }
 
@@ -36,7 +36,7 @@ export interface PlannedObject {
   readonly name: string;
   readonly value: string;
   readonly labels: Labels;
-  /** Bytes of content beside the value. */
+  /** Bytes of content in addition to the value. */
   readonly padding?: number;
 }
 
@@ -61,46 +61,46 @@ export type Work =
     }
   | { readonly do: 'describe'; readonly node: string; readonly properties: Labels; readonly annotations: Labels }
   | { readonly do: 'relabel'; readonly node: string; readonly labels: Labels }
-  /** Only in the inventory of its parent, and in no topology. */
+  /** Changes the labels only in the inventory of the node's parent. No topology has them. */
   | { readonly do: 'label'; readonly node: string; readonly labels: Labels }
-  /** An object that somebody at the site makes on the cluster of an agent. */
+  /** Somebody at the site creates or deletes an object on the cluster of an agent. */
   | { readonly do: 'bear' | 'bury'; readonly node: string; readonly object: KubeObject }
-  /** A person approves, at the node `at`, the deletion of the rows that the node holds. */
+  /** A person at the node `at` approves the deletion of the rows that `node` holds. */
   | { readonly do: 'release'; readonly node: string; readonly at: string }
   | { readonly do: 'leave' | 'join'; readonly node: string }
   | { readonly do: 'talk'; readonly node: string; readonly to: string; readonly talk: PlannedTalk }
-  /** The mailbox of a child, by the child's name below the node. */
+  /** Somebody watches the mailbox of a child. `child`: the child's name below the node. */
   | { readonly do: 'watch'; readonly node: string; readonly child: string }
   /** Removes an agent from the inventory while it runs, and adds it again. */
   | { readonly do: 'unlist' | 'list'; readonly node: string }
-  /** An agent becomes another node below another parent, and takes its disk along. */
+  /** An agent becomes another node below another parent, and keeps its disk. */
   | { readonly do: 'move'; readonly node: string; readonly to: string };
 
-/** On the line to one of several parents, by its number; absent: on all lines. */
+/** `way`: the number of the replica whose line the fault concerns. Absent: all lines. */
 interface OnWay {
   readonly way?: number;
 }
 
-/** Faults. Nodes are named by their path, with the number of a replica. */
+/** Faults. A node is named by its path and the number of its replica. */
 export type Fault =
   | { readonly do: 'crash'; readonly node: string; readonly afterEffects: number }
   | { readonly do: 'stop' | 'start'; readonly node: string }
-  /** An orderly end, like SIGTERM. `stays`: the node stays down until a `start`. */
+  /** Ends the process properly, like SIGTERM. `stays`: the node does not run until a `start`. */
   | { readonly do: 'end'; readonly node: string; readonly stays?: boolean }
-  /** A new certificate with this lifetime; absent: longer than a run. The former certificate counts until the node's next dial or connection. */
+  /** Gives the node a new certificate with this lifetime. Absent: longer than a run. The old certificate counts until the node's next dial or connection. */
   | { readonly do: 'certify'; readonly node: string; readonly validMs?: number }
   | { readonly do: 'empty' | 'backup' | 'restore'; readonly node: string }
-  /** `hangup`: the child's end is closed, and bytes in flight arrive. */
+  /** `hangup`: the child's end is closed, and bytes in flight still arrive. */
   | ({ readonly do: 'reset' | 'hangup' | 'cut' | 'mend'; readonly node: string } & OnWay)
   | ({ readonly do: 'silence'; readonly node: string; readonly child: boolean; readonly parent: boolean } & OnWay)
   | ({ readonly do: 'slow'; readonly node: string; readonly delayMaxMs: number; readonly bufferBytes: number } & OnWay)
   | { readonly do: 'thin'; readonly node: string; readonly bytesPerSecond: number }
   | { readonly do: 'double'; readonly node: string; readonly share: number }
   | { readonly do: 'fill' | 'tidy'; readonly node: string }
-  /** Flushes take at least this time. */
+  /** Flushes need at least this time. */
   | { readonly do: 'drag'; readonly node: string; readonly flushMs: number }
   | { readonly do: 'jump'; readonly node: string; readonly ms: number }
-  /** `atLimits`: includes rare lies, and those that cost much. */
+  /** `atLimits`: the liar also plays rare lies, and lies that cost much time. */
   | { readonly do: 'lie'; readonly node: string; readonly chance: number; readonly atLimits?: boolean }
   | { readonly do: 'truth'; readonly node: string }
   | { readonly do: 'clone' | 'unclone'; readonly node: string };
@@ -112,5 +112,5 @@ export interface Step {
   readonly action: Action;
 }
 
-/** Steps of a phase lie within this time. */
+/** All steps of a phase are within this time. */
 export const spanMs = 40_000;

@@ -1,11 +1,14 @@
-/** Large objects among small ones, and slow lines that break during their transmission: contents that are sent in pieces, beside the order of their feed. */
+/**
+ * Large objects among small ones, and slow lines that break during the transmission. The contents of these objects are sent in pieces, outside the order of
+ * their feed.
+ */
 import { type PlannedObject, type Step, spanMs } from './action.ts';
 import type { Chance } from './chance.ts';
 import type { PlannedNode } from './tree.ts';
 
-/** Contents below 8 KiB are not sent in pieces. An object may have 1.5 MiB, which would cost a second of a run. */
+/** Sizes of large objects. A content below 8 KiB is not sent in pieces. An object may have 1.5 MiB, but this would cost a second of a run. */
 const [paddingMin, paddingMax] = [9_000, 250_000];
-/** 50 kbit/s, and a faster line. */
+/** 50 kbit/s, and two faster lines. */
 const thinBytesPerSecond = [6_250, 20_000, 60_000] as const;
 
 export function burdensOf(
@@ -27,7 +30,7 @@ export function burdensOf(
     const atMs = beginMs + chance.below(12_000);
     const padding = Math.floor(paddingMin + (paddingMax - paddingMin) * chance.fraction() ** 3);
     const object = objectOf(source);
-    // Some objects stay small, and may overtake; some change while they are on their way.
+    // Some objects stay small, and may overtake the large ones. Some change while they are on their way.
     steps.push({ atMs, action: { do: 'put', source, object: chance.is(0.6) ? { ...object, padding } : object } });
     if (chance.is(0.3)) steps.push({ atMs: atMs + chance.below(4_000), action: { do: 'put', source, object } });
     if (chance.is(0.1)) steps.push({ atMs: atMs + chance.below(4_000), action: { do: 'delete', source, object } });
@@ -39,7 +42,7 @@ export function burdensOf(
       action: chance.is(0.5) ? { do: 'reset', node } : { do: 'crash', node, afterEffects: 1 + chance.below(8) },
     });
   }
-  // A node that was emptied in between asks for large contents in a reconciliation.
+  // A node that was emptied meanwhile asks for large contents in a reconciliation.
   if (chance.is(0.4) && nodes.find(({ path }) => path === node)?.spaces.length === 0) {
     steps.push({ atMs: beginMs + chance.below(20_000), action: { do: 'empty', node } });
   }
@@ -47,7 +50,7 @@ export function burdensOf(
   return steps;
 }
 
-/** More rows than one answer of a reconciliation lists, and then reconciliations in which few rows differ. */
+/** More rows than one answer of a reconciliation lists, and after that reconciliations in which few rows differ. */
 function manyOf(
   chance: Chance,
   nodes: readonly PlannedNode[],

@@ -16,7 +16,7 @@ export class Chance {
     return this.fraction() < probability;
   }
 
-  /** Uniform in [0, max). */
+  /** A whole number in [0, max). All numbers are equally likely. */
   below(max: number): number {
     return Math.floor(this.fraction() * max);
   }

@@ -1,4 +1,4 @@
-/** Processes that get a signal and end in order: for an update, which starts the next process at once, or for longer. */
+/** Processes that get a signal and end properly: for an update, which starts the next process at once, or for a longer time. */
 import { withReplica } from '../../../core/identity/replica.ts';
 import { type Step, spanMs } from './action.ts';
 import type { Chance } from './chance.ts';

@@ -10,7 +10,7 @@ export function faultsOf(chance: Chance, nodes: readonly PlannedNode[], phase: '
   return steps;
 }
 
-/** An origin is restored to its state of two starts ago. */
+/** Restores an origin to its state of two starts ago. */
 export function lostOriginOf(chance: Chance, { path: node }: PlannedNode): Step[] {
   const atMs = 2_000 + chance.below(8_000);
   const crash = (afterMs: number): Step => ({ atMs: atMs + afterMs, action: { do: 'crash', node, afterEffects: 1 } });
@@ -23,7 +23,7 @@ export function lostOriginOf(chance: Chance, { path: node }: PlannedNode): Step[
   ];
 }
 
-/** Some faults last: then their end is a step as well. */
+/** Returns a fault. If the fault lasts, its end is another step. */
 function faultOf(chance: Chance, nodes: readonly PlannedNode[], phase: 'work' | 'quiet'): Step[] {
   const atMs = 500 + chance.below(spanMs - 500);
   const lasting = (begin: Action, end: Action, ms: number): Step[] => [
@@ -32,7 +32,7 @@ function faultOf(chance: Chance, nodes: readonly PlannedNode[], phase: 'work' | 
   ];
   const any = chance.of(nodes);
   const { path: child } = chance.of(nodes.slice(1));
-  // Nodes without spaces: other nodes still have everything that is lost there.
+  // Nodes without spaces: if such a node loses its store, other nodes still have everything.
   const losable = nodes.slice(1).filter(({ spaces }) => spaces.length === 0);
   const at = chance.fraction();
   if (at < 0.3) {

@@ -1,6 +1,6 @@
 /**
- * An agent gets a release from one replica and goes to another one, which hands out nothing more, because the release is paused by then. The candidate has to
- * stay, by the agent's own report alone.
+ * An agent gets a release from one replica and attaches to another replica. The other replica hands out nothing more, because the release is paused by then.
+ * The candidate has to stay, and the only reason is the agent's own report.
  */
 import type { JsonObject, KubeObject } from '../../../core/object/meta.ts';
 import { type Action, type Step, spanMs } from './action.ts';
@@ -20,7 +20,7 @@ export function handedOf(chance: Chance, nodes: readonly PlannedNode[], sources:
   const beginMs = 2_000 + chance.below(spanMs - 30_000);
   const step = (afterMs: number, action: Action): Step => ({ atMs: beginMs + afterMs, action });
   const apply = (afterMs: number, ...objects: KubeObject[]) => step(afterMs, { do: 'apply', source, objects });
-  // At each replica in turn, since the agent may be at any of them.
+  // The lines to the replicas are cut one after the other, because the agent may be at any replica.
   const ways = Array.from({ length: several.get(parent)! }, (_, way) => way);
   const leavesMs = 12_000;
   return [

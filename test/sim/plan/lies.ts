@@ -1,12 +1,12 @@
-/** Nodes that are replaced by liars for a while, and the requests of others to them meanwhile. */
+/** Nodes that are replaced by liars for a while, and requests of other nodes to these liars. */
 import { type Step, spanMs } from './action.ts';
 import type { Chance } from './chance.ts';
 import { talkOf } from './talk.ts';
 import { isChildOf, type PlannedNode, parentOf } from './tree.ts';
 
-/** Numbers of the streams to a liar, and through it. No other stream of a plan has them. */
+/** The first number of streams to a liar or through it. No other stream of a plan has these numbers. */
 const firstTalk = 10_000;
-/** Of the liars. */
+/** The share of liars that also play rare lies. */
 const atLimits = 0.2;
 
 export function liesOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {

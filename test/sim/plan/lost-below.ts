@@ -27,7 +27,7 @@ export function lostBelowOf(chance: Chance, nodes: readonly PlannedNode[], sourc
   return [
     { atMs: atMs - 12_000, action: { do: 'place', source, placement } },
     { atMs: atMs - 12_000, action: { do: 'put', source, object } },
-    // So that the relay is at another replica when the deletion comes.
+    // The line is cut, so that the relay is at another replica when the deletion arrives.
     { atMs: atMs - 8_000, action: { do: 'cut', node, way } },
     { atMs: atMs - 50, action: { ...slow, node: late } },
     { atMs, action: { do: 'delete', source, object } },

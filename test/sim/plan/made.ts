@@ -1,6 +1,6 @@
 /**
- * A theme of the workload: objects that are customized for each destination, and their summary. Labels, annotations and properties of places that
- * Customizers, expressions and groups read change meanwhile. A fifth of the runs have this theme.
+ * A theme of the workload: objects that are customized for each destination, and their summary. Meanwhile, labels, annotations and properties of places
+ * change, which Customizers, expressions and groups read. A fifth of the runs have this theme.
  */
 import type { JsonObject, KubeObject } from '../../../core/object/meta.ts';
 import { type Action, type Step, spanMs } from './action.ts';
@@ -37,7 +37,7 @@ function actionOf(chance: Chance, source: string, agents: readonly PlannedNode[]
   const name = chance.of(['o0', 'o1', 'o2']);
   if (at < 0.25) return { do: 'apply', source, objects: [customizerOf(chance, source)] };
   if (at < 0.4) {
-    // In this order: an object that names a missing Customizer does not change.
+    // The Customizer is written first: an object that names a missing Customizer does not change.
     return { do: 'apply', source, objects: [customizerOf(chance, source), objectOf(chance, source, name)] };
   }
   if (at < 0.47) return { do: 'remove', source, object: objectOf(chance, source, name) };
@@ -61,7 +61,7 @@ function objectOf(chance: Chance, source: string, name: string): KubeObject {
   };
 }
 
-/** The inserted value never fails: a failing rule would keep the former object, whatever it was. */
+/** Expressions that never fail. If a rule failed, the destination would keep the old object, whatever it was. */
 const reads = [
   '"tier" in location.metadata.labels ? location.metadata.labels["tier"] : "none"',
   '"env" in location.metadata.labels ? location.metadata.labels["env"] : "none"',

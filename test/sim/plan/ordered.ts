@@ -1,6 +1,6 @@
 /**
- * A theme of the workload: a placement whose copies move in a fixed order (`spec.move`), while the placement, its objects and the labels of places change. A
- * fifth of the runs have this theme. Mostly the deadline is after the end of the run, so that a waiting copy waits until a grant.
+ * A theme of the workload: a placement whose copies move in a fixed order (`spec.move`). Meanwhile, the placement, its objects and the labels of places
+ * change. A fifth of the runs have this theme. Mostly the deadline is after the end of the run, so that a waiting copy needs a grant.
  */
 import type { JsonObject, KubeObject } from '../../../core/object/meta.ts';
 import { type Action, type Step, spanMs } from './action.ts';
@@ -9,14 +9,14 @@ import { labelsOf, type PlannedNode, sourceOf, values } from './tree.ts';
 
 const share = 0.2;
 export const orderedName = 'ordered';
-/** The `spec.move` of a placement whose moves end only by a grant. */
+/** The deadline of a placement whose moves end only by a grant. */
 const neverSeconds = 36_000;
 
 export function orderedNamespace(source: string): string {
   return `w-${source.replaceAll('.', '-')}-ordered`;
 }
 
-/** `mayWait`: every agent is there in the end, so that no copy waits for an absent agent. */
+/** `mayWait`: every agent is present at the end, so that no copy waits for an absent agent. */
 export function orderedOf(chance: Chance, nodes: readonly PlannedNode[], mayWait: boolean): Step[] {
   if (!chance.is(share)) return [];
   const source = chance.of(nodes.flatMap((node) => node.spaces.map((space) => sourceOf(node, space))));
@@ -39,7 +39,7 @@ export function hasOrder({ steps }: { readonly steps: readonly Step[] }): boolea
   return moveIn(steps) !== undefined;
 }
 
-/** By the `spec.move` of the placement, which does not change in a run: an old copy stays until its replacement comes. */
+/** Whether an old copy stays until its replacement is available. The `spec.move` of the placement decides this, and does not change in a run. */
 export function keepsLast(placement: KubeObject): boolean {
   const move = moveSpecIn(placement);
   return move !== undefined && move.strategy !== 'BreakBeforeMake' && move.deadlineSeconds === neverSeconds;
@@ -50,10 +50,10 @@ function moveOf(chance: Chance, mayWait: boolean): JsonObject {
   return { strategy, deadlineSeconds: mayWait && chance.is(0.7) ? neverSeconds : 5 + chance.below(55) };
 }
 
-/** Faults that take a copy, or the knowledge of it, from a node. */
+/** Faults after which a node has lost a copy, or no longer knows about a copy. */
 const takes = new Set<Action['do']>(['leave', 'unlist', 'move', 'restore', 'empty', 'clone', 'lie']);
 
-/** The promises hold in runs without these faults. Labels at different nodes change independently, which BreakBeforeMake can't know (decision 0017). */
+/** Whether the promises need not hold after this action. Labels at different nodes change independently, which BreakBeforeMake can't know (decision 0017). */
 function disturbs(action: Action, { strategy }: Move): boolean {
   if (action.do === 'remove') return action.object.metadata.name === orderedName;
   return takes.has(action.do) || (action.do === 'relabel' && strategy === 'BreakBeforeMake');
@@ -64,7 +64,7 @@ export function isUndisturbed(steps: readonly Step[]): boolean {
   return move !== undefined && !steps.some(({ action }) => disturbs(action, move));
 }
 
-/** Some runs have none of these faults, since otherwise nearly all would have some. */
+/** Removes the disturbing faults from some plans. Otherwise nearly all runs would have some of these faults. */
 export function calmed(chance: Chance, steps: readonly Step[]): Step[] {
   const move = moveIn(steps);
   return move && chance.is(0.4) ? steps.filter(({ action }) => !disturbs(action, move)) : [...steps];
@@ -75,7 +75,7 @@ interface Move {
   readonly deadlineSeconds: number;
 }
 
-/** The value that all forms of the placement have. */
+/** The `spec.move` that all forms of the placement have. */
 function moveIn(steps: readonly Step[]): Move | undefined {
   for (const { action } of steps) {
     const found = action.do === 'apply' && action.objects.find(({ metadata }) => metadata.name === orderedName);
@@ -88,7 +88,7 @@ function moveSpecIn({ spec }: KubeObject): Move | undefined {
   return (spec as { move?: Move } | undefined)?.move;
 }
 
-/** The copies that run at the same time are never more than some form of the placement wanted. */
+/** Whether the number of copies that run at the same time is never higher than some form of the placement wanted. */
 export function runsNoMore(placement: KubeObject): boolean {
   const move = moveSpecIn(placement);
   return move?.strategy === 'BreakBeforeMake' && move.deadlineSeconds === neverSeconds;

@@ -1,6 +1,6 @@
 /**
- * A plan: the tree and the timed steps that one seed decides. All of it is data, and each step is independent: a step whose node or object does not exist is
- * skipped. So a failing run can be made smaller by leaving nodes and steps out.
+ * A plan: the tree and the timed steps that one seed decides. A plan is only data, and each step is independent: a step whose node or object does not exist
+ * is skipped. So a failing run can be made smaller: nodes and steps are left out.
  */
 import { seedOf } from '../seeds.ts';
 import type { Action, Step } from './action.ts';
@@ -33,21 +33,21 @@ export type Mode = 'safety' | 'liveness';
 export interface Plan {
   readonly seed: number;
   readonly mode: Mode;
-  /** Parents before children; the first is the center. */
+  /** The nodes. Parents come before children; the first node is the center. */
   readonly nodes: readonly PlannedNode[];
-  /** People work and faults happen. */
+  /** The first phase: people work, and faults happen. */
   readonly steps: readonly Step[];
-  /** After the first healing: faults happen, and nobody writes anything. */
+  /** The phase after the first healing: faults happen, and nobody writes anything. */
   readonly quiet: readonly Step[];
   /** Children whose lines stay dead while everything else is healed. */
   readonly dead: readonly string[];
-  /** A node with spaces loses some of its objects. The nodes below keep newer rows, so less can be compared in the end. */
+  /** Whether a node with spaces loses some of its objects. The nodes below keep newer rows, so less can be compared at the end. */
   readonly forgets: boolean;
-  /** Rows are held in the end: people approve their deletion, and everything is compared again. */
+  /** Whether rows are held at the end. Then people approve their deletion, and everything is compared again. */
   readonly holds: boolean;
 }
 
-/** Steps that move an agent from its place. */
+/** Actions that move an agent from its place. */
 const leaves = new Set<Action['do']>(['leave', 'unlist', 'move']);
 
 export function planOf(seed: number, mode: Mode): Plan {
@@ -82,8 +82,8 @@ export function planOf(seed: number, mode: Mode): Plan {
   steps.push(...reportsOf(new Chance(seedOf(seed, 'reports')), settled));
   if (!hasReleases({ steps })) steps.push(...handedOf(new Chance(seedOf(seed, 'handed')), planned, sources));
   const isLossy = forgets.length > 0 || losses.forgets;
-  // A copy that waits for a removed agent waits until the deadline, since the agent's cluster may still have the old copy. The same holds for an agent that
-  // holds possibly lost rows.
+  // A copy that waits for a removed agent waits until the deadline, because the agent's cluster may still have the old copy. The same is true if an agent
+  // holds rows that may have been lost.
   const staysWhole = !isLossy && !losses.holds && !steps.some(({ action }) => leaves.has(action.do));
   const ordered = new Chance(seedOf(seed, 'ordered'));
   steps.push(...orderedOf(ordered, planned, mode === 'safety' && staysWhole));
@@ -97,7 +97,7 @@ export function planOf(seed: number, mode: Mode): Plan {
     mode,
     nodes: planned,
     steps: calmed(ordered, steps).sort(byTime),
-    // A line that is dead for good is not repaired in the middle either: otherwise earlier changes of people would arrive then, which no fault caused.
+    // A line that is dead for good must not be repaired in this phase. Otherwise earlier changes of people would arrive, and no fault would be the cause.
     quiet: quiet.filter(({ action }) => action.do !== 'mend' || !dead.includes(action.node)).sort(byTime),
     dead,
     forgets: isLossy,
@@ -105,7 +105,7 @@ export function planOf(seed: number, mode: Mode): Plan {
   };
 }
 
-/** Each occurs in some of the runs: two connections of one child at once, and an agent that is removed from the inventory while it attaches. */
+/** Steps that only some of the runs have: two connections of one child at once, and an agent that is removed from the inventory while it attaches. */
 function momentsOf(seed: number, nodes: readonly PlannedNode[]): Step[] {
   const chance = new Chance(seedOf(seed, 'moments'));
   const steps: Step[] = [];

@@ -1,5 +1,5 @@
 /**
- * Rows that are kept because they may have been lost, until a person approves their deletion: an origin is restored to before most of its objects, and a
+ * Rows that may have been lost, and that are kept until a person approves their deletion. An origin is restored to a time before most of its objects, or a
  * relay loses places that only it knew. The missing rows exceed the budget of deletions, so all of them are held.
  */
 import { seedOf } from '../seeds.ts';
@@ -10,12 +10,12 @@ import { isChildOf, type PlannedNode, parentOf, sourceOf } from './tree.ts';
 
 interface Losses {
   readonly steps: Step[];
-  /** Rows are held in the end that nobody has approved yet. */
+  /** Whether rows are held at the end that nobody has approved yet. */
   readonly holds: boolean;
   readonly forgets: boolean;
 }
 
-/** More than the 50 rows that may go at once, and more than a fifth of all rows. */
+/** The number of objects: more than the 50 rows that may be deleted at once, and more than a fifth of all rows. */
 const many = 60;
 const none: Losses = { steps: [], holds: false, forgets: false };
 
@@ -27,7 +27,7 @@ export function lossesOf(seed: number, nodes: readonly PlannedNode[]): Losses {
   return none;
 }
 
-/** A person approves the rows that the center shows as held. */
+/** A person at the node `at` approves the rows that the node shows as held. */
 function releaseOf(node: string, at = ''): Step['action'] {
   return { do: 'release', node, at };
 }
@@ -36,7 +36,7 @@ function originOf(chance: Chance): Step[] {
   const source = 'center.retail';
   const lost = lostOriginOf(chance, { path: '', role: 'center', labels: {}, spaces: [] });
   const backupMs = lost[0]!.atMs;
-  // The second end is 3 s after the backup, and the next start at most 2 s after that end.
+  // The second end is 3 s after the backup, and the next start is at most 2 s after that end.
   return [
     { atMs: 1_000, action: { do: 'place', source, placement: placementOf(source) } },
     ...putsOf(source, backupMs + 5_100, 20),
@@ -44,7 +44,7 @@ function originOf(chance: Chance): Step[] {
   ];
 }
 
-/** The objects that somebody has written into the inventory of a relay by hand are not in its topology. */
+/** A relay loses places. Somebody has written their objects into the relay's inventory by hand, so the topology does not have them. */
 function relayOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
   const relays = nodes.filter(({ role, spaces, replicas }) => role === 'relay' && spaces.length === 0 && !replicas);
   const agents = nodes.filter(
@@ -62,7 +62,7 @@ function relayOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
     ...putsOf(source, 2_500, 10),
     { atMs: emptyMs, action: { do: 'empty', node: relay } },
   ];
-  // The relay gets the place again, or nothing.
+  // The relay gets the place again, or a person approves, or nothing happens.
   if (chance.is(0.4)) steps.push({ atMs: emptyMs + 12_000, action: { do: 'label', node: agent, labels } });
   else if (chance.is(0.5)) steps.push({ atMs: emptyMs + 12_000, action: releaseOf(relay, parentOf(relay)) });
   return steps;

@@ -4,7 +4,7 @@ import { type Action, type Step, spanMs } from './action.ts';
 import type { Chance } from './chance.ts';
 import { isChildOf, type PlannedNode } from './tree.ts';
 
-/** The product refuses spaces at replicas, and replicas directly below replicas. */
+/** Gives replicas to some relays. The product refuses spaces at replicas, and replicas directly below replicas. */
 export function withReplicas(chance: Chance, nodes: readonly PlannedNode[]): PlannedNode[] {
   if (!chance.is(0.35)) return [...nodes];
   const chosen = new Map<string, number>();
@@ -40,7 +40,7 @@ function replicaFaultOf(chance: Chance, nodes: readonly PlannedNode[], { path, r
   if (at < 0.35) return [{ atMs, action: { do: 'crash', node, afterEffects: 1 + chance.below(40) } }];
   if (at < 0.42) return [{ atMs, action: { do: 'empty', node } }];
   if (at < 0.52) return lasting({ do: 'backup', node }, { do: 'restore', node }, chance.below(15_000));
-  // The replica serves, and receives nothing new.
+  // The replica serves, but receives nothing new.
   if (at < 0.62) return lasting({ do: 'cut', node }, { do: 'mend', node }, chance.below(20_000));
   if (at < 0.7) {
     const slow: Action = { do: 'slow', node, delayMaxMs: 1_000 + chance.below(8_000), bufferBytes: 256 };

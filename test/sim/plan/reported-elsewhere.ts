@@ -1,7 +1,7 @@
 /**
- * A relay below replicas reports new labels to one of them, and then attaches to another replica that has not received these labels, while nobody writes
- * anything. The objects that the new labels match have to stay. The relay may be killed at that moment, so that it is not ready when it attaches, or lose its
- * store. Or it has lost its store before it reported the labels: then the other replica knows the relay by a former store incarnation.
+ * A relay below replicas reports new labels to one of them. Then, while nobody writes anything, it attaches to another replica that has not received these
+ * labels. The objects that the new labels match have to stay. At that moment, the relay may be killed, so that it is not ready when it attaches, or it may
+ * lose its store. Or it has lost its store before it reported the labels: then the other replica knows an older store incarnation of the relay.
  */
 import { withReplica } from '../../../core/identity/replica.ts';
 import { type PlannedObject, type PlannedPlacement, type Step, spanMs } from './action.ts';
@@ -47,7 +47,7 @@ export function reportedElsewhereOf(
     { atMs: goesMs, action: { do: 'cut', node, way } },
     { atMs: goesMs + 20_000, action: { do: 'mend', node, way } },
   ]);
-  // An origin that loses its store loses its objects; `lostOriginOf` covers that case.
+  // An origin that loses its store loses its objects. `lostOriginOf` covers this case.
   const isLosable = spaces.length === 0;
   const at = chance.fraction();
   if (at < 0.4) quiet.push({ atMs: goesMs, action: { do: 'crash', node, afterEffects: 1 } });

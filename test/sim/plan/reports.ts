@@ -1,6 +1,6 @@
 /**
- * A theme of the workload: a placement that wants exact status while it has one destination, and objects that are created at the edge and reported upwards by
- * its rule. A fifth of the runs have this theme.
+ * A theme of the workload: a placement that wants exact status while it has one destination, and objects that are created at the edge and reported upwards
+ * because of the placement's rule. A fifth of the runs have this theme.
  */
 import type { JsonObject, KubeObject } from '../../../core/object/meta.ts';
 import { type Action, type Step, spanMs } from './action.ts';
@@ -37,7 +37,7 @@ function actionOf(chance: Chance, source: string, agents: readonly string[]): Ac
   return { do: 'relabel', node, labels: labelsOf(chance, 'env', 'tier') };
 }
 
-/** Created by hand, or by a controller of that cluster. */
+/** An object that somebody, or a controller of the cluster, creates there. */
 function bornOf(chance: Chance, source: string): KubeObject {
   const metadata = { name: `b${chance.below(3)}`, namespace: `e-${source.replaceAll('.', '-')}` };
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { value: `v${chance.below(1_000_000)}` } };

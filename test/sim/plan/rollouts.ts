@@ -1,4 +1,4 @@
-/** A theme of the workload: a placement whose releases go out in waves, and which changes while faults happen. Three of ten runs have this theme. */
+/** A theme of the workload: a placement whose releases go out in waves. The placement changes while faults happen. Three of ten runs have this theme. */
 import type { JsonObject, KubeObject } from '../../../core/object/meta.ts';
 import { type Action, type Step, spanMs } from './action.ts';
 import type { Chance } from './chance.ts';
@@ -8,7 +8,7 @@ export const stagedName = 'staged';
 const share = 0.3;
 const gateName = 'go';
 
-/** A namespace of its own, so that no other placement delivers these objects at once. */
+/** The namespace of the staged objects. It is separate, so that no other placement delivers these objects at once. */
 export function stagedNamespace(source: string): string {
   return `w-${source.replaceAll('.', '-')}-staged`;
 }
@@ -52,7 +52,7 @@ function releaseOf(chance: Chance, source: string, hasGate: boolean): Action[] {
   return [{ do: 'apply', source, objects: [placementOf(chance, source, hasGate)] }];
 }
 
-/** The last object of a name may be broken: a Deployment whose image cannot be pulled. */
+/** The last of the objects may be broken: a Deployment whose image can't be pulled. */
 function objectOf(chance: Chance, source: string, name: string, broken: number): KubeObject {
   const metadata = { name, namespace: stagedNamespace(source) };
   const value = `v${chance.below(1_000_000)}`;

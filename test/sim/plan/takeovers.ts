@@ -1,17 +1,17 @@
-/** Moments at which one session replaces another, or none. They are short, so the plan makes them on purpose. */
+/** Moments at which one session replaces another, or at which a session must not begin. These moments are short, so the plan makes them on purpose. */
 import { type Action, type PlannedObject, type Step, spanMs } from './action.ts';
 import type { Chance } from './chance.ts';
 import { nodeOfSource, type PlannedNode, parentOf } from './tree.ts';
 
-/** Writes meanwhile, so that sessions have data to carry. */
+/** Writes during these moments, so that sessions have data to send. */
 export interface Traffic {
   readonly source: string;
   readonly objects: readonly PlannedObject[];
 }
 
 /**
- * A child hangs up while its frames travel slowly to its parent, and connects again before they arrive. The parent's disk is slow to store the new session,
- * and frames of the old session arrive after the new one is stored.
+ * A child closes its connection while its frames travel slowly to its parent, and connects again before they arrive. The parent's disk is slow to store the
+ * new session. So frames of the old session arrive after the new session is stored.
  */
 export function takeoverOf(chance: Chance, nodes: readonly PlannedNode[], traffic: Traffic): Step[] {
   const { path: node } = chance.of(
@@ -31,7 +31,7 @@ export function takeoverOf(chance: Chance, nodes: readonly PlannedNode[], traffi
   ];
 }
 
-/** An agent is removed from the inventory while its parent's disk stores its attachment, and added again a little later. */
+/** An agent is removed from the inventory while its parent's disk stores the agent's attachment, and is added again shortly afterwards. */
 export function unlistingOf(chance: Chance, nodes: readonly PlannedNode[], traffic: Traffic): Step[] {
   const { path: node } = chance.of(nodes.filter(({ role }) => role === 'agent'));
   const beginMs = 2_000 + chance.below(spanMs - 12_000);

@@ -6,7 +6,7 @@ import type { Chance } from './chance.ts';
 import { type PlannedNode, parentOf } from './tree.ts';
 
 export interface PlannedTalk {
-  /** The number of the talk in the plan: both ends derive the bytes of the talk from it. */
+  /** The number of the talk in the plan. Both ends derive the bytes of the talk from it. */
   readonly number: number;
   /** `ping`: the request of `banyan ping`, made by the product's own code. */
   readonly kind: 'sim' | 'echo' | 'health' | 'no-such' | 'ping';
@@ -20,17 +20,17 @@ export interface PlannedTalk {
   readonly cancelled?: { readonly by: 'asker' | 'taker'; readonly afterMs: number };
 }
 
-/** One direction: the bytes, the time of the start, and the reader's pause after each part. */
+/** One direction: the number of bytes, and the reader's pause after each part. */
 export interface TalkSide {
   readonly bytes: number;
   readonly readMs: number;
 }
 
 const talksMax = 5;
-/** Talks at once between the same two nodes: more than a session allows. */
+/** The number of talks at once between the same two nodes: more than a session allows. */
 const crowd = 270;
 const pingBytesMax = 200_000;
-/** Numbers of talks that no other talk of a plan has: liars have their own (lies.ts). */
+/** The first number of pings. No other talk of a plan has these numbers; liars have their own (lies.ts). */
 const firstPing = 20_000;
 
 export function talksOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
@@ -49,7 +49,7 @@ export function talksOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
   return steps;
 }
 
-/** `banyan ping`, and sometimes more streams than a session allows. */
+/** Steps with `banyan ping`, and sometimes with more streams than a session allows. */
 export function pingsOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
   const steps: Step[] = [];
   if (chance.is(0.1)) {
@@ -63,7 +63,7 @@ export function pingsOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
   return steps;
 }
 
-/** More talks of one kind than a session allows: nobody takes them before their time is over. */
+/** More talks of one kind than a session allows. Nobody accepts them before their deadline. */
 function queueOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
   const { path } = chance.of(nodes.slice(1));
   const ends = [path, parentOf(path)];
@@ -81,7 +81,7 @@ function queueOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
       back: side,
       taken: 'never',
     };
-    // The last ones come when the other side has had time to take the others.
+    // The last talks begin when the other side has had time to accept the earlier ones.
     return { atMs: atMs + (i < streamsMax ? 0 : 2_000 + i), action: { do: 'talk', node, to, talk } };
   });
 }

@@ -10,13 +10,13 @@ export interface PlannedNode {
   readonly spaces: readonly string[];
   /** For a relay: the number of processes with its path. Absent: one. */
   readonly replicas?: number;
-  /** No agent is there yet: see moves.ts. */
+  /** True: no agent is at this place yet. See moves.ts. */
   readonly isVacant?: boolean;
 }
 
 export const depthMax = 4;
 
-/** Most trees are small: few nodes are enough to show a fault. */
+/** The number of nodes. Most trees are small: few nodes are enough to show a mistake. */
 function sizeOf(chance: Chance): number {
   const at = chance.fraction();
   if (at < 0.88) return 2 + chance.below(5);
@@ -29,7 +29,7 @@ export function treeOf(chance: Chance): PlannedNode[] {
   const nodes: PlannedNode[] = [{ path: '', role: 'center', labels: {}, spaces: ['retail'] }];
   while (nodes.length < size) {
     const relays = nodes.filter(({ role, path }) => role !== 'agent' && depthOf(path) < depthMax);
-    // Mostly the newest relay: a chain is deeper than a star.
+    // Mostly the newest relay becomes the parent, so that chains are deeper than in a star.
     const parent = chance.is(0.5) ? relays.at(-1)! : chance.of(relays);
     const isRelay = depthOf(parent.path) < depthMax - 1 && nodes.length + 1 < size && chance.is(0.4);
     const name = `${isRelay ? 'r' : 'a'}${nodes.length}`;
@@ -60,7 +60,7 @@ export function sourceOf(node: PlannedNode, space: string): string {
   return `${node.path === '' ? 'center' : node.path.replaceAll(':', '.')}.${space}`;
 }
 
-/** By the names alone: at or below the center is only the center itself. */
+/** Compares only the names: at or below the center is only the center itself. */
 export function isAtOrBelow(path: string, above: string): boolean {
   return path === above || path.startsWith(`${above}:`);
 }
@@ -81,12 +81,12 @@ export function labelsOf(chance: Chance, ...keys: readonly string[]): Labels {
   return Object.fromEntries(given.map((key) => [key, chance.of(values[key]!)]));
 }
 
-/** By the path of a place with replicas: their number. */
+/** The number of replicas, keyed by the path of a place with replicas. */
 export function severalOf(nodes: readonly PlannedNode[]): ReadonlyMap<string, number> {
   return new Map(nodes.flatMap(({ path, replicas }) => (replicas === undefined ? [] : [[path, replicas]])));
 }
 
-/** The sources whose objects come to the place from above. */
+/** The sources whose objects reach the place from above. */
 export function sourcesAbove(sources: readonly string[], path: string): string[] {
   return sources.filter((source) => nodeOfSource(source) === '' || isAtOrBelow(path, nodeOfSource(source)));
 }

@@ -17,7 +17,7 @@ export function workOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
   const agents = nodes.filter(({ role }) => role === 'agent');
   const steps: Step[] = [];
   const add = (atMs: number, action: Action) => steps.push({ atMs, action });
-  // Objects that can be lost from the start.
+  // These objects exist from the start, so that faults can lose them.
   for (const source of sources) {
     add(1_000, { do: 'place', source, placement: placementOf(chance, source, true) });
     for (let i = 0; i < 2; i++) add(1_000, { do: 'put', source, object: objectOf(chance, source) });
@@ -49,7 +49,7 @@ function actionOf(chance: Chance, sources: readonly string[], agents: readonly P
   return { do: chance.is(0.5) ? 'leave' : 'join', node };
 }
 
-/** One object is written again and again, faster than a disk flushes, perhaps with the end of the process or of a connection in the middle. */
+/** One object is written again and again, faster than a disk flushes. In some plans, the process or a connection ends meanwhile. */
 function burstOf(chance: Chance, source: string, nodes: readonly PlannedNode[]): Step[] {
   const object = objectOf(chance, source);
   const beginMs = 2_000 + chance.below(spanMs - 2_000);
@@ -79,7 +79,7 @@ export function trafficOf(chance: Chance, nodes: readonly PlannedNode[]): Traffi
 
 const placementNames = ['first', 'second', 'third'];
 
-/** Each source has namespaces of its own: conflicts between sources are tested elsewhere. */
+/** Each source has its own namespaces: conflicts between sources are tested elsewhere. */
 function namespacesOf(source: string): string[] {
   return ['a', 'b'].map((suffix) => `w-${source.replaceAll('.', '-')}-${suffix}`);
 }

@@ -1,11 +1,14 @@
-/** The branches of a source text: the places where a run can go one way or another, and how the count shows which way it went. */
+/** The branches of a source text: the places where a run can go one way or another. Each branch also has the data that shows which way the runs went. */
 import { parseSync } from 'oxc-parser';
 
 export interface Branch {
   /** The position in the text at which the branch begins. */
   readonly at: number;
   readonly what: string;
-  /** A branch is reached when its block is entered. With `skipped`, it is reached when this place is entered more often than `at`. */
+  /**
+   * Without `skipped`, the branch is reached when its block is entered. With `skipped`, it is reached when the place `skipped` is entered more often than
+   * `at`.
+   */
   readonly skipped?: number;
 }
 
@@ -17,8 +20,8 @@ interface SyntaxNode {
 }
 
 /**
- * A function; both ways of an `if`, also without an `else`; both ways of a conditional; the right side of `&&`, `||` and `??`; each case with code; the body
- * of a loop; a catch.
+ * Finds these branches: a function; both ways of an `if`, even without an `else`; both ways of a conditional; the right side of `&&`, `||` and `??`; each
+ * case with code; the body of a loop; a catch.
  */
 export function branchesOf(file: string, text: string): Branch[] {
   const { program, errors } = parseSync(file, text);
@@ -67,7 +70,7 @@ function branchesAt(node: SyntaxNode): Branch[] {
   }
 }
 
-/** The first place of a block is still counted with the surrounding block. */
+/** The place inside a block. V8 still counts the first place of a block with the surrounding block. */
 function inside({ type, start }: SyntaxNode): number {
   return type === 'BlockStatement' ? start + 1 : start;
 }

@@ -1,15 +1,15 @@
-/** Counts how often each place of the protocol's deciding files was reached, by V8's block coverage. */
+/** Counts how often the runs reached each place of the protocol's deciding files, with V8's block coverage. */
 import { Session } from 'node:inspector/promises';
 import { isMachine } from './machines.ts';
 
-/** A block of a file, and how often it was entered; blocks are nested. */
+/** A block of a file, and how often it was entered. Blocks are nested. */
 export interface Block {
   readonly start: number;
   readonly end: number;
   readonly count: number;
 }
 
-/** The counts of one process, by file. */
+/** The counts of one process, for each file. */
 export type Counted = readonly { readonly file: string; readonly blocks: readonly Block[] }[];
 
 export class Coverage {
@@ -39,7 +39,7 @@ export class Coverage {
   }
 }
 
-/** The count of the smallest block around a place: V8 omits blocks that are entered as often as the block around them. */
+/** The count of the smallest block around a place. V8 leaves out blocks that are entered as often as the block around them. */
 export function countAt(blocks: readonly Block[], at: number): number {
   let smallest: Block | undefined;
   for (const block of blocks) {

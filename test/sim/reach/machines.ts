@@ -1,5 +1,5 @@
 /**
- * The files that the coverage counts: all files that decide about sessions, feeds and streams, by folder, so that a new file is counted without being named.
+ * The files that the coverage counts: all files that decide about sessions, feeds and streams. Folders name them, so that a new file is counted at once.
  * Files without any part of the protocol are left out, each with its reason.
  */
 import { readdirSync } from 'node:fs';
@@ -28,7 +28,7 @@ export function isMachine(file: string): boolean {
   return files.has(file) || folders.includes(file.slice(0, file.lastIndexOf('/')));
 }
 
-/** Includes files that no run has loaded. */
+/** Returns the files, including files that no run has loaded. */
 export function machines(root: string): string[] {
   const inFolders = folders.flatMap((folder) => readdirSync(join(root, folder)).map((name) => `${folder}/${name}`));
   return [...inFolders, ...files].filter((file) => file.endsWith('.ts') && isMachine(file)).sort();

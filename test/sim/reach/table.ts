@@ -1,4 +1,4 @@
-/** A table of the branches that the runs reached: one line for each file, then each branch that no run reached, with its line. */
+/** Makes a table of the branches that the runs reached: one line for each file, then each branch that no run reached, with its line. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Branch, branchesOf } from './branches.ts';
@@ -53,7 +53,7 @@ function missedAt(file: string, text: string, { at, what }: Branch): Missed {
   return { line: `${file}:${number} ${what} | ${source.slice(0, textShown)}`, why: whyLeft(file, source) };
 }
 
-/** Rounded down, so that a printed bound has really been reached. */
+/** The percentage, rounded down, so that a printed bound has really been reached. */
 function percent(part: number, whole: number): string {
   return (Math.floor((10_000 * part) / Math.max(1, whole)) / 100).toFixed(2);
 }

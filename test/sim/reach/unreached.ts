@@ -1,10 +1,10 @@
 /**
- * Branches that no run of the simulation can reach, each with its reason. The list names a branch by the beginning of its line, so that a changed branch has
- * to be checked again. These branches count as missed.
+ * Branches that no run of the simulation can reach, each with its reason. The list names a branch by the beginning of its line. So after a change of the
+ * line, somebody has to check the branch again. These branches count as missed.
  */
 interface Unreached {
   readonly why: string;
-  /** By file: the beginnings of the lines. */
+  /** The beginnings of the lines, keyed by file. */
   readonly lines: Readonly<Record<string, readonly string[]>>;
 }
 

@@ -1,4 +1,4 @@
-/** One end of a talk: it writes its bytes, reads at its pace, and compares the received bytes with those that the other end was to write. */
+/** One end of a talk. It writes its bytes, reads at its own speed, and compares the received bytes with the bytes that the other end had to write. */
 import type { ByteStream, StreamHandler, StreamReset } from '../../../core/stream/stream.ts';
 import type { Host } from '../host.ts';
 import type { Life } from '../life.ts';
@@ -6,18 +6,18 @@ import type { PlannedTalk, TalkSide } from '../plan/talk.ts';
 
 export interface PartyPorts {
   after(ms: number, act: () => void): void;
-  /** All bytes have arrived, and the end after them. */
+  /** Called when all bytes and the end after them have been written. */
   wrote(bytes: number): void;
-  /** Undefined: this direction has not ended. */
+  /** The number of bytes that the other end has written. Undefined: the other end has not ended this direction yet. */
   writtenByOther(): number | undefined;
-  /** The received bytes may be from a liar. */
+  /** Whether the received bytes may be from a liar. */
   mayBeLied(): boolean;
   wrong(what: string): void;
   over(why: string): void;
   readonly windowBytes: number;
 }
 
-/** The bytes that are written to the stream at a time. */
+/** The number of bytes that are written to the stream at once. */
 const chunkBytes = 50_000;
 
 export class Party implements StreamHandler {
@@ -128,7 +128,7 @@ export class Party implements StreamHandler {
     return this.#bytesOf(writer, this.#received, bytes.length).equals(bytes) || this.#ports.mayBeLied();
   }
 
-  /** The bytes around each position differ for every direction of every talk. */
+  /** The bytes that an end has to write. Around each position, they differ for every direction of every talk. */
   #bytesOf(writer: 'asker' | 'taker', from: number, length: number): Buffer {
     const bytes = Buffer.allocUnsafe(length);
     const salt = this.#talk.number * 13 + (writer === 'asker' ? 0 : 101);

@@ -1,6 +1,11 @@
 /**
- * Byte streams in a world, and their invariants: bytes arrive in order, unaltered and once; each end is notified of its end once; an end that is notified of
- * an orderly end has received everything that the other end wrote; no end holds more than a window; and when all is quiet no part of a stream is left.
+ * Byte streams in a world, and their invariants:
+ *
+ * - Bytes arrive in order, unaltered and once.
+ * - Each end is notified of its end once.
+ * - An end that is notified of a proper end has received everything that the other end wrote.
+ * - No end has more than a window of bytes waiting.
+ * - When all is quiet, no part of a stream is left.
  */
 import { BanyanError } from '../../../core/runtime/errors.ts';
 import { type Pinged, ping } from '../../../core/stream/ping.ts';
@@ -14,15 +19,15 @@ import { type Asked, mayBeLied } from './way.ts';
 
 export const simKind = 'sim';
 const lateMs = 700;
-/** By this time, the deadlines of all hops are over. */
+/** After this time, the deadlines of all hops are over. */
 const tooLateMs = 1_000;
 
 export class Talks {
   readonly #world: World;
   readonly #open = new Set<Party>();
-  /** By the number of the talk: the total bytes that each end has written, once it has. */
+  /** The total number of bytes that each end has written, when it has ended. Keyed by the number of the talk. */
   readonly #written = new Map<string, number>();
-  /** By the number of the talk. */
+  /** Keyed by the number of the talk. */
   readonly #asked = new Map<number, Asked>();
   readonly name = 'bytes of a stream come in order, unaltered and once';
 
@@ -30,7 +35,7 @@ export class Talks {
     this.#world = world;
   }
 
-  /** A new process accepts streams. */
+  /** Lets a new process accept streams. */
   serve(host: Host, router: StreamRouter): void {
     router.register(simKind, (offer) => this.#offered(host, offer));
   }
@@ -57,7 +62,7 @@ export class Talks {
     );
   }
 
-  /** A message that names the talks that are not over yet. */
+  /** Returns a message that names a talk that is not over yet. */
   unfinished(): string | undefined {
     for (const party of this.#open) if (party.life.alive) return `${party.title} has a stream that does not end`;
     for (const host of this.#world.hosts.values()) {
@@ -67,7 +72,7 @@ export class Talks {
     return undefined;
   }
 
-  /** Every talk comes to an end, whatever its result: when all is quiet, a check makes sure that no stream is left. */
+  /** Asks with the product's ping. Every talk ends, whatever its result: when all is quiet, a check makes sure that no stream is left. */
   #ping(host: Host, router: StreamRouter, path: string, talk: PlannedTalk): void {
     const { life, title } = host;
     const { deadlineMs: timeoutMs, isAdministrator, there } = talk;

@@ -1,4 +1,4 @@
-/** The nodes through which bytes between two nodes pass. */
+/** The nodes through which bytes between two nodes travel. */
 import type { World } from '../world.ts';
 
 export interface Asked {
@@ -7,7 +7,7 @@ export interface Asked {
   readonly atMs: number;
 }
 
-/** A node on the way, or an end, is a liar now or was one since the talk began: the received bytes may be from the liar. */
+/** Whether the received bytes may be from a liar: a node on the way, or an end, is a liar now or was one since the talk began. */
 export function mayBeLied(world: World, { from, to, atMs }: Asked): boolean {
   const way = wayOf(from, to);
   return [...world.hosts.values()].some(({ path, lie, liedUntilMs }) => {
@@ -15,14 +15,14 @@ export function mayBeLied(world: World, { from, to, atMs }: Asked): boolean {
   });
 }
 
-/** Paths, with both ends: up to the first node that has both at or below it, and down. */
+/** The paths of the way, including both ends: upwards to the first node that has both ends at or below it, and then downwards. */
 export function wayOf(from: string, to: string): ReadonlySet<string> {
   const [up, down] = [atAndAbove(from), atAndAbove(to)];
   const common = up.filter((path) => down.includes(path)).length;
   return new Set([...up.slice(common - 1), ...down.slice(common - 1)]);
 }
 
-/** From the center on. */
+/** The paths of the node and of all nodes above it, from the center on. */
 function atAndAbove(path: string): string[] {
   if (path === '') return [''];
   const names = path.split(':');

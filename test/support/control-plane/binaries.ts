@@ -1,13 +1,13 @@
 /**
- * The programs of a real control plane: those in the folder KUBEBUILDER_ASSETS (the convention of envtest), and the missing ones, built once from the Go
- * modules beside this file. kwok has a module of its own, because it needs another minor version of the libraries.
+ * The programs of a real control plane. If the folder KUBEBUILDER_ASSETS (the convention of envtest) has a program, that program is used. The missing
+ * programs are built once, from the Go modules beside this file. kwok has its own module, because it needs another minor version of the libraries.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { builtOnce, type GoModule, notBuilt } from '../go-programs.ts';
 
 type Program = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler' | 'kubectl' | 'kwok';
-/** The path of each. */
+/** The path of each program. */
 export type Binaries = Readonly<Record<Program, string>>;
 
 const all: readonly GoModule[] = [
@@ -25,7 +25,7 @@ const all: readonly GoModule[] = [
 ];
 const programs = all.flatMap(({ packages }) => Object.keys(packages) as Program[]);
 
-/** For the titles of tests that cannot run. Undefined: every program is there. */
+/** A text for the titles of tests that can't run. Undefined: every program exists. */
 export function withoutControlPlane(): string | undefined {
   const { name, modules } = lacking();
   return modules.length === 0 ? undefined : notBuilt(name, modules);
@@ -40,8 +40,8 @@ export async function controlPlaneBinaries(): Promise<Binaries> {
 }
 
 /**
- * The programs to be built: envtest itself gives only etcd, kube-apiserver and kubectl. The name of the folder lists them, so that other sets are kept beside
- * it.
+ * The programs that have to be built: envtest itself has only etcd, kube-apiserver and kubectl. The folder is named after these programs, so that builds of
+ * other sets of programs stay beside it.
  */
 function lacking(): { readonly name: string; readonly modules: readonly GoModule[] } {
   const isLacking = ([program]: [string, string]) => given(program) === undefined;
@@ -52,7 +52,7 @@ function lacking(): { readonly name: string; readonly modules: readonly GoModule
   return { name: ['control-plane', ...(names.length < programs.length ? names : [])].join('-'), modules };
 }
 
-/** The directory of a program that need not be built. */
+/** The folder of a program that need not be built. Undefined: it has to be built. */
 function given(program: string): string | undefined {
   const { KUBEBUILDER_ASSETS: directory } = process.env;
   return directory && existsSync(join(directory, program)) ? directory : undefined;

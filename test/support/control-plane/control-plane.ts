@@ -1,6 +1,6 @@
 /**
- * A real control plane on loopback: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, and kwok, which simulates nodes that report ready and run
- * the pods bound to them. Each can be ended and started separately.
+ * A real control plane on loopback: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, and kwok. kwok simulates nodes that report ready and run
+ * the pods bound to them. Each program can be ended and started separately.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,15 +14,15 @@ import { type ClusterCredentials, makeCredentials, type User, writeKubeconfig } 
 export type Component = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler' | 'kwok';
 
 export interface ControlPlaneOptions {
-  /** The control plane owns this folder: certificates, logs and etcd's data. */
+  /** The folder that the control plane owns: certificates, logs and etcd's data. */
   readonly directory: string;
-  /** The processes continue after the process that started them has ended. */
+  /** True: the programs continue after the process that started them has ended. */
   readonly detached?: boolean;
-  /** Every request is recorded: `audited`. */
+  /** True: every request is recorded. `audited` returns the records. */
   readonly audit?: boolean;
 }
 
-/** A request with its answer, of https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/#audit-k8s-io-v1-Event */
+/** A request with its answer. The fields are those of https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/#audit-k8s-io-v1-Event */
 export interface Audited {
   readonly stage: 'ResponseStarted' | 'ResponseComplete' | 'Panic';
   readonly verb: string;
@@ -39,7 +39,7 @@ export interface Audited {
   readonly requestReceivedTimestamp: string;
 }
 
-/** Beside other control planes on two cores, a first start took 20 s. */
+/** Longest wait until the control plane is ready. With other control planes on the same two cores, a first start took 20 s. */
 const readyMsMax = 120_000;
 const stopMsMax = 10_000;
 const components: readonly Component[] = [
@@ -49,7 +49,7 @@ const components: readonly Component[] = [
   'kube-scheduler',
   'kwok',
 ];
-/** The users of the components at the API server. kwok simulates every kubelet. */
+/** The users with which the components sign in to the API server. kwok simulates every kubelet. */
 const users = {
   admin: { name: 'admin', groups: ['system:masters'] },
   'kube-controller-manager': { name: 'system:kube-controller-manager', groups: [] },
@@ -106,12 +106,12 @@ export class ControlPlane implements AsyncDisposable {
     return `https://127.0.0.1:${this.#ports.api}`;
   }
 
-  /** The files of etcd's clients. */
+  /** The address of etcd. */
   get etcd(): string {
     return `http://127.0.0.1:${this.#ports.etcd}`;
   }
 
-  /** A kubeconfig of a user with these groups; RBAC decides about the user's rights. */
+  /** Returns a kubeconfig for a user with these groups. RBAC decides about the user's rights. */
   async kubeconfigOf(user: User): Promise<string> {
     await this.#writeKubeconfigFor(user.name, user);
     return this.#file(`${user.name}.kubeconfig`);
@@ -141,7 +141,7 @@ export class ControlPlane implements AsyncDisposable {
     }
   }
 
-  /** SIGKILL by default, like a machine that lost its power. */
+  /** Ends components: by default with SIGKILL, as if the machine lost its power. */
   async stopComponents(names: readonly Component[], signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const ended = names.flatMap((name) => {
       const child = this.#processes.get(name);
@@ -156,7 +156,7 @@ export class ControlPlane implements AsyncDisposable {
     await Promise.all(ended);
   }
 
-  /** The API server at the same address without contents, as after a machine was set up again. */
+  /** Makes the API server empty, at the same address, as after somebody has set up the machine again. */
   async replaceByAnEmptyOne(): Promise<void> {
     await this.stopComponents(components);
     rmSync(this.#file('etcd'), { recursive: true, force: true });
@@ -192,7 +192,7 @@ export class ControlPlane implements AsyncDisposable {
           `--listen-peer-urls=${peer}`,
           `--initial-advertise-peer-urls=${peer}`,
           `--initial-cluster=default=${peer}`,
-          // The data of a test go with it.
+          // The data of a test need not survive the test, so etcd need not flush them.
           '--unsafe-no-fsync',
           '--log-level=warn',
         ];
@@ -209,10 +209,10 @@ export class ControlPlane implements AsyncDisposable {
           `--service-account-key-file=${tokenPublicKey}`,
           `--service-account-signing-key-file=${tokenKey}`,
           '--service-cluster-ip-range=10.0.0.0/24',
-          // The address of the service `kubernetes` may not be loopback, and nobody asks for it here.
+          // Kubernetes does not allow a loopback address for the service `kubernetes`, and no test asks for the service.
           '--endpoint-reconciler-type=none',
           '--authorization-mode=RBAC',
-          // Names of nodes are in no DNS here.
+          // The test machine has no DNS with names of nodes.
           '--kubelet-preferred-address-types=InternalIP,Hostname',
           '--allow-privileged=true',
           ...(this.#options.audit ? this.#auditArguments() : []),
@@ -255,7 +255,7 @@ export class ControlPlane implements AsyncDisposable {
     }
   }
 
-  /** With its admin: health needs no rights, but this also proves the certificates. */
+  /** Whether the API server answers. The request uses a certificate of the admin: health needs no rights, but this also proves the certificates. */
   #answers(path: string): Promise<boolean> {
     return new Promise((resolve) => {
       const asked = request(

@@ -1,4 +1,4 @@
-/** Keys, certificates and kubeconfigs of one control plane, with an authority of its own. */
+/** Keys, certificates and kubeconfigs of one control plane, which has its own authority. */
 import { generateKeyPairSync } from 'node:crypto';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,11 +39,11 @@ export async function makeCredentials(directory: string): Promise<ClusterCredent
 export interface User {
   readonly name: string;
   readonly groups: readonly string[];
-  /** The start of its validity; absent: now. */
+  /** The time at which the certificate becomes valid. Absent: now. */
   readonly issuedAtMs?: number;
 }
 
-/** All data are inside the file: it can be passed on alone. */
+/** Writes a kubeconfig that contains all its data. So the file alone can be passed on. */
 export async function writeKubeconfig(
   file: string,
   authority: KeyAndCertificate,

@@ -1,13 +1,10 @@
-/**
- * The nodes and volumes that a bare control plane lacks for ordinary workloads: nodes that kwok keeps ready, and volumes for claims. Nothing behind them is
- * real.
- */
+/** Objects that a bare control plane lacks for ordinary workloads: nodes, which kwok keeps ready, and volumes for claims. Neither of them is real. */
 import { execFileSync } from 'node:child_process';
 import type { ControlPlane } from './control-plane.ts';
 
 export interface Furniture {
   readonly nodes: number;
-  /** Volumes of 100 GiB, for claims of the default class. */
+  /** Number of volumes of 100 GiB, for claims of the default class. */
   readonly volumes: number;
 }
 

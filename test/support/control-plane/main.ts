@@ -1,5 +1,5 @@
 /**
- * `npm run control-plane -- up|down --name N`: a real control plane by hand. `up` prints the path of its kubeconfig, and nothing else, to standard output.
+ * `npm run control-plane -- up|down --name N`: starts or ends a real control plane by hand. `up` prints only the path of its kubeconfig to standard output.
  * The control plane stays until `down`.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -49,7 +49,10 @@ async function down(): Promise<void> {
   rmSync(directory, { recursive: true, force: true });
 }
 
-/** Its processes that still run: a number may belong to another program by now, which does not name its directory. */
+/**
+ * The processes of the control plane that still run. A pid may belong to another program by now; the command line of that program does not name the
+ * directory.
+ */
 function running(): number[] {
   const pids = JSON.parse(readFileSync(pidFile, 'utf8')) as number[];
   return pids.filter((pid) => {

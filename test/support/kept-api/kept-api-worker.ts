@@ -1,4 +1,4 @@
-/** The thread that keeps the connections open: one to each requested context of each kubeconfig, until the process ends. */
+/** The thread that keeps the connections open. There is one connection for each requested context of each kubeconfig, until the process ends. */
 import { statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { runAsWorker } from 'synckit';
@@ -8,15 +8,18 @@ import type { Question } from './question.ts';
 
 interface Kept {
   readonly client: NodeApiClient;
-  /** The file's contents: a tree that starts again may write another file under the same name. */
+  /** When the kubeconfig was written: a tree that starts again may write another file under the same name. */
   readonly writtenMs: number;
-  /** By context, then by the word that named the resource. */
+  /** Keyed by context, then by the text that named the resource. */
   readonly served: Map<string, FoundResource>;
 }
 
 const kept = new Map<string, Kept>();
 
-/** Discovery takes some twenty requests, and a stopped server may delay each by 5 s: the test asks again instead of waiting for all of them. */
+/**
+ * Longest wait for an answer. Discovery needs about twenty requests, and a stopped server may delay each by 5 s. After this time, the test asks again
+ * instead.
+ */
 const answerMsMax = 20_000;
 
 runAsWorker((kubeconfig: string, context: string | undefined, question: Question) =>
@@ -35,11 +38,11 @@ async function answer(
     const resource = served.get(key) ?? (await findResource(client, at, question.resource));
     served.set(key, resource);
     const found = await client.get(at, pathOf(resource, question));
-    // A definition may have gone, and come back in another version or scope.
+    // A definition may have been deleted, and created again in another version or scope.
     if (!found) served.delete(key);
     return found && withKinds(found as ListOrObject);
   } catch {
-    // The test continues to wait while a server is away or refuses, as with a kubectl that fails.
+    // While a server does not answer or refuses, the test continues to wait, as with a kubectl that fails.
     return undefined;
   }
 }
@@ -70,7 +73,7 @@ interface ListOrObject {
   readonly items?: readonly object[];
 }
 
-/** As kubectl prints lists: each item names its own kind, which servers leave out. */
+/** Adds the kind to each item of a list, as kubectl prints lists. Servers leave the kind of items out. */
 function withKinds(found: ListOrObject): object {
   if (!found.items) return found;
   const kind = found.kind.replace(/List$/, '');

@@ -1,9 +1,9 @@
 /** Parses the arguments of `kubectl get` that name objects. */
 
 export interface Question {
-  /** As people write it: a plural, a singular, a short name or a kind, perhaps with its group after a dot. */
+  /** The resource as people write it: a plural, a singular, a short name or a kind, perhaps with its group after a dot. */
   readonly resource: string;
-  /** Absent: a list. */
+  /** Absent: the question is about a list. */
   readonly name?: string;
   readonly namespace: string;
   readonly allNamespaces: boolean;
@@ -11,7 +11,7 @@ export interface Question {
   readonly fieldSelector?: string;
 }
 
-/** Throws for arguments that mean more than this: then kubectl has to run. */
+/** Parses the arguments. Throws if they have a meaning that `Question` can't express: then the test has to run kubectl. */
 export function parseQuestion(words: readonly string[]): Question {
   const names: string[] = [];
   let namespace = 'default';

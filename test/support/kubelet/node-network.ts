@@ -1,10 +1,10 @@
-/** The network of a real node: a namespace with addresses that lead nowhere, a bridge for pods, and the requested ways out. */
+/** The network of a real node: a namespace with addresses that lead nowhere, a bridge for pods, and the requested passages to this machine. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
 /** The address of this machine, as pods and kubelet see it. */
 export const nodeAddress = '10.213.77.1';
-/** The first address of the service range, at which every pod looks for the API server; see control-plane.ts. */
+/** The first address of the service range. Every pod looks for the API server at this address; see control-plane.ts. */
 export const apiAddress = '10.0.0.1';
 const podRange = '10.213.78.0/24';
 
@@ -17,7 +17,7 @@ export class NodeNetwork implements Disposable {
     ip('netns', 'add', this.#namespace);
     const at = (...args: string[]) => ip('-n', this.#namespace, ...args);
     at('link', 'set', 'lo', 'up');
-    // kubelet accepts no loopback address for the node itself.
+    // kubelet does not accept a loopback address for the node itself.
     at('link', 'add', 'outside', 'type', 'veth', 'peer', 'name', 'nowhere');
     at('link', 'set', 'nowhere', 'up');
     at('address', 'add', `${nodeAddress}/24`, 'dev', 'outside');
@@ -26,12 +26,15 @@ export class NodeNetwork implements Disposable {
     at('route', 'add', 'default', 'dev', 'outside');
   }
 
-  /** The command prefix that runs a program in it. Everything else is this machine's: `ip netns exec` would hide the control groups. */
+  /**
+   * The command prefix that runs a program in this network. Everything except the network is that of this machine: `ip netns exec` would hide the control
+   * groups.
+   */
   get at(): readonly [string, string] {
     return ['nsenter', `--net=/run/netns/${this.#namespace}`];
   }
 
-  /** Ports of loopback, by the address that is requested in it: `10.0.0.1:443`. */
+  /** Opens passages to ports of this machine's loopback. Keyed by the address that programs in the network request: `10.0.0.1:443`. */
   open(directory: string, ways: Readonly<Record<string, number>>): void {
     const sockets = Object.entries(ways).map(([inside, port], i) => ({
       inside,
@@ -48,7 +51,7 @@ export class NodeNetwork implements Disposable {
     );
   }
 
-  /** A port of the node, for programs of this machine that dial the node's own address, as the API server does for logs and exec. */
+  /** Opens a port of the node for programs of this machine that dial the node's own address. The API server does this for logs and exec. */
   letIn(directory: string, port: number): void {
     const [inside, socket] = [`${nodeAddress}:${port}`, join(directory, 'way-in.sock')];
     ip('address', 'add', `${nodeAddress}/32`, 'dev', 'lo');
@@ -57,7 +60,7 @@ export class NodeNetwork implements Disposable {
     this.#pass([], [`${inside}=${socket}`]);
   }
 
-  /** The format of containerd: https://www.cni.dev/docs/spec/#section-1-network-configuration-format */
+  /** The network of the pods, in the format of containerd: https://www.cni.dev/docs/spec/#section-1-network-configuration-format */
   pods(directory: string): object {
     const ipam = {
       type: 'host-local',

@@ -1,6 +1,6 @@
 /**
- * `passage.ts FROM=TO …`: connections to FROM are passed on to TO, each HOST:PORT or the path of a Unix socket. A Unix socket is a file, so it leads out of a
- * network without any other way out. A process of its own, because a test waits for programs and does nothing else meanwhile.
+ * `passage.ts FROM=TO …`: passes connections to FROM on to TO. Each of them is HOST:PORT or the path of a Unix socket. A Unix socket is a file, so it leads
+ * out of a network that has no other way out. This is a process of its own, because a test that waits for a program does nothing else meanwhile.
  */
 import { connect, createServer, type ListenOptions, type Socket } from 'node:net';
 
@@ -15,7 +15,7 @@ function endOf(text: string): (ListenOptions & { port: number }) | (ListenOption
   return host === undefined ? { path: text } : { host, port: Number(port) };
 }
 
-/** When one ends, the other ends too. */
+/** Joins two connections. When one ends, the other ends too. */
 function join(near: Socket, far: Socket): void {
   for (const [from, to] of [
     [near, far],

@@ -6,9 +6,9 @@ import { builtOnce, type GoModule, notBuilt } from '../go-programs.ts';
 import { withoutHosts } from '../hosts.ts';
 import { impossible } from '../impossible.ts';
 
-/** Debian keeps some of them in folders of root's path only. */
+/** Folders where the programs may be. Debian has some of them only in folders of root's path. */
 const folders = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/sbin'];
-/** From the package containernetworking-plugins; the second folder is used elsewhere. */
+/** Folders of the package containernetworking-plugins. Some distributions use the second one. */
 const networkFolders = ['/usr/lib/cni', '/opt/cni/bin'];
 const networkPlugins = ['bridge', 'host-local', 'loopback'];
 const name = 'kubelet';
@@ -26,12 +26,12 @@ export interface Programs {
   readonly networkPlugins: string;
 }
 
-/** For the titles of tests that cannot run. Undefined: the machine can be a node, and every program is there. */
+/** A text for the titles of tests that can't run. Undefined: the machine can be a node, and every program exists. */
 export function withoutNode(): string | undefined {
   return withoutHost() ?? notBuilt(name, modules);
 }
 
-/** The reason why this machine cannot be a node, whatever is built. */
+/** Why this machine can't be a node, whatever is built. Undefined: it can. */
 export function withoutHost(): string | undefined {
   if (process.platform !== 'linux') return 'a node of a cluster is Linux';
   if (withoutHosts) return withoutHosts;
@@ -63,7 +63,9 @@ function networkFolder(): string | undefined {
   return networkFolders.find((folder) => networkPlugins.every((plugin) => existsSync(join(folder, plugin))));
 }
 
-/** Either version of cgroups, if groups can be created: a container of many CI systems may only read them. */
+/**
+ * Why the machine has no usable control groups. Either version of cgroups works, if groups can be created: a container of many CI systems may only read them.
+ */
 function withoutControlGroups(): string | undefined {
   const controller = ['/sys/fs/cgroup/memory', '/sys/fs/cgroup'].find((folder) =>
     existsSync(join(folder, 'cgroup.procs')),

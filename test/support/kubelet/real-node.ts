@@ -1,6 +1,6 @@
 /**
- * A real node of a cluster: kubelet and containerd, in a network of their own. Pods reach the API server and the other configured addresses. When the node
- * ends, it leaves only empty control groups.
+ * A real node of a cluster: kubelet and containerd, in their own network. Pods reach the API server and the other configured addresses. When the node ends,
+ * only empty control groups are left.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { closeSync, cpSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,12 +12,12 @@ import { apiAddress, NodeNetwork, nodeAddress } from './node-network.ts';
 import { nodePrograms, type Programs } from './programs.ts';
 
 export interface RealNodeOptions {
-  /** Short: names of sockets have 108 characters at most. The node owns this folder. */
+  /** The folder that the node owns. Its path must be short, because names of sockets have at most 108 characters. */
   readonly directory: string;
   readonly name: string;
   /** The kubeconfig of a member of system:masters, for an API server on loopback. */
   readonly kubeconfig: string;
-  /** Ports of loopback that pods reach at `RealNode.address`, by the requested port. */
+  /** Ports of loopback that pods reach at `RealNode.address`. Keyed by the port that pods request. */
   readonly ways: Readonly<Record<number, number>>;
 }
 
@@ -34,7 +34,7 @@ const pauseImage = 'banyan.test/pause:1';
 const kubeletPort = 10_250;
 const readyMsMax = 60_000;
 const endMsMax = 10_000;
-/** kubelet sets them to values of its own, for the whole machine: https://kubernetes.io/docs/reference/command-line-tools-reference/kubelet/ */
+/** Settings that kubelet changes for the whole machine: https://kubernetes.io/docs/reference/command-line-tools-reference/kubelet/ */
 const kernelDefaults = ['vm/overcommit_memory', 'vm/panic_on_oom', 'kernel/panic', 'kernel/panic_on_oops'];
 
 export class RealNode implements AsyncDisposable {
@@ -66,7 +66,7 @@ export class RealNode implements AsyncDisposable {
     return nodeAddress;
   }
 
-  /** All output of a container so far, over all its restarts; lines as kubelet keeps them. */
+  /** All output of a container so far, over all its restarts, in lines as kubelet stores them. */
   said(pod: string, container: string): string[] {
     const logs = this.#file('pod-logs');
     const files = readdirSync(logs, { recursive: true, encoding: 'utf8' });
@@ -80,7 +80,7 @@ export class RealNode implements AsyncDisposable {
     this.#ctr('images', 'import', '--snapshotter', snapshotter(), archive);
   }
 
-  /** The process of a container, as this machine sees it; undefined if it does not run. */
+  /** The process of a container, as this machine sees it. Undefined: it does not run. */
   pidOf(pod: string, container: string): number | undefined {
     const tasks = this.#ctr('tasks', 'list').split('\n').slice(1);
     for (const [id, pid, status] of tasks.map((line) => line.split(/\s+/))) {
@@ -159,7 +159,7 @@ conf_dir = "${this.#file('cni')}"
       kind: 'KubeletConfiguration',
       containerRuntimeEndpoint: `unix://${this.#socket}`,
       podLogsDir: this.#file('pod-logs'),
-      // Only containers use these groups: other groups on this machine do not change.
+      // Only containers use these groups, so other groups on this machine do not change.
       cgroupDriver: 'cgroupfs',
       cgroupsPerQOS: false,
       enforceNodeAllocatable: [],
@@ -167,13 +167,13 @@ conf_dir = "${this.#file('cni')}"
       failSwapOn: false,
       oomScoreAdj: 0,
       makeIPTablesUtilChains: false,
-      // Nobody reaches it from outside of its network.
+      // Nobody outside of its network reaches this kubelet.
       authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
       authorization: { mode: 'AlwaysAllow' },
-      // The free space of this machine's disk does not matter.
+      // The free space of this machine's disk must not matter.
       evictionHard: { 'memory.available': '1Mi', 'nodefs.available': '1Mi', 'imagefs.available': '1Mi' },
       imageGCHighThresholdPercent: 100,
-      // A test waits for it.
+      // Tests wait for the status.
       nodeStatusUpdateFrequency: '2s',
       syncFrequency: '5s',
     };
@@ -203,7 +203,7 @@ conf_dir = "${this.#file('cni')}"
     }
   }
 
-  /** With their networks, which nobody else would remove. */
+  /** Ends all containers, and removes their networks, which nobody else would remove. */
   #endContainers(): void {
     for (const task of this.#listed('tasks')) this.#tried('tasks', 'delete', '--force', task);
     for (const container of this.#listed('containers')) {
@@ -222,7 +222,7 @@ conf_dir = "${this.#file('cni')}"
     return JSON.parse(this.#tried('containers', 'info', id) || '{}') as ContainerInfo;
   }
 
-  /** An entry that has gone meanwhile does not exist. */
+  /** Runs ctr. Returns an empty text if it fails, because the entry may have disappeared meanwhile. */
   #tried(...args: readonly string[]): string {
     try {
       return this.#ctr(...args);
@@ -239,7 +239,7 @@ conf_dir = "${this.#file('cni')}"
     });
   }
 
-  /** Runs in the node's network. */
+  /** Runs a program in the node's network. */
   #run(name: string, command: readonly string[]): ChildProcess {
     const log = openSync(this.#file(`${name}.log`), 'a');
     const [program, ...args] = [...this.#network.at, ...command];
@@ -262,7 +262,7 @@ conf_dir = "${this.#file('cni')}"
   }
 }
 
-/** The kernel stacks the layers if it can; otherwise they are copied. */
+/** The kernel combines the layers of an image if it can. Otherwise containerd copies them. */
 function snapshotter(): 'overlayfs' | 'native' {
   return /\boverlay$/m.test(readFileSync('/proc/filesystems', 'utf8')) ? 'overlayfs' : 'native';
 }

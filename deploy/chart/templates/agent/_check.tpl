@@ -1,4 +1,4 @@
-{{/* Checks that a schema can't express, or not with a helpful message. A chart with a wrong value is not rendered. */}}
+{{/* Checks that a schema can't express, or for which a schema has no helpful message. helm does not render the chart if a value is wrong. */}}
 {{- define "banyan.agent.check" -}}
 {{- $agent := .Values.agent -}}
 {{- $label := "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?" -}}

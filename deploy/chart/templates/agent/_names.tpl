@@ -1,4 +1,4 @@
-{{/* What several templates of the agent share. */}}
+{{/* Names, labels and the configuration of the agent, which several templates use. */}}
 
 {{- define "banyan.agent.name" -}}
 {{- if gt (len .Release.Name) 53 -}}
@@ -19,7 +19,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
 
-{{/* The namespace is a part of the name, so that two releases of one name do not share it. */}}
+{{/* The name of objects without a namespace. It contains the namespace of the release, so that two releases with one name have different objects. */}}
 {{- define "banyan.agent.clusterName" -}}
 {{ .Release.Namespace }}-{{ include "banyan.agent.name" . }}
 {{- end }}
@@ -28,7 +28,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{ .Values.agent.identity.secretName | default (printf "%s-identity" (include "banyan.agent.name" .)) }}
 {{- end }}
 
-{{/* Empty: the agent has no join token. */}}
+{{/* The Secret with the join token. Empty: the agent has no join token. */}}
 {{- define "banyan.agent.tokenSecret" -}}
 {{- if .Values.agent.identity.joinTokenSecretName -}}
 {{ .Values.agent.identity.joinTokenSecretName }}
@@ -37,12 +37,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- end }}
 
-{{/* The Secret in which the pods keep the key and certificate that they got with the join token. */}}
+{{/* The Secret in which the pods keep their key, and the certificate that they got with the join token. */}}
 {{- define "banyan.agent.joinedSecret" -}}
 {{ include "banyan.agent.name" . }}-joined
 {{- end }}
 
-{{/* The Secret that the pods may change: certificates that they got with a join token, or that they renew. Empty: none. */}}
+{{/* The Secret that the pods may change. It has the certificate that they got with a join token, or that they renew. Empty: the pods may change no Secret. */}}
 {{- define "banyan.agent.ownSecret" -}}
 {{- if include "banyan.agent.tokenSecret" . -}}
 {{ include "banyan.agent.joinedSecret" . }}
@@ -79,7 +79,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- end }}
 
-{{/* The configuration of an agent: edge-agent/config.ts has its fields. */}}
+{{/* The configuration of the agent. edge-agent/config/config.ts describes the fields. */}}
 {{- define "banyan.agent.config" -}}
 {{- $agent := .Values.agent -}}
 {{- $names := splitList ":" $agent.path -}}
@@ -141,7 +141,7 @@ cluster:
       inFlightBytes: {{ toJson $agent.cluster.inFlightBytes }}
 {{- end }}
 
-{{/* Names of users and groups of the tree, with the prefix under which the cluster knows them. */}}
+{{/* Names of users and groups of the tree, with the prefix that the cluster sees. */}}
 {{- define "banyan.agent.prefixed" -}}
 {{- $names := list -}}
 {{- range .names }}{{ $names = append $names (printf "%s%s" $.prefix .) }}{{ end -}}

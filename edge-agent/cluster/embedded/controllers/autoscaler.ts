@@ -1,4 +1,4 @@
-/** HorizontalPodAutoscalers: the embedded cluster has no metrics, so their status reports this, and the target stays as it is. */
+/** HorizontalPodAutoscalers. The embedded cluster has no metrics, so the status reports this, and the target keeps its size. */
 import { timestamp, withCondition } from '../../../../core/object/conditions.ts';
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { Condition, KubeObject } from '../../../../core/object/meta.ts';

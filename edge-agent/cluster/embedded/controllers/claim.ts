@@ -1,4 +1,4 @@
-/** Binds claims at once, like a provisioner that never runs out: to a volume that is named in the claim and does not exist as an object. */
+/** PersistentVolumeClaims. Binds each claim at once, like a provisioner without a limit. The claim names a volume that does not exist as an object. */
 import type { GroupResource } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import type { Controller } from './controller.ts';

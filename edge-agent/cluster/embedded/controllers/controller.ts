@@ -1,18 +1,21 @@
 /**
  * A controller of the embedded cluster looks at one object of its kind, and brings the rest of the cluster one step nearer to the state that the object
- * describes. Level-based: it reads the present state, whatever woke it. Doing the same again changes nothing.
+ * describes. The controller is level-based: it reads the present state, and does not care what woke it. If it does the same again, nothing changes.
  */
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import type { Objects } from './objects.ts';
 
 export interface Controller {
-  /** The name as field manager and in logs: `deployment-controller`. */
+  /** The name of the controller as field manager and in logs: `deployment-controller`. */
   readonly name: string;
   readonly resource: GroupResource;
   /** Other resources whose changes concern objects of this controller. */
   readonly watches: readonly OwnerWatch[];
-  /** Returns after how many milliseconds the controller has to look again without being woken. Undefined: only when woken. */
+  /**
+   * Makes one step. Returns after how many milliseconds the controller has to look again without being woken. Undefined: the controller looks again only when
+   * it is woken.
+   */
   reconcile(object: KubeObject, key: ObjectKey, objects: Objects): number | undefined;
 }
 
@@ -22,7 +25,7 @@ export interface OwnerWatch {
   concerned(object: KubeObject, objects: Objects): readonly ObjectKey[];
 }
 
-/** The controller owner of a changed object, if it is of the given resource. */
+/** A watch of the given resource. A changed object concerns its controller owner, if the owner has the given kind. */
 export function ownerWatch(resource: GroupResource, owner: GroupResource & { readonly kind: string }): OwnerWatch {
   return {
     resource,

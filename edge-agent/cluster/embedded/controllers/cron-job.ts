@@ -1,6 +1,6 @@
 /**
- * CronJobs: a Job in each minute that the schedule names, by the clock of its time zone. The controller looks once a minute. It does not make up for minutes
- * in which it did not look.
+ * CronJobs: starts a Job in each minute that the schedule names, by the clock of the schedule's time zone. The controller looks once a minute. If it misses a
+ * minute, it starts no Job for that minute afterwards.
  */
 import { timestamp } from '../../../../core/object/conditions.ts';
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
@@ -68,7 +68,7 @@ export class CronJobController implements Controller {
 
   #start(cronJob: CronJob, key: ObjectKey, minute: number, active: Job[], objects: Objects): Job | undefined {
     const { concurrencyPolicy, jobTemplate } = cronJob.spec;
-    // The minute in the name makes a second attempt at the same minute find the first one's Job.
+    // The name contains the minute. So a second attempt for the same minute finds the Job of the first attempt.
     const name = `${key.name}-${minute / minuteMs}`;
     if (objects.get({ ...jobResource, namespace: key.namespace, name })) return undefined;
     if (active.length > 0 && concurrencyPolicy === 'Forbid') return undefined;

@@ -34,7 +34,7 @@ const nicknames: Readonly<Record<string, string>> = {
 const monthNames = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const weekdayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
-/** Undefined if the text is no schedule. */
+/** Parses a schedule. Undefined: the text is no schedule. */
 export function parseSchedule(text: string): CronSchedule | undefined {
   const fields = (nicknames[text.trim()] ?? text).trim().split(/\s+/);
   if (fields.length !== 5) return undefined;
@@ -57,7 +57,7 @@ export function isDue(schedule: CronSchedule, at: WallTime): boolean {
   return schedule.anyDay || schedule.anyWeekday ? day && weekday : day || weekday;
 }
 
-/** The time on a clock of the time zone. Throws RangeError for a zone that does not exist. */
+/** The time that clocks of the time zone show. Throws RangeError if the zone does not exist. */
 export function wallTime(atMs: number, timeZone: string): WallTime {
   const parts = new Intl.DateTimeFormat('en-US', {
     timeZone,

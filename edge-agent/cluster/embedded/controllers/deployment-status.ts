@@ -48,7 +48,7 @@ export interface PodCounts {
 
 type NewDeploymentCondition = Pick<DeploymentCondition, 'type' | 'status' | 'reason' | 'message'>;
 
-/** `againMs`: after this time the rollout counts as stuck, if nothing moves until then. */
+/** Computes the status. `againMs`: if the rollout makes no progress for this time, it counts as stuck. Undefined: no such time is running. */
 export function deploymentStatus(
   deployment: Deployment,
   counts: PodCounts,
@@ -138,7 +138,10 @@ function condition(type: string, status: string, reason: string, message: string
   return { type, status, reason, message };
 }
 
-/** lastUpdateTime changes with any change and with progress. lastTransitionTime changes with the status alone. */
+/**
+ * Returns the condition with its times. lastUpdateTime changes with any change of the condition and with progress of the rollout. lastTransitionTime changes
+ * only with the condition's status.
+ */
 function withUpdate(
   before: readonly DeploymentCondition[],
   next: NewDeploymentCondition,

@@ -1,4 +1,7 @@
-/** Deployments: one ReplicaSet for each pod template. Replicas move from the old ReplicaSets to the new one in steps, and the status shows the progress. */
+/**
+ * Deployments: one ReplicaSet for each pod template. Replicas move in steps from the old ReplicaSets to the new ReplicaSet, and the status shows the
+ * progress.
+ */
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import type { Clock } from '../../../../core/runtime/clock.ts';
@@ -12,7 +15,7 @@ import { nextSizes, type ReplicaSetView, recreateSizes, rollingUpdate } from './
 export const deploymentResource: GroupResource = { group: 'apps', resource: 'deployments' };
 const revisionAnnotation = 'deployment.kubernetes.io/revision';
 const hashLabel = 'pod-template-hash';
-/** Annotations of a Deployment that its ReplicaSets do not get. */
+/** Annotations of a Deployment that the Deployment's ReplicaSets do not get. */
 const annotationsThatStay = new Set(['kubectl.kubernetes.io/last-applied-configuration', revisionAnnotation]);
 
 export class DeploymentController implements Controller {
@@ -22,7 +25,7 @@ export class DeploymentController implements Controller {
   readonly #clock: Clock;
   readonly #progressDeadlineMaxMs: number;
 
-  /** A rollout without progress counts as stuck after its own deadline, but after `progressDeadlineMaxMs` at the latest. */
+  /** A rollout without progress counts as stuck after the Deployment's own deadline, but not later than after `progressDeadlineMaxMs`. */
   constructor(clock: Clock, progressDeadlineMaxMs: number) {
     this.#clock = clock;
     this.#progressDeadlineMaxMs = progressDeadlineMaxMs;
@@ -43,7 +46,7 @@ export class DeploymentController implements Controller {
     return fresh && this.#writeStatus(fresh, current as ReplicaSet, replicaSetsOf(fresh, objects), objects);
   }
 
-  /** The ReplicaSet of a template that is used again (a rollback) gets the newest revision. */
+  /** Gives the ReplicaSet of the present template the newest revision. The template may have been used before (a rollback). */
   #keepRevision(deployment: Deployment, current: ReplicaSet, old: readonly ReplicaSet[], objects: Objects): void {
     const revision = Math.max(revisionOf(current), nextRevision(old));
     if (revisionOf(current) !== revision) objects.update(current, annotated(current, revision));
@@ -123,7 +126,7 @@ function resize(deployment: Deployment, current: ReplicaSet, old: readonly Repli
 }
 
 function view(set: ReplicaSet): ReplicaSetView {
-  // A status may be older than the present size. It counts at most as many available pods as the ReplicaSet should have.
+  // A status may be older than the present size. So the ReplicaSet counts with no more available pods than it should have pods.
   const replicas = set.spec.replicas ?? 1;
   return { name: set.metadata.name ?? '', replicas, available: Math.min(replicas, set.status?.availableReplicas ?? 0) };
 }

@@ -1,4 +1,4 @@
-/** PodDisruptionBudgets: how many of the selected pods may be evicted now. */
+/** PodDisruptionBudgets: computes how many of the selected pods may be evicted now. */
 import { timestamp, withCondition } from '../../../../core/object/conditions.ts';
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { Condition, KubeObject } from '../../../../core/object/meta.ts';

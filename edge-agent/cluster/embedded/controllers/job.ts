@@ -1,4 +1,4 @@
-/** Jobs: pods that end, with as many successes as requested and no more failures than allowed. Finished Jobs keep their pods. */
+/** Jobs: run pods until enough pods have succeeded, or too many have failed. Finished Jobs keep their pods. */
 import { type NewCondition, timestamp, withCondition } from '../../../../core/object/conditions.ts';
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { Condition, KubeObject } from '../../../../core/object/meta.ts';

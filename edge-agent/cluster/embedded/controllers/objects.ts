@@ -1,4 +1,4 @@
-/** The cluster's objects for its controllers: typed reads, and writes that do nothing when nothing changes. */
+/** The objects of the cluster, for its controllers: reads, and writes that do nothing when nothing changes. */
 import type { Space } from '../../../../core/apiserver/space.ts';
 import { stableStringify } from '../../../../core/object/canonical.ts';
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
@@ -12,7 +12,7 @@ export type ControlledSpace = Pick<
 
 export interface ObjectFilter {
   readonly namespace?: string;
-  /** The uid of the controller owner. */
+  /** The uid of the owner that is the controller. */
   readonly ownedBy?: string;
 }
 
@@ -41,7 +41,7 @@ export class Objects {
     return this.#space.create(object, { fieldManager: this.#manager });
   }
 
-  /** Writes `changed` if it differs from `before`. Does not write the status. */
+  /** Writes `changed` if it differs from `before`. The write does not include the status. */
   update(before: KubeObject, changed: KubeObject): void {
     if (stableStringify(before) === stableStringify(changed)) return;
     this.#space.update(changed, { fieldManager: this.#manager });
@@ -52,7 +52,7 @@ export class Objects {
     this.#space.update({ ...object, status }, { fieldManager: this.#manager, subresource: 'status' });
   }
 
-  /** Does nothing if the object does not exist any more or another object has its name. */
+  /** Deletes the object. Does nothing if the object does not exist any more, or if another object has its name. */
   delete(object: KubeObject): void {
     const key = this.#space.keyOf(object);
     const { uid } = object.metadata;
@@ -65,7 +65,7 @@ function controllerOf(object: KubeObject): OwnerReference | undefined {
   return object.metadata.ownerReferences?.find((reference) => reference.controller);
 }
 
-/** The reference to the owner as controller, for the objects that the owner creates. */
+/** The owner reference for an object that the owner creates. It names the owner as controller. */
 export function ownerReference(owner: KubeObject): OwnerReference {
   return {
     apiVersion: owner.apiVersion,

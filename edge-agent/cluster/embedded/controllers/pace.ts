@@ -1,15 +1,15 @@
 /** How fast the embedded cluster simulates workloads. */
 
 export interface PodPace {
-  /** The shortest and longest time between two stations in the life of a pod. */
+  /** The shortest and longest time between two steps in the life of a pod. */
   readonly stepMinMs: number;
   readonly stepMaxMs: number;
 }
 
 export interface ClusterPace extends PodPace {
   /**
-   * After this time at the latest, a rollout without progress counts as failed, whatever its own deadline. No step of the embedded cluster takes minutes, so
-   * a person who tries out a broken image need not wait for minutes.
+   * A rollout without progress counts as failed after this time, even if its own deadline is longer. No step of the embedded cluster takes minutes. So a
+   * person who tries out a broken image need not wait for minutes.
    */
   readonly progressDeadlineMaxMs: number;
 }

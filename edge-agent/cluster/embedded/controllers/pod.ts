@@ -1,7 +1,7 @@
 /**
- * The scheduler and the kubelet of the one node. Takes a pod through the stations of its life, one step after another, as if images were pulled and
- * containers started. The name of its image decides how a pod ends. An image `…:broken` can't be pulled, and the pod never becomes ready. An image
- * `…:failing` starts and exits with an error. Any other image starts. It then runs for ever, or exits in order if the pod must not be restarted.
+ * The scheduler and the kubelet of the only node. This controller brings a pod from station to station of its life, as if images were pulled and containers
+ * started. The name of the image decides how a pod ends. An image `…:broken` can't be pulled, and the pod never becomes ready. An image `…:failing` starts
+ * and exits with an error. Any other image starts. It then runs without an end, or exits with success if the pod must not be restarted.
  */
 import { timestamp } from '../../../../core/object/conditions.ts';
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
@@ -26,7 +26,7 @@ export class PodController implements Controller {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #pace: PodPace;
-  /** The time at which each pod leaves its present station, by uid. */
+  /** The time at which each pod leaves its present station, keyed by uid. */
   readonly #due = new Map<string, { station: Station; atMs: number }>();
 
   constructor(clock: Clock, random: Random, pace: PodPace) {
@@ -55,7 +55,7 @@ export class PodController implements Controller {
     return 0;
   }
 
-  /** The time of a station begins with the first look at it. A new pod does not wait. */
+  /** How long the pod stays in its station. The time begins when the controller first sees the pod in the station. A new pod does not wait. */
   #leftMs(uid: string, station: Station): number {
     if (station === 'New') return 0;
     const nowMs = this.#clock.monotonicMs();
@@ -125,7 +125,7 @@ function nextStation(pod: Pod, station: Station): Station | undefined {
     case 'Creating':
       return broken ? 'Stuck' : 'Started';
     case 'Stuck':
-      // The image may be changed in place, as Kubernetes allows.
+      // Kubernetes allows to change the image of an existing pod.
       return broken ? undefined : 'Started';
     case 'Started':
       return endsByItself(pod) ? 'Ended' : 'Ready';
@@ -186,7 +186,7 @@ function hasImage(pod: Pod, suffix: string): boolean {
   return (pod.spec?.containers ?? []).some((container) => container.image?.endsWith(suffix));
 }
 
-/** An address of the form 10.244.x.y, made from the pod's name: stable, and probably unique. */
+/** An address of the form 10.244.x.y, made from the pod's name. It is stable, and probably unique. */
 function addressOf(key: ObjectKey): string {
   let hash = 0;
   for (const char of `${key.namespace}/${key.name}`) hash = (Math.imul(hash, 31) + char.charCodeAt(0)) >>> 0;

@@ -1,4 +1,4 @@
-/** How the workload controllers create and count pods. */
+/** Functions with which the workload controllers create and count pods. */
 
 import { stableStringify } from '../../../../core/object/canonical.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
@@ -41,10 +41,10 @@ export interface PodStatus {
   [field: string]: unknown;
 }
 
-/** The characters for the ends of the names of pods and ReplicaSets. They make no words, as in Kubernetes. */
+/** The characters for the ends of the names of pods and ReplicaSets. As in Kubernetes, they can't form words. */
 const alphabet = 'bcdfghjklmnpqrstvwxz2456789';
 
-/** The name of a pod template: equal templates have equal hashes. */
+/** The hash of a pod template. Equal templates have equal hashes. */
 export function templateHash(template: unknown): string {
   const bytes = hash128(stableStringify(template));
   return [...bytes.subarray(0, 10)].map((byte) => alphabet[byte % alphabet.length]).join('');
@@ -79,7 +79,7 @@ export function isReady(pod: Pod): boolean {
   return readyCondition(pod)?.status === 'True' && !isTerminating(pod);
 }
 
-/** Milliseconds until the pod has been ready for `minReadySeconds` and counts as available. Undefined while it is not ready. */
+/** Milliseconds until the pod has been ready for `minReadySeconds`, and counts as available. Undefined: the pod is not ready. */
 export function availableInMs(pod: Pod, minReadySeconds: number, nowMs: number): number | undefined {
   if (!isReady(pod)) return undefined;
   if (minReadySeconds === 0) return 0;
@@ -92,7 +92,7 @@ export function smallest(delays: readonly (number | undefined)[]): number | unde
   return positive.length === 0 ? undefined : Math.min(...positive);
 }
 
-/** Sorts the pods to delete first: pods that are not ready, then the youngest ones. */
+/** Sorts pods in the order of their deletion: first pods that are not ready, then young pods before old pods. */
 export function deletionOrder(a: Pod, b: Pod): number {
   return Number(isReady(a)) - Number(isReady(b)) || compareText(createdOf(b), createdOf(a));
 }

@@ -1,4 +1,4 @@
-/** ReplicaSets: as many pods of one template as the spec requires. */
+/** ReplicaSets: keeps as many pods of one template as the spec requires. */
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import type { Clock } from '../../../../core/runtime/clock.ts';

@@ -1,6 +1,6 @@
 /**
- * Computes the next step of a Deployment's rolling update: how many replicas each ReplicaSet gets, so that there are never more than replicas + maxSurge
- * pods, and never fewer than replicas - maxUnavailable pods are available.
+ * Computes the next step of a Deployment's rolling update: how many replicas each ReplicaSet gets. There are never more than replicas + maxSurge pods, and at
+ * least replicas - maxUnavailable pods stay available.
  * https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#rolling-update-deployment
  */
 
@@ -18,7 +18,7 @@ export interface RollingUpdate {
   readonly maxUnavailable: number;
 }
 
-/** `25%` of the replicas, or a number. Surge is rounded up, and unavailability is rounded down. Both are never 0 at once. */
+/** Computes the numbers of pods from `25%` or plain numbers. maxSurge is rounded up, and maxUnavailable is rounded down. They are never both 0. */
 export function rollingUpdate(
   replicas: number,
   parameters: { maxSurge?: number | string; maxUnavailable?: number | string } = {},
@@ -28,7 +28,7 @@ export function rollingUpdate(
   return { replicas, maxSurge, maxUnavailable: maxSurge === 0 && maxUnavailable === 0 ? 1 : maxUnavailable };
 }
 
-/** The new sizes by name, for the ReplicaSets whose size changes in this step. `old` is in the order of age, the oldest first. */
+/** Returns the new sizes by name, for the ReplicaSets whose size changes in this step. `old` is sorted by age, the oldest first. */
 export function nextSizes(
   update: RollingUpdate,
   current: ReplicaSetView,
@@ -42,7 +42,7 @@ export function nextSizes(
   return sizes;
 }
 
-/** Recreate: first the old pods are removed. The new ReplicaSet grows when the last old pod is gone. */
+/** Sizes for the strategy Recreate: first the old pods are removed. When the last old pod is gone, the new ReplicaSet grows. */
 export function recreateSizes(
   replicas: number,
   current: ReplicaSetView,
@@ -61,7 +61,7 @@ function grow(update: RollingUpdate, current: ReplicaSetView, total: number): nu
   return current.replicas + Math.max(0, Math.min(room, update.replicas - current.replicas));
 }
 
-/** Unavailable pods of old ReplicaSets are removed first, because they serve nobody. */
+/** Removes unavailable pods of old ReplicaSets first, because these pods serve no requests. */
 function shrinkOld(
   update: RollingUpdate,
   current: ReplicaSetView,
@@ -87,7 +87,7 @@ function shrinkOld(
   return sizes;
 }
 
-/** `25%` of a number of replicas, or a plain number. */
+/** The number for `25%` of the replicas, or a plain number. */
 export function resolve(value: number | string, of: number, round: (value: number) => number): number {
   if (typeof value === 'number') return value;
   return value.endsWith('%') ? round((Number(value.slice(0, -1)) * of) / 100) : Number(value);

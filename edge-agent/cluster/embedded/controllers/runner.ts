@@ -1,6 +1,6 @@
 /**
- * Runs the controllers of a space: subscribes to the changes of the space, keeps one waiting entry for each object and controller, and lets the controllers
- * work in turns. Without changes, nothing runs. Failed work comes back with a backoff.
+ * Runs the controllers of a space. The runner subscribes to the changes of the space, keeps one waiting entry for each object and controller, and lets the
+ * controllers work in turns. Without changes, nothing runs. Failed work is tried again after a backoff.
  */
 import type { StorageEvent } from '../../../../core/apiserver/storage.ts';
 import { formatKey, type GroupResource, type ObjectKey } from '../../../../core/object/key.ts';
@@ -19,11 +19,11 @@ export interface RunnerOptions {
   readonly schedule: (turn: () => void) => void;
 }
 
-/** How many objects are worked on before the event loop gets a turn: requests must not wait for a rollout. */
+/** The number of objects that are worked on before other work of the event loop gets a turn: requests must not wait for a rollout. */
 const workPerTurn = 20;
 /**
- * A first refusal is often only a matter of order, such as a namespace that is being deleted. So the first retry comes soon, and later retries come less and
- * less often.
+ * Backoff of failed work. A first refusal is often only a matter of order, such as a namespace that is being deleted. So the first retry follows quickly, and
+ * the time between further retries grows.
  */
 const retryMinMs = 200;
 const retryMaxMs = 60_000;
@@ -119,7 +119,7 @@ export class ControllerRunner {
     this.#delayed.delete(id);
     try {
       const object = item.objects.get(item.key);
-      // Objects that are being deleted belong to the garbage collector.
+      // The garbage collector works on objects that are being deleted.
       const alive = object && !isTerminating(object);
       const againMs = alive ? item.controller.reconcile(object, item.key, item.objects) : undefined;
       this.#failures.delete(id);

@@ -1,4 +1,4 @@
-/** Gives every namespace a ServiceAccount `default`. A deleted one is created again. */
+/** Gives every namespace a ServiceAccount `default`, and creates it again if it was deleted. */
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import type { Controller, OwnerWatch } from './controller.ts';

@@ -1,8 +1,8 @@
 /**
- * StatefulSets: pods with ordinals, created in order and updated from the last to the first. Each pod has its own claims, which stay when the pod is
- * deleted.
+ * StatefulSets: pods with ordinals, created in the order of their ordinals, and updated from the last to the first. Each pod has its own claims. The claims
+ * stay when the pod is deleted.
  *
- * Old templates are not kept (no ControllerRevisions). So a lost pod below the partition comes back with the new template.
+ * The controller does not keep old templates (no ControllerRevisions). So a lost pod below the partition is created again with the new template.
  */
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';

@@ -17,8 +17,8 @@ function clientOf(text: string): NodeApiClient {
 const user = { caPem: 'ca', certPem: '', keyPem: '' };
 
 it.each([
-  ['text', 'root:x:0:0', /no kubeconfig of a tree: the whole of it: .* --data, or its kubeconfig with --kubeconfig/],
-  ['nothing', '', /no kubeconfig of a tree: the whole of it/],
+  ['text', 'root:x:0:0', /no kubeconfig of a tree: the whole file: .* --data, or its kubeconfig with --kubeconfig/],
+  ['nothing', '', /no kubeconfig of a tree: the whole file/],
   ['no YAML', '{', /can't be read as a kubeconfig/],
   ['an empty kubeconfig', '{clusters: [], users: [], contexts: []}', /clusters: there is none/],
   [

@@ -77,7 +77,7 @@ describe('an elector', () => {
     await bench.advance(renewMs);
     expect(bench.lost).toEqual(['b_1 holds the Lease']);
     expect(bench.elector.holds).toBe(false);
-    await expect(bench.elector.handOver({ store: 's1' })).rejects.toThrow('held no more');
+    await expect(bench.elector.handOver({ store: 's1' })).rejects.toThrow('does not hold the Lease any more');
   });
 
   test('ignores an answer that comes after its time', async () => {

@@ -153,7 +153,7 @@ describe('an object is reported as gone', () => {
     answers[definition] = status(404, 'NotFound');
     const refusal = {
       code: 'Unavailable',
-      message: expect.stringContaining('what the cluster serves of shop.example'),
+      message: expect.stringContaining('the kinds that the cluster serves in shop.example'),
     };
     await expect(cluster.get(key)).rejects.toMatchObject(refusal);
     await expect(cluster.remove(key, 'Background')).rejects.toMatchObject(refusal);
