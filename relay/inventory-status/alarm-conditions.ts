@@ -1,4 +1,4 @@
-/** The conditions of a Node object for alarms of its node or of its parent. Such a condition is left out until it was True once. */
+/** The conditions of a Node object for alarms of its node or of its parent. A condition is left out until it was True once. */
 
 import type { DivergedAttributes, TroubleAttributes, WaitsAttributes } from '../../core/entries/up-attributes.ts';
 import { type NewCondition, timestamp } from '../../core/object/conditions.ts';
@@ -16,13 +16,13 @@ export interface Alarms {
   /** Another process with the identity of the node and another store has connected. */
   readonly cloned?: Divergence | undefined;
   readonly diskLow?: boolean | undefined;
-  /** The node takes nothing from its parent, which is one of several replicas. */
+  /** Set while the node accepts nothing from its parent, which is one of several replicas. */
   readonly waits?: WaitsAttributes | undefined;
-  /** What is wrong with an agent's cluster, as the agent reports. */
+  /** Trouble with an agent's cluster, as the agent reports it. */
   readonly trouble?: TroubleAttributes | undefined;
-  /** The limit of an agent for which its work waits, as the agent reports. */
+  /** The limit of an agent for which the agent's work waits, as the agent reports it. */
   readonly limit?: TroubleAttributes | undefined;
-  /** Why an agent's certificate is not renewed, as the agent reports. */
+  /** The reason why an agent's certificate is not renewed, as the agent reports it. */
   readonly certificateTrouble?: TroubleAttributes | undefined;
 }
 
@@ -40,7 +40,7 @@ export function alarmConditions(alarms: Alarms): readonly NewCondition[] {
   ];
 }
 
-/** By the type of the condition: its reason and message while an agent reports no trouble. */
+/** Keyed by the type of the condition: the reason and message while the agent reports no trouble. */
 const untroubled = {
   ClusterTrouble: { reason: 'Usable', message: 'the agent reaches its cluster' },
   LimitReached: { reason: 'WithinLimits', message: 'nothing waits for a limit of the agent' },

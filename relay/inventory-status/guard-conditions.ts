@@ -1,6 +1,6 @@
 /**
- * The conditions of a Node object for entries that its node keeps although its parent lacks them, for quarantined entries, and for spaces whose store
- * was put back; and Events when these conditions change.
+ * The conditions of a Node object about held entries, quarantined entries, and spaces whose store was restored from an older copy or emptied; and the Events
+ * that are written when these conditions change. (A held entry is one that the node keeps although its parent lacks it.)
  */
 
 import type { Space } from '../../core/apiserver/space.ts';
@@ -13,11 +13,12 @@ import { writeEvent } from './object-event.ts';
 
 export interface GuardReport {
   readonly held?: HeldAttributes;
-  /** Entries in the node's mailbox at its parent. */
+  /** Entries that the parent keeps in the node's mailbox. */
   readonly heldInMailbox?: HeldAttributes;
   readonly rolledBack?: readonly RolledBackAttributes[];
-  /** Bad entries that the node received, and bad entries that it reported. */
+  /** Bad entries that the node received. */
   readonly quarantined?: QuarantinedAttributes;
+  /** Bad entries that the node reported; its parent refused them. */
   readonly refused?: QuarantinedAttributes;
 }
 
@@ -35,7 +36,7 @@ export function conditionsOf(object: KubeObject): readonly Condition[] {
   return (object.status as { conditions?: Condition[] } | undefined)?.conditions ?? [];
 }
 
-/** Writes an Event for each guard condition that changes. For a new Node object, all conditions count as False before. */
+/** Writes an Event for each guard condition that changes. All conditions of a new Node object count as False before. */
 export function writeGuardEvents(space: Space, node: KubeObject, before: KubeObject, wallMs: number): void {
   for (const { type, status, message } of conditionsOf(node)) {
     if (!alarms.includes(type)) continue;

@@ -24,7 +24,7 @@ export function rolloutStatus({ state, message, wave, counts }: RolloutStep): Ro
   return { release, phase, wave: wave.name, message, expected, exposed, available, failed };
 }
 
-/** The rollout as a node below the origin knows it: to which agents it may hand the release, and how old its authorisation is. */
+/** Returns the rollout as a node below the origin knows it: to which agents it may hand the release, and how old its authorisation is. */
 export function rolloutBelow(
   release: ReleaseAttributes,
   here: { readonly isWhole: boolean; readonly exposed: number; readonly ageMs: number | undefined },

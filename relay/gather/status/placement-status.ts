@@ -94,8 +94,8 @@ function ready(counts: DestinationCounts): NewCondition {
 }
 
 /**
- * After a rollback the counts are about what was promoted before the release. Even if all destinations have that again, the placement is not Ready: its
- * author waits for the release.
+ * After a rollback, the counts are about the objects that were promoted before the release. Even if all destinations have these objects again, the placement is
+ * not Ready: its author waits for the release.
  */
 function rolledBack(counts: DestinationCounts): NewCondition {
   const condition = ready(counts);
@@ -108,7 +108,7 @@ function rolledBack(counts: DestinationCounts): NewCondition {
   );
 }
 
-/** A placement that keeps an order has the condition Moving. A placement that did so before gets it too, or its old value would stay. */
+/** A placement with a move has the condition Moving. A placement that had a move before gets the condition too; otherwise its old value would stay. */
 function moving({ move }: Partial, before: readonly Condition[]): NewCondition[] {
   return move || before.some(({ type }) => type === 'Moving') ? [movingCondition(move)] : [];
 }
