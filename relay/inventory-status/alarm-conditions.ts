@@ -44,7 +44,7 @@ export function alarmConditions(alarms: Alarms): readonly NewCondition[] {
 const untroubled = {
   ClusterTrouble: { reason: 'Usable', message: 'the agent reaches its cluster' },
   LimitReached: { reason: 'WithinLimits', message: 'nothing waits for a limit of the agent' },
-  CertificateTrouble: { reason: 'Renewed', message: 'the certificate of the agent is young' },
+  CertificateTrouble: { reason: 'Renewed', message: 'the certificate of the agent is renewed in time' },
   DescriptionIncomplete: { reason: 'Whole', message: 'the agent could read everything that it reports' },
 };
 
@@ -63,12 +63,13 @@ function reasonOf({ reason, message }: TroubleAttributes): TroubleAttributes {
 
 function waitsCondition(waits: WaitsAttributes | undefined): NewCondition {
   const type = 'WaitsForParent';
-  if (!waits) return { type, status: 'False', reason: 'Follows', message: 'the node takes what its parent sends' };
+  if (!waits)
+    return { type, status: 'False', reason: 'Follows', message: 'the node accepts everything that its parent sends' };
   return {
     type,
     status: 'True',
     reason: 'ParentIsBehind',
-    message: `takes nothing from this parent since ${waits.since}: ${waits.for}. It keeps what it has until the parent has caught up; look at the session of the parent with its own parent, or stop the parent: the child then goes to another replica`,
+    message: `has accepted nothing from this parent since ${waits.since}: ${waits.for}. It keeps what it has until the parent has caught up. Look at the session of the parent with its own parent, or stop the parent: the child then goes to another replica`,
   };
 }
 
@@ -80,7 +81,7 @@ function cloneCondition(cloned: Divergence | undefined): NewCondition {
     type,
     status: 'True',
     reason: 'Clone',
-    message: `a copy of this node was refused at ${timestamp(cloned.atMs)}: ${cloned.what}. End the copy, or give it a name and a store of its own; this is shown for a day`,
+    message: `a copy of this node was refused at ${timestamp(cloned.atMs)}: ${cloned.what}. Stop the copy, or give it a name and a store of its own; this is shown for a day`,
   };
 }
 

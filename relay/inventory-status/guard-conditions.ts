@@ -76,10 +76,10 @@ function sampleOf({ entries, sample }: HeldAttributes): string {
 
 function quarantineCondition({ quarantined: received, refused }: GuardReport): NewCondition {
   if (!received && !refused) {
-    return { type: quarantined, status: 'False', reason: 'NoneQuarantined', message: 'all entries were taken' };
+    return { type: quarantined, status: 'False', reason: 'NoneQuarantined', message: 'all entries were accepted' };
   }
   const parts = [
-    ...(received ? [`${received.count} entries that it received can't be taken (${received.sample.join('; ')})`] : []),
+    ...(received ? [`${received.count} entries that it received can't be used (${received.sample.join('; ')})`] : []),
     ...(refused ? [`the parent rejected ${refused.count} entries of this node (${refused.sample.join('; ')})`] : []),
   ];
   return {
@@ -102,7 +102,7 @@ function rolledBackCondition(path: string, alarms: readonly RolledBackAttributes
     type: rolledBack,
     status: 'True',
     reason: 'OlderThanBelow',
-    message: `the store was emptied or put back to an older copy: ${losses.join('; ')}. Nodes below keep the entries that only they have. To acknowledge the loss: ${cliCommand('approve-deletions', shownPath(path))}`,
+    message: `the store was emptied or restored from an older copy: ${losses.join('; ')}. Nodes below keep the entries that only they have. To acknowledge the loss: ${cliCommand('approve-deletions', shownPath(path))}`,
   };
 }
 

@@ -144,7 +144,7 @@ export class Admissions implements Joins {
   #take(bucket: TokenBucket, reason: string): void {
     const waitMs = bucket.take(this.#ports.clock.monotonicMs());
     if (waitMs === 0) return;
-    throw new BanyanError('TooManyRequests', `${reason}: come again later`, {
+    throw new BanyanError('TooManyRequests', `${reason}: try again later`, {
       retryAfterSeconds: Math.ceil(waitMs / 1_000),
     });
   }

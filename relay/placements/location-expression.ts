@@ -32,7 +32,7 @@ export function compiledExpression(source: string): Expression | 'unreadable' {
 
 export function locationExpression(source: string, { location, syncTarget, path }: ExpressionInput): Evaluated {
   const expression = compiledExpression(source);
-  if (expression === 'unreadable') return { matches: false, error: 'the node there can not read the expression' };
+  if (expression === 'unreadable') return { matches: false, error: 'the node there cannot compile the expression' };
   const { program } = expression;
   const properties = propertiesOf(syncTarget);
   const { metadata } = syncTarget;

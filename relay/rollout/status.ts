@@ -33,7 +33,11 @@ export function rolloutBelow(
   const base = { release: number, exposed: here.exposed };
   if (isPromoted(release)) return { ...base, phase: 'Promoted', message: `release ${number} is promoted` };
   if (release.rolledBack) {
-    return { ...base, phase: 'RolledBack', message: 'rolled back: everything has what was promoted before' };
+    return {
+      ...base,
+      phase: 'RolledBack',
+      message: 'rolled back: every destination gets the objects that were promoted before',
+    };
   }
   if (!here.isWhole) {
     return {

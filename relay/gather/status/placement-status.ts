@@ -104,7 +104,7 @@ function rolledBack(counts: DestinationCounts): NewCondition {
   const who = available === expected ? `all ${expected}` : `${available} of ${expected}`;
   return no(
     'RolledBack',
-    `${who} destinations are available with what was promoted before the release that was taken back; see status.rollout`,
+    `${who} destinations are available with the objects that were promoted before the release that was rolled back; see status.rollout`,
   );
 }
 
