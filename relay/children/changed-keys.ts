@@ -84,7 +84,7 @@ function changedSets(before: readonly LabelSet[], after: readonly LabelSet[]): S
   return keys;
 }
 
-/** The sets that have more leaves in `sets` than in `others`, each with the difference as its leaves. */
+/** Returns the sets that have more leaves in `sets` than in `others`, each with the difference as its leaves. */
 function without(sets: readonly LabelSet[], others: readonly LabelSet[]): LabelSet[] {
   const leaves = new Map(others.map((set) => [setId(set), set.leaves]));
   return sets

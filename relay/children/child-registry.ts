@@ -49,9 +49,9 @@ export interface ChildRegistryPorts extends LabelSummaryPublisherPorts {
   rowsAt(reader: Reader, child: string): readonly InventoryRow[];
   /** Called in the transaction that adds a relay as a child. */
   relayAdded(t: Transaction, child: string): void;
-  /** Which children this node counts, if relays have replicas. */
+  /** Shows which children this node counts, if relays have replicas. */
   readonly counting: { readonly isOtherReplica: boolean; counts(child: string): boolean };
-  /** The labels that Locations of this node inherit. */
+  /** Returns the labels that Locations of this node inherit. */
   inherited(): Labels;
   readonly path: string;
 }
@@ -271,10 +271,10 @@ export class ChildRegistry {
   }
 
   /**
-   * The label summary of a relay for matching: the summaries of all its replicas, merged. So each replica gets everything that any of the replicas needs, and a
-   * child of the relay finds its objects at each replica to which it may attach. Most replicas report equal summaries, and equal summaries are merged once. If
-   * the summaries differ, a Location counts once for each replica that knows the Location. Counts of destinations do not use these numbers: they use the owned
-   * label summaries.
+   * Returns the label summary of a relay for matching: the summaries of all its replicas, merged. So each replica gets everything that any of the replicas
+   * needs, and a child of the relay finds its objects at each replica to which it may attach. Most replicas report equal summaries, and equal summaries are
+   * merged once. If the summaries differ, a Location counts once for each replica that knows the Location. Counts of destinations do not use these numbers:
+   * they use the owned label summaries.
    */
   #groupLabels(reader: Reader, name: string): LabelSummary | undefined {
     const summaries = this.#ports.mailboxes.replicasOf(name).flatMap((replica) => {
@@ -299,7 +299,7 @@ export class ChildRegistry {
     return row?.content && decodeLabelSummary(reported.content(reader, row.content).attributes);
   }
 
-  /** The Locations that this replica of a relay counts. Undefined: it counts all Locations of its label summary. */
+  /** Returns the Locations that this replica of a relay counts. Undefined: it counts all Locations of its label summary. */
   #countedOf(reader: Reader, { child, reported }: Mailbox): LabelSummary | undefined {
     const counted = readOwnedLabelSummary(reader, reported);
     if (counted) return counted;
@@ -311,7 +311,7 @@ export class ChildRegistry {
     return this.#reportedLabels(reader, mailboxes.get(child)!) ?? emptyLabelSummary;
   }
 
-  /** The Locations at a child and below it, as far as this node knows them. */
+  /** Returns the label summary of the Locations at a child and below it, as far as this node knows them. */
   labelsOf(reader: Reader, name: string): LabelSummary {
     const mailbox = this.#ports.mailboxes.get(name);
     if (mailbox?.role === 'relay') return this.#groupLabels(reader, name) ?? emptyLabelSummary;
@@ -372,7 +372,7 @@ function destinationOf(
   };
 }
 
-/** A hash of everything in the Location and the SyncTarget that has no route key of its own. */
+/** Returns a hash of everything in the Location and the SyncTarget that has no route key of its own. */
 function restOf(location: KubeObject, syncTarget: KubeObject): string {
   const { labels: _own, ...metadata } = location.metadata;
   const { labels: _target, ...targetMetadata } = syncTarget.metadata;

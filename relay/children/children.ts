@@ -86,14 +86,14 @@ function ruleOf(placement: Placement): MatchRule {
   return { selectors: selectorsOf(placement), ...expression };
 }
 
-/** For an agent: the destinations through which the placement reaches it. */
+/** For an agent: returns the destinations through which the placement reaches it. */
 export function matchingDestinations(placement: Placement, child: Child): Destination[] {
   return child.destinations.filter((destination) => matchesDestination(placement, destination));
 }
 
 /**
- * For an agent: the destination for which the node customizes an object. An agent with several Locations gets an object once, for the first Location by name
- * through which one of the placements reaches it.
+ * For an agent: returns the destination for which the node customizes an object. An agent with several Locations gets an object once, for the first Location by
+ * name through which one of the placements reaches it.
  */
 export function destinationFor(child: Child, placements: readonly Placement[]): Destination | undefined {
   if (child.destinations.length < 2) return child.destinations[0];

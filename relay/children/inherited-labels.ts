@@ -9,7 +9,7 @@ const prefix = 'tree.banyan.io/';
 /** The longest label value that Kubernetes allows. */
 const labelValueMax = 63;
 
-/** The labels of the path itself. A path that is too long for a label value gets no `tree.banyan.io/path`, only the labels of its levels. */
+/** Returns the labels of the path itself. A path that is too long for a label value gets no `tree.banyan.io/path`, only the labels of its levels. */
 export function pathLabels(path: string): Labels {
   if (path === '') return {};
   const names = segmentsOf(path);
@@ -20,7 +20,7 @@ export function pathLabels(path: string): Labels {
   };
 }
 
-/** The labels that a relay's Locations inherit: the labels from above, then the relay's own labels, then its path, which nothing overrides. */
+/** Returns the labels that a relay's Locations inherit: the labels from above, then the relay's own labels, then its path, which nothing overrides. */
 export function inheritedBelow(path: string, fromAbove: Labels, own: Labels): Labels {
   const given = Object.entries({ ...fromAbove, ...(path === '' ? {} : own) });
   return { ...Object.fromEntries(given.filter(([key]) => !key.startsWith(prefix))), ...pathLabels(path) };

@@ -21,9 +21,9 @@ import { matchChild } from './children.ts';
 export interface LabelSummaryShrinkGuardPorts {
   readonly limits: DeletionLimits;
   wallMs(): number;
-  /** The placements that the child's mailbox has. */
+  /** Returns the placements that the child's mailbox has. */
   placementsOf(child: string): Iterable<Placement>;
-  /** The number of entries in the child's mailbox. */
+  /** Returns the number of entries in the child's mailbox. */
   entriesOf(reader: Reader, child: string): number;
   /** Called after a commit that changed the held summary of the child. */
   changed(child: string): void;
@@ -106,7 +106,7 @@ export class LabelSummaryShrinkGuard {
 
 type Lost = Pick<HeldRows, 'entries' | 'sample'>;
 
-/** The held earlier summary of a relay. It is valid beside the summary that the relay reports. */
+/** Returns the held earlier summary of a relay. It is valid beside the summary that the relay reports. */
 export function heldLabelSummary(reader: Reader, child: string): LabelSummary | undefined {
   const held = readHeld(reader, child);
   return held && decodeLabelSummary(text(held.labels));

@@ -321,7 +321,7 @@ function mayBeCustomized({ attributes }: Content): boolean {
   return bytes.includes('"customizers":') || bytes.includes('"expand":');
 }
 
-/** A failure that needs no values of the destination. */
+/** Returns a failure that needs no values of the destination. */
 function failed(reason: FailureReason, message: string): Rendering {
   return { outcome: { failure: { reason, message } }, steps: 0, trace: [] };
 }

@@ -39,7 +39,7 @@ export interface SpaceIncarnationsPorts {
   /** The rows that the parent sends. */
   readonly upstream: Table;
   mailboxes(): Iterable<Producer>;
-  /** The table of each child's reports. */
+  /** Returns the table of each child's reports. */
   reported(): Iterable<Table>;
   wallMs(): number;
   /** Called when a child reports a revision so high that no space can have given it yet. */

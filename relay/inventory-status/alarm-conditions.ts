@@ -48,12 +48,12 @@ const untroubled = {
   DescriptionIncomplete: { reason: 'Whole', message: 'the agent could read everything that it reports' },
 };
 
-/** A condition of the Node and of the SyncTarget of an agent. */
+/** Returns a condition of the Node and of the SyncTarget of an agent. */
 export function reportedCondition(type: keyof typeof untroubled, report: TroubleAttributes | undefined): NewCondition {
   return report ? { type, status: 'True', ...reasonOf(report) } : { type, status: 'False', ...untroubled[type] };
 }
 
-/** The reason comes from another process, and an API server may not accept it. */
+/** Returns a reason and a message that an API server accepts: they come from another process, which may send anything. */
 function reasonOf({ reason, message }: TroubleAttributes): TroubleAttributes {
   return {
     reason: /^[A-Za-z][A-Za-z0-9]{0,100}$/.test(reason) ? reason : 'Unknown',

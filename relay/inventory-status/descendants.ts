@@ -207,8 +207,8 @@ export class Descendants {
 }
 
 /**
- * A node that no counted replica reports may be on its way to another replica. Its Node object stays, with everything that people wrote into it, and shows the
- * state as unknown.
+ * Returns the report without the session. A node that no counted replica reports may be on its way to another replica. Its Node object stays, with everything
+ * that people wrote into it, and shows the state as unknown.
  */
 function withoutSession({ session: _session, ...node }: NodeAttributes): NodeAttributes {
   return node;

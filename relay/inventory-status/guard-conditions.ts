@@ -27,7 +27,7 @@ const rolledBack = 'StoreRolledBack';
 const quarantined = 'EntriesQuarantined';
 const alarms: readonly string[] = [held, rolledBack, quarantined];
 
-/** All guard conditions, also those that are False. */
+/** Returns all guard conditions, also those that are False. */
 export function guardConditions(path: string, node: GuardReport): readonly NewCondition[] {
   return [heldCondition(path, node), rolledBackCondition(path, node.rolledBack ?? []), quarantineCondition(node)];
 }

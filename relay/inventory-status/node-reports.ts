@@ -364,7 +364,7 @@ export class NodeReports {
   }
 }
 
-/** All replicas match the same Locations. Each replica reports the number of Locations that it owns. */
+/** Returns the number of Locations that a relay counts. All replicas match the same Locations, but each replica reports the number that it owns. */
 function agentsOf({ labels, counted = labels }: Child): number {
   return counted?.leaves ?? 0;
 }

@@ -43,8 +43,8 @@ export class MoveRecovery {
   }
 
   /**
-   * Call it before the child reports, if the child's copy of its mailbox does not match, or may not match, what this node recorded as sent. `wasRestored`: this
-   * node sent the child's copy, and this node's store was restored since then.
+   * Call it before the child reports, if the child's copy of its mailbox does not match, or might not match, what this node recorded as sent. `wasRestored`:
+   * this node sent the child's copy, and this node's store was restored since then.
    */
   hasOtherHistory(name: string, wasRestored: boolean): void {
     this.#histories.note(name, wasRestored);

@@ -159,7 +159,7 @@ export class Downsync {
   }
 
   /**
-   * Call it when the child's copy of its feed does not match, or may not match, what this node recorded as sent. `wasRestored`: this node sent the child's
+   * Call it when the child's copy of its feed does not match, or might not match, what this node recorded as sent. `wasRestored`: this node sent the child's
    * copy, and this node's store was restored since then.
    */
   hasOtherHistory(child: string, wasRestored: boolean): void {

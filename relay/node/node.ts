@@ -104,7 +104,7 @@ export class Node implements AsyncDisposable {
     };
   }
 
-  /** The node serves when this returns. It begins with the work that the last process left. */
+  /** Begins to serve, and to do the work that the last process left. The node serves when this returns. */
   async start(): Promise<{ url: string; meshAddress: string }> {
     const { store, log, network } = this.#ports;
     const { path, inventory } = this.#config;

@@ -36,7 +36,7 @@ export function locationExpression(source: string, { location, syncTarget, path 
   const { program } = expression;
   const properties = propertiesOf(syncTarget);
   const { metadata } = syncTarget;
-  // A label summary always has these maps. The same maps are present in this place, so that an expression means the same at every level.
+  // A label summary always has these maps. They are added to this SyncTarget too, so that an expression means the same at every level.
   const target = {
     ...syncTarget,
     metadata: { ...metadata, labels: metadata.labels ?? {} },

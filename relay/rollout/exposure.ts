@@ -185,7 +185,7 @@ export class Exposures implements OutgoingStage {
     const { child, source, keyHash, changed } = shipment;
     const { placements, tableOf } = this.#ports;
     const wantedBy = refsOf(what).map((name) => placementId(source, name));
-    // The object was just removed. Its promoted form may not have arrived yet, or may have arrived together with the row that makes its placement staged.
+    // The object was just removed. Its promoted form may still be on its way, or may have arrived together with the row that makes its placement staged.
     const formerPlacements =
       what.type === 'nothing' && changed ? changed.refs.map((name) => placementId(source, name)) : [];
     const isStaged = (id: PlacementId) => this.#releases.isStaged(t, id);

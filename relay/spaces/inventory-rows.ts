@@ -117,7 +117,7 @@ function travelling(object: KubeObject): KubeObject {
   return { ...payload, metadata: { ...payload.metadata, ...origin } };
 }
 
-/** The part of a Location that decides which SyncTargets it selects. */
+/** Returns the part of a Location that decides which SyncTargets it selects. */
 function asSelecting({ apiVersion, kind, metadata, spec }: KubeObject): string {
   const { instanceSelector } = (spec ?? {}) as { instanceSelector?: object };
   const { name } = metadata;

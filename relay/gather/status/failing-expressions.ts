@@ -29,7 +29,7 @@ type Failing = ReturnType<typeof failingAt>;
 export class FailingExpressions {
   readonly #path: string;
   readonly #children: ReadonlyMap<string, Child>;
-  /** Results, keyed by child and rule. A changed child is a new object here, so only the changed children are evaluated again. */
+  /** Results, keyed by child and rule. A changed child is a new object in memory, so only the changed children are evaluated again. */
   readonly #results = new WeakMap<Child, Map<string, Failing>>();
 
   constructor(path: string, children: ReadonlyMap<string, Child>) {

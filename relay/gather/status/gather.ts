@@ -29,12 +29,12 @@ import { type Replicas, withoutReplicas } from '../../replicas/replicas.ts';
 export interface GatherPorts {
   readonly placements: Placements;
   readonly children: ReadonlyMap<string, Child>;
-  /** The reports of a child: the consumer's table of its up feed. */
+  /** Returns the reports of a child: the consumer's table of its up feed. */
   reportedOf(child: string): Table | undefined;
   /** Returns whether the child's entry with this key is a bad entry. Absent: no entry is bad. */
   isRefused?(reader: Reader, child: string, keyHash: Uint8Array): boolean;
   connection(child: string): { connected: boolean; silentMs: number };
-  /** The objects of the placement that this node could not make for an agent. */
+  /** Returns the objects of the placement that this node could not make for an agent. */
   heldBack(id: PlacementId, child: string): readonly Failure[];
   readonly rollouts: RolloutParts;
   readonly moves: MoveStore;
@@ -56,7 +56,7 @@ export interface RolloutParts {
   forget(id: PlacementId, child: string): void;
   /** Returns the target that the counts are about: the source's target or, after a rollback, the target that was promoted before the release. */
   wanted(placement: Placement): PlacementTarget | undefined;
-  /** The part of this node itself, without its children. */
+  /** Returns the part of this node itself, without its children. */
   base(id: PlacementId): RolloutPart | undefined;
 }
 
@@ -70,7 +70,7 @@ export class Gather {
     this.#replicas = ports.replicas ?? withoutReplicas;
   }
 
-  /** The node's own partial of a placement; undefined when the placement is unknown. */
+  /** Returns the node's own partial of a placement; undefined when the placement is unknown. */
   total(reader: Reader, id: PlacementId): Partial | undefined {
     const placement = this.#ports.placements.get(id);
     if (!placement) return undefined;
@@ -82,7 +82,7 @@ export class Gather {
     return this.#ports.restoreBarrier?.addTo(placement, counted) ?? counted;
   }
 
-  /** Merges done for one placement since its tree was made. */
+  /** Returns the number of merges done for one placement since its tree was made. */
   merges(id: PlacementId): number {
     return this.#trees.get(id)?.merges ?? 0;
   }

@@ -113,7 +113,7 @@ function moving({ move }: Partial, before: readonly Condition[]): NewCondition[]
   return move || before.some(({ type }) => type === 'Moving') ? [movingCondition(move)] : [];
 }
 
-/** The message names the winner at one destination; the sample of failures has others. */
+/** Returns the condition Conflicted. Its message names the winner at one destination; the sample of failures has others. */
 function conflicted({ counts, failures }: Partial): NewCondition {
   const type = 'Conflicted';
   if (counts.conflicted === 0) {

@@ -30,7 +30,7 @@ export interface SingletonPorts {
  */
 const resourcesWithOwnStatus = new Set(['/namespaces', 'apiextensions.k8s.io/customresourcedefinitions']);
 
-/** Keys of the objects of the placement that may have an exact status. */
+/** Returns the keys of the placement's objects that may have an exact status. */
 export function objectsWithStatus(reader: Reader, ports: SingletonPorts, placement: Placement): ObjectKey[] {
   const table = ports.tableOf(placement.source);
   const objects: ObjectKey[] = [];

@@ -45,7 +45,7 @@ export function sliceContents(sources: SliceSources, placement: Placement): Slic
   return cut(destinationsOf(sources, placement), subtreesOf(sources, placement));
 }
 
-/** Destinations come first, then subtrees. Each slice has at most `sliceEntriesMax` entries. */
+/** Cuts the lists into slices: destinations come first, then subtrees. Each slice has at most `sliceEntriesMax` entries. */
 function cut(
   destinations: readonly SliceDestination[],
   subtrees: readonly Omit<Subtree, 'observedTime'>[],

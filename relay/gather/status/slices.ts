@@ -95,7 +95,7 @@ export class Slices {
   }
 }
 
-/** A subtree whose number has not changed keeps the time at which it first had this number. */
+/** Adds the times. A subtree whose number has not changed keeps the time at which it first had this number. */
 function stamped(content: SliceContent, before: SliceContent, wallMs: number): SliceContent {
   const byPath = new Map(((before.subtrees ?? []) as readonly Subtree[]).map((subtree) => [subtree.path, subtree]));
   const subtrees = content.subtrees?.map((subtree) => {

@@ -154,7 +154,7 @@ export function contentOf(reader: Reader, table: Table, keyHash: Uint8Array): Co
   return row?.content && table.content(reader, row.content);
 }
 
-/** A hash as text, for keys of maps. */
+/** Returns a hash as text, for keys of maps. */
 export function rowNameOf(keyHash: Uint8Array): string {
   return Buffer.from(keyHash).toString('latin1');
 }

@@ -359,8 +359,8 @@ export class Summaries {
   }
 
   /**
-   * A new state concerns only the summaries that the row of the object names. Any other change may also concern summaries that have a row of the object
-   * already.
+   * Returns the placements that a changed row concerns. A new state concerns only the summaries that the row of the object names. Any other change may also
+   * concern summaries that have a row of the object already.
    */
   #placementsOf({ source, keyHash, shipped }: DirtyRow, read: ReadRow | undefined): Iterable<PlacementId> {
     const wanting = read?.placements.map((name) => placementId(source, name)) ?? [];
@@ -399,7 +399,10 @@ export class Summaries {
   }
 }
 
-/** A child may report the same fingerprint as this node with a content of another form. A partial of another form can't be merged. */
+/**
+ * Returns whether the partials have the same form. A child may report the same fingerprint as this node with a content of another form; such a partial can't be
+ * merged.
+ */
 function sameShape({ content: a }: UserPartial, { content: b }: UserPartial): boolean {
   if (a.form === 'selected' || b.form === 'selected') return a.form === b.form;
   return a.kinds.join() === b.kinds.join();

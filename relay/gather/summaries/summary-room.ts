@@ -143,7 +143,7 @@ export class SummaryRoom {
     return this.#summaries.of(id)?.unresolved;
   }
 
-  /** Merges done for one summary since the start. */
+  /** Returns the number of merges done for one summary since the start. */
   merges(id: PlacementId, name: string): number {
     return this.#summaries.summary(id, name)?.merges ?? 0;
   }

@@ -116,7 +116,7 @@ export interface ReadObject {
   variable(fields: FieldNames): CelValue;
 }
 
-/** The object, with the uid, creation time and generation that its origin knows. */
+/** Returns the object, with the uid, creation time and generation that its origin knows. */
 function readObject({ attributes, body }: Content): ReadObject {
   const { uid, created, generation } = JSON.parse(asText(attributes)) as ObjectAttributes;
   const object = parseBody(body);

@@ -26,7 +26,7 @@ export interface SummaryWriterPorts {
   readonly summaries: Summaries;
   readonly outbox: Producer;
   ownSpace(source: string): Space | undefined;
-  /** Every own workload space. */
+  /** Returns every own workload space. */
   ownSpaces(): Iterable<Space>;
   /** Returns the built-in summary of a placement. */
   builtIn(reader: Reader, id: PlacementId): Partial | undefined;
@@ -70,7 +70,7 @@ export class SummaryWriter {
     return changed;
   }
 
-  /** The StatusSummaries of a source above. */
+  /** Returns the StatusSummaries of a source above. */
   shown(source: string): Iterable<{ readonly key: ObjectKey; readonly body: Uint8Array }> {
     return this.#shown.get(source)?.values() ?? [];
   }

@@ -40,7 +40,7 @@ export class UserSummary {
     return isCounted || this.#outdated.has(child) || this.loading.has(child);
   }
 
-  /** Whether `setRelay` was called for the relay, with a partial or without. */
+  /** Returns whether `setRelay` was called for the relay, with a partial or without. */
   hasRelay(child: string): boolean {
     return this.#outdated.has(child) || this.#children.get(child) !== undefined;
   }
@@ -102,7 +102,7 @@ export class UserSummary {
     return outdated === total.outdated ? total : { ...total, outdated };
   }
 
-  /** Merges done since the start. */
+  /** The number of merges done since the start. */
   get merges(): number {
     let merges = this.#children.merges;
     for (const rows of this.#rows.values()) merges += rows.merges;
