@@ -104,7 +104,7 @@ export class SpaceIncarnations {
     const { origins, outbox, wallMs, disbelieved } = this.#ports;
     const origin = origins.get(source);
     if (!origin && !isKnown(t, source)) return;
-    // If the space accepted such a revision, it would have to continue above it, and would soon have no revisions left.
+    // If the space accepted such a revision, it would have to continue above it forever. A very high revision would leave the space no revisions at all.
     if (isFarAhead(revision, wallMs())) disbelieved(source, revision);
     else if (origin) this.#check(t, origin, revision);
     else putSeen(t, outbox, source, revision);
