@@ -1,10 +1,10 @@
 /**
- * Whether a child has received more of the spaces above than this node. This happens below replicas: this node received the sources from one replica, lost its
- * store, and attached to another replica that is behind. If this node sent anything before it has received as much as the child, the child would take objects
- * that were deleted in between for new ones.
+ * Finds out whether a child has received more of the spaces above than this node. This can happen below replicas: this node received the sources from one
+ * replica, lost its store, and attached to another replica that is behind. If this node sent anything before it has received as much as the child, the child
+ * would treat objects that were deleted in between as new.
  *
- * This node counts as having received what its parent reports in watermarks, as a node that goes from one replica to another does
- * (core/session/watermark-gate.ts). But this node lost its own watermarks with the store, so it compares what the child reports.
+ * The parent's watermarks show how much this node has received, as for a node that goes from one replica to another (core/session/watermark-gate.ts). But this
+ * node lost its own earlier watermarks with the store. So it compares the parent's watermarks with the child's reports.
  */
 
 import { reportedSeenRevision, seenSources } from '../../core/entries/source-incarnations.ts';
@@ -13,8 +13,8 @@ import { believed, firstSourceAhead, readWatermarks } from '../../core/session/w
 import type { Reader } from '../../core/store/store.ts';
 
 /**
- * Returns a message that names a source of which the child has received more. Undefined: there is none among the sources that this node knows to be above it.
- * A source for which the parent has sent no watermark counts as not received.
+ * Returns a message that names a source of which the child has received more. Undefined: there is none among the sources that this node knows to be above it. A
+ * source for which the parent has sent no watermark counts as not received.
  */
 export function childAhead(reader: Reader, reported: Table | undefined, wallMs: number): string | undefined {
   if (!reported) return undefined;

@@ -1,10 +1,10 @@
 /**
- * Holds back the down feed of a child that may have more than this node's mailbox for the child. Otherwise the first reconciliation could take away what
- * another replica, or this node before a loss of its store, handed to the child. These children wait:
+ * Holds back the down feed of a child that may have more rows than this node's mailbox for the child. Otherwise the first reconciliation could take away rows
+ * that the child got from another replica, or from this node before a loss of its store. These children wait:
  * - every child that attaches to a node with replicas,
  * - a child with rows of another history, which the store of this node does not know because it was lost or restored.
  *
- * A child waits until this node has stored the child's reports and worked them off, and misses nothing that missing-from-child.ts names.
+ * A child waits until this node has stored and processed the child's reports, and nothing is missing that missing-from-child.ts names.
  *
  * Bound: one name for each child that has attached and waits.
  */
@@ -18,11 +18,12 @@ import { feedReadyTopic } from '../work/topics.ts';
 export interface ChildCatchUpGatePorts {
   readonly hasReplicas: boolean;
   readonly clock: Clock;
-  /** Returns a message about what this node still has to receive before it may send anything to the child. Undefined: nothing. */
+  /** Returns a message that names what this node still has to receive before it may send anything to the child. Undefined: nothing. */
   missing(child: string): string | undefined;
   /**
-   * These children have rows of another history, and are about to reconcile. Marks the rows in their mailboxes as the newest decisions, so that the children
-   * take them. Handles the first children of the list, at least one, and returns how many. The gate passes the others at the next call of `idle`.
+   * Called for children that have rows of another history and are about to reconcile. Marks the rows in their mailboxes as the newest decisions, so that the
+   * children accept the rows. Handles the first children of the list, at least one, and returns how many. The gate passes the others at the next call of
+   * `idle`.
    */
   raiseRevisions(children: readonly string[]): number;
   readonly store: Pick<Store, 'announce'>;
@@ -30,7 +31,7 @@ export interface ChildCatchUpGatePorts {
 
 export class ChildCatchUpGate {
   readonly #ports: ChildCatchUpGatePorts;
-  /** Children that wait, with the wall time at which this node had stored all their reports. Undefined: it has not. */
+  /** Children that wait, each with the wall time at which this node had stored all reports of the child. Undefined: it has not stored them yet. */
   readonly #waiting = new Map<string, number | undefined>();
   /** The children in `#waiting` that attached with rows of another history. */
   readonly #withOtherHistory = new Set<string>();
@@ -39,19 +40,19 @@ export class ChildCatchUpGate {
     this.#ports = ports;
   }
 
-  /** A session of the child begins. */
+  /** Call it when a session of the child begins. */
   begin(child: string): void {
     this.#withOtherHistory.delete(child);
     if (this.#ports.hasReplicas) this.#waiting.set(child, undefined);
   }
 
-  /** A session of the child begins, and the child's rows of its feed are of another history than this node's. */
+  /** Call it when a session of the child begins, and the child's copy of its feed is of another history than this node's. */
   beginWithOtherHistory(child: string): void {
     this.#withOtherHistory.add(child);
     this.#waiting.set(child, undefined);
   }
 
-  /** All reports that the child had at the beginning of its session are stored here. */
+  /** Call it when this node has stored all reports that the child had at the beginning of its session. */
   reportsStored(child: string): void {
     if (this.#waiting.has(child)) this.#waiting.set(child, this.#ports.clock.wallMs());
   }
@@ -60,19 +61,19 @@ export class ChildCatchUpGate {
     return !this.#waiting.has(child);
   }
 
-  /** Returns why the child waits, once all its reports are stored. */
+  /** Returns why the child still waits after all its reports are stored. Undefined: the reports are not stored yet, or nothing is missing. */
   waits(child: string): WaitsAttributes | undefined {
     const sinceMs = this.#waiting.get(child);
     const reason = sinceMs === undefined ? undefined : this.#ports.missing(child);
     return sinceMs === undefined || reason === undefined ? undefined : { since: timestamp(sinceMs), for: reason };
   }
 
-  /** The scheduler has worked off all stored reports. Lets the children go that miss nothing. */
+  /** Call it when the scheduler has processed all stored reports. The children for which nothing is missing may then follow their mailboxes. */
   idle(): void {
     const complete = [...this.#waiting].flatMap(([child, sinceMs]) =>
       sinceMs !== undefined && this.#ports.missing(child) === undefined ? [child] : [],
     );
-    // The mailboxes come first, because this write may fail. Then the children still wait.
+    // The mailboxes are written first, because this write may fail. If it fails, the children still wait.
     const toRaise = complete.filter((child) => this.#withOtherHistory.has(child));
     const postponed = new Set(toRaise.length > 0 ? toRaise.slice(this.#ports.raiseRevisions(toRaise)) : []);
     const released = complete.filter((child) => !postponed.has(child));

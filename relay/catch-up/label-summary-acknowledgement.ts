@@ -1,13 +1,13 @@
 /**
- * Which label summaries the nodes above have worked off. A relay gets from its parent what matches the labels that the relay has reported. A child of the relay
- * may have received more from another replica of the relay, if the parent knew newer labels from that replica.
+ * Acknowledges label summaries. A relay gets from its parent everything that matches the labels that the relay has reported. A child of the relay may have
+ * received more from another replica of the relay, if the parent knew newer labels from that replica.
  *
- * So each node sends each relay below it an acknowledgement (entry `matched`, with the hash of a label summary of that relay): everything that the summary
- * matches, at this node and at all nodes above, is in the relay's feed in front of the acknowledgement. A node with replicas, or below replicas, lets a child
- * follow its mailbox only when the acknowledged summary covers the labels at the child.
+ * So each node sends each relay below it an acknowledgement (entry `matched`, with the hash of a label summary of that relay). It means: everything that the
+ * summary matches, at this node and at all nodes above, comes before the acknowledgement in the relay's feed. A node with replicas, or below replicas, lets a
+ * child follow its mailbox only when the acknowledged summary covers the labels at the child.
  *
- * The root has no parent that could acknowledge, so nothing waits there. The work grows with the relays that report other labels, and with the
- * acknowledgements that arrive.
+ * The root has no parent that could acknowledge, so nothing waits at the root. The work grows with the number of relays that report other labels, and with the
+ * number of acknowledgements that arrive.
  */
 
 import type { LabelSummaryAcknowledgedAttributes } from '../../core/entries/down-attributes.ts';
@@ -23,8 +23,8 @@ import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import type { Mailboxes } from '../mailbox/mailboxes.ts';
 
 /**
- * How many of the newest reported summaries this node remembers. Labels may change faster than acknowledgements return, so an acknowledgement may name any of
- * these. If it names a still older summary, this node waits for a later acknowledgement.
+ * Limit for the newest reported summaries that this node remembers. Labels may change faster than acknowledgements return, so an acknowledgement may name any
+ * of these summaries. If it names an older one, this node waits for a later acknowledgement.
  */
 const reportedMax = 16;
 
@@ -44,11 +44,11 @@ interface AcknowledgedSummary {
 
 export class LabelSummaryAcknowledgement {
   readonly #ports: LabelSummaryAcknowledgementPorts;
-  /** The newest summaries that this node has reported, by hash, the oldest first. */
+  /** Keyed by hash: the newest summaries that this node has reported, the oldest first. */
   readonly #reported = new Map<string, string>();
   /** Relays below to which this node has to send an acknowledgement. */
   readonly #toAcknowledge = new Set<string>();
-  /** New labels or an acknowledgement have arrived since this node last looked at `#toAcknowledge`. */
+  /** True if new labels or an acknowledgement have arrived since this node last checked `#toAcknowledge`. */
   #hasNews = true;
   /** Cache of the acknowledged summary in the store. A summary has hundreds of kilobytes, and a node that takes over many children needs it for each. */
   #decoded: { readonly bytes: Uint8Array; readonly hash: string; readonly summary: LabelSummary } | undefined;
@@ -57,7 +57,7 @@ export class LabelSummaryAcknowledgement {
     this.#ports = ports;
   }
 
-  /** Called once, at the start of the node. It looks at every relay once. */
+  /** Called once, at the start of the node. Marks every relay, so that each one is checked once. */
   load(): void {
     for (const { child, role } of this.#ports.mailboxes.all()) if (role === 'relay') this.#toAcknowledge.add(child);
   }
@@ -85,7 +85,9 @@ export class LabelSummaryAcknowledgement {
     this.#hasNews = true;
   }
 
-  /** Everything above that may match Locations with these labels has arrived here. */
+  /**
+   * Returns whether everything from above that may match Locations with these labels has arrived at this node. True if the parent has sent no acknowledgement.
+   */
   covers(reader: Reader, labels: LabelSummary): boolean {
     const hash = this.#acknowledgedHash(reader);
     if (hash === undefined) return true;
@@ -94,7 +96,8 @@ export class LabelSummaryAcknowledgement {
   }
 
   /**
-   * Sends acknowledgements to the relays below. The caller has worked off everything that has arrived, and has received everything that a ready parent had.
+   * Sends acknowledgements to the relays below. Call it when this node has processed everything that has arrived, and has received everything that a ready
+   * parent had.
    */
   acknowledge(): void {
     if (this.#toAcknowledge.size === 0 || !this.#hasNews) return;
@@ -121,8 +124,8 @@ export class LabelSummaryAcknowledgement {
   }
 
   /**
-   * Stores the summary that the parent's acknowledgement names. This node may report that summary only later: after a start, or when it has lost its store. So
-   * this runs again with each report.
+   * Stores the summary that the parent's acknowledgement names. After a start, or after a loss of its store, this node may report that summary only after the
+   * acknowledgement has arrived. So this runs again with each report.
    */
   #storeAcknowledged(t: Transaction): void {
     const hash = this.#acknowledgedHash(t);
@@ -141,7 +144,10 @@ export class LabelSummaryAcknowledgement {
     return attributes && hashOf(attributes) === hash ? asText(attributes) : undefined;
   }
 
-  /** Decodes once. The cache compares bytes, so it is right even if the transaction that wrote the summary fails. */
+  /**
+   * Returns the acknowledged summary, which is decoded only once. The cache compares bytes, so it is right even if the transaction that wrote the summary
+   * fails.
+   */
   #readAcknowledged(reader: Reader): { readonly hash: string; readonly summary: LabelSummary } | undefined {
     const bytes = reader.get(prefixOf('acknowledgedLabelSummary'));
     if (!bytes) return undefined;

@@ -1,15 +1,13 @@
-/**
- * Sends children the watermarks of this node, whenever everything that had arrived is worked off: at most once a second, to each child that needs them.
- */
+/** Sends the watermarks of this node to each child that needs them, whenever everything that had arrived is processed. It sends at most once a second. */
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { raised, type Watermarks } from '../../core/session/watermark.ts';
 
-/** The longest time that a child which changes its parent waits for a watermark only because of this interval. Nobody else waits. */
+/** Time between two sends. Only a child that changes its parent may have to wait for a watermark, and this interval delays the child by at most this time. */
 const intervalMs = 1_000;
 
 export interface WatermarkPublisherPorts {
   readonly clock: Clock;
-  /** The watermarks that the parent has sent and that are stored here, and the revisions of the own spaces. */
+  /** Returns the stored watermarks of the parent, and the revisions of the own spaces. */
   present(): Watermarks;
   /** Sends `covered` to the children. */
   send(): void;
@@ -25,12 +23,12 @@ export class WatermarkPublisher {
     this.#ports = ports;
   }
 
-  /** The watermarks at the last time that no work was left. */
+  /** The watermarks at the last time at which no work was left. */
   get covered(): Watermarks {
     return this.#covered;
   }
 
-  /** No work is left. */
+  /** Call it when no work is left. */
   idle(): void {
     this.#covered = raised(this.#covered, this.#ports.present());
     if (this.#sent === this.#covered || this.#timer) return;

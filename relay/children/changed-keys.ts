@@ -6,7 +6,7 @@ import type { Labels } from '../../core/object/selector.ts';
 import { type RouteSection, routeSections } from '../placements/route-keys.ts';
 import { type Child, type Destination, destinationNameOf } from './children.ts';
 
-/** `all`: destinations have come or gone. This concerns placements that name no key, too. */
+/** Returns `all` if the difference concerns all placements, also those that name no key: for example, a destination was added or removed. */
 export function changedKeys(before: Child | undefined, after: Child | undefined): ReadonlySet<string> | 'all' {
   if (!before || !after || before.role !== after.role) return 'all';
   if (after.role === 'agent') return changedDestinations(before.destinations, after.destinations);
@@ -84,7 +84,7 @@ function changedSets(before: readonly LabelSet[], after: readonly LabelSet[]): S
   return keys;
 }
 
-/** The sets that have more leaves in `sets` than in `others`, each with the difference as its leaves. */
+/** Returns the sets that have more leaves in `sets` than in `others`, each with the difference as its leaves. */
 function without(sets: readonly LabelSet[], others: readonly LabelSet[]): LabelSet[] {
   const leaves = new Map(others.map((set) => [setId(set), set.leaves]));
   return sets

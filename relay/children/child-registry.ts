@@ -45,13 +45,13 @@ export interface ChildRegistryPorts extends LabelSummaryPublisherPorts {
   readonly inventory: Inventory;
   readonly mailboxes: Mailboxes;
   readonly evictions: Evictions;
-  /** The rows of inventory spaces, here and above, that are about a child. */
+  /** Returns the rows about a child in the inventory spaces of this node and of the nodes above. */
   rowsAt(reader: Reader, child: string): readonly InventoryRow[];
-  /** A relay is a child from now on. */
+  /** Called in the transaction that adds a relay as a child. */
   relayAdded(t: Transaction, child: string): void;
-  /** Which children this node counts, if relays have replicas. */
+  /** Shows which children this node counts, if relays have replicas. */
   readonly counting: { readonly isOtherReplica: boolean; counts(child: string): boolean };
-  /** The labels that Locations of this node inherit. */
+  /** Returns the labels that Locations of this node inherit. */
   inherited(): Labels;
   readonly path: string;
 }
@@ -79,7 +79,8 @@ export class ChildRegistry {
       this.#ports.mailboxes.ensure(t, name, 'agent');
       this.#read(t, name);
     }
-    // The labels of this node, or the time, may have changed since the last start. If the summary differs, every child is matched again.
+    // Since the last start, the labels of this node may have changed, and times of `evictAfter` may have passed. If the published label summary changes, every
+    // child is matched again.
     this.#count(t, [...this.children.keys()]);
     if (this.#publisher.begin(t, this.#summary())) for (const name of this.children.keys()) markDirty(t, 'child', name);
   }
@@ -108,7 +109,9 @@ export class ChildRegistry {
     return true;
   }
 
-  /** Runs in the transaction that changes the inventory or the report of a child, before `refresh`. So the same write reports a wider summary to the parent. */
+  /**
+   * Call it in the transaction that changes the inventory or the report of a child, before `refresh`. So the same write reports a wider summary to the parent.
+   */
   widen(t: Transaction, name: string): void {
     this.#contribute(name, this.labelsOf(t, name));
     this.#count(t, [name]);
@@ -118,7 +121,7 @@ export class ChildRegistry {
     this.#publish(t);
   }
 
-  /** Every transaction has ended now. A child that is still in the set belongs to a transaction that failed, so its labels are read again. */
+  /** Runs when every transaction has ended. A child that is still in the set belongs to a transaction that failed, so its labels are read again. */
   #rereadUncommitted(): void {
     this.#rereadTimer = undefined;
     if (this.#uncommitted.size === 0) return;
@@ -130,10 +133,10 @@ export class ChildRegistry {
     });
   }
 
-  /** This node counts these children from now on, or no longer counts them. */
+  /** Call it when this node starts or stops counting these children. */
   recount(t: Transaction, names: readonly string[]): void {
     // A relay's owned label summary may arrive together with the decision that this node counts the relay. Sums use both before the scheduler reads the relay
-    // again, so the summary is read here.
+    // again. So this function reads the summary now.
     for (const name of names) {
       const mailbox = this.#ports.mailboxes.get(name);
       const child = this.children.get(name);
@@ -176,7 +179,10 @@ export class ChildRegistry {
     this.#ports.evictions.stop();
   }
 
-  /** Opens the feeds of a child that says hello. The inventory admits agents, the certificate admits a relay. Throws if the child may not join. */
+  /**
+   * Returns the feeds of a child that has sent a Hello. An inventory must name an agent; a relay needs only its certificate. Throws if the child is not allowed
+   * to join.
+   */
   feedsOf(t: Transaction, name: string, role: ChildRole): ChildFeeds {
     const existing = this.#ports.mailboxes.get(name);
     if (existing && existing.role !== role) {
@@ -200,7 +206,7 @@ export class ChildRegistry {
     return { producer, consumer };
   }
 
-  /** The labels from above have changed: every child inherits other labels. */
+  /** Call it when the labels from above have changed. Marks all children, because all of them inherit these labels. */
   inheritedChanged(t: Transaction): void {
     for (const name of this.children.keys()) markDirty(t, 'child', name);
   }
@@ -265,9 +271,10 @@ export class ChildRegistry {
   }
 
   /**
-   * All replicas of a relay get the same: what any of them needs. So a child of theirs finds it at each replica to which it may attach next. Most replicas
-   * report equal summaries, and equal summaries are merged once. If the summaries differ, a Location counts once for each replica that knows it. Counts do
-   * not use these numbers: they use the owned label summaries.
+   * Returns the label summary of a relay for matching: the summaries of all its replicas, merged. So each replica gets everything that any of the replicas
+   * needs, and a child of the relay finds its objects at each replica to which it may attach. Most replicas report equal summaries, and equal summaries are
+   * merged once. If the summaries differ, a Location counts once for each replica that knows the Location. Counts of destinations do not use these numbers:
+   * they use the owned label summaries.
    */
   #groupLabels(reader: Reader, name: string): LabelSummary | undefined {
     const summaries = this.#ports.mailboxes.replicasOf(name).flatMap((replica) => {
@@ -292,26 +299,26 @@ export class ChildRegistry {
     return row?.content && decodeLabelSummary(reported.content(reader, row.content).attributes);
   }
 
-  /** The Locations that a relay counts itself. Its replicas count their own. */
+  /** Returns the Locations that this replica of a relay counts. Undefined: it counts all Locations of its label summary. */
   #countedOf(reader: Reader, { child, reported }: Mailbox): LabelSummary | undefined {
     const counted = readOwnedLabelSummary(reader, reported);
     if (counted) return counted;
-    // Placements may match the held former summary, but as far as this node knows, its Locations are gone. So they do not count.
+    // The shrink guard holds an earlier label summary of this relay. Placements match that one too, but only the Locations that the relay reports now count.
     if (heldLabelSummary(reader, child)) return this.#reportedLabelSummary(reader, reported);
     const { mailboxes } = this.#ports;
     if (mailboxes.replicasOf(child).length < 2) return undefined;
-    // A replica that has reported nothing gets what its replicas need, and counts none of it.
+    // A replica that has reported nothing gets everything that the other replicas need, and counts nothing.
     return this.#reportedLabels(reader, mailboxes.get(child)!) ?? emptyLabelSummary;
   }
 
-  /** The Locations at a child and below it, as far as this node knows them. */
+  /** Returns the label summary of the Locations at a child and below it, as far as this node knows them. */
   labelsOf(reader: Reader, name: string): LabelSummary {
     const mailbox = this.#ports.mailboxes.get(name);
     if (mailbox?.role === 'relay') return this.#groupLabels(reader, name) ?? emptyLabelSummary;
     return this.#agentOf(reader, name).labels;
   }
 
-  /** An unchanged summary costs no merge. */
+  /** Sets the child's part of this node's label summary. An unchanged part costs no merge. */
   #contribute(child: string, labels: LabelSummary): void {
     const { name } = splitReplica(child);
     const before = this.#labels.get(name);
@@ -365,7 +372,7 @@ function destinationOf(
   };
 }
 
-/** A hash of everything in the Location and the SyncTarget that has no route key of its own. */
+/** Returns a hash of everything in the Location and the SyncTarget that has no route key of its own. */
 function restOf(location: KubeObject, syncTarget: KubeObject): string {
   const { labels: _own, ...metadata } = location.metadata;
   const { labels: _target, ...targetMetadata } = syncTarget.metadata;

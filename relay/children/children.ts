@@ -19,37 +19,38 @@ export interface Destination {
   /** `spec.unschedulable` of the SyncTarget: at this destination, the agent keeps the placements that it has as long as they match, and gets no others. */
   readonly cordoned?: boolean;
   readonly syncTargetUid: string;
-  /** The Location's own labels, over the inherited ones. */
+  /** The inherited labels, overridden by the Location's own labels. */
   readonly labels: Labels;
   /** `spec.properties` of the SyncTarget. */
   readonly properties?: Labels;
   readonly targetLabels?: Labels;
   /** A hash that changes with everything else in the Location and the SyncTarget that an expression may read. */
   readonly rest?: string;
-  /** The facts for customization. */
+  /** The facts that customization may read. */
   readonly facts: DestinationFacts;
-  /** Whether an expression is true here. */
+  /** Returns whether the expression is true for this destination. */
   readonly evaluate: (expression: string) => boolean;
-  /** Why an expression can't be evaluated here; absent when it can. */
+  /** Returns why the expression can't be evaluated for this destination; undefined if it can. */
   readonly failureOf?: (expression: string) => string | undefined;
 }
 
 export interface Child {
   readonly name: string;
   readonly role: ChildRole;
-  /** The destinations of an agent. Empty until an inventory names the agent. The destinations of a SyncTarget go at its `spec.evictAfter`. */
+  /** The destinations of an agent. Empty until an inventory names the agent. A SyncTarget has no destinations from its `spec.evictAfter` on. */
   readonly destinations: readonly Destination[];
-  /** For a relay: this replica has reported itself; `labels` may come from another replica. */
+  /** For a relay: whether this replica itself has reported its labels. `labels` may come from another replica. */
   readonly hasReportedLabels?: boolean;
-  /** For a relay. Undefined until the relay or another replica has reported; then the node prunes nothing. */
+  /** For a relay. Undefined until the relay or another of its replicas has reported; until then, this node removes nothing. */
   readonly labels?: LabelSummary;
   /** For a relay: the Locations of `labels` that the relay counts itself. Absent if it counts all of them. */
   readonly counted?: LabelSummary;
 }
 
 /**
- * Whether a placement may reach a destination at or below the child, and how many destinations it reaches. The number is exact for agents, and for relays
- * while the summary is exact; otherwise it is undefined. A relay that has not reported yet matches nothing, because it has reported no destination.
+ * Returns whether a placement may reach a destination at or below the child, and the number of destinations that it reaches. The number is exact for agents,
+ * and for relays while the summary is exact; otherwise it is undefined. A relay that has not reported yet matches nothing, because it has reported no
+ * destination.
  */
 export function matchChild(placement: Placement, child: Child): Match {
   if (child.role === 'agent') {
@@ -64,7 +65,10 @@ export function matchChild(placement: Placement, child: Child): Match {
   return { matches: match.matches, expected: matchSummary(ruleOf(placement), child.counted).expected };
 }
 
-/** The number of destinations at or below the child that the placement would select if its expression did not fail there. Only certain failures count. */
+/**
+ * Returns the number of destinations at or below the child that the placement would select if its expression did not fail there. Destinations at which the
+ * expression might not fail do not count.
+ */
 export function failingAt(placement: Placement, child: Child): { leaves: number; message?: string } {
   const { locationExpression: expression } = placement;
   if (expression === undefined) return { leaves: 0 };
@@ -82,14 +86,14 @@ function ruleOf(placement: Placement): MatchRule {
   return { selectors: selectorsOf(placement), ...expression };
 }
 
-/** For an agent: the destinations through which the placement reaches it. */
+/** For an agent: returns the destinations through which the placement reaches it. */
 export function matchingDestinations(placement: Placement, child: Child): Destination[] {
   return child.destinations.filter((destination) => matchesDestination(placement, destination));
 }
 
 /**
- * For an agent: the destination for which the node customizes an object. An agent with several Locations gets an object once, for the first Location by name
- * through which one of the placements reaches it.
+ * For an agent: returns the destination for which the node customizes an object. An agent with several Locations gets an object once, for the first Location by
+ * name through which one of the placements reaches it.
  */
 export function destinationFor(child: Child, placements: readonly Placement[]): Destination | undefined {
   if (child.destinations.length < 2) return child.destinations[0];
@@ -99,7 +103,10 @@ export function destinationFor(child: Child, placements: readonly Placement[]): 
   return [...matching].sort((a, b) => (destinationNameOf(a) < destinationNameOf(b) ? -1 : 1))[0];
 }
 
-/** Unique among the destinations of one agent. Two inventories may have a Location of the same name, and a Location may select two SyncTargets of the agent. */
+/**
+ * Returns a name that is unique among the destinations of one agent. Two inventories may have a Location of the same name, and a Location may select two
+ * SyncTargets of the agent.
+ */
 export function destinationNameOf({ location, origin }: Destination): string {
   return origin === undefined ? location : `${location} ${origin}`;
 }

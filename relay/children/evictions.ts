@@ -1,12 +1,12 @@
 /**
- * `spec.evictAfter` of SyncTargets: from this time on, the agent is no destination of the SyncTarget. The times are in the inventory, and a start reads them
- * again. This class keeps only the times that are still to come, and one timer for the next of them.
+ * `spec.evictAfter` of SyncTargets: the time from which a SyncTarget has no destinations. The times are in the inventory, and each start reads them again. This
+ * class keeps only future times, and one timer for the next of them.
  */
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 
 /**
- * People may set the wall time, and it goes on while the machine sleeps; a timer notices neither. So the times are checked at least this often, and an
- * eviction is late by no more than this. The bound also keeps delays below the 24 days that a JavaScript timer can have.
+ * Longest time between two checks. A timer does not notice when somebody sets the clock of the machine, or when the machine sleeps. So an eviction is late by
+ * at most this time. The bound also keeps delays below the 24 days that a JavaScript timer can have.
  */
 const recheckMs = 30_000;
 
@@ -17,13 +17,13 @@ export class Evictions {
   #timer: Timer | undefined;
   #stopped = false;
 
-  /** `due` is called once for each agent whose time has come. */
+  /** `due` is called with the names of the agents for which a time has passed. */
   constructor(clock: Clock, due: (names: readonly string[]) => void) {
     this.#clock = clock;
     this.#due = due;
   }
 
-  /** Says for each of an agent's SyncTargets whether its time has come. The next time of the agent replaces the former one. */
+  /** Returns for each of an agent's SyncTargets whether its time has passed. Keeps the agent's next time, in place of an earlier one. */
   areDue(name: string, timesMs: readonly (number | undefined)[]): boolean[] {
     const nowMs = this.#clock.wallMs();
     const nextMs = Math.min(...timesMs.filter((atMs) => atMs !== undefined && atMs > nowMs).map(Number));

@@ -1,4 +1,7 @@
-/** The labels that Locations below a relay inherit for matching: one label for each relay above them, their path, and the labels of those relays. */
+/**
+ * The labels that Locations below a relay inherit for matching: one label for each level of the relay's path, one for the whole path, and the labels of the
+ * relays on this path.
+ */
 import { segmentsOf } from '../../core/identity/node-path.ts';
 import type { Labels } from '../../core/object/selector.ts';
 
@@ -6,7 +9,7 @@ const prefix = 'tree.banyan.io/';
 /** The longest label value that Kubernetes allows. */
 const labelValueMax = 63;
 
-/** The labels of the path itself. If the path is too long for a label value, `tree.banyan.io/path` is left out; the labels of the levels stay. */
+/** Returns the labels of the path itself. A path that is too long for a label value gets no `tree.banyan.io/path`, only the labels of its levels. */
 export function pathLabels(path: string): Labels {
   if (path === '') return {};
   const names = segmentsOf(path);
@@ -17,7 +20,7 @@ export function pathLabels(path: string): Labels {
   };
 }
 
-/** The labels that a relay's Locations inherit: the labels from above, then the relay's own labels, then its path, which nothing overrides. */
+/** Returns the labels that a relay's Locations inherit: the labels from above, then the relay's own labels, then its path, which nothing overrides. */
 export function inheritedBelow(path: string, fromAbove: Labels, own: Labels): Labels {
   const given = Object.entries({ ...fromAbove, ...(path === '' ? {} : own) });
   return { ...Object.fromEntries(given.filter(([key]) => !key.startsWith(prefix))), ...pathLabels(path) };

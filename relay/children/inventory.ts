@@ -1,6 +1,6 @@
 /**
- * The inventory of a space: its Locations and SyncTargets, as destinations of agents. A Location selects SyncTargets by `spec.instanceSelector`, or without
- * it the SyncTarget of the same name. A SyncTarget of a system space has the name of the agent that serves it.
+ * The inventory of a space: its Locations and SyncTargets, as destinations of agents. A Location selects SyncTargets by `spec.instanceSelector`. Without
+ * `spec.instanceSelector`, a Location selects the SyncTarget of the same name. A SyncTarget of a system space has the name of the agent that serves it.
  */
 import type { SpaceStorage, StorageEvent } from '../../core/apiserver/storage.ts';
 import type { InventoryBody } from '../../core/entries/down-attributes.ts';
@@ -26,7 +26,7 @@ export interface Schedulability {
   readonly evictAfterMs?: number;
 }
 
-/** What an inventory space knows about one agent. */
+/** A SyncTarget of an inventory space that stands for one agent, and the Locations that select the SyncTarget. */
 export interface InventoryRow extends InventoryBody {
   /** `center.fleet/paris-17`: the space and the SyncTarget. */
   readonly origin: string;
@@ -57,7 +57,7 @@ export class Inventory {
     return this.selectedBy(states.map(parseBody));
   }
 
-  /** Called for each change where `note` is not called: the caller asks later which SyncTargets the change concerns. */
+  /** Like `note`, but returns nothing: the caller asks later which SyncTargets the change concerns. */
   learn({ type, object }: StorageEvent): void {
     if (isLocation(object.key)) this.#learn(object.key.name, type === 'DELETED' ? undefined : object.body);
   }
@@ -66,7 +66,7 @@ export class Inventory {
     return this.#storage.get({ ...syncTargetResource, namespace: '', name }) !== undefined;
   }
 
-  /** Whether the owner of the SyncTarget allows placements there. */
+  /** Returns whether the SyncTarget allows placements, and until when. An unknown SyncTarget allows them. */
   takesPlacements(syncTarget: string): Schedulability {
     const stored = this.#storage.get({ ...syncTargetResource, namespace: '', name: syncTarget });
     return stored ? schedulabilityOf(parseBody(stored.body)) : { unschedulable: false };
@@ -76,7 +76,7 @@ export class Inventory {
     return this.#storage.scan(syncTargetResource).map((stored) => stored.key.name);
   }
 
-  /** The Locations that select a SyncTarget, with their own labels over the inherited ones. */
+  /** Returns the Locations that select a SyncTarget. A Location's own labels override the inherited ones. */
   locationsOf(syncTarget: string, inherited: Labels): InventoryLocation[] {
     const stored = this.#storage.get({ ...syncTargetResource, namespace: '', name: syncTarget });
     if (!stored) return [];
@@ -94,7 +94,7 @@ export class Inventory {
       }));
   }
 
-  /** The SyncTargets that a Location selects in one of these states, such as its present and its former one. */
+  /** Returns the SyncTargets that a Location selects in at least one of these states, for example in its present state and in its previous one. */
   selectedBy(states: readonly KubeObject[]): string[] {
     if (states.every((location) => selectorOf(location) === undefined)) return [states[0]!.metadata.name!];
     return this.#storage

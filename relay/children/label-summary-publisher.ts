@@ -1,7 +1,7 @@
 /**
- * Reports the node's label summary to its parent. A wider summary goes out in the transaction of the change that widened it: this node must not acknowledge
- * to a child what it has not reported to the parent. A narrower summary goes out after a delay, together with everything that narrows meanwhile. So a
- * property that goes up and down, or agents that move one after the other, cause a few messages on each level, and not one for each change.
+ * Reports the node's label summary to its parent. A wider summary goes out in the transaction of the change that widened it: this node must not acknowledge to
+ * a child what it has not reported to the parent. A narrower summary goes out after a delay, together with everything that narrows meanwhile. So a property
+ * that often changes its value, or agents that move one after the other, cause only a few messages on each level.
  */
 
 import { entryKey } from '../../core/entries/entry-keys.ts';
@@ -12,7 +12,10 @@ import { hash128 } from '../../core/object/hash.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { Transaction } from '../../core/store/store.ts';
 
-/** Each level stops sending to a subtree that no longer needs something after this delay. It is as long as the delay that coalesces partials. */
+/**
+ * Delay before a narrower summary goes out. Until then, each level goes on sending objects that the subtree no longer needs. The delay is as long as the delay
+ * that coalesces partials.
+ */
 export const labelSummaryShrinkDelayMs = 1_000;
 
 export interface LabelSummaryPublisherPorts {
@@ -20,15 +23,15 @@ export interface LabelSummaryPublisherPorts {
   readonly outbox: Producer;
   /** Runs a transaction of the node's store, and wakes the parent's session after it. */
   write(act: (t: Transaction) => void): void;
-  /** The owned label summary beside labels with these attributes: it goes into the body of their row. Absent: the body is empty. */
+  /** Returns the body of the `labels` row that has these attributes: the owned label summary. Absent: the body is empty. */
   counted?(attributes: Uint8Array): Uint8Array;
-  /** Called in the transaction that publishes labels with these attributes. */
+  /** Called in the transaction that publishes the `labels` row with these attributes. */
   summaryReported(t: Transaction, attributes: Uint8Array): void;
 }
 
 export class LabelSummaryPublisher {
   readonly #ports: LabelSummaryPublisherPorts;
-  /** The published summary. Undefined from a put until its transaction is committed: the transaction may fail, and then nothing was published. */
+  /** The published summary. Undefined from a put until the transaction of this put is committed: the transaction may fail, and then nothing was published. */
   #published: LabelSummary | undefined;
   #lastPut: LabelSummary | undefined;
   /** The narrower summary that goes out after the delay. */
@@ -41,7 +44,8 @@ export class LabelSummaryPublisher {
   }
 
   /**
-   * Runs at the start. It publishes the present summary, because this process does not know the former one. Returns true if the former summary was different.
+   * Runs at the start. Publishes the present summary, because this process does not know the summary that was published before. Returns true if the two
+   * summaries differ.
    */
   begin(t: Transaction, summary: LabelSummary): boolean {
     return this.#put(t, boundedSummary(summary));
@@ -54,7 +58,7 @@ export class LabelSummaryPublisher {
     else this.#put(t, summary);
   }
 
-  /** Publishes the owned label summary as it is now, also while the labels wait to narrow. */
+  /** Publishes the present owned label summary beside the published labels, also while a narrower summary waits for the delay. */
   publishOwnedLabelSummary(t: Transaction): void {
     const { outbox } = this.#ports;
     const row = outbox.get(t, hash128(entryKey.labels()));

@@ -1,8 +1,9 @@
 /**
- * A relay's report of the Locations below it decides what its mailbox has. A relay that lost its store reports fewer Locations, because it does not know
- * them: a summary that arrives by a reconciliation is no decision of a person. If the mailbox would lose more than the budget of deletions by such a summary,
- * this node **holds** the former one. The former summary counts beside the new one, here and above, until the relay reports the Locations again or a person
- * approves the deletion. A summary that narrows in an ordinary batch is the result of an action below, and takes effect.
+ * Holds an earlier label summary of a relay that lost its store. The label summary of a relay decides what the relay's mailbox has. A relay that lost its store
+ * reports fewer Locations, because it has forgotten them. No person has decided this; the new summary arrives by a reconciliation. If the mailbox would lose
+ * more than the budget of deletions because of the new summary, this node **holds** the earlier one: the earlier summary stays valid beside the new one, at
+ * this node and at the nodes above, until the relay reports the Locations again or a person approves the deletion. A summary that narrows in an ordinary batch
+ * is the result of an action below, and takes effect.
  */
 
 import { entryKey } from '../../core/entries/entry-keys.ts';
@@ -20,20 +21,20 @@ import { matchChild } from './children.ts';
 export interface LabelSummaryShrinkGuardPorts {
   readonly limits: DeletionLimits;
   wallMs(): number;
-  /** The placements that the child's mailbox has. */
+  /** Returns the placements that the child's mailbox has. */
   placementsOf(child: string): Iterable<Placement>;
-  /** Entries in the child's mailbox. */
+  /** Returns the number of entries in the child's mailbox. */
   entriesOf(reader: Reader, child: string): number;
-  /** Called after a commit that changed what is held for the child. */
+  /** Called after a commit that changed the held summary of the child. */
   changed(child: string): void;
 }
 
 interface HeldSummary extends HeldRows {
-  /** The attributes of the former `labels` entry: JSON. */
+  /** The attributes of the earlier `labels` entry: JSON. */
   readonly labels: string;
 }
 
-/** A person gets one or two lines. */
+/** Limit for the placements that the alarm names: one or two lines for a person. */
 const sampleMax = 5;
 
 export class LabelSummaryShrinkGuard {
@@ -60,7 +61,7 @@ export class LabelSummaryShrinkGuard {
     return readHeld(reader, child);
   }
 
-  /** The person approves the token. Returns true if the token names what is held now; then the former summary no longer counts. */
+  /** Stops holding the earlier summary if the token is the token of the held summary. Returns false if it is another token. */
   approve(t: Transaction, child: string, token: string): boolean {
     if (readHeld(t, child)?.token !== token) return false;
     this.#drop(t, child);
@@ -81,8 +82,8 @@ export class LabelSummaryShrinkGuard {
   }
 
   /**
-   * What the mailbox would lose; undefined if that is within the budget. If the present summary is narrower than the former one, this reads the rows of all
-   * placements of the child.
+   * Returns the rows that the mailbox would lose; undefined if they are within the budget. If the present summary is narrower than the earlier one, this reads
+   * the rows of all placements of the child.
    */
   #lost(reader: Reader, child: string, former: LabelSummary, current: LabelSummary): Lost | undefined {
     if (covers(current, former)) return undefined;
@@ -105,13 +106,13 @@ export class LabelSummaryShrinkGuard {
 
 type Lost = Pick<HeldRows, 'entries' | 'sample'>;
 
-/** The former summary of a relay, which counts beside the reported one. */
+/** Returns the held earlier summary of a relay. It is valid beside the summary that the relay reports. */
 export function heldLabelSummary(reader: Reader, child: string): LabelSummary | undefined {
   const held = readHeld(reader, child);
   return held && decodeLabelSummary(text(held.labels));
 }
 
-/** The child has left for good. */
+/** Call it when the child has left for good. */
 export function forgetHeldLabelSummary(t: Transaction, child: string): void {
   t.remove(heldKey(child));
 }

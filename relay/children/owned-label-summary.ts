@@ -1,10 +1,11 @@
 /**
- * The label summary of what is counted here, where that is less than all that is known. Siblings know the same places, and each gets what any of them
- * needs; of numbers, each says only those of its own children. A node with siblings, or with such a relay anywhere below it, tells both: `labels` is what
- * it is to get, and the body of that row what it adds to numbers. All others tell the one, and this costs them nothing.
+ * The owned label summary: the Locations that a node counts, if they are fewer than the Locations that the node knows. The replicas of a relay know the same
+ * Locations, and each replica gets everything that any of them needs. But each Location must count only once: at the replica that owns the child. So a node
+ * that has replicas, or has relays with replicas anywhere below it, reports two summaries in its `labels` row: the attributes decide what the node gets, and
+ * the body has the Locations that the node adds to counts. All other nodes report only the attributes, and this costs them nothing.
  *
- * One row, since whoever has the one without the other counts places twice: of two rows, the one that was written again goes out behind the other, and a
- * reconciliation brings them in any order.
+ * Both summaries are in one row, because a parent with only one of them would count Locations twice. Two rows would not arrive together: the row that was
+ * written again goes out after the other, and a reconciliation sends rows in any order.
  */
 
 import { entryKey } from '../../core/entries/entry-keys.ts';
@@ -30,18 +31,18 @@ export class OwnedLabelSummary {
     return this.#tree !== undefined;
   }
 
-  /** From now on, for as long as the process runs. */
+  /** Begins to keep the owned label summary, until the process ends. */
   need(): void {
     this.#tree = new SegmentTree<LabelSummary>((a, b) => mergeLabelSummaries([a, b]));
   }
 
-  /** Undefined: nothing of the child is counted. */
+  /** Sets the Locations of a child that this node counts. Undefined: this node counts none of them. */
   set(child: string, labels: LabelSummary | undefined): void {
     if (labels) this.#tree?.set(child, labels);
     else this.#tree?.delete(child);
   }
 
-  /** The body beside labels with these attributes; empty: they are counted as they are. */
+  /** Returns the body of the `labels` row that has these attributes. Empty: the node counts all Locations of the attributes. */
   beside(labels: Uint8Array): Uint8Array {
     if (!this.#tree) return nothing;
     const counted = encodeLabelSummary(boundedSummary(this.#tree.total() ?? emptyLabelSummary));
@@ -49,7 +50,7 @@ export class OwnedLabelSummary {
   }
 }
 
-/** What a relay says that it counts; undefined: all that it tells of. */
+/** Returns the owned label summary that a relay has reported. Undefined: the relay counts all Locations of its label summary. */
 export function readOwnedLabelSummary(reader: Reader, reported: Table): LabelSummary | undefined {
   const row = reported.get(reader, hash128(entryKey.labels()));
   const body = row?.content && reported.content(reader, row.content).body;

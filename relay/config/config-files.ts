@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { describeError } from '../../core/runtime/errors.ts';
 import type { NodeConfig } from './config.ts';
 
-/** The problems of the files: one line for each problem, with its field. */
+/** Returns the problems of the files: one line for each problem, with its field. */
 export function unreadableFiles({ pki, link }: NodeConfig): string[] {
   const files: Readonly<Record<string, string | undefined>> = {
     'pki.ca': pki.ca,

@@ -20,11 +20,11 @@ export const nodeConfigSchema = z.strictObject({
   path: z.string(),
   /** Directory of the node's store. */
   data: z.string(),
-  /** JSON lines; absent: standard output. */
+  /** The file for the log, in JSON lines. Absent: standard output. */
   logFile: z.string().optional(),
   logRotation: logRotationSchema.optional(),
   logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
-  /** Written whole once the node serves: {url, meshAddress, pid}. */
+  /** When the node serves, it writes this file in one step: {url, meshAddress, pid}. */
   statusFile: z.string().optional(),
   /** Labels that Locations below inherit from this node. */
   labels: labels.default({}),
@@ -32,7 +32,7 @@ export const nodeConfigSchema = z.strictObject({
   parent: z
     .strictObject({ address: z.string(), path: z.string(), replicas: z.array(z.string()).optional() })
     .optional(),
-  /** For a relay with replicas: the number of this one, as in its certificate, and how many there are. */
+  /** For a relay with replicas: the number of this replica, as in its certificate, and the number of all replicas. */
   replica: z.number().int().min(0).optional(),
   replicas: z.number().int().min(1).max(replicasMax).optional(),
   /** How this node reaches its parent. */
@@ -68,7 +68,7 @@ export const nodeConfigSchema = z.strictObject({
    * the reports of these relays.
    */
   relays: z.array(z.string()).default([]),
-  /** Limits of deletions: what exceeds them is held until a person approves it. */
+  /** Limits of deletions: rows beyond them are held until a person approves their deletion. */
   limits: limitsSchema.optional(),
   /** Destinations that the node has from the start. The inventory itself is in objects of the system space. */
   inventory: z.array(inventoryEntrySchema).default([]),

@@ -1,6 +1,6 @@
 /**
- * The stage of the way down that makes an object what it is at one destination. It works at the last hop only: relays send the object unchanged, and
- * the Customizers that the object names beside it. An object that can't be made is not sent. The agent keeps the last form that could be made, and the
+ * A stage of the way down: makes the form of an object that one destination gets. It works at the last hop only. The other relays send the object unchanged,
+ * and beside it the Customizers that it names. An object that can't be made is not sent. Then the agent keeps the last form that could be made, and the
  * placement's summary has the reason.
  */
 
@@ -46,13 +46,16 @@ export interface CustomizationPorts {
   counted(evaluated: boolean): void;
 }
 
-/** Steps of expressions that one transaction may take before other work has its turn: some 100 ms if all of them are used. */
+/** Limit for the steps of expressions in one transaction; then other work has its turn. All of these steps take about 100 ms. */
 const stepsPerTurn = 2_000_000;
-/** The cost of an evaluation before its first step: parsing, copying and writing out a small object takes some 0.2 ms. */
+/** The cost of an evaluation before its first step: it takes about 0.2 ms to parse, copy and write a small object. */
 const stepsPerEvaluation = 4_000;
-/** Rows that are raised before other work has its turn. The rows of one agent may be more: they are reconciled in one piece anyway. */
+/**
+ * Limit for the rows whose revisions are raised in one turn; then other work has its turn. One agent may have more rows: they are raised together, because they
+ * are also reconciled together.
+ */
 const raisedRowsPerTurn = 500;
-/** One sentence for a person. The status of a placement has ten of them. */
+/** Limit for a failure message: one sentence for a person. The status of a placement shows up to ten messages. */
 const messageCharactersMax = 400;
 
 export class Customization implements OutgoingStage {
@@ -60,9 +63,9 @@ export class Customization implements OutgoingStage {
   readonly #renderings = new Renderings();
   readonly #ingredients = new Ingredients();
   readonly #cache = new RenderCache();
-  /** The recipes of this step. During a step no source changes, and one object goes to many children one after the other. */
+  /** The recipes of the present step. No source changes during a step, and a step often makes one object for many children. */
   readonly #recipes = new Map<string, Recipe>();
-  /** Hashes of the contents that were made of an outcome. Each is valid for the attributes beside it. */
+  /** For each outcome: the hash of the content that was made with the outcome and with these attributes. */
   readonly #hashes = new WeakMap<CustomizationOutcome, { readonly attributes: string; readonly hash: Uint8Array }>();
   #stepsLeft = stepsPerTurn;
 
@@ -70,7 +73,7 @@ export class Customization implements OutgoingStage {
     this.#ports = ports;
   }
 
-  /** Must be called before the first shipment. */
+  /** Reads the renderings from the store. Call it before the first shipment. */
   load(reader: Reader): void {
     this.#renderings.load(reader);
   }
@@ -92,7 +95,7 @@ export class Customization implements OutgoingStage {
       return what;
     }
     const facts = this.#facts(source, refs, child);
-    // Without a destination there are no values to read. The placement that brought the object here is about to take it away.
+    // The child has no destination for the object, so there are no values to read. The object will soon be removed from the child.
     if (!facts) return { type: 'keep' };
     const recipe = this.#recipe(t, source, what, customizers, expand);
     const rendering = 'failure' in recipe ? recipe.failure : this.#rendering(recipe, facts);
@@ -109,8 +112,8 @@ export class Customization implements OutgoingStage {
   }
 
   /**
-   * A Location, a SyncTarget or an inherited label has changed. Marks the objects whose renderings read a changed value, to be made again. `stays` is
-   * false when the child is removed.
+   * Call it when a Location, a SyncTarget or an inherited label of the child has changed. Marks the objects whose renderings read a changed value; the
+   * scheduler makes them again. `stays` is false when the child is removed.
    */
   childChanged(t: Transaction, name: string, stays: boolean): void {
     const child = this.#ports.children.get(name);
@@ -133,15 +136,15 @@ export class Customization implements OutgoingStage {
   }
 
   /**
-   * Raises the revisions of the rows that were made here for these children, so that the children take them. A child may have another form of such an
-   * object, with the revision of a later write. That form is from a former store incarnation of this node, or from a replica, where a placement left
-   * the child and came again (relay/schedule/placement-bindings.ts). What is made here depends on more than the writes of the source. So without this
-   * the other form could stay at the child for good.
+   * Raises the revisions of the rows that this node customized for these children, so that the children accept the rows. A child may have another form of a
+   * customized object, with the revision of a later write. The other form is from an earlier store incarnation of this node, or from a replica where a
+   * placement left the child and came again (relay/schedule/placement-bindings.ts). The form that this node makes depends on more than the writes of the
+   * source, so its revision may be lower although it is right. Without the higher revision, the other form could stay at the child forever.
    *
-   * `covered` has, by source, the revision up to which this node has received and worked off everything. To be called when the children are about to
-   * reconcile: a reconciliation compares contents, and does not send contents that are the same.
+   * `covered` has for each source the revision up to which this node has received and processed everything. Call this function before the children reconcile: a
+   * reconciliation compares contents, and does not send equal contents.
    *
-   * Returns the number of children that are done, from the first on: at least one. The others are for the next turn.
+   * Returns how many of the children are done, counted from the first: at least one. Call the function again for the others in the next turn.
    */
   raiseRevisions(t: Transaction, children: readonly string[], covered: Watermarks): number {
     let rows = 0;
@@ -169,23 +172,26 @@ export class Customization implements OutgoingStage {
     return written;
   }
 
-  /** The placements decide for which of its Locations an agent gets its objects customized. */
+  /**
+   * Call it when the placements of a child have changed. If an agent has several Locations, the placements decide for which Location the agent's objects are
+   * customized.
+   */
   rematched(t: Transaction, child: Child): void {
     if (child.destinations.length > 1) this.childChanged(t, child.name, true);
   }
 
-  /** A Customizer was added, changed or removed: the objects that use it are made again. */
+  /** Call it when a Customizer was added, changed or removed. Marks the objects that use the Customizer; the scheduler makes them again. */
   auxiliaryChanged(t: Transaction, source: string, { resource, namespace, name }: ObjectKey): void {
     if (resource !== customizerResource) return;
     for (const key of this.#renderings.usersOf(source, `${namespace}/${name}`)) markDirty(t, 'row', key);
   }
 
-  /** Key hashes of the objects that a child has and that are made with the Customizer. */
+  /** Returns the key hashes of the child's objects that are made with the Customizer. */
   madeWith(source: string, customizer: string, child: string): Iterable<Uint8Array> {
     return this.#renderings.madeWith(source, customizer, child);
   }
 
-  /** The objects of the placement that could not be made for the child. */
+  /** Returns the objects of the placement that could not be made for the child. */
   failures(id: PlacementId, child: string): readonly Failure[] {
     return this.#renderings.failures(id, child, this.#ports.pathOf(child));
   }
@@ -250,7 +256,7 @@ export class Customization implements OutgoingStage {
     return rendering;
   }
 
-  /** The content with the customized body. It is shared if another mailbox has the same content already. */
+  /** Returns the content with the customized body. If another mailbox has the same content already, the result refers to that content. */
   #made(
     t: Transaction,
     what: OutgoingContent & { type: 'content' },
@@ -268,8 +274,8 @@ export class Customization implements OutgoingStage {
   }
 
   /**
-   * The agent keeps the form that it has. Only the attributes change: they name the placements that want the object now. So a new placement holds the
-   * object, and a placement that has gone does not.
+   * The agent keeps the form that it has. Only the attributes change: they name the placements that want the object now. So a new placement keeps the object at
+   * the agent, and a removed placement does not.
    */
   #lastGood(t: Transaction, child: Child, keyHash: Uint8Array, wanted: Content): OutgoingContent {
     const mailbox = this.#ports.mailboxOf(child.name);
@@ -283,7 +289,7 @@ export class Customization implements OutgoingStage {
     return { type: 'content', content: { ...last, attributes: text(after) }, originRevision: row.originRevision };
   }
 
-  /** The destination through which the object comes to the child. */
+  /** Returns the facts of the destination for which the object is customized. Undefined: the child has no destination for the object. */
   #facts(source: string, refs: readonly string[], child: Child): DestinationFacts | undefined {
     const placements = refs
       .map((name) => this.#ports.placements.get(placementId(source, name)))
@@ -298,7 +304,7 @@ export class Customization implements OutgoingStage {
   }
 }
 
-/** How to make an object, whatever its destination; or the failure, if it can't be made. */
+/** The steps that make an object, for any destination; or the failure, if the object can't be made for any destination. */
 type Recipe = Ready | { readonly failure: Rendering };
 
 interface Ready {
@@ -315,7 +321,7 @@ function mayBeCustomized({ attributes }: Content): boolean {
   return bytes.includes('"customizers":') || bytes.includes('"expand":');
 }
 
-/** A failure that is known without reading values of the destination. */
+/** Returns a failure that needs no values of the destination. */
 function failed(reason: FailureReason, message: string): Rendering {
   return { outcome: { failure: { reason, message } }, steps: 0, trace: [] };
 }

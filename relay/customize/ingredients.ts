@@ -1,4 +1,4 @@
-/** What a rendering needs besides the object: Customizers and kinds, from the rows of a source. Each content is compiled once. */
+/** Customizers and kinds: everything that a rendering needs besides the object. They come from the rows of a source. Each content is compiled once. */
 
 import { builtinKinds } from '../../core/apiserver/builtin/builtin-kinds.ts';
 import { customKind } from '../../core/apiserver/crd/custom-kind.ts';
@@ -22,7 +22,7 @@ export interface Ingredient<T> {
   readonly value: T;
 }
 
-/** One node uses some hundreds of Customizers and definitions. A definition with its compiled schema takes some 100 KB. */
+/** One node uses a few hundred Customizers and definitions. A definition with its compiled schema takes about 100 KB. */
 const keptMax = 1_000;
 
 export class Ingredients {
@@ -31,8 +31,8 @@ export class Ingredients {
   readonly #builtins = new Map(builtinKinds().map((kind) => [`${kind.group}/${kind.resource}`, kind]));
 
   /**
-   * `name` is `namespace/name`. `asOf` names a placement: the Customizer is then taken as it was when that placement was promoted. Undefined: the
-   * source has no such Customizer, or had none at that time.
+   * Returns the Customizer with this `namespace/name`. `asOf` names a placement: the Customizer is then returned as it was when this placement was promoted.
+   * Undefined: the source has no Customizer of this name, or had none at that time.
    */
   customizer(
     reader: Reader,
@@ -50,7 +50,7 @@ export class Ingredients {
     return { hash, value: kept(this.#customizers, hash, () => compileCustomizer(specOf(content))) };
   }
 
-  /** Undefined: the kind is not built in, and the source does not send its definition. */
+  /** Returns the kind of the object. Undefined: the kind is not built in, and the source does not send its definition. */
   kind(reader: Reader, table: Table, source: string, object: ObjectKey): Ingredient<Kind> | undefined {
     const builtin = this.#builtins.get(`${object.group}/${object.resource}`);
     if (builtin) return { hash: '', value: builtin };
@@ -77,7 +77,7 @@ function contentAt(reader: Reader, table: Table, key: string): Content | undefin
   return row?.content && table.content(reader, row.content);
 }
 
-/** If there are too many, those unused for longest go. */
+/** Returns the kept value, or makes it. If there are too many values, the least recently used ones are removed. */
 function kept<T>(map: Map<string, T>, key: string, make: () => T): T {
   const value = map.get(key) ?? make();
   map.delete(key);

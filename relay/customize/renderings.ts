@@ -1,8 +1,8 @@
 /**
- * Which objects of which agents are customized here, what each rendering read, and what went wrong. The store has one row for each agent and object. So
- * after a start the node knows which objects a change of a Location or a Customizer concerns, and which failures stand. What the renderings read is in
- * memory only. After a start, the first change of a Location looks at each of its objects again. That costs at most one evaluation for each distinct
- * set of values; to store what was read would cost a write for each rendering.
+ * The renderings of this node: which objects of which agents it customizes, which values each rendering read, and which renderings failed. The store has one
+ * row for each agent and object. So after a start the node knows which objects a change of a Location or a Customizer concerns, and which renderings have
+ * failed. The values that the renderings read are in memory only. After a start, the first change of a Location looks at all objects of the agent again. This
+ * costs at most one evaluation for each distinct set of values; to store the values would cost a write for each rendering.
  */
 
 import type { DestinationFacts, FailureReason } from '../../core/customize/customizer.ts';
@@ -21,12 +21,12 @@ import { atChild, contributionTopic } from '../work/topics.ts';
 export interface Customized {
   /** The key of the object's entry. */
   readonly key: string;
-  /** `namespace/name`, in order. */
+  /** `namespace/name` of each Customizer, in the order in which they are used. */
   readonly customizers: readonly string[];
   readonly failure?: {
     readonly reason: FailureReason;
     readonly message: string;
-    /** Placements that want the object, by name. */
+    /** The names of the placements that want the object. */
     readonly refs: readonly string[];
   };
 }
@@ -42,9 +42,9 @@ const nul = Buffer.of(0);
 
 export class Renderings {
   readonly #byChild = new Map<string, Map<string, StoredRendering>>();
-  /** By `source namespace/name` of a Customizer: keys of the objects that use it, with the number of children that have them. */
+  /** Keyed by `source namespace/name` of a Customizer: the keys of the objects that use it, each with the number of children that have the object. */
   readonly #users = new Map<string, Map<string, number>>();
-  /** Failures by agent and object. There are few, and every report asks for them. */
+  /** Failures, keyed by agent and object. They are few, and every report reads them. */
   readonly #failing = new Map<string, Map<string, Customized>>();
 
   load(reader: Reader): void {
@@ -92,13 +92,16 @@ export class Renderings {
       this.forget(t, child, Buffer.from(hexKey, 'hex'));
   }
 
-  /** The objects that are made for the child, also those that can't be made at present. */
+  /** Returns the objects that are customized for the child, also objects that can't be made at present. */
   *ofChild(child: string): Generator<{ readonly keyHash: Uint8Array; readonly key: string }> {
     for (const [hexKey, { row }] of this.#byChild.get(child) ?? [])
       yield { keyHash: Buffer.from(hexKey, 'hex'), key: row.key };
   }
 
-  /** The objects of the child whose renderings read a value that has changed. Objects whose read values are not known are among them. */
+  /**
+   * Returns the objects of the child whose renderings read a value that has changed. After a start, it is not known which values a rendering read; then the
+   * object is returned too.
+   */
   *outdated(
     child: string,
     factsOf: (row: Customized) => DestinationFacts | undefined,
@@ -109,12 +112,12 @@ export class Renderings {
     }
   }
 
-  /** Keys of the objects here that use a Customizer of a source. */
+  /** Returns the keys of this node's objects that use a Customizer of a source. */
   usersOf(source: string, customizer: string): Iterable<string> {
     return this.#users.get(`${source} ${customizer}`)?.keys() ?? [];
   }
 
-  /** Key hashes of the objects of one child that use the Customizer. */
+  /** Returns the key hashes of the objects of one child that use the Customizer. */
   *madeWith(source: string, customizer: string, child: string): Generator<Uint8Array> {
     const ofChild = this.#byChild.get(child);
     for (const key of ofChild ? this.usersOf(source, customizer) : []) {
@@ -123,7 +126,7 @@ export class Renderings {
     }
   }
 
-  /** The objects of a placement that could not be made for a child: the sample for the placement's summary. `path` is the path of the child. */
+  /** Returns the objects of a placement that could not be made for a child: the sample for the placement's summary. `path` is the path of the child. */
   failures(id: PlacementId, child: string, path: string): readonly Failure[] {
     const { source, name } = splitPlacementId(id);
     const found: Failure[] = [];
@@ -160,7 +163,7 @@ export class Renderings {
   }
 }
 
-/** Announces a failure that was added or removed. The child adds its failures to the sums of the placements that want the object. */
+/** Announces that a failure was added or removed. The failures of a child are part of the sums of the placements that want the object. */
 function announceFailure(t: Transaction, child: string, { key, failure }: Customized): void {
   const entry = failure && parseEntryKey(key);
   if (entry?.type !== 'object') return;

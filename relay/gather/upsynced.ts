@@ -1,7 +1,7 @@
 /**
- * Objects that were created at an edge cluster (upsynced objects), as their reports pass this node. If the rule of the object asks for it, the node
- * passes the report on towards the node that has the source. The node also keeps an index of the reports by the path of their cluster. Both happen in
- * the transaction that applies the report.
+ * Passes on the reports about objects that were created at an edge cluster (upsynced objects). If the rule of the object asks for it, the report goes on
+ * towards the node that has the source. The node also keeps an index of the reports by the path of their cluster. Both happen in the transaction that applies
+ * the report.
  */
 
 import { parseEntryKey } from '../../core/entries/entry-keys.ts';
@@ -18,7 +18,7 @@ export interface UpsyncedPorts {
   reportedOf(child: string): Table | undefined;
   /** Absent: no relay has replicas. */
   readonly replicas?: Replicas;
-  /** Whether the source is a space of this node. Reports for such a source end here. */
+  /** Returns whether the source is a space of this node. Reports for such a source end here. */
   isOwn(source: string): boolean;
 }
 
@@ -57,8 +57,8 @@ export function recountUpsynced(t: Transaction, ports: UpsyncedPorts, child: str
 }
 
 /**
- * Several replicas may have reported the same object: one of them did so before the cluster's agent went over to another replica. The report of a
- * replica that this node counts goes on.
+ * Several replicas may have reported the same object, because the cluster's agent went from one replica to another. Passes on the report of a replica that this
+ * node counts.
  */
 function passOn(
   t: Transaction,
@@ -79,12 +79,12 @@ function passOn(
   outbox.remove(t, keyHash, newest);
 }
 
-/** The children that may have reported the same objects: the child itself first, then the other replicas of its group. */
+/** Returns the children that may have reported the same objects: the child itself first, then the other replicas of its group. */
 function reportersOf({ replicas = withoutReplicas }: UpsyncedPorts, child: string): string[] {
   return [...new Set([child, ...replicas.members(child)])];
 }
 
-/** Runs when the child at `path` has left for good. Removes all that was reported by the child or from below it. */
+/** Runs when the child at `path` has left for good. Removes all reports from the child and from the nodes below it. */
 export function dropUpsynced(t: Transaction, outbox: Producer, path: string): void {
   for (const indexKey of rowsBelow(t, path)) {
     const keyHash = indexKey.subarray(indexKey.length - hashBytes);
@@ -93,13 +93,13 @@ export function dropUpsynced(t: Transaction, outbox: Producer, path: string): vo
   }
 }
 
-/** Index keys of the reports from the node at the path and from all nodes below it. */
+/** Returns the index keys of the reports from the node at the path and from all nodes below it. */
 function rowsBelow(reader: Reader, path: string): Uint8Array[] {
   const prefixes = [concat(prefixOf('upsynced'), text(path), nul), concat(prefixOf('upsynced'), text(`${path}:`))];
   return prefixes.flatMap((prefix) => [...reader.scan(prefixRange(prefix))].map(([indexKey]) => indexKey));
 }
 
-/** Key hashes of the reports about objects that were created at the cluster at `path`. */
+/** Returns the key hashes of the reports about objects that were created at the cluster at `path`. */
 export function* upsyncedOf(reader: Reader, path: string): Generator<Uint8Array> {
   const prefix = concat(prefixOf('upsynced'), text(path), nul);
   for (const [key] of reader.scan(prefixRange(prefix))) yield key.subarray(prefix.length);

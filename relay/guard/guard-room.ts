@@ -1,4 +1,4 @@
-/** Prevents accidental deletions. It connects the incarnations of the own spaces, the rows that this node holds, and the approvals of people. */
+/** Prevents accidental deletions. It connects three parts: the incarnations of the own spaces, the rows that this node holds, and the approvals of people. */
 
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
 import { heldAttributes } from '../../core/entries/deletion-guard.ts';
@@ -31,20 +31,20 @@ export interface GuardRoomPorts {
   readonly upstream: FeedConsumer;
   readonly outbox: Producer;
   readonly mailboxes: Mailboxes;
-  /** The report of a child about itself or a node below it. */
+  /** Returns the report of a child about itself or about a node below it. */
   reportOf(reader: Reader, child: string, path: string): NodeAttributes | undefined;
-  /** Makes the write in the scheduler's loop. */
+  /** Runs the write in the scheduler's loop. */
   enqueue(act: (t: Transaction) => void): void;
-  /** Rows from the parent that an approval has deleted, in the transaction of the deletion. */
+  /** Called in the transaction that deletes held rows of the parent after an approval, with these rows. */
   released(t: Transaction, changes: readonly AppliedChange[]): void;
   readonly limits: DeletionLimits;
   /** Gauges of the process. */
   readonly measured: { held(entries: number): void; quarantined(entries: number): void };
-  /** Quarantined work: it would end the process. */
+  /** Returns the quarantined work. This work would end the process. */
   quarantinedWork(): readonly Quarantined[];
-  /** Placements that a child's mailbox has. */
+  /** Returns the placements that a child's mailbox has. */
   placementsOf(child: string): Iterable<Placement>;
-  /** The label summary that counts for a child has changed. */
+  /** Called when another label summary is valid for a child, because a person has approved a deletion. */
   labelsReleased(t: Transaction, child: string): void;
 }
 
@@ -101,7 +101,7 @@ export class GuardRoom {
     this.#unsubscribe = spaces.system.storage.subscribe((events) => this.#nodesChanged(events));
     measured.held(store.read((reader) => this.#ports.upstream.held(reader)?.entries ?? 0));
     this.#measure();
-    // A person may have approved something just before the last process ended.
+    // A person may have approved a deletion just before the last process ended.
     enqueue((t) => this.#heldDeletionApprovals.consider(t, path));
   }
 
@@ -109,12 +109,12 @@ export class GuardRoom {
     this.#unsubscribe?.();
   }
 
-  /** Called when a child says hello. */
+  /** Called when a child sends a Hello. */
   sendGaps(t: Transaction, mailbox: Producer): void {
     this.#spaceIncarnations.sendGaps(t, mailbox);
   }
 
-  /** A session with the parent begins. This node reports the newest revisions that it has received of the spaces above. */
+  /** Call it when a session with the parent begins. Reports the newest revisions that this node has received of the spaces above. */
   attaching(t: Transaction): void {
     reportSeenRevisions(t, this.#ports.outbox);
   }
@@ -127,11 +127,11 @@ export class GuardRoom {
   /** Runs in the transaction that applies a report of the child, before anything reads the child's labels. */
   labelsFromBelow(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
     const consumer = this.#ports.mailboxes.get(child)?.consumer;
-    // Between two histories, the child's feed names no incarnation: the report comes from a reconciliation.
+    // An empty incarnation in the resume tuple of the child's feed means that the report arrives by a reconciliation.
     if (consumer) this.#labelSummaryShrinkGuard.received(t, child, changes, consumer.resume(t).incarnation === '');
   }
 
-  /** What this node keeps in the mailbox of a child although the child reports fewer Locations. */
+  /** Returns the rows that this node keeps in the mailbox of a child although the child reports fewer Locations. */
   heldInMailbox(reader: Reader, child: string): HeldAttributes | undefined {
     return heldAttributes(this.#labelSummaryShrinkGuard.held(reader, child)).held;
   }
@@ -161,7 +161,7 @@ export class GuardRoom {
     if (this.#spaceIncarnations.acknowledge(t, token)) t.announce(ownNodeTopic, 'self');
   }
 
-  /** The set of entries that this node holds although the parent lacks them has changed. */
+  /** Call it when the set of entries that this node holds although the parent lacks them has changed. */
   heldChanged(): void {
     const { upstream, store, log, measured } = this.#ports;
     const held = store.read((reader) => upstream.held(reader));
@@ -170,7 +170,7 @@ export class GuardRoom {
     store.announce(ownNodeTopic, 'self');
   }
 
-  /** The set of quarantined entries of the parent has changed. */
+  /** Call it when the set of quarantined entries of the parent has changed. */
   quarantineChanged(): void {
     const { upstream, store, log } = this.#ports;
     const { quarantined } = store.read((reader) => quarantinedAttributes(reader, upstream));
@@ -183,7 +183,7 @@ export class GuardRoom {
     store.announce(ownNodeTopic, 'self');
   }
 
-  /** The set of quarantined entries of a child has changed. */
+  /** Call it when the set of quarantined entries of a child has changed. */
   childQuarantineChanged(child: string): void {
     const { mailboxes, store, log } = this.#ports;
     const consumer = mailboxes.get(child)?.consumer;

@@ -16,7 +16,7 @@ import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { nodeResource } from '../inventory-status/node-objects.ts';
 
-/** The fields of a Node's spec that an approval is read from. */
+/** The fields of a Node's spec from which an approval is read. */
 export interface NodeSpec {
   readonly path?: string;
   /** The token that a person has approved. */
@@ -28,13 +28,13 @@ export interface HeldDeletionApprovalsPorts {
   readonly system: Space;
   readonly upstream: Table;
   mailboxOf(child: string): Producer | undefined;
-  /** All replicas of this child, itself among them. */
+  /** Returns all replicas of this child, the child among them. */
   replicasOf(child: string): readonly string[];
-  /** The report of a child about itself or a node below it. */
+  /** Returns the report of a child about itself or about a node below it. */
   reportOf(reader: Reader, child: string, path: string): NodeAttributes | undefined;
-  /** Approves the token at this node: deletes what this node holds under the token, and acknowledges the alarm of the token. */
+  /** Approves the token at this node: deletes the rows that this node holds under the token, and acknowledges the alarm of the token. */
   approve(t: Transaction, token: string): void;
-  /** Approves the token for what this node keeps in the mailbox of a child. */
+  /** Approves the token for the rows that this node keeps in the mailbox of a child. */
   approveFor(t: Transaction, child: string, token: string): void;
 }
 
@@ -45,7 +45,7 @@ export class HeldDeletionApprovals {
     this.#ports = ports;
   }
 
-  /** The Node object, the row from above or the report of the node has changed. So an approval may go on, or end. */
+  /** Call it when the Node object, the row from above or the report of the node at `path` has changed: an approval may then go down or end. */
   consider(t: Transaction, path: string): void {
     const { path: ownPath, mailboxOf, replicasOf, approve, approveFor } = this.#ports;
     const tokens = [this.#approvedHere(path), this.#approvedAbove(t, path)].filter((token) => token !== undefined);
@@ -63,8 +63,8 @@ export class HeldDeletionApprovals {
   }
 
   /**
-   * Keeps the row in the holder's mailbox as long as the holder reports that the node, which is the holder or below it, has something under one of the
-   * tokens.
+   * Keeps the approval row in the holder's mailbox as long as the holder reports that the node (the holder or a node below it) holds rows or has an alarm under
+   * one of the tokens.
    */
   #handOn(t: Transaction, holder: string, path: string, tokens: readonly string[]): void {
     const { mailboxOf, reportOf } = this.#ports;

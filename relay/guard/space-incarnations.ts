@@ -1,15 +1,15 @@
 /**
- * The incarnations of the own spaces. A space that was restored from an older copy, or emptied, can't know this. Nodes below can know it, because they have
- * rows with revisions that the space does not know. So this node sends each child the revision gaps of its spaces (`revision-gaps/` rows). A child holds rows
- * from such a gap instead of deleting them. At each attachment, a child reports the newest revision that it has received of each source (`seen/` rows). A
- * reported revision that the space does not know raises an alarm, until a person acknowledges the alarm.
+ * The store incarnations of the own spaces. A space that was restored from an older copy, or emptied, can't notice this itself. The nodes below can, because
+ * they have rows with revisions that the space does not know. So this node sends each child the revision gaps of its spaces (`revision-gaps/` rows). A child
+ * holds rows whose revision is in a gap instead of deleting them. At each attachment, a child reports the newest revision that it has received of each source
+ * (`seen/` rows). If the space does not know the reported revision, an alarm is raised, until a person acknowledges the alarm.
  *
- * This node also sends on the gaps of the spaces above. If it lost its store together with theirs, it has no rows of its own that it could hold for the nodes
- * below.
+ * This node also sends its children the gaps of the spaces above. This helps if this node lost its store together with a space above: then it has no rows that
+ * it could hold for the nodes below.
  *
- * Upwards, this node reports the revisions that children have seen, but only of sources of which it has received something from above. A name that a child
- * makes up would stay at each node above for good. A node that has lost its store looks again at the reports of its children about a source when something of
- * that source arrives. So there is one row for each source above.
+ * Upwards, this node reports the revisions that its children have received, but only for sources from which this node itself has received something. Otherwise
+ * a name that a child makes up would stay at each node above forever. So there is one row for each source above. A node that has lost its store does not know
+ * its sources at first: when something of a source arrives, the node looks again at its children's reports about this source.
  */
 import { revisionGapOf } from '../../core/apiserver/storage/history.ts';
 import type { IncarnationsAttributes } from '../../core/entries/down-attributes.ts';
@@ -36,13 +36,13 @@ import type { OriginSpace } from '../spaces/origins.ts';
 export interface SpaceIncarnationsPorts {
   readonly origins: ReadonlyMap<string, OriginSpace>;
   readonly outbox: Producer;
-  /** The table that holds what the parent sends. */
+  /** The rows that the parent sends. */
   readonly upstream: Table;
   mailboxes(): Iterable<Producer>;
-  /** The table of each child's reports. */
+  /** Returns the table of each child's reports. */
   reported(): Iterable<Table>;
   wallMs(): number;
-  /** A child reports a revision that no space can have given yet. */
+  /** Called when a child reports a revision so high that no space can have given it yet. */
   disbelieved(source: string, revision: number): void;
   /** Called after the commit of an alarm. */
   alarmed(alarm: RolledBackAttributes): void;
@@ -59,7 +59,7 @@ export class SpaceIncarnations {
     this.#ports = ports;
   }
 
-  /** Called when a child says hello. Writes one row for each space here and above, so the number of rows is bounded. */
+  /** Called when a child sends a Hello. Writes one row for each space of this node and above, so the number of rows is bounded. */
   sendGaps(t: Transaction, mailbox: Producer): void {
     for (const { source, gaps } of this.#ports.origins.values()) {
       const attributes: IncarnationsAttributes = { gaps: gaps() };
@@ -73,7 +73,7 @@ export class SpaceIncarnations {
     this.#sendGapsFromAbove(t, seenSources(t), [mailbox]);
   }
 
-  /** Runs in the transaction that applies a batch of the parent. `fresh`: sources of which nothing had arrived before. */
+  /** Runs in the transaction that applies a batch of the parent. `fresh`: sources from which nothing had arrived before. */
   fromAbove(t: Transaction, changes: readonly AppliedChange[], fresh: readonly string[]): void {
     const sources = sourcesWithNewGaps(changes);
     if (sources.length > 0) this.#sendGapsFromAbove(t, sources, [...this.#ports.mailboxes()]);
@@ -91,7 +91,7 @@ export class SpaceIncarnations {
     }
   }
 
-  /** Runs in the transaction that applies a report of a child. For a space further up, this node reports the greatest revision that any child has reported. */
+  /** Runs in the transaction that applies a report of a child. For a source above, this node reports the highest revision that any child has reported. */
   received(t: Transaction, changes: readonly AppliedChange[]): void {
     for (const { key, after } of changes) {
       const entry = parseEntryKey(key);
@@ -104,7 +104,7 @@ export class SpaceIncarnations {
     const { origins, outbox, wallMs, disbelieved } = this.#ports;
     const origin = origins.get(source);
     if (!origin && !isKnown(t, source)) return;
-    // Such a revision would use up the revisions of the space for good.
+    // If the space accepted such a revision, it would have to continue above it forever. A very high revision would leave the space no revisions at all.
     if (isFarAhead(revision, wallMs())) disbelieved(source, revision);
     else if (origin) this.#check(t, origin, revision);
     else putSeen(t, outbox, source, revision);
@@ -116,7 +116,7 @@ export class SpaceIncarnations {
       .map(({ known: _known, ...alarm }) => alarm);
   }
 
-  /** A person has seen the alarm of this token. The same loss does not raise it again. */
+  /** Marks the alarm with this token as seen by a person. The same loss does not raise the alarm again. Returns false if no open alarm has the token. */
   acknowledge(t: Transaction, token: string): boolean {
     for (const [key, value] of [...t.scan(prefixRange(prefixOf('rolledBack')))]) {
       const alarm = parse(value);
@@ -138,7 +138,7 @@ export class SpaceIncarnations {
     const at = concat(prefixOf('rolledBack'), text(source));
     const bytes = t.get(at);
     const before = bytes ? parse(bytes) : undefined;
-    // Children report the same loss one after the other.
+    // Several children report the same loss, one after the other.
     if (before?.had === had && (before.known || before.seen >= seen)) return;
     const since = timestamp(this.#ports.wallMs());
     const token = hex(hash128(`${source} ${had} ${seen} ${since}`)).slice(0, 12);

@@ -1,4 +1,4 @@
-/** The conditions of a Node object for alarms of its node or of its parent. Such a condition is left out until it was True once. */
+/** The conditions of a Node object for alarms of its node or of its parent. A condition is left out until it was True once. */
 
 import type { DivergedAttributes, TroubleAttributes, WaitsAttributes } from '../../core/entries/up-attributes.ts';
 import { type NewCondition, timestamp } from '../../core/object/conditions.ts';
@@ -16,13 +16,13 @@ export interface Alarms {
   /** Another process with the identity of the node and another store has connected. */
   readonly cloned?: Divergence | undefined;
   readonly diskLow?: boolean | undefined;
-  /** The node takes nothing from its parent, which is one of several replicas. */
+  /** Set while the node accepts nothing from its parent, which is one of several replicas. */
   readonly waits?: WaitsAttributes | undefined;
-  /** What is wrong with an agent's cluster, as the agent reports. */
+  /** Trouble with an agent's cluster, as the agent reports it. */
   readonly trouble?: TroubleAttributes | undefined;
-  /** The limit of an agent for which its work waits, as the agent reports. */
+  /** The limit of an agent for which the agent's work waits, as the agent reports it. */
   readonly limit?: TroubleAttributes | undefined;
-  /** Why an agent's certificate is not renewed, as the agent reports. */
+  /** The reason why an agent's certificate is not renewed, as the agent reports it. */
   readonly certificateTrouble?: TroubleAttributes | undefined;
 }
 
@@ -40,20 +40,20 @@ export function alarmConditions(alarms: Alarms): readonly NewCondition[] {
   ];
 }
 
-/** By the type of the condition: its reason and message while an agent reports no trouble. */
+/** Keyed by the type of the condition: the reason and message while the agent reports no trouble. */
 const untroubled = {
   ClusterTrouble: { reason: 'Usable', message: 'the agent reaches its cluster' },
   LimitReached: { reason: 'WithinLimits', message: 'nothing waits for a limit of the agent' },
-  CertificateTrouble: { reason: 'Renewed', message: 'the certificate of the agent is young' },
+  CertificateTrouble: { reason: 'Renewed', message: 'the certificate of the agent is renewed in time' },
   DescriptionIncomplete: { reason: 'Whole', message: 'the agent could read everything that it reports' },
 };
 
-/** A condition of the Node and of the SyncTarget of an agent. */
+/** Returns a condition of the Node and of the SyncTarget of an agent. */
 export function reportedCondition(type: keyof typeof untroubled, report: TroubleAttributes | undefined): NewCondition {
   return report ? { type, status: 'True', ...reasonOf(report) } : { type, status: 'False', ...untroubled[type] };
 }
 
-/** The reason comes from another process, and an API server may not accept it. */
+/** Returns a reason and a message that an API server accepts: they come from another process, which may send anything. */
 function reasonOf({ reason, message }: TroubleAttributes): TroubleAttributes {
   return {
     reason: /^[A-Za-z][A-Za-z0-9]{0,100}$/.test(reason) ? reason : 'Unknown',
@@ -63,12 +63,13 @@ function reasonOf({ reason, message }: TroubleAttributes): TroubleAttributes {
 
 function waitsCondition(waits: WaitsAttributes | undefined): NewCondition {
   const type = 'WaitsForParent';
-  if (!waits) return { type, status: 'False', reason: 'Follows', message: 'the node takes what its parent sends' };
+  if (!waits)
+    return { type, status: 'False', reason: 'Follows', message: 'the node accepts everything that its parent sends' };
   return {
     type,
     status: 'True',
     reason: 'ParentIsBehind',
-    message: `takes nothing from this parent since ${waits.since}: ${waits.for}. It keeps what it has until the parent has caught up; look at the session of the parent with its own parent, or stop the parent: the child then goes to another replica`,
+    message: `has accepted nothing from this parent since ${waits.since}: ${waits.for}. It keeps what it has until the parent has caught up. Look at the session of the parent with its own parent, or stop the parent: the child then goes to another replica`,
   };
 }
 
@@ -80,7 +81,7 @@ function cloneCondition(cloned: Divergence | undefined): NewCondition {
     type,
     status: 'True',
     reason: 'Clone',
-    message: `a copy of this node was refused at ${timestamp(cloned.atMs)}: ${cloned.what}. End the copy, or give it a name and a store of its own; this is shown for a day`,
+    message: `a copy of this node was refused at ${timestamp(cloned.atMs)}: ${cloned.what}. Stop the copy, or give it a name and a store of its own; this is shown for a day`,
   };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Relays deeper than the node's own children, as `node/PATH` entries report them. Each report is passed on to the parent in the transaction that
- * applies it, and shown as a Node object. A child may report only about its own subtree.
+ * Relays deeper than the node's own children, as `node/PATH` entries report them. The node passes each report on to its parent in the transaction that applies
+ * the report, and shows it as a Node object. A child may report only about its own subtree.
  */
 
 import type { Space } from '../../core/apiserver/space.ts';
@@ -35,8 +35,8 @@ export interface DescendantsPorts {
 }
 
 /**
- * Node objects brought up to date in one run: 30 ms, and 60 ms if all are new. So a region of a thousand relays that comes or goes does not stop the
- * node.
+ * Limit for the Node objects updated in one run: 30 ms, and 60 ms if all of them are new. So the node goes on with other work while a region of a thousand
+ * relays connects or disconnects.
  */
 const nodesPerRun = 50;
 
@@ -58,7 +58,7 @@ export class Descendants {
     this.#ports = ports;
   }
 
-  /** Begins with all nodes that were reported or shown before the process ended, and reads what the tables of the children have about them now. */
+  /** Starts with all nodes that were reported or shown before the process ended, and reads the present reports of the children about them. */
   load(t: Transaction): void {
     const { space, path: own } = this.#ports;
     const shown = [...space.storage.scan(nodeResource)].map((stored) => space.parse(stored).spec as { path?: string });
@@ -72,17 +72,17 @@ export class Descendants {
     }
   }
 
-  /** The report of a child about a node at or below itself. */
+  /** Returns the report of a child about a node at or below itself. */
   reportOf(reader: Reader, child: string, path: string): NodeAttributes | undefined {
     return this.#reportBy(reader, child, path)?.node;
   }
 
-  /** Runs in the transaction that applies a report of the child. The Node objects follow after it. */
+  /** Runs in the transaction that applies a report of the child. The Node objects are updated after it. */
   pass(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
     this.#update(t, child, this.#deeper(child, changes));
   }
 
-  /** This node starts or stops counting the child. For each node below the child, the report of another replica may take the place of the child's report. */
+  /** Call it when this node starts or stops counting the child. For each node below the child, the report of another replica may replace the child's report. */
   recount(t: Transaction, child: string): void {
     this.#update(t, child, [...reportedPaths(t, `${childPath(this.#ports.path, child)}:`)]);
   }
@@ -93,21 +93,21 @@ export class Descendants {
     for (const { path, report } of found) note(t, path, report !== undefined);
     for (const { path, report } of own === '' ? [] : found) {
       const keyHash = hash128(entryKey.node(path));
-      // The revision is always 0. A tombstone with the child's revision would keep out the entries after it.
+      // The revision is always 0. A tombstone with the child's revision would reject later entries with a lower revision.
       if (report?.counts) outbox.putReference(t, keyHash, report.content, 0);
       else outbox.remove(t, keyHash, 0);
     }
     t.afterCommit(() => {
       for (const { path, report } of found) {
-        // Any of several replicas reaches the nodes below: so look at the nodes below all of them.
+        // Any of several replicas reaches the nodes below. So the nodes below all replicas of the path are marked.
         if (this.#setNode(path, report)) this.#markBelow(splitReplica(path).name);
       }
     });
   }
 
   /**
-   * All replicas of a path may have reported a node: one of them before the node went over to another replica. The report of a replica that this node
-   * counts comes first, and the child itself comes before its other replicas.
+   * All replicas of a path may have reported a node, because the node went from one replica to another. Returns the report of a replica that this node counts,
+   * if there is one. The child itself comes before its other replicas.
    */
   #find(reader: Reader, child: string, path: string): DescendantReport | undefined {
     const { replicas } = this.#ports;
@@ -140,13 +140,13 @@ export class Descendants {
     this.#markBelow(childPath(this.#ports.path, child));
   }
 
-  /** Shows some of the changed nodes. Returns true if more are left. */
+  /** Shows some of the changed nodes. Returns true if more of them remain. */
   show(wallMs: number): boolean {
     let nodesLeft = nodesPerRun;
     for (const path of this.#pending) {
       if (nodesLeft-- === 0) return true;
       this.#showOne(path, wallMs);
-      // Only now: if there is no room to show the node, it stays pending.
+      // The path is removed only now: if there is no room to show the node, it stays pending.
       this.#pending.delete(path);
     }
     return false;
@@ -196,7 +196,7 @@ export class Descendants {
     });
   }
 
-  /** Paths of the nodes below the child that the changes are about. */
+  /** Returns the paths of the nodes below the child that the changes are about. */
   #deeper(child: string, changes: readonly AppliedChange[]): string[] {
     const above = childPath(this.#ports.path, child);
     return changes.flatMap(({ key }) => {
@@ -206,14 +206,17 @@ export class Descendants {
   }
 }
 
-/** A node that nobody counts may be on its way to another replica. Its Node object stays, with what people wrote into it, and shows the state as unknown. */
+/**
+ * Returns the report without the session. A node that no counted replica reports may be on its way to another replica. Its Node object stays, with everything
+ * that people wrote into it, and shows the state as unknown.
+ */
 function withoutSession({ session: _session, ...node }: NodeAttributes): NodeAttributes {
   return node;
 }
 
 /**
- * Paths of nodes below the children that any child has reported. The nodes below one node are one range. The paths are in the store, because the
- * process may end before all of these nodes are shown.
+ * Returns the paths of nodes below the children that any child has reported. All nodes below one node are one range of keys. The paths are in the store,
+ * because the process may end before all of these nodes are shown.
  */
 function* reportedPaths(reader: Reader, prefix: string): Generator<string> {
   const { length } = prefixOf('descendant');

@@ -1,6 +1,6 @@
 /**
- * The conditions of a Node object for entries that its node keeps although its parent lacks them, for quarantined entries, and for spaces whose store
- * was put back; and Events when these conditions change.
+ * The conditions of a Node object about held entries, quarantined entries, and spaces whose store was restored from an older copy or emptied; and the Events
+ * that are written when these conditions change. (A held entry is one that the node keeps although its parent lacks it.)
  */
 
 import type { Space } from '../../core/apiserver/space.ts';
@@ -13,11 +13,12 @@ import { writeEvent } from './object-event.ts';
 
 export interface GuardReport {
   readonly held?: HeldAttributes;
-  /** Entries in the node's mailbox at its parent. */
+  /** Entries that the parent keeps in the node's mailbox. */
   readonly heldInMailbox?: HeldAttributes;
   readonly rolledBack?: readonly RolledBackAttributes[];
-  /** Bad entries that the node received, and bad entries that it reported. */
+  /** Bad entries that the node received. */
   readonly quarantined?: QuarantinedAttributes;
+  /** Bad entries that the node reported; its parent refused them. */
   readonly refused?: QuarantinedAttributes;
 }
 
@@ -26,7 +27,7 @@ const rolledBack = 'StoreRolledBack';
 const quarantined = 'EntriesQuarantined';
 const alarms: readonly string[] = [held, rolledBack, quarantined];
 
-/** All guard conditions, also those that are False. */
+/** Returns all guard conditions, also those that are False. */
 export function guardConditions(path: string, node: GuardReport): readonly NewCondition[] {
   return [heldCondition(path, node), rolledBackCondition(path, node.rolledBack ?? []), quarantineCondition(node)];
 }
@@ -35,7 +36,7 @@ export function conditionsOf(object: KubeObject): readonly Condition[] {
   return (object.status as { conditions?: Condition[] } | undefined)?.conditions ?? [];
 }
 
-/** Writes an Event for each guard condition that changes. For a new Node object, all conditions count as False before. */
+/** Writes an Event for each guard condition that changes. All conditions of a new Node object count as False before. */
 export function writeGuardEvents(space: Space, node: KubeObject, before: KubeObject, wallMs: number): void {
   for (const { type, status, message } of conditionsOf(node)) {
     if (!alarms.includes(type)) continue;
@@ -75,10 +76,10 @@ function sampleOf({ entries, sample }: HeldAttributes): string {
 
 function quarantineCondition({ quarantined: received, refused }: GuardReport): NewCondition {
   if (!received && !refused) {
-    return { type: quarantined, status: 'False', reason: 'NoneQuarantined', message: 'all entries were taken' };
+    return { type: quarantined, status: 'False', reason: 'NoneQuarantined', message: 'all entries were accepted' };
   }
   const parts = [
-    ...(received ? [`${received.count} entries that it received can't be taken (${received.sample.join('; ')})`] : []),
+    ...(received ? [`${received.count} entries that it received can't be used (${received.sample.join('; ')})`] : []),
     ...(refused ? [`the parent rejected ${refused.count} entries of this node (${refused.sample.join('; ')})`] : []),
   ];
   return {
@@ -101,7 +102,7 @@ function rolledBackCondition(path: string, alarms: readonly RolledBackAttributes
     type: rolledBack,
     status: 'True',
     reason: 'OlderThanBelow',
-    message: `the store was emptied or put back to an older copy: ${losses.join('; ')}. Nodes below keep the entries that only they have. To acknowledge the loss: ${cliCommand('approve-deletions', shownPath(path))}`,
+    message: `the store was emptied or restored from an older copy: ${losses.join('; ')}. Nodes below keep the entries that only they have. To acknowledge the loss: ${cliCommand('approve-deletions', shownPath(path))}`,
   };
 }
 

@@ -1,7 +1,8 @@
 /**
- * Statuses of the SyncTargets and Locations in this node's inventory spaces. If the agent of a SyncTarget is a child of this node, the SyncTarget has
- * the same status as one in the system space. If the agent is deeper, only the relay beside the agent knows its state: the status then names the place
- * to look at. A Location that selects such a SyncTarget shows no number of available instances, since people would take a part for the whole.
+ * Statuses of the SyncTargets and Locations in this node's inventory spaces. If the agent of a SyncTarget is a child of this node, the SyncTarget has the same
+ * status as a SyncTarget of the system space. If the agent is deeper, only its parent knows its state; the status then names the node where people can look. A
+ * Location that selects a SyncTarget of a deeper agent shows no number of available instances: this node does not know all of them, and people would take a
+ * part for the whole.
  */
 import type { Space } from '../../core/apiserver/space.ts';
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
@@ -27,16 +28,16 @@ export interface ShownInventory {
 export interface InventoryStatusesPorts {
   /** The path of this node. */
   readonly path: string;
-  /** By source: `center.fleet`. */
+  /** Keyed by source: `center.fleet`. */
   readonly inventories: ReadonlyMap<string, ShownInventory>;
   connection(child: string): Pick<SessionStatus, 'connected'>;
-  /** The report about its cluster by an agent that is a child. */
+  /** Returns the report about its cluster by an agent that is a child of this node. */
   reportOf(child: string): NodeAttributes | undefined;
-  /** There is something to show. */
+  /** Called when there is something to show. */
   changed(): void;
 }
 
-/** Objects that one run looks at. A Location costs a look at each SyncTarget of its space. One run takes some milliseconds. */
+/** Limit for the objects of one run, which takes some milliseconds. For a Location, the run looks at each SyncTarget of its space. */
 const objectsPerRun = 50;
 
 interface SyncTargetRow {
@@ -47,7 +48,7 @@ interface SyncTargetRow {
 
 export class InventoryStatuses {
   readonly #ports: InventoryStatusesPorts;
-  /** These maps and sets are by source and name, like an `i/` row: `center.fleet/cafe`. */
+  /** These maps and sets are keyed by source and name, like an `i/` row: `center.fleet/cafe`. */
   readonly #targets = new Map<string, SyncTargetRow>();
   readonly #byAgent = new Map<string, Set<string>>();
   readonly #dirtyTargets = new Set<string>();
@@ -70,14 +71,14 @@ export class InventoryStatuses {
     for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
   }
 
-  /** A child was added or removed, or its report has changed. */
+  /** Call it when a child was added or removed, or when its report has changed. */
   childChanged(child: string): void {
     for (const target of this.#byAgent.get(childPath(this.#ports.path, child)) ?? []) this.#dirtyTargets.add(target);
   }
 
   /**
-   * Shows some of the changed objects. Returns true if more are left. An object for which there is no room stays changed. SyncTargets come first: the
-   * Locations count them.
+   * Shows some of the changed objects. Returns true if more of them remain. An object for which there is no room stays in the set. SyncTargets come first,
+   * because the Locations count them.
    */
   show(wallMs: number): boolean {
     let objectsLeft = objectsPerRun;
@@ -124,7 +125,7 @@ export class InventoryStatuses {
     }
     const message = `the agent is no child of this node; the system space of ${parentOf(attachTo)} has its state`;
     const condition = { type: 'Ready', status: 'Unknown', reason: 'BelowAnotherNode', message } as const;
-    // The status from the time when the agent was a child of this node is no longer true.
+    // The status is cleared: it may be from a time when the agent was a child of this node.
     show(shown.space, { ...object, status: {} }, [condition], wallMs);
   }
 

@@ -1,6 +1,6 @@
 /**
- * The status of a Location of the system space: how many agents it has, and how many of them are available. Many agents may have one Location and
- * change at the same time: one look at each child then counts for all of them.
+ * The status of a Location of the system space: how many agents it has, and how many of them are available. Many agents may have the same Location and change
+ * at the same time, so one run over the children counts for all changed Locations.
  */
 import type { Space } from '../../core/apiserver/space.ts';
 import type { Child } from '../children/children.ts';
@@ -13,7 +13,7 @@ export interface LocationCountsPorts {
   isConnected(child: string): boolean;
 }
 
-/** Locations that one run looks at: one read each, and one write if something has changed. */
+/** Limit for the Locations of one run. Each costs one read, and one write if something has changed. */
 const locationsPerRun = 50;
 
 interface InstanceCounts {
@@ -23,7 +23,7 @@ interface InstanceCounts {
 
 export class LocationCounts {
   readonly #ports: LocationCountsPorts;
-  /** The Locations of each agent at the last look: a Location that the agent leaves has to be counted again. */
+  /** The Locations of each agent at its last change. A Location that the agent leaves has to be counted again. */
   readonly #ofAgent = new Map<string, readonly string[]>();
   readonly #dirty = new Set<string>();
 
@@ -31,7 +31,7 @@ export class LocationCounts {
     this.#ports = ports;
   }
 
-  /** Marks all Locations that show instances. One of them may have lost its last agent while nobody looked, and no change would name it. */
+  /** Marks all Locations that show instances. A Location may have lost its last agent while the node did not run; then no change would name the Location. */
   start(): void {
     const { space } = this.#ports;
     for (const stored of space.storage.scan(locationResource)) {
@@ -40,7 +40,7 @@ export class LocationCounts {
     }
   }
 
-  /** An agent was added or removed, its connection began or ended, or other Locations select it. */
+  /** Call it when an agent was added or removed, when its connection began or ended, or when other Locations select it. */
   childChanged(name: string): void {
     const child = this.#ports.children.get(name);
     const locations = child?.role === 'agent' ? locationsOf(child) : [];
@@ -50,7 +50,7 @@ export class LocationCounts {
     else this.#ofAgent.delete(name);
   }
 
-  /** Shows some of the changed Locations. Returns true if more are left. */
+  /** Shows some of the changed Locations. Returns true if more of them remain. */
   show(): boolean {
     if (this.#dirty.size === 0) return false;
     const locations = [...this.#dirty].slice(0, locationsPerRun);

@@ -1,6 +1,6 @@
 /**
- * Node and Mailbox objects of the system space: what a node shows of itself and of the tree below it. They are for people and scripts; nothing in the
- * mesh depends on them.
+ * Node and Mailbox objects of the system space: they show this node and the tree below it. They are for people and scripts; nothing in the mesh depends on
+ * them.
  */
 import type { Space } from '../../core/apiserver/space.ts';
 import type { HeldAttributes, QuarantinedAttributes, RolledBackAttributes } from '../../core/entries/up-attributes.ts';
@@ -40,7 +40,7 @@ export interface MailboxStatus {
   readonly acknowledged: number;
   readonly backlogEntries: number;
   readonly backlogBytes: number;
-  /** Entries that the child could not take, as the child reports them. */
+  /** The number of entries that the child could not use, as the child reports them. */
   readonly quarantinedEntries: number;
   /** Entries that stay in the mailbox although the child reports fewer Locations. */
   readonly held?: HeldAttributes;
@@ -71,7 +71,7 @@ export function showNode(
 
 type NodeAlarms = Pick<NodeStatus, 'held' | 'rolledBack' | 'quarantined' | 'refused' | 'heldInMailbox'>;
 
-/** The parts of a status that people should look at. */
+/** Returns the parts of a status that people should look at. */
 export function guarded({ held, rolledBack, quarantined, refused, heldInMailbox }: NodeAlarms): NodeAlarms {
   return {
     ...(held ? { held } : {}),
@@ -82,7 +82,7 @@ export function guarded({ held, rolledBack, quarantined, refused, heldInMailbox 
   };
 }
 
-/** The quarantined entries that a child reports, in the form of a Mailbox. Each line is `key: what is wrong`; no good key has a colon and a space. */
+/** Returns the quarantined entries that a child reports, in the form of a Mailbox. Each line is `key: what is wrong`; no valid key has a colon and a space. */
 export function untakenEntries(
   report: QuarantinedAttributes | undefined,
 ): Pick<MailboxStatus, 'quarantinedEntries' | 'quarantined'> {
@@ -105,7 +105,7 @@ export function hide(space: Space, kind: 'Node' | 'Mailbox', name: string): void
   if (space.get(key)) space.delete(key);
 }
 
-/** `unreached`: the reason why there is no session with the parent, as far as the node itself knows. */
+/** `unreached`: why there is no session with the parent, as far as this node knows. */
 function readiness(state: ConnectionState | undefined, unreached: string | undefined): NewCondition {
   const type = 'Ready';
   switch (state) {
@@ -127,10 +127,7 @@ function readiness(state: ConnectionState | undefined, unreached: string | undef
   }
 }
 
-/**
- * Creates the object, or brings its status up to date. A status that has not changed causes no write. A condition that was never True is left out while
- * it is False.
- */
+/** Creates the object, or updates its status. An unchanged status causes no write. A condition that was never True is left out while it is False. */
 export function show(
   space: Space,
   object: KubeObject,

@@ -1,6 +1,6 @@
 /**
- * Keeps the Node, Mailbox and SyncTarget objects of the system space up to date, and reports this node and its child relays to the parent. It works at
- * most once an interval, and only on children of which something has changed.
+ * Keeps the Node, Mailbox and SyncTarget objects of the system space up to date, and reports this node and its child relays to the parent. It runs at most once
+ * an interval, and only for children of which something has changed.
  */
 
 import type { Space } from '../../core/apiserver/space.ts';
@@ -43,40 +43,40 @@ export interface NodeReportsPorts {
   readonly children: ReadonlyMap<string, Child>;
   readonly mailboxes: Mailboxes;
   readonly outbox: Producer;
-  /** The node's inventory spaces, by source. */
+  /** The node's inventory spaces, keyed by source. */
   readonly inventories: ReadonlyMap<string, ShownInventory>;
   connection(child: string): SessionStatus;
-  /** Whether the node is attached to its parent; undefined for the root. */
+  /** Returns whether the node is attached to its parent; undefined for the root. */
   attached(): boolean | undefined;
-  /** Why there is no session with the parent. Undefined: there is one, or the node has not tried yet. */
+  /** Returns why there is no session with the parent. Undefined: there is one, or the node has not tried yet. */
   unreached?(): string | undefined;
-  /** What this node waits for before it takes anything from its parent. */
+  /** Returns what the parent must receive before this node accepts anything from it. */
   waiting?(): WatermarkWait | undefined;
-  /** What this node must receive before it sends anything to the child. */
+  /** Returns what this node must receive before it sends anything to the child. */
   waits?(child: string): WaitsAttributes | undefined;
-  /** A difference in the node's own feed from its parent. */
+  /** Returns a difference between the two ends of the node's feed from its parent. */
   diverged(): Divergence | undefined;
-  /** Age in ms of the newest report of the root at this node, over all hops; 0 at the root. */
+  /** Returns the age in ms of the newest report of the root at this node, over all hops; 0 at the root. */
   rootAgeMs(): number;
   /** Absent: no relay has replicas. */
   readonly replicas?: Replicas;
-  /** Entries that stay in the mailbox of a relay although it reports fewer Locations. */
+  /** Returns the entries that stay in the mailbox of a relay although the relay reports fewer Locations. */
   heldInMailbox(reader: Reader, child: string): HeldAttributes | undefined;
-  /** Entries that this node itself keeps although they may be meant to be deleted. */
+  /** Returns the alarms of this node itself: the entries that it holds, the spaces whose store was restored, and the quarantined entries. */
   guarded(reader: Reader): Pick<NodeAttributes, 'held' | 'rolledBack' | 'quarantined'>;
 }
 
-/** People look at these objects; a second is what they notice. */
+/** Time between two runs. People look at these objects, and accept a delay of a second. */
 const intervalMs = 1_000;
-/** Children that one run looks at: some milliseconds, so that a thousand children that come back at once do not stop the node. */
+/** Limit for the children of one run, which takes some milliseconds. So the node goes on with other work while a thousand children connect at once. */
 const childrenPerRun = 50;
-/** A younger report of the root is as fresh as it can be: beats come every 15 s at each hop. */
+/** A report of the root that is younger than this counts as new: each hop sends a beat every 15 s. */
 const rootAgeShownMs = 60_000;
-/** Below this a disk is nearly full: four times what the store needs to write at all (store/lmdb/lmdb-store.ts). */
+/** A disk with less free space counts as nearly full. This is four times the space that the store needs to write anything (core/store/lmdb/lmdb-store.ts). */
 const diskLowBytes = 64 * 2 ** 20;
-/** How often the node looks at values whose changes nobody announces: its disk, and the age of the root's report. */
+/** How often the node reads values whose changes nobody announces: the free space of its disk, and the age of the root's report. */
 const lookEveryMs = 30_000;
-/** How often a changed lag is reported to the parent: a lag that changes all the time is no news above. */
+/** How often a changed lag is reported to the parent. Nodes above do not need each value of a lag that changes all the time. */
 const lagEveryMs = 30_000;
 
 export class NodeReports {
@@ -126,11 +126,11 @@ export class NodeReports {
     this.#ports.store.write((t) => this.#descendants.load(t));
     this.#inventories.start();
     this.#locations.start();
-    // Show these objects after the node serves: nothing in the mesh waits for them.
+    // These objects are shown after the node serves, because nothing in the mesh waits for them.
     this.#timer = this.#ports.clock.after(0, () => this.#tick());
   }
 
-  /** Something may have changed with these children. */
+  /** Call it when something about these children may have changed. */
   childrenChanged(children: Iterable<string>): void {
     for (const child of children) {
       this.#dirty.add(child);
@@ -138,7 +138,7 @@ export class NodeReports {
     }
   }
 
-  /** Something may have changed with the node itself, or is left to show. */
+  /** Call it when something about the node itself may have changed, or when something remains to be shown. */
   wake(): void {
     if (!this.#started || this.#timer) return;
     this.#timer = this.#ports.clock.after(intervalMs, () => this.#tick());
@@ -149,13 +149,13 @@ export class NodeReports {
     this.childrenChanged([child]);
   }
 
-  /** This node starts or stops counting the child. */
+  /** Call it when this node starts or stops counting the child. */
   recount(t: Transaction, child: string): void {
     this.#descendants.recount(t, child);
     t.afterCommit(() => this.childrenChanged([child]));
   }
 
-  /** The report of a child about a node at or below itself. */
+  /** Returns the report of a child about a node at or below itself. */
   reportOf(reader: Reader, child: string, path: string): NodeAttributes | undefined {
     return this.#descendants.reportOf(reader, child, path);
   }
@@ -186,7 +186,7 @@ export class NodeReports {
       this.#showChild(name);
       this.#inventories.childChanged(name);
       this.#locations.childChanged(name);
-      // Only now: if there is no room to show the child, it stays dirty.
+      // The child is removed only now: if there is no room to show it, it stays dirty.
       this.#dirty.delete(name);
     }
     const counts = this.#counts();
@@ -286,7 +286,7 @@ export class NodeReports {
     const session = { state: connected ? ('Connected' as const) : ('Disconnected' as const), ...since, ...via };
     const nodePath = replicaNodePath(path, child.name);
     const version = report?.version ?? '';
-    // This node itself knows `refused` and `heldInMailbox` of its child. A report of the child could only repeat them.
+    // This node itself knows `refused` and `heldInMailbox` of its child. So the values in the child's report are not used.
     const { refused: _refused, heldInMailbox: _heldInMailbox, ...own } = guarded(report ?? {});
     const kept = { ...own, ...(refused ? { refused } : {}), ...(heldInMailbox ? { heldInMailbox } : {}) };
     if (child.role === 'agent') {
@@ -300,7 +300,7 @@ export class NodeReports {
     showNode(space, nodePath, 'Relay', { version, session, lag, ...counts, ...kept }, wallMs, alarms);
     if (path === '') return;
     if (!this.#replicas.standing(child.name).counts) {
-      // Either another replica of this node reports the child, or another replica of the child reports what the child had.
+      // Another replica reports it: another replica of this node reports the child, or another replica of the child reports the nodes that the child had.
       store.write((t) => outbox.remove(t, hash128(entryKey.node(nodePath)), 0));
       return;
     }
@@ -318,12 +318,12 @@ export class NodeReports {
     store.write((t) => outbox.put(t, entryOf(nodePath, entry), 0));
   }
 
-  /** The time of the newest report of the root, not its age: the time does not change while the age grows, so it is written once. */
+  /** Shows the time of the newest report of the root, not its age. The time stays the same while the age grows, so it is written once. */
   #rootContact(): { readonly rootContactAt?: string } {
     const ageMs = this.#ports.rootAgeMs();
     if (ageMs < rootAgeShownMs) return {};
     const contactMs = this.#ports.clock.wallMs() - ageMs;
-    // Two readings of two clocks are some ms apart. For the same report, the text must be the same.
+    // Two readings of two clocks differ by a few ms. The text must be the same for the same report.
     const before = this.#rootContactMs ?? contactMs;
     this.#rootContactMs = Math.abs(before - contactMs) < lookEveryMs / 10 ? before : contactMs;
     return { rootContactAt: timestamp(this.#rootContactMs) };
@@ -364,7 +364,7 @@ export class NodeReports {
   }
 }
 
-/** All replicas match the same Locations. Each of them reports how many it owns. */
+/** Returns the number of Locations that a relay counts. All replicas match the same Locations, but each replica reports the number that it owns. */
 function agentsOf({ labels, counted = labels }: Child): number {
   return counted?.leaves ?? 0;
 }

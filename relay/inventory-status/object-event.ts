@@ -1,6 +1,6 @@
 /**
- * Events beside an object, written when a condition of the object changes. There is one Event for each reason and object, and it counts repetitions.
- * The object owns its Events, so they are deleted with it.
+ * Writes Events about an object when a condition of the object changes. There is one Event for each reason and object, and the Event counts repetitions. The
+ * object owns its Events, so they are deleted with the object.
  */
 import type { Space } from '../../core/apiserver/space.ts';
 import { timestamp } from '../../core/object/conditions.ts';
@@ -18,15 +18,12 @@ export interface ObjectEvent {
 
 /** Events of cluster-scoped objects are in this namespace, as in Kubernetes. */
 const namespace = 'default';
-/** A name has at most 253 characters. This many remain in front of the hash. */
+/** Limit for the part of an Event's name before the hash. A Kubernetes name has at most 253 characters. */
 const stemMax = 220;
-/**
- * https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/ allows 1024 bytes of `note`; `message` is the same field under its
- * former name.
- */
+/** https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/ allows 1024 bytes in `note`; `message` is the old name of this field. */
 const messageMax = 1_000;
 
-/** Returns the reason if the Event was not written. The namespace may be gone; the condition has the same text. */
+/** Returns the reason if the Event was not written: for example, the namespace was deleted. The condition has the same text, so nothing is lost. */
 export function writeEvent(space: Space, of: KubeObject, what: ObjectEvent, wallMs: number): string | undefined {
   const event = eventOf(of, what, wallMs);
   try {

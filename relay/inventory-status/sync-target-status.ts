@@ -1,4 +1,4 @@
-/** The status of a SyncTarget: what its agent reports about the cluster, and whether the agent is connected to this node. */
+/** The status of a SyncTarget: the agent's report about its cluster, and whether the agent is connected to this node. */
 import type { Space } from '../../core/apiserver/space.ts';
 import { parseServed } from '../../core/entries/served-resources.ts';
 import type { NodeAttributes } from '../../core/entries/up-attributes.ts';
@@ -8,8 +8,8 @@ import { reportedCondition } from './alarm-conditions.ts';
 import { show } from './node-objects.ts';
 
 /**
- * `lastHeartbeatTime` changes when the connection begins or ends, not with each beat. A write every minute for every agent would show nothing that the
- * condition does not show.
+ * Writes the status of the SyncTarget. `lastHeartbeatTime` changes when the connection begins or ends, not with each beat. To write it for every agent every
+ * minute would show nothing that the condition does not show.
  */
 export function showSyncTarget(
   space: Space,

@@ -1,6 +1,6 @@
 /**
- * Gives certificates to the agents directly below this node: the first one for a join token, each further one for the present certificate. The use of a
- * token is recorded on the disk before the agent gets its certificate.
+ * Gives certificates to the agents directly below this node: the first one for a join token, each later one for the present certificate. The use of a token is
+ * on the disk before the agent gets its certificate.
  */
 
 import type { Space } from '../../core/apiserver/space.ts';
@@ -42,16 +42,19 @@ export interface AdmissionsPorts {
 }
 
 /**
- * The limit for join requests, all of them together: anybody may send one. A wrong secret costs a hash. A right secret costs 5 ms of a core and a
- * flush. A region of a thousand sites that are installed at once has joined in 100 s.
+ * The limit for all join requests together, because anybody may send one. A wrong secret costs a hash. A right secret costs 5 ms of a core and a flush. A
+ * region of a thousand sites that are installed at the same time has joined in 100 s.
  */
 const joinBurst = 20;
 const joinEveryMs = 100;
-/** The limit for renewals. Each comes with a certificate and costs 5 ms of a core. Ten thousand agents that all renew within one hour are three a second. */
+/**
+ * The limit for renewals. Each renewal request has a certificate and costs 5 ms of a core. If ten thousand agents all renew within one hour, these are three
+ * requests a second.
+ */
 const renewBurst = 100;
 const renewEveryMs = 50;
 
-/** Undefined: the node has no issuer to sign with. */
+/** Undefined: the node has no issuer with which it could sign. */
 export function admissionsOf(
   { path }: Pick<NodeConfig, 'path'>,
   {
@@ -104,7 +107,8 @@ export class Admissions implements Joins {
     const token = () => (isPossible(asked) ? this.#token(asked.name) : undefined);
     checkSecret(token(), secret);
     const judged = await signer.judge(path, request);
-    // Read the token again: other requests may have used it during the wait. Nothing can come between here and the write.
+    // Read the token again: another request may have used it during the wait. From here to the write there is no wait, so no other request can use it in
+    // between.
     const tokenNow = token();
     checkSecret(tokenNow, secret);
     checkUse(tokenNow!, { path, key: judged.key, nowMs: clock.wallMs() });
@@ -124,7 +128,7 @@ export class Admissions implements Joins {
     }
     this.#checkSyncTarget(path);
     const judged = await signer.judge(path, request);
-    // Without this check, somebody who could use the agent's key for a moment, but not keep it, would get a certificate for a key of his own.
+    // Without this check, somebody who can use the agent's key only for a moment would get a certificate for another key, and could go on using that one.
     if (judged.key !== key) {
       const remedy = `for another key: ${cliCommand('join-token', path, '--again')}`;
       throw new BanyanError(
@@ -140,7 +144,7 @@ export class Admissions implements Joins {
   #take(bucket: TokenBucket, reason: string): void {
     const waitMs = bucket.take(this.#ports.clock.monotonicMs());
     if (waitMs === 0) return;
-    throw new BanyanError('TooManyRequests', `${reason}: come again later`, {
+    throw new BanyanError('TooManyRequests', `${reason}: try again later`, {
       retryAfterSeconds: Math.ceil(waitMs / 1_000),
     });
   }
@@ -149,12 +153,12 @@ export class Admissions implements Joins {
     return this.#ports.space.get({ ...joinTokenResource, namespace: '', name }) as StoredToken | undefined;
   }
 
-  /** Directly below this node. The path of the center is its own parent's path, so exclude it. */
+  /** Returns whether the path is directly below this node. `parentOf` gives the center's own path for the center, so the node itself is excluded. */
   #isBelow(path: string): boolean {
     return parentOf(path) === this.#ports.path && path !== this.#ports.path;
   }
 
-  /** To shut an agent out, a person deletes its SyncTarget. Then no token and no certificate of the agent is accepted. */
+  /** To shut an agent out, a person deletes its SyncTarget. After that, no token and no certificate of the agent is accepted. */
   #checkSyncTarget(path: string): KubeObject {
     const { space } = this.#ports;
     const syncTarget = this.#isBelow(path) && space.get({ ...syncTargetResource, namespace: '', name: nameOf(path) });

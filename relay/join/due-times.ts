@@ -1,4 +1,4 @@
-/** Names with the time at which each is due, sorted by time. A change of a time costs a binary search. A look at the due names costs only these names. */
+/** Names with the time at which each is due, sorted by time. A change of a time costs a binary search. The search for due names reads only the due names. */
 
 interface Due {
   readonly name: string;
@@ -7,10 +7,10 @@ interface Due {
 
 export class DueTimes {
   readonly #times = new Map<string, number>();
-  /** The latest first, so that the due names are at the end. */
+  /** Sorted with the latest time first, so that the due names are at the end. */
   readonly #order: Due[] = [];
 
-  /** Sets the one time of a name. Undefined: the name has no time any more. */
+  /** Sets the time of a name. Undefined: the name has no time any more. */
   set(name: string, atMs: number | undefined): void {
     const before = this.#times.get(name);
     if (before === atMs) return;
@@ -27,7 +27,7 @@ export class DueTimes {
     return this.#order.at(-1)?.atMs;
   }
 
-  /** The names whose time has come, the earliest first, at most `max`. They stay due until they get another time or none. */
+  /** Returns the names whose time has come, the earliest first, at most `max`. They stay due until they get another time or none. */
   due(nowMs: number, max: number): string[] {
     const due: string[] = [];
     for (let at = this.#order.length - 1; at >= 0 && due.length < max; at--) {
@@ -38,7 +38,7 @@ export class DueTimes {
     return due;
   }
 
-  /** The index at which the entry is, or would be inserted. */
+  /** Returns the index at which the entry is, or would be inserted. */
   #placeOf(wanted: Due): number {
     let [from, to] = [0, this.#order.length];
     while (from < to) {

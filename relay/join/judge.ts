@@ -22,10 +22,10 @@ export type StoredToken = KubeObject & { readonly spec: JoinTokenSpec; readonly 
 
 export const joinTokenResource = { group: 'mesh.banyan.io', resource: 'jointokens' } as const;
 
-/** The hash to compare with if there is no such token, so that the answer takes the same time. */
+/** The hash for the comparison if there is no token of this name. With it, the answer takes the same time. */
 const nobodysHash = hashOfSecret('nobody');
 
-/** Throws Unauthorized. The message is the same if there is no such token and if its secret is another one. */
+/** Throws Unauthorized. The message is the same for an unknown token and for a wrong secret. */
 export function checkSecret(token: KubeObject | undefined, secret: string): JoinTokenSpec {
   const spec = token?.spec as JoinTokenSpec | undefined;
   const isRight = isSecretOf(secret, spec?.hash ?? nobodysHash);
@@ -33,14 +33,14 @@ export function checkSecret(token: KubeObject | undefined, secret: string): Join
   throw new BanyanError('Unauthorized', 'this join token is not known here: make one at the parent of the agent');
 }
 
-/** Whether this can be a token at all. Anything else needs no look into the store. */
+/** Returns whether these can be the parts of a token. Anything else is rejected without reading the store. */
 export function isPossible({ name, secret }: { readonly name: string; readonly secret: string }): boolean {
   return isJoinName(name) && isJoinSecret(secret);
 }
 
 /**
- * To be called for a request with the right secret. Throws Forbidden, Expired and Conflict, each with a remedy. `key`: the hash of the public key for
- * which the agent asks a certificate.
+ * Call it for a request with the right secret. Throws Forbidden, Expired and Conflict, each with a remedy. `key` is the hash of the public key for which the
+ * agent asks a certificate.
  */
 export function checkUse(
   { spec, status = {} }: { readonly spec: JoinTokenSpec; readonly status?: JoinTokenStatus | undefined },
@@ -54,7 +54,8 @@ export function checkUse(
   if (isExpired(spec, nowMs)) {
     throw new BanyanError('Expired', `this join token for "${spec.path}" expired at ${spec.expires}: ${another}`);
   }
-  // The same key comes again if an answer was lost, or if the pods of a cluster share the key. A certificate is of no use without its key.
+  // The same key may come again: an answer was lost, or the pods of a cluster share the key. This is safe, because nobody can use a certificate without its
+  // key.
   if (status.key !== undefined && status.key !== key) {
     const use = `by another key from ${status.usedFrom ?? 'an unknown address'} at ${status.usedAt ?? 'an unknown time'}`;
     throw new BanyanError(
@@ -65,13 +66,13 @@ export function checkUse(
 }
 
 /**
- * Throws Forbidden if the token was made for a former SyncTarget, of which the present one only has the name. A token that names its owner is deleted
- * with that SyncTarget, so it does not get here. A token that was made by hand and names no owner is recognised by its age.
+ * Throws Forbidden if the token was made for an earlier SyncTarget of the same name. A token that names its owner is deleted with that SyncTarget, so this
+ * check never sees it. A token that was made by hand and names no owner is recognised by its age.
  */
 export function checkOwner({ metadata, spec }: StoredToken, syncTarget: KubeObject): void {
   const { ownerReferences = [], creationTimestamp: made = '' } = metadata;
   const { uid, creationTimestamp: placed = '' } = syncTarget.metadata;
-  // Both times are by this node's clock, to a second.
+  // Both times are from this node's clock, in whole seconds.
   if (ownerReferences.some((owner) => owner.uid === uid) || made >= placed) return;
   throw new BanyanError(
     'Forbidden',

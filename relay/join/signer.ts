@@ -1,6 +1,5 @@
 /**
- * Signs the certificates that agents ask for, with the issuer that the node's configuration names. The library for this is loaded when the first agent
- * joins.
+ * Signs the certificates for which agents ask, with the issuer that the node's configuration names. The library for this is loaded when the first agent joins.
  */
 import { X509Certificate } from 'node:crypto';
 import { issuerIn } from '../../core/identity/issuer-name.ts';
@@ -10,31 +9,31 @@ import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Random } from '../../core/runtime/random.ts';
 
 export interface CertificateSigner {
-  /** PEM: the authorities that the node trusts, for agents to trust them too. */
+  /** PEM: the authorities that the node trusts. Agents have to trust them too. */
   authority(): string;
-  /** Throws BadRequest and Forbidden if the request asks for more than an agent at this path may have. */
+  /** Checks a request. Throws BadRequest and Forbidden if the request asks for more than an agent at this path may have. */
   judge(path: string, request: string): Promise<Signable>;
 }
 
-/** A request that may be granted. */
+/** A request that passed the check. */
 export interface Signable {
   /** The hash of the public key in the request. */
   readonly key: string;
-  /** PEM: the certificate and the certificate of the issuer. Throws Unavailable if the issuer's has expired. */
+  /** PEM: the certificate and the certificate of the issuer. Throws Unavailable if the issuer's certificate has expired. */
   sign(): Promise<string>;
 }
 
 export interface SignerPorts {
-  /** The contents of the files at the time of the call, since the files may be renewed. */
+  /** Both return the contents of the files at the time of the call, since the files may be renewed. */
   authority(): string;
   issuer(): { readonly certPem: string; readonly keyPem: string };
   readonly clock: Clock;
   readonly random: Random;
-  /** How long a signed certificate is valid; the default is that of other leaf certificates. */
+  /** The time for which a signed certificate is valid. Absent: as long as other leaf certificates. */
   readonly lifeMs?: number | undefined;
 }
 
-/** Throws Invalid if the issuer is not the one of this node. */
+/** Throws Invalid if the issuer's certificate is not for this node. */
 export function issuerSigner(
   path: string,
   { authority, issuer: read, lifeMs, ...issuing }: SignerPorts,

@@ -1,6 +1,6 @@
 /**
- * Ends join tokens that nobody uses: marks a token as expired when its time is over, and removes the token a day later. A used token stays as long as
- * the SyncTarget of its agent, which owns the token. All tokens are read once, at the start; after that, only changes cost anything.
+ * Ends join tokens that nobody uses: marks a token as expired when its time is over, and removes it a day later. A used token stays as long as the SyncTarget
+ * of its agent, which owns the token. All tokens are read once, at the start; after that, only changed tokens are read.
  */
 import type { Space } from '../../core/apiserver/space.ts';
 import type { StorageEvent, StoredObject } from '../../core/apiserver/storage.ts';
@@ -19,11 +19,14 @@ export interface TokenExpiryPorts {
   readonly log: Logger;
 }
 
-/** So that people who look the next day see why an agent has not joined. */
+/** An expired token stays for a day. So people who look the next day see why an agent has not joined. */
 export const expiredKeptMs = 24 * 3_600_000;
-/** The wall clock may be set, and a timer does not notice that. A token is marked as expired at most this much too late. It admits nobody from its end on. */
+/**
+ * Longest time between two checks. A timer does not notice when somebody sets the wall clock. So a token may be marked as expired this much too late. From its
+ * end on, it admits nobody, whether it is marked or not.
+ */
 const lookAgainMs = 30_000;
-/** One write each, some 0.2 ms. A thousand tokens that were made at once expire at once. */
+/** Limit for the tokens of one turn. Each costs one write, about 0.2 ms. If a thousand tokens were made at the same time, they also expire at the same time. */
 const perTurnMax = 100;
 
 export class TokenExpiry {
@@ -75,7 +78,7 @@ export class TokenExpiry {
     const { clock } = this.#ports;
     const nowMs = clock.wallMs();
     for (const name of this.#times.due(nowMs, perTurnMax)) {
-      // A successful write sets another time. A write that was refused, or for which there was no room, is tried again at this time.
+      // A successful write sets another time. A write that was rejected, or for which there was no room, is tried again at this time.
       this.#times.set(name, nowMs + lookAgainMs);
       ifRoom(() => this.#end(name, nowMs));
     }

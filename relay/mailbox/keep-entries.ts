@@ -1,6 +1,7 @@
 /**
- * Entries (`k/`) that tell an agent to keep its own form of an object. This node writes such an entry when it can't make the object and has no earlier form
- * of it. The agent may be new and have nothing to keep. Or this node may have lost its store; then a reconciliation would delete the object at the agent.
+ * Entries (`k/`) that make an agent keep its own form of an object. This node writes a keep entry when it can't make the object and has no earlier form of it.
+ * Two cases: the agent is new, and has nothing to keep. Or this node has lost its store; then a reconciliation without the keep entry would delete the object
+ * at the agent.
  */
 
 import { keepObjectRule } from '../../core/entries/keep-object.ts';
@@ -12,10 +13,10 @@ import type { Transaction } from '../../core/store/store.ts';
 
 const nul = Buffer.of(0);
 const empty = new Uint8Array(0);
-/** A keep entry has no content that could be older or newer. */
+/** Always 0: a keep entry has no content that could be older or newer. */
 const originRevision = 0;
 
-/** Returns false if the mailbox has the object or the keep entry already. `key` is the key of the object's entry. */
+/** Writes the keep entry of an object. Returns false if the mailbox already has the object or the keep entry. `key` is the key of the object's entry. */
 export function writeKeepEntry(t: Transaction, child: string, mailbox: Producer, key: string): boolean {
   const keyHash = hash128(key);
   const keepKey = keepObjectRule.keepEntryKeyOf(key);
@@ -25,8 +26,8 @@ export function writeKeepEntry(t: Transaction, child: string, mailbox: Producer,
 }
 
 /**
- * Removes the keep entry when no placement wants the object any more. Do not call it when this node could make the object: a large content may arrive later
- * than entries that were written after it, and the agent must not be without the object in between. Beside the object, the keep entry has no effect.
+ * Removes the keep entry when no placement wants the object any more. Do not call it when this node was able to make the object after all: a large object may
+ * arrive later than entries that were written after it, and the agent must not be without both in between. Beside the object, the keep entry has no effect.
  */
 export function dropKeepEntry(t: Transaction, child: string, mailbox: Producer, keyHash: Uint8Array): boolean {
   const at = indexKey(child, keyHash);
@@ -36,7 +37,7 @@ export function dropKeepEntry(t: Transaction, child: string, mailbox: Producer, 
   return mailbox.remove(t, hash128(asText(keepKey)), originRevision);
 }
 
-/** The child has left for good. */
+/** Call it when the child has left for good. */
 export function forgetKeepEntries(t: Transaction, child: string): void {
   for (const [key] of [...t.scan(prefixRange(indexKey(child, empty)))]) t.remove(key);
 }

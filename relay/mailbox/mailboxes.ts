@@ -20,9 +20,9 @@ export interface Mailbox {
   readonly child: string;
   readonly role: ChildRole;
   readonly producer: FeedProducer;
-  /** The child's up feed, for the session with it. */
+  /** The consumer of the child's up feed; the session with the child uses it. */
   readonly consumer: FeedConsumer;
-  /** The reports that rooms read: without quarantined entries. */
+  /** The reports, without quarantined entries. All rooms read these. */
   readonly reported: Table;
 }
 
@@ -34,10 +34,10 @@ export class Mailboxes {
   readonly #path: string;
   readonly #byChild = new Map<string, Mailbox>();
   readonly #contents = new SharedContents();
-  /** Children by their name without the replica number. A relay without replicas has one. */
+  /** Keyed by the name without the replica number: the children with this name. A relay without replicas is alone in its list. */
   readonly #replicas = new Map<string, string[]>();
 
-  /** Opens the mailboxes of all stored children; reads none of their rows. Without `isFarAhead`, the node accepts every origin revision. */
+  /** Opens the mailboxes of all stored children; reads none of their rows. Without `isFarAhead`, every origin revision is accepted. */
   constructor(store: Store, random: Random, bootNonce: string, path: string, isFarAhead?: FarAhead) {
     this.#isFarAhead = isFarAhead;
     this.#random = random;
@@ -56,7 +56,7 @@ export class Mailboxes {
     return this.#byChild.values();
   }
 
-  /** All replicas that have a mailbox, among those that share the name of the child. */
+  /** Returns all replicas with the child's name that have a mailbox. */
   replicasOf(child: string): readonly string[] {
     return this.#replicas.get(splitReplica(child).name) ?? [];
   }
@@ -69,7 +69,7 @@ export class Mailboxes {
     return this.#open(t, child, role);
   }
 
-  /** The child has left for good: both tables are dropped. */
+  /** Call it when the child has left for good. Drops both tables. */
   drop(t: Transaction, child: string): void {
     if (!this.#byChild.delete(child)) return;
     const { name } = splitReplica(child);

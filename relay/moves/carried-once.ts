@@ -1,6 +1,7 @@
 /**
- * The placements of a space that carry a volume which only one node at a time may write. The rows change as objects come and go. Strategy Auto asks for the
- * result whenever a placement changes, and must not read all objects of the placement for that.
+ * The placements of a space that carry a volume which only one node at a time may write. The store has a row for each object with such a volume and each
+ * placement that selects the object. Strategy Auto asks for the result at each change of a placement. With these rows, it does not have to read all objects of
+ * the placement.
  */
 import { carriesOnce } from '../../core/move/carries-once.ts';
 import { formatKey, type ObjectKey } from '../../core/object/key.ts';
@@ -11,7 +12,9 @@ import type { Reader, Transaction } from '../../core/store/store.ts';
 
 const nul = Buffer.of(0);
 
-/** These placements select the object now. Returns the placements that began or ceased to carry such a volume by this object. */
+/**
+ * Call it when an object or the placements that select it have changed. Returns the placements that began or ceased to carry a volume because of this object.
+ */
 export function noteCarriesOnce(
   t: Transaction,
   source: string,

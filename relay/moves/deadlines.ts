@@ -10,13 +10,13 @@ export interface DeadlinesPorts {
   readonly clock: Clock;
   readonly moveStore: MoveStore;
   readonly placements: Placements;
-  /** Rows of these placements have reached their deadline. */
+  /** Called with the placements whose rows have reached their deadline. */
   due(ids: readonly PlacementId[]): void;
 }
 
 /**
- * People may set the wall time, and machines sleep; timers notice neither. So the rows are checked at least this often, and a deadline is late by no more
- * than this.
+ * Longest time between two checks. A timer does not notice when somebody sets the clock of the machine, or when the machine sleeps. So a deadline is late by at
+ * most this time.
  */
 const recheckMs = 30_000;
 
@@ -49,7 +49,7 @@ export class Deadlines {
     this.#timer = clock.after(delayMs, () => this.#check());
   }
 
-  /** The first deadline causes a look at every row. Rows belong to moves that are going on, and these moves are few and end. */
+  /** When the first deadline has passed, all rows are read. They are few: only moves that are going on have rows. */
   #check(): void {
     const { moveStore, placements, clock, due } = this.#ports;
     const nowMs = clock.wallMs();

@@ -1,6 +1,6 @@
 /**
- * Decides which grants of a move are for the present sequence of this node: grants that this node has decided itself, grants that it has carried out, and
- * grants from above. The node ignores a grant for another store incarnation.
+ * Decides which grants of a move are for the present sequence of this node. Grants come from three places: this node has decided them, this node has carried
+ * them out, or the parent has sent them. The node ignores a grant for another store incarnation.
  */
 
 import type { GrantAttributes } from '../../core/entries/down-attributes.ts';
@@ -12,14 +12,14 @@ import { hash128 } from '../../core/object/hash.ts';
 import type { Reader } from '../../core/store/store.ts';
 
 export interface GrantsPorts {
-  /** The table that holds what the parent sends. */
+  /** The rows that the parent sends. */
   readonly upstream: Table;
-  /** The node has received everything that the parent had, in this run of the process. */
+  /** Returns whether this run of the process has received everything that the parent had. */
   hasReceivedFromParent(): boolean;
 }
 
 /**
- * What the newest grant from above means for the present sequence:
+ * The meaning of the newest grant from above for the present sequence:
  *
  * - none: there is no grant for the present sequence;
  * - unclear: the node does not know yet whether the grant is for this run or for a lost store incarnation;
@@ -32,7 +32,7 @@ export class Grants {
   readonly #ports: GrantsPorts;
   /** The sequences that this node has decided to grant. */
   readonly #decided = new Map<PlacementId, number>();
-  /** The sequences that this node has granted. The next reports of the children will show the effect. */
+  /** The sequences that this node has granted. The effect is visible in the next reports of the children. */
   readonly #granted = new Map<PlacementId, number>();
   /**
    * Placements whose sequence was above every grant at a moment when this node had received the parent's whole feed in this run. A later grant belongs to
@@ -46,7 +46,7 @@ export class Grants {
     this.#ports = ports;
   }
 
-  /** The sequence that the parent has granted last. */
+  /** Returns the sequence that the parent has granted last. */
   above(reader: Reader, id: PlacementId): number | undefined {
     const { upstream } = this.#ports;
     const row = upstream.get(reader, hash128(entryKey.grant(id)));
@@ -54,12 +54,11 @@ export class Grants {
   }
 
   /**
-   * A grant of a sequence that this node has not reported yet, or may have reported twice, is of a lost incarnation: the store of this node, or of a node
-   * below, was restored from an older copy. The node ignores such a grant, and raises its own sequence above the grant. Otherwise the parent's next grant
-   * would be older than this one.
+   * Returns what the newest grant from above means. If it is for a sequence that this node has not reported yet, or may have reported twice, it is for a lost
+   * incarnation: the store of this node, or of a node below, was restored from an older copy. The node ignores this grant, and raises its own sequence above
+   * it. Otherwise the parent's next grant would have a lower number than this grant.
    *
-   * How the node knows that a grant is of this run: at an earlier look, the node had received everything that the parent had, and its sequence was above all
-   * grants.
+   * A grant is for this run if, at an earlier call, the node had received everything that the parent had, and its sequence was above all grants.
    */
   fromAbove(id: PlacementId, above: number | undefined, sequence: number): GrantFromAbove {
     const hasReceivedFromParent = this.#ports.hasReceivedFromParent();
@@ -74,7 +73,7 @@ export class Grants {
     return 'unclear';
   }
 
-  /** The node has received everything that the parent had. Returns the placements whose grant can be judged now. */
+  /** Call it when the node has received everything that the parent had. Returns the placements whose grant can be judged now. */
   receivedFromParent(): PlacementId[] {
     const ids = [...this.#unclear];
     this.#unclear.clear();
@@ -85,7 +84,7 @@ export class Grants {
     this.#decided.set(id, sequence);
   }
 
-  /** Returns the decided sequence once: a decision is carried out by the next piece of work, or never. */
+  /** Returns the decided sequence, and forgets it: the next piece of work carries the decision out, or nobody does. */
   takeDecided(id: PlacementId): number | undefined {
     const sequence = this.#decided.get(id);
     this.#decided.delete(id);
@@ -100,7 +99,7 @@ export class Grants {
     return this.#granted.get(id) === sequence;
   }
 
-  /** The placement is gone. A later placement of the same name may use the same sequences. */
+  /** Call it when the placement was removed. A later placement of the same name may use the same sequences. */
   forget(id: PlacementId): void {
     this.#decided.delete(id);
     this.#granted.delete(id);

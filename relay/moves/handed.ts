@@ -1,6 +1,6 @@
 /**
- * The target that the parent sent an agent last for a placement. During a release it may be older than the placement's present target. An older copy counts
- * as available too, if the mailbox has any object of it. An agent that was sent nothing has no copy that could be available.
+ * Returns the target that this node sent an agent last for a placement. During a release, it may be older than the placement's present target. An older copy
+ * counts as available too, if the mailbox has any object of the placement. An agent to which nothing was sent has no copy that could be available.
  */
 
 import type { TargetAttributes } from '../../core/entries/down-attributes.ts';
@@ -18,7 +18,7 @@ export function handedTarget(reader: Reader, mailbox: Producer, placement: Place
   return target.target === placement.target?.target || hasObjects(reader, mailbox, placement) ? target : undefined;
 }
 
-/** The first object is mostly in the mailbox. A Namespace does not count, because it runs nothing. */
+/** Usually the first object is in the mailbox already. A Namespace does not count, because it runs nothing. */
 function hasObjects(reader: Reader, mailbox: Producer, placement: Placement): boolean {
   for (const keyHash of selectedObjects(reader, placement.id)) {
     const row = mailbox.get(reader, keyHash);

@@ -11,16 +11,16 @@ export interface MovingChild {
   readonly role: 'relay' | 'agent';
   readonly path: string;
   readonly row: MoveRow | undefined;
-  /** The last report of the child that could be read. */
+  /** The newest report of the child that could be read. */
   readonly reported: Partial | undefined;
-  /** The child's newest report could not be read: nobody knows what the child runs now. */
+  /** True: the child's newest report could not be read, so nobody knows which copies the child has now. */
   readonly refused: boolean;
   readonly connected: boolean;
-  /** The target that the agent was sent last (handed.ts). Absent if this node holds back something of the placement for the agent. */
+  /** The target that this node sent the agent last (handed.ts). Absent if this node holds back an object of the placement for the agent. */
   readonly handed: PlacementTarget | undefined;
 }
 
-/** `counted` comes from core/summary/contribution.ts. An old copy counts as leaving and as nothing else. */
+/** `counted` comes from core/summary/contribution.ts. An old copy counts as leaving, and in no other count. */
 export function withMove(placement: Placement, child: MovingChild, counted: Partial): Partial {
   const { move } = placement;
   if (!move || !placement.target) return counted;
@@ -55,7 +55,7 @@ function baseCounts(as: 'reported' | 'never' | 'nothing', counted: Partial, empt
 
 /** Adds the node's own share to the total of its children. */
 export function withOwnCounter(placement: Placement, counter: MoveCounter, total: Partial): Partial {
-  // Without a target, no counts of the children are in the total yet. A sequence must not be reported without the counts that it belongs to.
+  // Without a target, the total has no counts of the children yet. A sequence must not be reported without its counts.
   if (!placement.move || !placement.target) return total;
   const empty = emptyMovePart(placement.move.order);
   const overdue = counter.generation === placement.move.generation ? counter.overdue : 0;

@@ -1,4 +1,7 @@
-/** Decides when a child with another history has reported everything, and changes the rows of moves accordingly (recovered-rows.ts says how). */
+/**
+ * Handles children with another history: their mailbox does not belong to this store (recovered-rows.ts). Decides when such a child has reported everything,
+ * and then changes the rows of moves.
+ */
 
 import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { type MoveRow, mayJoin, mayLeave } from '../../core/move/move.ts';
@@ -16,9 +19,9 @@ export interface MoveRecoveryPorts {
   readonly moveStore: MoveStore;
   readonly placements: Placements;
   readonly children: ReadonlyMap<string, Child>;
-  /** Agents may come from another replica of this node. */
+  /** This node has replicas, so an agent may come from another replica. */
   readonly hasReplicas: boolean;
-  /** The node has received everything that the parent had, in this run of the process. */
+  /** Returns whether this run of the process has received everything that the parent had. */
   hasReceivedFromParent(): boolean;
   reportedBy(reader: Reader, id: PlacementId, child: string): Partial | undefined;
   keep(t: Transaction, placement: Placement, child: string, row: MoveRow | undefined): void;
@@ -30,9 +33,9 @@ export class MoveRecovery {
   readonly #ports: MoveRecoveryPorts;
   /** Children with another history whose reports this node has not received completely. */
   readonly #histories = new PendingHistories();
-  /** Children of these that reported everything before this node had received the parent's feed. */
+  /** Children with another history that reported everything before this node had received the parent's feed. */
   readonly #waitingForParent = new Set<string>();
-  /** `PLACEMENT RELAY`: relays that have copies of a placement which does not match them. A relay stays here until it may lose the placement. */
+  /** `PLACEMENT RELAY`: relays that have copies of a placement which does not match them. A relay stays in the set until it may lose the placement. */
   readonly #toRecover = new Set<string>();
 
   constructor(ports: MoveRecoveryPorts) {
@@ -40,14 +43,17 @@ export class MoveRecovery {
   }
 
   /**
-   * Called before the child reports: the child's copy of its mailbox does not match, or may not match, what this node recorded as sent. `wasRestored`: this
-   * node sent that copy, and its store was restored since.
+   * Call it before the child reports, if the child's copy of its mailbox does not match, or might not match, what this node recorded as sent. `wasRestored`:
+   * this node sent the child's copy, and this node's store was restored since then.
    */
   hasOtherHistory(name: string, wasRestored: boolean): void {
     this.#histories.note(name, wasRestored);
   }
 
-  /** The child has reported everything. If its history is another one and it can only come from this node, the recovery waits for the parent's feed. */
+  /**
+   * Call it when the child has reported everything. If the child has another history and can't come from another replica, the recovery waits for the parent's
+   * feed.
+   */
   arrived(name: string): void {
     const { hasReceivedFromParent, hasReplicas } = this.#ports;
     if (this.#histories.has(name) && !hasReplicas && !hasReceivedFromParent()) this.#waitingForParent.add(name);
@@ -55,9 +61,9 @@ export class MoveRecovery {
   }
 
   /**
-   * A placement is new here, and children reported before it came. A child that the placement does not match may have a copy from another replica of this
-   * node, and this copy may have to stay. Where children can't come from another replica, their reports are handled after the parent's feed, so this case
-   * does not occur.
+   * Call it when a placement is new at this node. Children may have reported before: then a child that the placement does not match may have a copy from
+   * another replica of this node, and the copy may have to stay. Where children can't come from another replica, their reports are handled after the parent's
+   * feed, so this case does not occur.
    */
   placementCame(t: Transaction, placement: Placement): void {
     const { moveStore, children, hasReplicas, reportedBy } = this.#ports;
@@ -79,7 +85,7 @@ export class MoveRecovery {
     this.#toRecover.delete(`${id} ${relay}`);
   }
 
-  /** The scheduler has no work left. */
+  /** Call it when the scheduler has no work left. */
   idle(): void {
     if (this.#waitingForParent.size === 0 || !this.#ports.hasReceivedFromParent()) return;
     const names = [...this.#waitingForParent];

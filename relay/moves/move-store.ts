@@ -1,6 +1,6 @@
 /**
- * The rows of moves at this node, by placement and agent, in memory and in the store: a promise holds across a crash. Only agents that are part of a move
- * have a row. Each placement also has the node's own counter, which grows with every change of a row (core/move/move-part.ts).
+ * The rows of moves at this node, keyed by placement and agent. They are in memory and in the store, so that a promise holds across a crash. Only agents that
+ * are part of a move have a row. Each placement also has the node's own counter, which grows with every change of a row (core/move/move-part.ts).
  */
 
 import type { PlacementId } from '../../core/entries/placement-id.ts';
@@ -15,9 +15,9 @@ import type { Reader, Transaction } from '../../core/store/store.ts';
 export interface MoveCounter {
   /** This node's own share of its sequence. */
   readonly base: number;
-  /** Destinations that went on at their deadline … */
+  /** The number of destinations that went on at their deadline while the placement had this `generation`. */
   readonly overdue: number;
-  /** … while the placement had this generation. */
+  /** The generation to which `overdue` belongs. */
   readonly generation: number;
 }
 
@@ -28,7 +28,7 @@ export class MoveStore {
   readonly #clock: Clock;
   readonly #rows = new Map<PlacementId, Map<string, MoveRow>>();
   readonly #counters = new Map<PlacementId, MoveCounter>();
-  /** The index in the other direction: placements by agent. */
+  /** The index in the other direction: the placements of each agent. */
   readonly #ofChild = new Map<string, Set<PlacementId>>();
 
   constructor(clock: Clock) {
@@ -55,12 +55,12 @@ export class MoveStore {
     return this.#rows.get(id) ?? none;
   }
 
-  /** Placements for which the agent has a row. */
+  /** Returns the placements for which the agent has a row. */
   placementsOf(child: string): Iterable<PlacementId> {
     return this.#ofChild.get(child) ?? [];
   }
 
-  /** Placements for which any agent has a row. */
+  /** Returns the placements for which any agent has a row. */
   placements(): IterableIterator<PlacementId> {
     return this.#rows.keys();
   }
@@ -69,7 +69,7 @@ export class MoveStore {
     return this.#counters.get(id) ?? { base: 0, overdue: 0, generation: 0 };
   }
 
-  /** Stores the row; without a row, removes the stored one. The sequence grows if something has changed. */
+  /** Stores the row, or removes the stored row if `row` is absent. The sequence grows if something has changed. */
   set(t: Transaction, id: PlacementId, child: string, row: MoveRow | undefined): void {
     const before = this.row(id, child);
     if (stableStringify(before ?? null) === stableStringify(row ?? null)) return;
@@ -81,10 +81,10 @@ export class MoveStore {
   }
 
   /**
-   * Raises the node's sequence: by 1 for a change, and by the sequence of a detached child plus 1 for the detachment. The sequence is never below the clock
-   * in seconds. A store that was lost, or restored from an older copy, does not know the sequences that it reported since, and must not use one of them
-   * again: a grant for it would take effect. Rows do not change more often than once a second for long, so the clock is above all sequences that were
-   * reported before.
+   * Raises the node's sequence: by 1 for a change, and by the sequence of a detached child plus 1 for the detachment. The sequence is never below the clock in
+   * seconds. Reason: a store that was lost, or restored from an older copy, does not know which sequences were reported after the copy. It must not use one of
+   * them again, because a grant for that sequence would take effect. Rows do not change more often than once a second for long, so the clock is above all
+   * sequences that were reported before.
    */
   advance(t: Transaction, id: PlacementId, by: number): void {
     const counter = this.counter(id);
@@ -92,14 +92,14 @@ export class MoveStore {
     this.#count(t, id, { ...counter, base: (base + by) % sequences });
   }
 
-  /** This many more destinations have gone on at their deadline. */
+  /** Adds `by` to the number of destinations that have gone on at their deadline. */
   overdue(t: Transaction, id: PlacementId, generation: number, by: number): void {
     const counter = this.counter(id);
     const before = counter.generation === generation ? counter.overdue : 0;
     this.#count(t, id, { ...counter, overdue: before + by, generation });
   }
 
-  /** The placement is gone. */
+  /** Call it when the placement was removed. */
   forget(t: Transaction, id: PlacementId): void {
     for (const child of [...this.rowsOf(id).keys()]) this.set(t, id, child, undefined);
     t.remove(concat(prefixOf('moveCounter'), text(id)));

@@ -1,8 +1,8 @@
 /**
- * Keeps the order of moves at this node: it decides what the scheduler may attach and detach, what is granted, and what goes on at its deadline. The rules
- * are in core/move. This file reads what the rules need: the rows, the reports of the children and the mailboxes. All of this is in the store. A decision is
- * made after a commit and carried out later, in the work of the scheduler. The decision names its sequence. If something has changed in between, the sequence
- * no longer fits, and the node decides again.
+ * Keeps the order of moves at this node. Decides what the scheduler may attach and detach, which moves are granted, and which copies go on at their deadline.
+ * The rules are in core/move. This file reads the input of the rules: the rows, the reports of the children and the mailboxes. All of these are in the store. A
+ * decision is made after a commit and carried out later, in the work of the scheduler. The decision names its sequence. If something has changed in between,
+ * the sequence no longer fits, and the node decides again.
  */
 
 import type { GrantAttributes } from '../../core/entries/down-attributes.ts';
@@ -39,19 +39,19 @@ export interface MoverPorts {
   readonly children: ReadonlyMap<string, Child>;
   mailboxOf(child: string): Producer | undefined;
   reportedOf(child: string): Table | undefined;
-  /** The table that holds what the parent sends. */
+  /** The rows that the parent sends. */
   readonly upstream: Table;
-  /** The placement is in a space of this node. No node above could know more about it. */
+  /** Returns whether the placement is in a space of this node. Then no node above knows more about it. */
   isOrigin(source: string): boolean;
-  /** The node's own partial, and the part that a child adds to it. Both are of the same moment. */
+  /** Return the node's own partial, and the part that a child adds to it. Both are of the same moment. */
   total(reader: Reader, id: PlacementId): Partial | undefined;
   contribution(id: PlacementId, child: string): Partial | undefined;
   readonly replicas: Pick<Replicas, 'hasReplicas' | 'standing' | 'members'>;
-  /** The node has received everything that the parent had, in this run of the process. */
+  /** Returns whether this run of the process has received everything that the parent had. */
   hasReceivedFromParent(): boolean;
-  /** The node's store was restored, and its children have not reported yet (restore-barrier.ts). */
+  /** Returns whether the node's store was restored and its children have not reported yet (restore-barrier.ts). */
   isBehindRestoreBarrier?(): boolean;
-  /** Writes, and has the scheduler look at it. */
+  /** Runs the write in the scheduler's loop, which then does the marked work. */
   enqueue(act: (t: Transaction) => void): void;
 }
 
@@ -75,9 +75,9 @@ export class Mover implements Passage {
   }
 
   /**
-   * Runs at the start. It handles rows whose deadline passed while the process did not run, and decisions that were not written. The store may have been
-   * restored from a backup. So every move with rows gets a new sequence, above all sequences that this node reported before. Otherwise a grant of it could
-   * have a lower number than a grant that the parent has already given.
+   * Runs at the start. Handles rows whose deadline passed while the process did not run, and decisions that were not written. The store may have been restored
+   * from a backup, so every move with rows gets a new sequence, above all sequences that this node reported before. Otherwise a grant of this node could have a
+   * lower number than a grant that the parent has already given.
    */
   start(): void {
     const { moveStore, placements, enqueue } = this.#ports;
@@ -98,7 +98,7 @@ export class Mover implements Passage {
     const { moveStore } = this.#ports;
     const row = moveStore.row(placement.id, child.name);
     const breaksFirst = placement.move?.order === 'BreakBeforeMake';
-    // The agent runs a copy that this node no longer knows. The copy is not new, so it does not have to wait.
+    // The agent runs a copy that this node does not know any more. The copy is not new, so it does not have to wait.
     if (breaksFirst && !row && this.#reportedBy(t, placement.id, child.name)) return true;
     const passed = mayJoin(placement.move, row, this.#now(placement));
     this.#keep(t, placement, child.name, passed.row);
@@ -113,7 +113,7 @@ export class Mover implements Passage {
     }
     if (children.get(name)?.role === 'relay') return this.#mayDetachRelay(t, placement, name);
     const passed = mayLeave(placement.move, moveStore.row(id, name), this.#now(placement));
-    // An agent that is no longer a child gets nothing from here, so no old copy of it can be kept.
+    // This node sends nothing to an agent that is no longer its child, so it can't keep an old copy there.
     const isKnown = children.has(name);
     const row = isKnown || placement.move?.order === 'BreakBeforeMake' ? passed.row : undefined;
     this.#keep(t, placement, name, row);
@@ -135,7 +135,7 @@ export class Mover implements Passage {
     if (placement.move) this.#moveRecovery.placementCame(t, placement);
   }
 
-  /** Reviews all rows of a placement, and carries out a grant. Returns how many rows it put into mailboxes. */
+  /** Reviews all rows of a placement, and carries out a grant. Returns how many rows it has put into mailboxes. */
   work(t: Transaction, id: PlacementId): number {
     const placement = this.#ports.placements.get(id);
     if (!placement) {
@@ -162,7 +162,7 @@ export class Mover implements Passage {
 
   // ------------------------------------------------------------------------------------------- called by the node
 
-  /** Something has changed about the placement here, or below the child. Runs after the commit, so that the totals are current. */
+  /** Call it when something about the placement has changed at this node, or below the child. It must run after the commit, so that the totals are current. */
   decide(id: PlacementId, child?: string): void {
     const { store, placements, total } = this.#ports;
     const placement = placements.get(id);
@@ -180,7 +180,8 @@ export class Mover implements Passage {
   }
 
   /**
-   * Whether the child's mailbox has the grant for what the child reports. Destinations may have come to this child from another replica, which got the grant.
+   * Returns whether the child's mailbox has the grant for the sequence that the child reports. It may lack the grant: destinations may have come to this child
+   * from another replica, which got the grant.
    */
   #hasNewestGrant(id: PlacementId, child: string): boolean {
     const part = this.#movingBelow(id, child);
@@ -190,13 +191,13 @@ export class Mover implements Passage {
     return row?.content !== undefined && row.originRevision === part.sequence;
   }
 
-  /** The node has received everything that the parent had. */
+  /** Call it when the node has received everything that the parent had. */
   receivedFromParent(): void {
     const ids = this.#grants.receivedFromParent();
     if (ids.length > 0) this.#markMoves(ids);
   }
 
-  /** A child has reported something new about a placement. */
+  /** Call it when a child has reported something new about a placement. */
   reported(id: PlacementId, name: string): void {
     const { placements, children, enqueue } = this.#ports;
     this.letGo(id, name);
@@ -216,19 +217,19 @@ export class Mover implements Passage {
   }
 
   /**
-   * Called before the child reports: the child's copy of its mailbox does not match, or may not match, what this node recorded as sent. `wasRestored`: this
-   * node sent that copy, and its store was restored since.
+   * Call it before the child reports, if the child's copy of its mailbox does not match, or might not match, what this node recorded as sent. `wasRestored`:
+   * this node sent the child's copy, and this node's store was restored since then.
    */
   hasOtherHistory(name: string, wasRestored: boolean): void {
     this.#moveRecovery.hasOtherHistory(name, wasRestored);
   }
 
-  /** The child has reported everything: see move-recovery.ts. */
+  /** Call it when the child has reported everything: see move-recovery.ts. */
   arrived(name: string): void {
     this.#moveRecovery.arrived(name);
   }
 
-  /** The scheduler has no work left. */
+  /** Call it when the scheduler has no work left. */
   idle(): void {
     this.#moveRecovery.idle();
   }
@@ -248,7 +249,7 @@ export class Mover implements Passage {
     return reported?.move?.order === 'MakeBeforeBreak' && reported.move.leaving > 0;
   }
 
-  /** An agent has reported that it has removed a placement. */
+  /** Call it when an agent has reported that it has removed a placement. */
   letGo(id: PlacementId, name: string): void {
     if (this.#ports.moveStore.row(id, name)?.asked !== undefined) this.#markMoves([id]);
   }
@@ -256,8 +257,8 @@ export class Mover implements Passage {
   // ---------------------------------------------------------------------------------------------------- details
 
   /**
-   * An agent below the relay may have a copy and must still learn that the copy is old. So the relay loses the placement only after it has reported that no
-   * copy is left.
+   * Returns whether the relay may lose the placement: only after it has reported that no copy is left. Until then, an agent below it may have a copy,
+   * and must still learn that the copy is old.
    */
   #mayDetachRelay(t: Transaction, placement: Placement, name: string): boolean {
     const { id, move, target } = placement;
@@ -268,14 +269,14 @@ export class Mover implements Passage {
         reported.generation === target?.generation &&
         reported.target === target.target;
       if (!isCurrent || !hasNoCopies(reported)) return false;
-      // An agent with an old copy may be on its way from another replica of this relay. In between, neither replica reports the agent.
+      // An agent with an old copy may be moving from another replica of this relay to this one. Meanwhile, neither replica reports the agent.
       if (this.#ports.replicas.standing(name).isChanging) return false;
       const otherReplicas = this.#ports.replicas.members(name).filter((other) => other !== name);
       const reports = otherReplicas.map((other) => this.#reportedBy(t, id, other));
       if (reports.some((report) => report !== undefined && !hasNoCopies(report))) return false;
     }
     this.#moveRecovery.recoveryEnded(id, name);
-    // The relay's sequence and its overdue count go on in this node's own counter.
+    // This node's own counter takes over the relay's sequence and its overdue count.
     const { sequence, overdue } = reported?.move ?? { sequence: 0, overdue: 0 };
     if (sequence > 0) this.#ports.moveStore.advance(t, id, sequence + 1);
     if (overdue > 0 && move) this.#ports.moveStore.overdue(t, id, move.generation, overdue);
@@ -293,8 +294,8 @@ export class Mover implements Passage {
       ...this.#now(placement),
       matches: child !== undefined && matchChild(placement, child).matches,
       available: (reported?.counts.available ?? 0) > 0,
-      // The agent may answer with a higher number, which another replica of this node used, or this node before its store was restored. The agent keeps the
-      // highest number.
+      // The agent may answer with a higher number than this node asked with: another replica of this node used it, or this node did before its store was
+      // restored. The agent keeps the highest number.
       letGo: !reported && row.asked !== undefined && (this.#reportedGone(t, id, name) ?? -1) >= row.asked,
     });
     this.#keep(t, placement, name, reviewed.row);
@@ -313,7 +314,7 @@ export class Mover implements Passage {
     return row?.content && table ? attributesOf<GoneAttributes>(table.content(reader, row.content)).asked : undefined;
   }
 
-  /** Carries out a grant. Returns how many children got it. */
+  /** Carries out a grant. Returns the number of children that got it. */
   #grant(t: Transaction, placement: Placement): number {
     const { moveStore } = this.#ports;
     const { id, move } = placement;
@@ -333,14 +334,14 @@ export class Mover implements Passage {
     return sent;
   }
 
-  /** What a relay adds to the move, if a destination below it is part of the move. */
+  /** Returns what a relay adds to the move. Undefined: no destination below it is part of the move. */
   #movingBelow(id: PlacementId, child: string): MovePart | undefined {
     const { children, contribution } = this.#ports;
     const part = children.get(child)?.role === 'relay' ? contribution(id, child)?.move : undefined;
     return part && isMoving(part) ? part : undefined;
   }
 
-  /** The number is the revision of the row. Numbers grow, so a receiver does not take an older row for a newer one. */
+  /** Puts a row into the child's mailbox, with the number as its revision. Numbers grow, so a receiver never mistakes an older row for a newer one. */
   #put(t: Transaction, child: string, key: string, number: number, attributes: object): boolean {
     const content = { key, attributes: text(JSON.stringify(attributes)), body: new Uint8Array(0) };
     return this.#ports.mailboxOf(child)?.put(t, content, number) ?? false;
@@ -354,7 +355,7 @@ export class Mover implements Passage {
     if (row && placement.move && !row.granted) this.#deadlines.await(placement.move, row);
   }
 
-  /** The placement is gone. No row waits any more for the answer of an agent. */
+  /** Forgets a placement that was removed, and removes the requests to its agents. */
   #forget(t: Transaction, id: PlacementId): void {
     const { moveStore } = this.#ports;
     for (const [child, { asked }] of moveStore.rowsOf(id)) this.#removeRequest(t, id, child, asked);

@@ -1,7 +1,7 @@
 /**
- * What the reports of a child mean for the rows of moves, once the child has reported everything. The child's history may belong to another replica of this
- * node, or to an incarnation of this node's store that is over: the store was lost or restored from an older copy, and knows less than the child, or
- * something else.
+ * Decides what the reports of a child change in the rows of moves, once the child has reported everything. The child's history may belong to another replica of
+ * this node, or to a store incarnation of this node that is over: the store was lost or restored from an older copy. Then the store knows less than the child,
+ * or something else.
  */
 
 import type { PlacementId } from '../../core/entries/placement-id.ts';
@@ -13,21 +13,21 @@ import type { Placements } from '../placements/placements.ts';
 import type { MoveStore } from './move-store.ts';
 
 /**
- * The history of a child's mailbox, where it does not belong to this store: the store was restored since the child received its mailbox (`restored`), or is
- * another store (`other`).
+ * The reason why a child's copy of its mailbox does not belong to this store: the store was restored after the child received the copy (`restored`), or the
+ * copy comes from another store (`other`).
  */
 export type History = 'restored' | 'other';
 
 /**
- * Children with such a history that have not reported everything. Bound: one name for each child. A child stays here until it has reported everything; a
- * session that breaks is followed by another.
+ * Children with another history that have not reported everything. Bound: one name for each child. A child stays in the map until it has reported everything:
+ * after a broken session, another one begins.
  */
 export class PendingHistories {
   readonly #histories = new Map<string, History>();
 
   /**
-   * A session may break before the reconciliation is complete. Then the child is between two histories, and its next session no longer shows that the store
-   * was restored.
+   * A session may break before the reconciliation is complete. After that, the child's next session does not show any more that the store was restored. So
+   * `restored` is never replaced by `other`.
    */
   note(name: string, wasRestored: boolean): void {
     if (wasRestored) this.#histories.set(name, 'restored');
@@ -56,11 +56,11 @@ export interface RecoveryInput {
 }
 
 export interface RecoveredRows {
-  /** Placements for which the agent is further in its move than its row. */
+  /** Placements in whose move the agent has gone further than this node's row shows. */
   readonly passed: PlacementId[];
-  /** Placements that do not match the child, and of which the child has an old copy that has to stay. */
+  /** Placements that do not match the child, and of which the child has an old copy that must stay. */
   readonly kept: Placement[];
-  /** Placements that the child's mailbox has, and that the child has removed since. */
+  /** Placements that the child's mailbox has, but that the child has removed since the backup. */
   readonly undone: Placement[];
 }
 
@@ -74,9 +74,9 @@ export function recoverRows(input: RecoveryInput): RecoveredRows {
 }
 
 /**
- * An agent that comes from another replica of this node may be further in its move there. If it was to wait for its copy (joining or returning) and has the
- * copy, or if it was to keep its copy (leaving) and has none left, then the move has gone on there, and this node does not undo that. If the agent can't come
- * from another replica, a missing copy is lost, and the agent gets it again.
+ * Returns whether the move has gone on at another replica of this node; then this node must not undo it. Two cases: the row says that the agent waits for its
+ * copy (joining or returning), and the agent has the copy. Or the row says that the agent keeps its copy (leaving), and the agent has none. If the agent can't
+ * come from another replica, a missing copy is lost, and the agent gets it again.
  */
 function hasPassed({ name, moveStore, reported, hasReplicas }: RecoveryInput, id: PlacementId): boolean {
   const row = moveStore.row(id, name);
@@ -87,8 +87,9 @@ function hasPassed({ name, moveStore, reported, hasReplicas }: RecoveryInput, id
 }
 
 /**
- * An old copy that the child got from another replica, or from a store incarnation that is over, waits for a new copy here as well. A relay with copies gets
- * the placement in either order of moves: without the placement, the nodes below the relay could not learn about the move.
+ * Returns the placements of which the child has an old copy from another replica, or from a store incarnation that is over. Such a copy must wait for a new
+ * copy at this node too. A relay with copies gets the placement in either order of moves: without the placement, the nodes below the relay could not learn
+ * about the move.
  */
 function oldCopiesElsewhere(input: RecoveryInput): Placement[] {
   return [...input.placements.all()].filter((placement) => hasOldCopyElsewhere(input, placement));
@@ -106,7 +107,10 @@ export function hasOldCopyElsewhere(
   return partial !== undefined && !hasNoCopies(partial);
 }
 
-/** The copy was moved away after the backup of the store was made, and a new copy may run elsewhere. The copy in the mailbox would be a second one. */
+/**
+ * Returns the placements whose copy was moved away after the backup of the store was made. A new copy may run elsewhere; if the agent got the copy in its
+ * mailbox again, two copies would run.
+ */
 function removedSince({ name, child, moveStore, placements, reported }: RecoveryInput): Placement[] {
   return [...placements.all()].filter(
     (placement) =>
@@ -118,7 +122,7 @@ function removedSince({ name, child, moveStore, placements, reported }: Recovery
   );
 }
 
-/** The partial shows no copy of the placement at its node or below. */
+/** Returns whether the partial shows no copy of the placement, at its node or below. */
 export function hasNoCopies({ counts, move }: Partial): boolean {
   return counts.expected === 0 && isOver(move);
 }

@@ -1,10 +1,10 @@
 /**
- * Holds all moves of a node whose store was restored from an older copy, or lost. Such a node does not know which copies are below it now, until its children
- * have reported. Until all children have reported in this run of the process, or are no longer children, the node adds one destination to each move, for
- * which every grant waits. So no node decides by old facts, neither here nor above. The store remembers the barrier, because a later start would not show the
- * loss again.
+ * Holds all moves of a node whose store was lost, or restored from an older copy. The node does not know which copies are below it until its children have
+ * reported. So it adds one destination to each move, for which every grant waits, until each child has reported in this run of the process, or is no longer a
+ * child. So no node decides by old facts, neither this node nor a node above. The store keeps the barrier, because a later start would not notice the loss
+ * again.
  *
- * Bound: one name for each child. The search for a missing child starts with the last one found.
+ * Bound: one name for each child. The search for a missing child starts with the child that the last search found.
  */
 
 import { entryKey } from '../../core/entries/entry-keys.ts';
@@ -20,12 +20,12 @@ import type { Placements } from '../placements/placements.ts';
 import { ownContributionTopic } from '../work/topics.ts';
 
 export interface RestoreBarrierPorts {
-  /** The path of this node. The status of a move shows it as a place that the move waits for. */
+  /** The path of this node. The status of a move names it among the places for which the move waits. */
   readonly path: string;
   readonly children: ReadonlyMap<string, Child>;
   readonly placements: Placements;
   readonly outbox: Producer;
-  /** This node reports the child. Otherwise another replica of this node does. */
+  /** Returns whether this node reports the child. Otherwise another replica of this node reports it. */
   counts(child: string): boolean;
 }
 
@@ -33,7 +33,7 @@ export class RestoreBarrier {
   readonly #ports: RestoreBarrierPorts;
   readonly #reported = new Set<string>();
   #isPending = false;
-  /** The child that the last search found missing. It most likely still is. */
+  /** The child that the last search found missing. It is checked first, because it is probably still missing. */
   #missing = '';
 
   constructor(ports: RestoreBarrierPorts) {
@@ -44,13 +44,14 @@ export class RestoreBarrier {
     this.#isPending = reader.get(prefixOf('restoreBarrier')) !== undefined;
   }
 
-  /** The node does not know yet what is below it now. */
+  /** True: the node does not know yet which copies are below it. */
   get isPending(): boolean {
     return this.#isPending;
   }
 
   /**
-   * The parent or a child knows more than this store. The reports about moves that are in the outbox change at once, before their totals are computed again.
+   * Raises the barrier. Call it when the parent or a child knows more than this store. The reports about moves that are in the outbox change at once, before
+   * their totals are computed again.
    */
   begin(t: Transaction): void {
     if (this.#isPending) return;
@@ -61,7 +62,7 @@ export class RestoreBarrier {
     announce(t, moving);
   }
 
-  /** The child has reported everything, and the reports are stored. */
+  /** Call it when the child has reported everything, and the reports are stored. */
   reportsStored(child: string): void {
     this.#reported.add(child);
   }
@@ -70,7 +71,7 @@ export class RestoreBarrier {
     this.#reported.delete(child);
   }
 
-  /** The scheduler has worked off everything that the parent had, so `children` is complete. */
+  /** Call it when the scheduler has processed everything that the parent had, so that `children` is complete. Removes the barrier if no child is missing. */
   idle(enqueue: (act: (t: Transaction) => void) => void): void {
     if (!this.#isPending || this.#isMissing(this.#missing)) return;
     for (const name of this.#ports.children.keys()) {
@@ -87,7 +88,7 @@ export class RestoreBarrier {
     });
   }
 
-  /** Adds the barrier to a total by which this node reports and decides. */
+  /** Adds the barrier to a total that this node reports, and by which it decides. */
   addTo(placement: Placement, total: Partial): Partial {
     if (!this.#isPending || !placement.move || !total.move) return total;
     const part = unknownMovePart(placement.move.order, this.#ports.path);

@@ -159,8 +159,8 @@ export class Downsync {
   }
 
   /**
-   * The child's copy of its feed does not match, or may not match, what this node recorded as sent. `wasRestored`: this node sent that copy, and its store was
-   * restored since.
+   * Call it when the child's copy of its feed does not match, or might not match, what this node recorded as sent. `wasRestored`: this node sent the child's
+   * copy, and this node's store was restored since then.
    */
   hasOtherHistory(child: string, wasRestored: boolean): void {
     this.childCatchUpGate.beginWithOtherHistory(child);
@@ -169,19 +169,19 @@ export class Downsync {
     this.#lateParts.enqueue((t) => this.#otherHistories.note(t, child));
   }
 
-  /** No work is left, and everything from above has arrived. */
+  /** Call it when no work is left, and everything from above has arrived. */
   idle(): void {
     this.mover.idle();
     if (this.#otherHistories.isEmpty) return;
     this.#lateParts.enqueue((t) => this.#otherHistories.idle(t, (agent) => this.exposures.carried.shipAgain(t, agent)));
   }
 
-  /** Runs after all idle steps, if they have made no new work. */
+  /** Call it after all idle steps, if they have made no new work. */
   allWorkedOff(): void {
     if (this.#lateParts.hasReceivedFromParent()) this.restoreBarrier.idle((act) => this.#lateParts.enqueue(act));
   }
 
-  /** All reports that the child had at the beginning of its session are stored. */
+  /** Call it when all reports that the child had at the beginning of its session are stored. */
   reportsStored(child: string): void {
     this.restoreBarrier.reportsStored(child);
     this.mover.arrived(child);
@@ -189,8 +189,9 @@ export class Downsync {
   }
 
   /**
-   * The same, or the child is not ready to report everything, and all that it can report is stored. A relay may wait for this node before it is ready, so this
-   * node can't wait for the relay. An agent is ready as soon as its store is durable, so for an agent only `reportsStored` counts.
+   * Call it in the case of `reportsStored`, and also when the child is not ready to report everything, but all reports that it can make are stored. A relay may
+   * wait for this node before it is ready, so this node can't wait for the relay. An agent is ready as soon as its store is durable, so for an agent only
+   * `reportsStored` counts.
    */
   availableReportsStored(child: string): void {
     if (this.#isAgent(child)) return;

@@ -51,7 +51,7 @@ export class FeedEventRouter {
     for (const change of changes) checkReporter(nodeState.lookups.pathOf(child), change);
     guard().labelsFromBelow(t, child, changes);
     if (changes.some(({ key }) => key === entryKey.labels())) {
-      // All replicas get what any of them needs.
+      // All replicas get everything that any of them needs.
       for (const replica of nodeState.mailboxes.replicasOf(child)) markDirty(t, 'child', replica);
       nodeState.childRegistry.widen(t, child);
       nodeState.labelSummaryAcknowledgement.labelsReceived(child);

@@ -1,4 +1,4 @@
-/** The loop of the scheduler's work, and what the node does each time that no work is left. */
+/** The loop of the scheduler's work, and the steps that the node runs each time no work is left. */
 
 import { ScheduleLoop } from '../schedule/loop.ts';
 import type { NodeParts } from './node-parts.ts';
@@ -15,7 +15,7 @@ export function nodeLoop(ports: NodePorts, parts: NodeParts): ScheduleLoop {
     defer,
     before: () => [...parts.nodeState().spaces.contributing(), parts.nodeState().inventory],
     idle: () => {
-      // Before readiness: an acknowledgement and the work of `down` are part of what a ready feed has.
+      // These steps run before readiness: an acknowledgement, and the work of `down`, are part of what a ready feed has.
       if (parts.readiness().isCaughtUp) {
         parts.nodeState().labelSummaryAcknowledgement.acknowledge();
         parts.down().idle();

@@ -20,7 +20,7 @@ export interface NodeParts {
   feedEventRouter(): FeedEventRouter;
   readiness(): Readiness;
   sessions(): ParentSessions;
-  /** The root has none. */
+  /** Undefined: this node is the root. */
   uplink(): ChildSession | undefined;
   reports(): NodeReports;
   watermarkPublisher(): WatermarkPublisher;

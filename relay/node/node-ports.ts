@@ -10,7 +10,7 @@ import type { MeshNetwork } from '../../core/wire/network.ts';
 import type { CertificateSigner } from '../join/signer.ts';
 import type { CrashJournal } from '../work/work-guard.ts';
 
-/** Where people reach the spaces of a node. In the product this is the API server. The simulation serves nothing. */
+/** The access of clients to the spaces of a node. In the product this is the API server. The simulation serves nothing. */
 export interface NodeApi extends AsyncDisposable {
   mount(prefix: string, space: Space): void;
   /** Finds the space of a prefix that is not mounted. The API calls `resolver` once for each prefix. */
@@ -42,6 +42,6 @@ export interface NodePorts {
   defer(run: () => void): void;
   /** Called once. `notReady` returns why the node is not ready. */
   api(answers: NodeAnswers): NodeApi;
-  /** The store is broken, or full when the node starts. The node can't go on. */
+  /** Called when the store is broken, or is full when the node starts. The node can't go on. */
   fatal(error: unknown): void;
 }

@@ -31,18 +31,18 @@ import { NodeSpaces } from '../spaces/node-spaces.ts';
 import { markDirty } from '../work/dirty.ts';
 import type { NodePorts } from './node-ports.ts';
 
-/** The functions of those parts that the node makes after the rooms, and that the rooms call. */
+/** The functions of the parts that the node makes after the rooms. The rooms call these functions. */
 export interface LateParts {
-  /** Makes the write in a transaction of its own, in order. With a full disk, the write waits until there is room. */
+  /** Runs the write in its own transaction, in the order of the calls. With a full disk, the write waits until there is room. */
   enqueue(act: (t: Transaction) => void): void;
   connection(child: string): { connected: boolean; silentMs: number };
   endSession(child: string, reason: string): void;
-  /** This run of the process has received all that the parent had. True where there is no parent. */
+  /** Returns whether this run of the process has received everything that the parent had. True if there is no parent. */
   hasReceivedFromParent(): boolean;
-  /** The parent is one of several replicas. */
+  /** Returns whether the parent is one of several replicas. */
   parentHasReplicas(): boolean;
   readonly sums: Omit<ReplicaSums, 'labels'>;
-  /** The store is broken. */
+  /** Called when the store is broken. */
   failed(error: unknown): void;
 }
 
@@ -50,14 +50,17 @@ export interface LateParts {
 export interface Lookups {
   readonly placements: Placements;
   readonly children: ReadonlyMap<string, Child>;
-  /** The table with the rows of a source: of one of the node's own spaces, or of the parent's feed. */
+  /** Returns the table with the rows of a source: the table of one of the node's own spaces, or of the parent's feed. */
   tableOf(source: string): Table;
   mailboxOf(child: string): Producer | undefined;
-  /** What a child reported: the consumer's table of its up feed. */
+  /** Returns the reports of a child: the consumer's table of its up feed. */
   reportedOf(child: string): Table | undefined;
   ownSpace(source: string): Space | undefined;
   pathOf(child: string): string;
-  /** The revision up to which this node has all of each source: for sources above, the parent's watermark; for own spaces, their present revision. */
+  /**
+   * Returns for each source the revision up to which this node has all rows. For a source above, this is the parent's watermark; for an own space, its present
+   * revision.
+   */
   covered(reader: Reader): Watermarks;
 }
 

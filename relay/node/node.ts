@@ -1,7 +1,7 @@
 /**
  * The assembly of a node with children: the node state (node-state.ts), the rooms of the way down and of the way up (downsync.ts, status-aggregation.ts),
- * sessions on both sides, and the API server. The center is such a node without a parent. Read this file as the list of connections between the parts. Each
- * part says in its own file what it does.
+ * sessions on both sides, and the API server. The center is such a node without a parent. Read this file as the list of connections between the parts. The file
+ * of each part explains what the part does.
  */
 import type { ChildSession } from '../../core/session/child-session.ts';
 import type { ParentSessions } from '../../core/session/parent-sessions.ts';
@@ -95,7 +95,7 @@ export class Node implements AsyncDisposable {
     this.#subscriptions = subscribeParts(ports.store, parts);
   }
 
-  /** For metrics: why sessions of this node ended, and the age of the newest report of the root. */
+  /** For metrics: the reasons why sessions of this node ended, and the age of the newest report of the root. */
   get sessionEnds(): MeasuredSessions {
     const uplink = this.#uplink;
     return {
@@ -104,7 +104,7 @@ export class Node implements AsyncDisposable {
     };
   }
 
-  /** The node serves when this returns. It begins with the work that the last process left. */
+  /** Begins to serve, and to do the work that the last process left. The node serves when this returns. */
   async start(): Promise<{ url: string; meshAddress: string }> {
     const { store, log, network } = this.#ports;
     const { path, inventory } = this.#config;

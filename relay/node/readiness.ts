@@ -1,8 +1,8 @@
 /**
  * Readiness of the feeds in both directions. A feed is ready when a row that it lacks is meant to be missing.
- * - The feed to a child is ready when everything from above has arrived, the child has reported what is below it, and all of that is worked off.
- * - The feed to the parent is ready when, besides, every relay in the configuration has reported, however long that takes. Until then the parent keeps the
- *   former reports, and so goes on to send what the silent relay needs.
+ * - The feed to a child is ready when everything from above has arrived, the child has reported what is below it, and all of this is processed.
+ * - The feed to the parent is ready when, in addition, every relay in the configuration has reported, however long that takes. Until then the parent keeps the
+ *   earlier reports, and so goes on sending everything that the silent relay needs.
  *
  * A ready feed stays ready while the node runs, unless children or the parent show that the store of the node was restored from an older copy.
  */
@@ -14,27 +14,27 @@ export interface ReadinessPorts {
   readonly children: ReadonlyMap<string, Child>;
   /** The names of the child relays in the configuration. */
   readonly relays: readonly string[];
-  /** Another replica of this node has the relay, so this node does not wait for the relay's report. */
+  /** Returns whether another replica of this node has the relay. If so, this node does not wait for the relay's report. */
   isElsewhere(relay: string): boolean;
-  /** The scheduler has no work left. */
+  /** Returns whether the scheduler has no work left. */
   quiet(): boolean;
   readonly store: Pick<Store, 'announce'>;
-  /** `up` may have changed. */
+  /** Called when `up` may have changed. */
   upChanged(): void;
 }
 
 export class Readiness {
   readonly #ports: ReadinessPorts;
   readonly #readyChildren = new Set<string>();
-  /** Children that have changed since the last check. Undefined: the next check is of all children. */
+  /** Children that have changed since the last check. Undefined: the next check covers all children. */
   #toCheck: Set<string> | undefined;
-  /** The store has everything that a ready parent had, received in this run of the process or in an earlier one. */
+  /** True: the store has everything that a ready parent had, received in this run of the process or in an earlier one. */
   #caughtUp: boolean;
   #caughtUpInThisRun = false;
   /** Children that attached with rows of another history before this node had caught up in this run. */
   readonly #withOtherHistory = new Set<string>();
   #everQuiet = false;
-  /** The first check has happened, after everything from above and from the children was worked off. The check shows which relays have not reported. */
+  /** True: the first check has happened, after everything from above and from the children was processed. The check shows which relays have not reported. */
   #hasCheckedRelays = false;
   #allReported = false;
 
@@ -43,39 +43,42 @@ export class Readiness {
     this.#caughtUp = caughtUp;
   }
 
-  /** The feed to the child is ready. */
+  /** Returns whether the feed to the child is ready. */
   down(child: string): boolean {
     return this.#readyChildren.has(child) && !this.#withOtherHistory.has(child);
   }
 
-  /** The feed to the parent is ready. Undefined: the answer comes when the present work is done. That work waits for no other node. */
+  /** True: the feed to the parent is ready. Undefined: this is known when the present work is done, and this work waits for no other node. */
   get up(): boolean | undefined {
     return this.#allReported || (this.#caughtUp && !this.#hasCheckedRelays ? undefined : false);
   }
 
-  /** Everything that a ready parent had is in the store. */
+  /** True: everything that a ready parent had is in the store. */
   get isCaughtUp(): boolean {
     return this.#caughtUp;
   }
 
-  /** The same, in this run of the process. */
+  /** True: everything that a ready parent had is in the store, and this run of the process has received it. */
   get hasReceivedFromParent(): boolean {
     return this.#caughtUpInThisRun;
   }
 
-  /** Returns why the node is not ready to serve, for its probe. */
+  /** Returns why the node is not ready to serve; its readiness probe shows this message. */
   notReady(): string | undefined {
     if (!this.#caughtUp) return 'waiting for the parent';
-    return this.#everQuiet ? undefined : 'working off what was left to do';
+    return this.#everQuiet ? undefined : 'finishing the work that is left from the last run';
   }
 
-  /** Everything that a ready parent has is now stored here. */
+  /** Call it when everything that a ready parent has is stored at this node. */
   caughtUp(): void {
     this.#caughtUp = true;
     this.#caughtUpInThisRun = true;
   }
 
-  /** A child shows that the store was restored from an older copy. So it lacks rows again, and the children keep theirs until the node has caught up again. */
+  /**
+   * Call it when a child shows that the store was restored from an older copy. The store lacks rows again, so the children keep their rows until the node has
+   * caught up again.
+   */
   storeRestored(): void {
     if (this.#caughtUpInThisRun) return;
     this.#caughtUp = false;
@@ -86,8 +89,8 @@ export class Readiness {
   }
 
   /**
-   * The parent shows that the store was restored or lost. So the reports to the parent may lack rows too, until this node has received everything that the
-   * parent has, and has worked it off.
+   * Call it when the parent shows that the store was restored or lost. The reports to the parent may then lack rows too, until this node has received and
+   * processed everything that the parent has.
    */
   storeRestoredPerParent(): void {
     if (this.#caughtUpInThisRun) return;
@@ -97,9 +100,9 @@ export class Readiness {
   }
 
   /**
-   * The child has rows that this node did not send, or no longer has. If the store of this node was restored from an older copy, the rows may be newer than
-   * everything here. The parent has the newest rows. So the child keeps its rows until this run of the process has received them. Returns true if the child
-   * has to wait.
+   * Call it when the child has rows that this node did not send, or no longer has. If the store of this node was restored from an older copy, these rows may be
+   * newer than all rows of this node. The parent has the newest rows. So the child keeps its rows until this run of the process has received the parent's rows.
+   * Returns true if the child has to wait.
    */
   hasOtherHistory(child: string): boolean {
     if (this.#caughtUpInThisRun) return false;
@@ -107,7 +110,7 @@ export class Readiness {
     return true;
   }
 
-  /** The node has read the child anew, from the inventory or from the child's report. */
+  /** Call it when the node has read the child again, from the inventory or from the child's report. */
   childRead(child: string): void {
     this.#toCheck?.add(child);
   }

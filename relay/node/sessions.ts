@@ -46,7 +46,7 @@ export function sessionsBelow(config: NodeConfig, ports: NodePorts, parts: NodeP
     applied: (t, child, changes) => parts.feedEventRouter().receivedFromChild(t, child, changes),
     replicas: parts.nodeState().replicas.attachWatch,
     watermarks: () => parts.watermarkPublisher().covered,
-    // Not at `acknowledged`: the store would still have the old value then, and the Node object would show that value until the child's next report.
+    // This is not done at `acknowledged`: at that time the store still has the old value, and the Node object would show it until the child's next report.
     acknowledgementStored: (child) => store.announce(childShownTopic, child),
     reportedAll: (child) => {
       parts.down().availableReportsStored(child);

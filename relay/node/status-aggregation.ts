@@ -119,12 +119,12 @@ export class StatusAggregation {
 
   // ---------------------------------------------------------------------------------------------- what has changed
 
-  /** What this node itself adds to the status of these placements has changed. */
+  /** Call it when this node's own part of the status of these placements has changed. */
   ownContributionsChanged(ids: Iterable<PlacementId>): void {
     for (const id of ids) this.reporter.mark(id);
   }
 
-  /** The scheduler has looked at these placements: their children, their target or their existence may have changed. */
+  /** Call it when the scheduler has processed these placements: their children, their target or their existence may have changed. */
   placementsChanged(ids: Iterable<PlacementId>): void {
     for (const id of ids) {
       this.#ports.store.read((reader) => this.gather.refresh(reader, id));
@@ -133,7 +133,7 @@ export class StatusAggregation {
     }
   }
 
-  /** The scheduler has looked at these children of placements. */
+  /** Call it when the scheduler has processed these children of placements. */
   bindingsChanged(keys: Iterable<PlacementAtChild>): void {
     for (const [id, children] of byPlacement(keys)) {
       this.#ports.store.read((reader) => {
@@ -144,7 +144,7 @@ export class StatusAggregation {
     }
   }
 
-  /** What these children add to these placements may have changed. */
+  /** Call it when the contributions of these children to these placements may have changed. */
   contributionsChanged(keys: ReadonlySet<PlacementAtChild>): void {
     if (keys.size === 0) return;
     const contributions = Array.from(keys, splitAtChild);
@@ -159,11 +159,12 @@ export class StatusAggregation {
     passUpsynced(t, this.#upsynced, child, changes);
   }
 
-  /** The reports of the child have begun or ceased to count. Returns the placements whose sums may have changed. */
+  /** Call it when the reports of the child have begun or ceased to count. Returns the placements whose sums may have changed. */
   recount(t: Transaction, child: string): PlacementId[] {
     recountUpsynced(t, this.#upsynced, child, this.#nodeState.lookups.pathOf(child));
     t.afterCommit(() => this.summaries.recount(child));
-    // The placements in the child's mailbox, and those of moves: the child still has to remove an old copy of these, or may not have them yet.
+    // These are the placements in the child's mailbox, and the placements of moves: of those, the child may still have to remove an old copy, or may have to
+    // wait for its copy.
     return [...new Set([...this.#nodeState.placements.ofChild(child), ...this.#moves.placementsOf(child)])];
   }
 
@@ -181,7 +182,10 @@ export class StatusAggregation {
     return ids;
   }
 
-  /** Other entries of the child are quarantined than before. The valid form of an entry that is no longer quarantined arrives as any other change. */
+  /**
+   * Call it when other entries of the child are quarantined than before. The valid form of an entry that is no longer quarantined arrives like any other
+   * change.
+   */
   childQuarantineChanged(child: string): void {
     const consumer = this.#nodeState.mailboxes.get(child)?.consumer;
     const quarantined = consumer ? this.#ports.store.read((reader) => consumer.quarantined(reader)) : [];

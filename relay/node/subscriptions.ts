@@ -1,7 +1,7 @@
 /**
- * Which part of the node acts on which change. The store calls the subscribers after each commit, in the order of this list: first the sums, then the decisions
- * that read the sums, then the sessions and the objects that show the result, and at last the loop that does the remaining work. Two kinds of rooms subscribe
- * by themselves, before this list: sessions and replicas.
+ * Decides which part of the node acts on which change. The store calls the subscribers after each commit, in the order of this list: first the sums, then the
+ * decisions that read the sums, then the sessions and the objects that show the result, and at last the loop that does the remaining work. Two kinds of rooms
+ * subscribe by themselves, before this list: sessions and replicas.
  */
 import { parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { heldRowsTopic, producerRowsTopic, quarantineTopic } from '../../core/feed/topics.ts';
@@ -75,7 +75,7 @@ function subscribeViews({ up }: NodeParts, { on, each }: Subscriber): void {
   each(childRemovedTopic, (child) => up().views.mailboxChanged(child));
 }
 
-/** The new sums may allow a grant. */
+/** The mover decides again, because new sums may allow a grant. */
 function subscribeMover(parts: NodeParts, { on, each }: Subscriber): void {
   const { up, down } = parts;
   const decideOnce = (keys: Iterable<PlacementAtChild>): void => {

@@ -1,4 +1,4 @@
-/** The session of a node with its parent, by the node state. */
+/** The session of a node with its parent, made from the node state. */
 import type { ChildSessionPorts } from '../../core/session/child-ports.ts';
 import { ChildSession } from '../../core/session/child-session.ts';
 import { failoverDialer } from '../../core/session/failover-dialer.ts';

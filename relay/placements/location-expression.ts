@@ -1,4 +1,4 @@
-/** Evaluates `spec.locationExpression` at one destination. If the evaluation fails there, the placement does not match there. */
+/** Evaluates `spec.locationExpression` at one destination. If the evaluation fails, the placement does not match the destination. */
 import { locationVariables } from '../../core/apiserver/kinds/location-expression-check.ts';
 import { compileCel } from '../../core/match/cel/cel.ts';
 import { CelError } from '../../core/match/cel/cel-error.ts';
@@ -17,10 +17,10 @@ export interface ExpressionInput {
 export type Evaluated = { readonly matches: boolean; readonly error?: string };
 
 const compiled = new Map<string, Expression | 'unreadable'>();
-/** Bound of the cache. A node meets as many distinct expressions as its placements have. */
+/** Bound of the cache. A node has as many distinct expressions as its placements have. */
 const compiledMax = 10_000;
 
-/** Returns `unreadable` if the expression does not compile here: a newer node above accepted it, and newer nodes below evaluate it. */
+/** Returns `unreadable` if this node can't compile the expression: a newer node above accepted it, and newer nodes below can evaluate it. */
 export function compiledExpression(source: string): Expression | 'unreadable' {
   const cached = compiled.get(source);
   if (cached) return cached;
@@ -32,11 +32,11 @@ export function compiledExpression(source: string): Expression | 'unreadable' {
 
 export function locationExpression(source: string, { location, syncTarget, path }: ExpressionInput): Evaluated {
   const expression = compiledExpression(source);
-  if (expression === 'unreadable') return { matches: false, error: 'the node there can not read the expression' };
+  if (expression === 'unreadable') return { matches: false, error: 'the node there cannot compile the expression' };
   const { program } = expression;
   const properties = propertiesOf(syncTarget);
   const { metadata } = syncTarget;
-  // A label summary always has these maps. They are present here too, so that an expression means the same at every level.
+  // A label summary always has these maps. They are added to this SyncTarget too, so that an expression means the same at every level.
   const target = {
     ...syncTarget,
     metadata: { ...metadata, labels: metadata.labels ?? {} },

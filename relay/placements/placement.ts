@@ -8,16 +8,19 @@ export interface Placement {
   readonly id: PlacementId;
   readonly source: string;
   readonly name: string;
-  /** The selectors are ORed. An empty list together with an expression means every Location. */
+  /** A Location matches if it matches any of the selectors. An empty list together with an expression means every Location. */
   readonly locationSelectors: readonly LabelSelector[];
   readonly locationExpression?: string;
-  /** The order of moves, with the generation of the row that has it: `target` may be a moment older or newer. Absent: the placement keeps no order. */
+  /**
+   * The order of moves, with the generation of the `p/` row in which it is. `target` comes from another row, and may be a moment older or newer. Absent: the
+   * placement keeps no order.
+   */
   readonly move?: Move & { readonly generation: number };
   readonly target?: TargetAttributes;
-  /** Releases of this placement go out in waves. No agent gets anything of it before a release row allows it. */
+  /** Releases of this placement go out in waves. No agent gets any of its objects before a release row allows it. */
   readonly staged?: true;
-  /** The selectors of the waves. A Location that matches another one of them may belong to another wave. */
+  /** The selectors of the waves. If a Location begins or ceases to match one of them, the Location may belong to another wave. */
   readonly waveSelectors?: readonly LabelSelector[];
-  /** The children whose mailbox has this placement. Only Placements changes the set, because it has an index by child too. */
+  /** The children whose mailbox has this placement. Change the set only through the class Placements, which has an index by child too. */
   readonly children: Set<string>;
 }

@@ -1,7 +1,7 @@
 /**
- * The placements that this node knows, of its own spaces and from above, with the children that each may reach. They are in memory, because every changed row
- * needs them; a start reads them from the store. The rows of the `matched` keyspace record which children's mailboxes have a placement already, so a restart
- * goes on where it was.
+ * The placements that this node knows, of its own spaces and from above, each with the children whose mailbox has it. They are in memory, because every changed
+ * row needs them; a start reads them from the store. The rows of the `matched` keyspace record which mailboxes have a placement already. So after a restart,
+ * the work goes on where it ended.
  */
 
 import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
@@ -16,7 +16,7 @@ const nul = Buffer.of(0);
 export class Placements {
   readonly #byId = new Map<PlacementId, Placement>();
   readonly #staged = new Map<PlacementId, Placement>();
-  /** The placements that ask for exact status. Mostly there are none, and every reported state looks here. */
+  /** The placements that ask for exact status. Usually there are none, and every reported state is checked against them. */
   readonly #singletons = new Set<PlacementId>();
   readonly #keys = new Map<PlacementId, ReadonlySet<string>>();
   readonly #byKey = new Map<string, Set<PlacementId>>();
@@ -34,7 +34,7 @@ export class Placements {
     return this.#singletons;
   }
 
-  /** The placements that name at least one of these keys (changed-keys.ts), each once. */
+  /** Returns the placements that name at least one of these keys (relay/children/changed-keys.ts), each once. */
   *naming(keys: ReadonlySet<string>): Generator<Placement> {
     const ids = new Set([...keys].flatMap((key) => [...(this.#byKey.get(key) ?? [])]));
     for (const id of ids) yield this.#byId.get(id)!;
@@ -69,24 +69,24 @@ export class Placements {
     this.#keys.delete(id);
   }
 
-  /** The child's mailbox has the placement from now on. */
+  /** Records that the child's mailbox has the placement. */
   attach({ id, children }: Placement, child: string): void {
     children.add(child);
     addTo(this.#byChild, child, id);
   }
 
-  /** `children` is the set of the placement, which may be gone already. */
+  /** Records that the child's mailbox no longer has the placement. `children` is the set of the placement, which may have been removed already. */
   detach(id: PlacementId, children: Set<string>, child: string): void {
     children.delete(child);
     removeFrom(this.#byChild, child, id);
   }
 
-  /** The placements whose releases go out in waves. */
+  /** Returns the placements whose releases go out in waves. */
   staged(): ReadonlyMap<PlacementId, Placement> {
     return this.#staged;
   }
 
-  /** The placements that the child's mailbox has. */
+  /** Returns the placements that the child's mailbox has. */
   ofChild(child: string): ReadonlySet<PlacementId> {
     return this.#byChild.get(child) ?? new Set();
   }
@@ -103,7 +103,7 @@ function removeFrom<K>(sets: Map<K, Set<PlacementId>>, key: K, id: PlacementId):
   if (ids?.size === 0) sets.delete(key);
 }
 
-/** The ids of all placements that the node knows. */
+/** Returns the ids of all placements that the node knows. */
 export function storedPlacements(reader: Reader): PlacementId[] {
   const prefix = prefixOf('placement');
   return [...reader.scan(prefixRange(prefix))].map(([key]) => asText(key.subarray(prefix.length)));
@@ -117,7 +117,7 @@ export function forgetPlacement(t: Transaction, id: PlacementId): void {
   t.remove(concat(prefixOf('placement'), text(id)));
 }
 
-/** The children whose mailboxes have the placement. The rows are durable, like the mailboxes. */
+/** Returns the children whose mailboxes have the placement. The rows are durable, like the mailboxes. */
 export function matchedChildren(reader: Reader, id: PlacementId): string[] {
   const prefix = concat(prefixOf('matched'), text(id), nul);
   return [...reader.scan(prefixRange(prefix))].map(([key]) => asText(key.subarray(prefix.length)));
@@ -146,7 +146,7 @@ export function forgetSelected(t: Transaction, id: PlacementId, keyHash: Uint8Ar
   t.remove(concat(selectionPrefix(id), keyHash));
 }
 
-/** The key hashes of the placement's objects, in order. */
+/** Returns the key hashes of the placement's objects, sorted. */
 export function* selectedObjects(reader: Reader, id: PlacementId): Generator<Uint8Array> {
   const prefix = selectionPrefix(id);
   for (const [key] of reader.scan(prefixRange(prefix))) yield key.subarray(prefix.length);

@@ -21,7 +21,7 @@ function waveSelectorsOf({ waves }: RolloutSpec): LabelSelector[] {
   return (waves ?? []).flatMap(({ selector }) => (selector ? [selector] : []));
 }
 
-/** Returns undefined if the placement is gone. */
+/** Returns undefined if the source has no such placement. */
 export function readPlacement(
   reader: Reader,
   { tableOf }: { tableOf(source: string): Table | undefined },

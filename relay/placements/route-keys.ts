@@ -11,7 +11,7 @@ import type { Placement } from './placement.ts';
 export const routeSections = ['labels', 'properties', 'targetLabels'] as const;
 export type RouteSection = (typeof routeSections)[number];
 
-/** The keys that a placement names. A placement without keys needs only to know whether there is a destination. */
+/** Returns the keys that a placement names. A placement without keys depends only on whether there is a destination. */
 export function routeKeysOf(placement: Placement): ReadonlySet<string> {
   const { locationSelectors, locationExpression, waveSelectors = [] } = placement;
   const keys = new Set<string>();
@@ -22,7 +22,7 @@ export function routeKeysOf(placement: Placement): ReadonlySet<string> {
   for (const path of expression.reads) {
     const { section, key } = sectionOf(path) ?? {};
     if (section) keys.add(`${section}/${key ?? '*'}`);
-    // The path of a child never changes. Other names are variables of macros, over values that another path reads.
+    // `path` needs no key, because the path of a child never changes. Other names are variables of macros, and the values of a macro come from another path.
     else if (path[0] === 'location' || path[0] === 'syncTarget') keys.add('*');
   }
   return keys;

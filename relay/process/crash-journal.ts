@@ -1,11 +1,11 @@
 /**
- * The piece of work that the process is doing, in a file of its own. It is written for each piece of work, which takes some microseconds. A write
- * survives the end of the process without a flush. It may not survive the end of the machine, but no piece of work ends the machine.
+ * Records the piece of work that the process is doing, in a file. The file is written for each piece of work, which takes some microseconds. A write survives
+ * the end of the process without a flush. It might not survive the end of the machine, but no piece of work ends the machine.
  */
 import { constants, openSync, readFileSync, writeSync } from 'node:fs';
 import type { CrashJournal } from '../work/work-guard.ts';
 
-/** The text begins after these bytes, which have its length. */
+/** The file begins with these bytes: the length of the text. The text follows. */
 const headBytes = 4;
 
 export function openCrashJournal(file: string): CrashJournal {

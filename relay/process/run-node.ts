@@ -1,4 +1,4 @@
-/** A node as a process: configuration, store, logs, signals. Exit codes: 0 ended in order, 1 failed while running, 2 bad configuration. */
+/** A node as a process: configuration, store, logs, signals. Exit codes: 0 ended properly, 1 failed while running, 2 bad configuration. */
 import { existsSync, readFileSync } from 'node:fs';
 import module from 'node:module';
 import { join } from 'node:path';
@@ -49,7 +49,7 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
   logWarnings(log);
   const fatal = endOnUncaught(log, (error) => writeCrashMessage(crashMessageFile, error));
   let endInOrder = async () => {};
-  // Take signals before any wait, for example for a disk: no signal ends the first process of a container unless the process takes it.
+  // The handlers of signals are set before any wait, for example for a disk: a signal ends the first process of a container only if the process handles it.
   endBySignal(log, () => endInOrder());
   const store = LmdbStore.open({ directory: config.data, failed: fatal }, log);
   openFormatted(store, systemClock);
@@ -113,7 +113,7 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
   const { url, meshAddress } = await starting;
   if (config.statusFile !== undefined)
     writeWhole(config.statusFile, JSON.stringify({ url, meshAddress, pid: process.pid }));
-  // Write the compile cache now and not only at an orderly end: a killed node then starts faster too. Older versions of node have no such cache.
+  // The compile cache is written now, not only when the node ends properly: so a killed node starts faster too. Older versions of node have no compile cache.
   module.flushCompileCache?.();
 }
 

@@ -1,8 +1,8 @@
 /**
- * A digest that shows whether a node has the rows of a staged placement that the release row is about. The digest is the exclusive or of the hashes of
- * the placement's object rows and of its Customizers, candidate and promoted. Each change of a row updates the digest, so the cost does not depend on the
- * number of rows. The origin writes its own digest into the release row. Rows arrive in any order and not all at once.
- * While a release row is here and a row that it is about is not, a last hop must not hand out what it has.
+ * A digest that shows whether a node has all rows of a staged placement that the release row covers. The digest is the exclusive or of the hashes of the
+ * placement's object rows and of its Customizers, candidate and promoted. Each change of a row updates the digest, so the cost does not depend on the number of
+ * rows. The origin writes its own digest into the release row. Rows arrive in any order and not all at once. While a last hop has a release row and lacks a row
+ * that the release row covers, it must not hand out any of the other rows.
  *
  * Each hash is 128 bits of SHA-256. Nobody gains by a collision: the rows come from the node that writes the digest.
  */
@@ -24,8 +24,8 @@ function isCovered(key: EntryKey | undefined): boolean {
 }
 
 /**
- * To be called for each change of a source's row, with the placements that the row named before the change and names after it. Only placements that
- * have a digest are updated.
+ * Call it for each change of a source's row, with the placements that the row named before the change and names after it. Only placements that have a digest
+ * are updated.
  */
 export function noteDigest(
   t: Transaction,
@@ -48,7 +48,7 @@ function fold(t: Transaction, content: Content | undefined, ids: readonly Placem
   }
 }
 
-/** The digest of a placement, hex. If there is none yet, it is computed from all rows of the placement. */
+/** Returns the digest of a placement, hex. If there is none yet, computes it from all rows of the placement. */
 export function ensureDigest(t: Transaction, table: Table, id: PlacementId): string {
   const known = digestOf(t, id);
   if (known !== undefined) return known;
@@ -62,7 +62,7 @@ export function ensureDigest(t: Transaction, table: Table, id: PlacementId): str
   return hex(computed);
 }
 
-/** Undefined: the node has no digest of the placement. */
+/** Returns the digest of a placement, hex. Undefined: the node has none. */
 export function digestOf(reader: Reader, id: PlacementId): string | undefined {
   const digest = reader.get(digestKey(id));
   return digest && hex(digest);

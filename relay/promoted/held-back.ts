@@ -1,6 +1,6 @@
 /**
- * Which objects of a placement differ from what was promoted last: an index of the placement's `q/` rows, at every node that has them. With the index,
- * the last hop finds the promoted content of an object, and all objects of a release, without a look at the other objects.
+ * An index of a placement's `q/` rows, at every node that has these rows: the objects whose candidate differs from their promoted form. With the index, the
+ * last hop finds the promoted content of an object, and all objects of a release, without reading the other objects.
  */
 
 import type { PromotedAttributes } from '../../core/entries/down-attributes.ts';
@@ -15,7 +15,7 @@ import type { Reader, Transaction } from '../../core/store/store.ts';
 
 const nul = Buffer.of(0);
 
-/** To be called for each change of a source's row; keeps the index. */
+/** Keeps the index. Call it for each change of a source's row. */
 export function noteHeld(t: Transaction, change: AppliedChange): void {
   const entry = parseEntryKey(change.key);
   if (entry?.type !== 'promoted') return;
@@ -31,13 +31,13 @@ export function noteHeld(t: Transaction, change: AppliedChange): void {
   }
 }
 
-/** The placements that have another promoted content of the object. */
+/** Returns the placements that have another promoted content of the object. */
 export function holders(reader: Reader, keyHash: Uint8Array): PlacementId[] {
   const prefix = concat(prefixOf('heldBy'), keyHash);
   return [...reader.scan(prefixRange(prefix))].map(([key]) => asText(key.subarray(prefix.length)));
 }
 
-/** The objects of the placement that differ: entry keys and their hashes. */
+/** Returns the objects of the placement whose candidate differs from the promoted form: entry keys and their hashes. */
 export function* heldObjects(reader: Reader, id: PlacementId): Generator<{ keyHash: Uint8Array; key: string }> {
   const prefix = concat(prefixOf('heldBack'), text(id), nul);
   for (const [key, value] of reader.scan(prefixRange(prefix))) {
@@ -45,13 +45,13 @@ export function* heldObjects(reader: Reader, id: PlacementId): Generator<{ keyHa
   }
 }
 
-/** What was promoted of an object. Without `content`, no such object was promoted. */
+/** The promoted form of an object. Without `content`, no such object was promoted. */
 export interface Promoted {
   readonly content?: Content;
   readonly originRevision: number;
 }
 
-/** Undefined: the candidate is what was promoted. */
+/** Returns the promoted form of an object. Undefined: the candidate is the promoted form. */
 export function promotedOf(reader: Reader, table: Table, id: PlacementId, keyHash: Uint8Array): Promoted | undefined {
   const indexed = reader.get(concat(prefixOf('heldBack'), text(id), nul, keyHash));
   if (!indexed) return undefined;
@@ -63,11 +63,11 @@ export function promotedOf(reader: Reader, table: Table, id: PlacementId, keyHas
   const { attributes, body } = table.content(reader, row.content);
   const { promoted, revision } = JSON.parse(asText(attributes)) as PromotedAttributes;
   if (!promoted) return { originRevision: revision };
-  // The same bytes as the former row of the object. So an agent that has them gets nothing new.
+  // These are the bytes that the object's row had when it was promoted. So an agent that has them gets nothing new.
   return { content: { key, attributes: text(stableStringify(promoted)), body }, originRevision: revision };
 }
 
-/** The `q/` row of an object: its content when the placement was promoted, or the fact that there was none. */
+/** Returns the `q/` row of an object: its content when the placement was promoted, or the fact that there was no such object. */
 export function promotedRow(id: PlacementId, of: Parameters<typeof entryKey.promoted>[1], before: Promoted): Content {
   const { name } = splitPlacementId(id);
   const { content, originRevision } = before;

@@ -1,6 +1,6 @@
 /**
- * Which Customizers of a placement differ from what was promoted last: an index of the placement's `c/` rows, at every node that has them. A Customizer
- * that a staged placement uses is part of its releases: for an agent without the release, objects are made with the former Customizer.
+ * An index of a placement's `c/` rows, at every node that has these rows: the Customizers whose candidate differs from their promoted form. A Customizer that a
+ * staged placement uses is part of its releases: for an agent without the release, objects are made with the promoted Customizer.
  */
 import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
 import { customizerResource } from '../../core/customize/customizer.ts';
@@ -22,7 +22,7 @@ export function isCustomizer({ group, resource }: ObjectKey): boolean {
   return group === edgeGroup && resource === customizerResource;
 }
 
-/** `namespace/name`, as objects name it. */
+/** Returns `namespace/name`, as objects name the Customizer. */
 export function customizerName({ namespace, name }: ObjectKey): string {
   return `${namespace}/${name}`;
 }
@@ -33,7 +33,7 @@ export function customizerKey(qualifiedName: string): ObjectKey {
   return { group: edgeGroup, resource: customizerResource, namespace, name };
 }
 
-/** To be called for each change of a source's row; keeps the index. */
+/** Keeps the index. Call it for each change of a source's row. */
 export function noteHeldCustomizer(t: Transaction, change: AppliedChange): void {
   const entry = parseEntryKey(change.key);
   if (entry?.type !== 'promotedCustomizer') return;
@@ -42,7 +42,7 @@ export function noteHeldCustomizer(t: Transaction, change: AppliedChange): void 
   else t.remove(storeKey);
 }
 
-/** `namespace/name` of each Customizer that differs. */
+/** Returns `namespace/name` of each Customizer whose candidate differs from its promoted form. */
 export function heldCustomizers(reader: Reader, id: PlacementId): string[] {
   const prefix = indexKey(id, '');
   return [...reader.scan(prefixRange(prefix))].map(([key]) => asText(key.subarray(prefix.length)));
@@ -52,7 +52,7 @@ export function isHeldCustomizer(reader: Reader, id: PlacementId, qualifiedName:
   return reader.get(indexKey(id, qualifiedName)) !== undefined;
 }
 
-/** What was promoted of a Customizer. Undefined: the Customizer has not changed since. */
+/** Returns the promoted form of a Customizer. Undefined: the Customizer has not changed since the promotion. */
 export function promotedCustomizerOf(
   reader: Reader,
   table: Table,
@@ -67,7 +67,7 @@ export function promotedCustomizerOf(
   return absent ? { originRevision: revision } : { content, originRevision: revision };
 }
 
-/** The `c/` row of a Customizer: its content when the placement was promoted, or the fact that there was none. */
+/** Returns the `c/` row of a Customizer: its content when the placement was promoted, or the fact that there was no such Customizer. */
 export function promotedCustomizerRow(id: PlacementId, key: ObjectKey, { content, originRevision }: Promoted): Content {
   const attributes: PromotedCustomizerAttributes = {
     refs: [splitPlacementId(id).name],

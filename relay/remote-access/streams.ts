@@ -1,4 +1,4 @@
-/** The byte streams of a node with children: to which nodes it passes them on, and which kinds it serves itself. */
+/** The byte streams of a node with children: the nodes to which it passes streams on, and the kinds that it serves itself. */
 
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { SessionStatus } from '../../core/session/parent-ports.ts';
@@ -16,15 +16,18 @@ export interface NodeStreamsPorts {
   readonly observer: StreamObserver;
   /** Whether children may ask for streams to nodes that are not below them. */
   readonly fromBelow: boolean;
-  /** Why the node is not ready. Undefined: it is ready. */
+  /** Returns why the node is not ready. Undefined: it is ready. */
   notReady(): string | undefined;
   knows(child: string): boolean;
-  /** The streams of the session with the child, if there is a session. */
+  /** Returns the streams of the session with the child. Undefined: there is no session. */
   child(name: string): SessionStreams | undefined;
-  /** All replicas of a child, the child among them. The replica to which the node `below` belongs comes first. Undefined: the child has no other replicas. */
+  /**
+   * Returns all replicas of a child, the child among them. The replica to which the node `below` belongs comes first. Undefined: the child has no other
+   * replicas.
+   */
   replicas?(name: string, below?: string): readonly string[] | undefined;
   connection(child: string): SessionStatus;
-  /** The streams of the session with the parent. `none`: this node is the root. */
+  /** Returns the streams of the session with the parent. Undefined: there is no session. `none`: this node is the root. */
   parent(): SessionStreams | undefined | 'none';
 }
 

@@ -1,7 +1,7 @@
 /**
- * URLs of a node's API that are about another node of the tree. `/tree/PATH/...` is the same URL at that node. `/tree/PATH/cluster/...` is the API
- * server of the edge cluster of that agent. `/tree/PATH/healthz` and `/tree/PATH/echo?bytes=N` show whether and how this node reaches that node. The
- * PATH of the center is `center`.
+ * URLs of a node's API that lead to another node of the tree. `/tree/PATH/...` is the same URL at the node PATH. `/tree/PATH/cluster/...` is the API server of
+ * the edge cluster of the agent PATH. `/tree/PATH/healthz` and `/tree/PATH/echo?bytes=N` show whether and how this node reaches the node PATH. The PATH of the
+ * center is `center`.
  */
 import type { TreeUrls } from '../../core/apiserver/http/api-server.ts';
 import { type ApiRequest, integerOf, jsonResponse } from '../../core/apiserver/http/requests.ts';
@@ -13,7 +13,7 @@ import { apiKind, askOver, clusterKind } from '../../core/stream/http.ts';
 import { ping } from '../../core/stream/ping.ts';
 import type { StreamRouter } from '../../core/stream/router.ts';
 
-/** How long a question to a node may take: as long as a person waits. */
+/** Limit for the time of a request to another node: as long as a person waits. */
 const timeoutSecondsDefault = 5;
 const timeoutSecondsMax = 300;
 

@@ -2,32 +2,36 @@
  * Decides which replica of a group owns each child of the group, so that each child is counted once. The parent of the replicas decides, because it is the
  * lowest common ancestor of all nodes to which such a child may attach. This file is pure state. replica-groups.ts stores the state and sends the decisions.
  *
- * Only the owner counts a child. A child changes its owner in these steps, so that at no time two replicas count it. In between, no replica does.
+ * Only the owner counts a child. A child changes its owner in these steps, so that two replicas never count it at the same time. In between, no replica counts
+ * it.
  * 1. The parent decides a new term and sends all replicas the new owner, not granted.
- * 2. The former owner leaves the child out of all its reports, and then reports the term.
+ * 2. The old owner leaves the child out of all its reports, and then reports the term.
  * 3. The parent grants the child to the new owner, which may count it from then on.
- * 4. When no child is on its way to another owner, the parent decides one more term. A replica that reports it has reported all children that it owns.
+ * 4. When no child is on its way to another owner, the parent decides one more term. A replica that reports this term has reported all children that it owns.
  *
- * Some replicas are left out of all sums until they report a term that was decided after these events:
+ * After these events, a replica is left out of all sums until it reports a term that was decided after the event:
  * - An owner is not connected, so it can't report that it no longer counts a child. Its other children go to the replica that leads.
  * - A replica reports a lower term than before. Its store was restored from an older copy.
- * - A replica reports a term that this node does not know, because the store of this node was restored. A term is never lower than the milliseconds since
- *   1970, so this node never gives one term to two decisions.
+ * - A replica reports a term that this node does not know, because the store of this node was restored. A term is never lower than the milliseconds since 1970,
+ *   so this node never gives one term to two decisions.
  */
 
-/** Where a child belongs, as the store keeps it. */
+/** The owner of a child, as the store keeps it. */
 export interface ChildOwnership {
   /** The highest attach sequence that a replica has reported for the child. */
   readonly sequence: number;
   readonly role: 'relay' | 'agent';
-  /** The replica to which the child attached with that sequence. The owner differs while this replica is away, and until the child is handed back. */
+  /**
+   * The replica to which the child attached with that sequence. `owner` differs from it while this replica is not connected, and until the child is handed
+   * back.
+   */
   readonly at: number;
   readonly owner: number;
-  /** The owner may count the child. Otherwise `from` may still count it, until `from` has reported `term`. */
+  /** True: the owner may count the child. False: `from` may still count the child, until `from` has reported `term`. */
   readonly granted: boolean;
   readonly from?: number;
   readonly term?: number;
-  /** Replica `at` no longer knows the child. This node drops the record when the replica that counts the child has reported the term. */
+  /** Set: replica `at` no longer knows the child. This node drops the record when the replica that counts the child has reported the term. */
   readonly gone?: true;
 }
 
@@ -39,7 +43,7 @@ export interface ReplicaState {
   readonly requiredTerm: number;
 }
 
-/** A group, as the store keeps it. The lists are by number of the replica. */
+/** A group, as the store keeps it. The index in the lists is the number of the replica. */
 export interface GroupState {
   readonly term: number;
   /** The replica that leads: it owns the children that no replica has reported. */
@@ -54,15 +58,18 @@ export const newGroup: GroupState = { term: 0, lead: 0, requiredTerms: [] };
 export class Ownership {
   readonly children = new Map<string, ChildOwnership>();
   readonly #members = new Map<number, ReplicaState>();
-  /** Children that change their owner, by the replica that may still count them. With this index, a report about one child costs no look at the others. */
+  /**
+   * Children that change their owner, keyed by the replica that may still count them. With this index, a report about one child does not read the other
+   * children.
+   */
   readonly #inHandover: Sets = new Map();
-  /** Relays that their owner may count, by owner. */
+  /** Keyed by owner: the relays that the owner may count. */
   readonly #grantedRelays: Sets = new Map();
-  /** Children that another replica counts than the one to which they attached last. */
+  /** Children that are counted by another replica than the one to which they attached last. */
   readonly #countedElsewhere = new Set<string>();
   readonly #changed = new Set<string>();
   readonly #nowMs: () => number;
-  /** A child has been granted. When no handover is left, one more term makes every replica report all children that it owns. */
+  /** True: a child has been granted. When no handover is left, one more term makes every replica report all children that it owns. */
   #needsFinalTerm = false;
   #term: number;
   #lead: number;
@@ -94,23 +101,23 @@ export class Ownership {
     return { term: this.#term, lead: this.#lead, requiredTerms, reportedTerms };
   }
 
-  /** The reports of the replica are part of the sums. */
+  /** Returns whether the reports of the replica are part of the sums. */
   counts(replica: number): boolean {
     const member = this.#members.get(replica);
     return member !== undefined && member.reportedTerm >= member.requiredTerm;
   }
 
-  /** The last term that this node accepted from the replica. */
+  /** Returns the last term that this node accepted from the replica. */
   reportedTermOf(replica: number): number {
     return this.#members.get(replica)?.reportedTerm ?? 0;
   }
 
-  /** No child is on its way to another owner, and all connected replicas have reported the newest term. */
+  /** True if no child is on its way to another owner, and all connected replicas have reported the newest term. */
   get isSettled(): boolean {
     return this.#haveAllReported(({ connected }) => connected);
   }
 
-  /** No child is on its way to another owner, and all replicas that count, connected or not, have reported the newest term. */
+  /** True if no child is on its way to another owner, and all replicas that count, connected or not, have reported the newest term. */
   get isAnswered(): boolean {
     return this.#haveAllReported(({ reportedTerm, requiredTerm }) => reportedTerm >= requiredTerm);
   }
@@ -129,12 +136,12 @@ export class Ownership {
 
   // ------------------------------------------------------------------------------------------------------ inputs
 
-  /** A replica reports that a child has attached to it. Older reports, and reports that come twice, change nothing. */
+  /** Call it when a replica reports that a child has attached to it. Older reports, and repeated reports, change nothing. */
   attached(replica: number, child: string, sequence: number, role: 'relay' | 'agent'): void {
     const record = this.children.get(child);
     if (record && (record.gone ? sequence < record.sequence : sequence <= record.sequence)) return;
     const countedBy = record ? (record.granted ? record.owner : record.from!) : this.#lead;
-    // This also covers a child that comes back in the middle of a handover: the replica has not yet left it out.
+    // This is also the case of a child that returns in the middle of a handover: the replica has not yet left the child out.
     if (countedBy === replica) {
       this.#put(child, { sequence, role, at: replica, owner: replica, granted: true });
       return;
@@ -145,8 +152,8 @@ export class Ownership {
   }
 
   /**
-   * The replica to which a child attached last no longer knows the child. The child goes to the replica that leads, as any child that no replica has reported.
-   * When that replica may count the child, this node drops the record. So there is one record for each child that a replica knows, and no more.
+   * Call it when the replica to which a child attached last no longer knows the child. The child goes to the replica that leads, like any child that no replica
+   * has reported. When that replica may count the child, this node drops the record. So there is one record for each child that a replica knows, and no more.
    */
   attachmentRemoved(replica: number, child: string): void {
     const record = this.children.get(child);
@@ -160,11 +167,11 @@ export class Ownership {
   }
 
   /**
-   * A replica reports a term: all reports that it made before leave out the children that it does not own by this term. `isComplete`: all those reports have
-   * arrived. Otherwise the caller passes the same term again when they have.
+   * Call it when a replica reports a term: all reports that the replica made before leave out the children that it does not own by this term. `isComplete`: all
+   * these reports have arrived. Otherwise the caller passes the same term again when they have arrived.
    */
   termReported(replica: number, term: number, isComplete = true): void {
-    // The store of the replica was restored from an older copy, so it may count children that others were given since.
+    // The store of the replica was restored from an older copy, so it may count children that were granted to other replicas since.
     if (term < this.reportedTermOf(replica)) this.#member(replica, { reportedTerm: 0, requiredTerm: this.#term });
     // This node does not know the term: its own store was restored or lost.
     if (term > this.#term) {
@@ -176,15 +183,15 @@ export class Ownership {
     this.#handBack(replica);
   }
 
-  /** A replica has lost the term that it had reported. It may count children of others, so it is left out until it reports the newest term. */
+  /** Call it when a replica has lost the term that it had reported. It may count children of others, so it is left out until it reports the newest term. */
   termLost(replica: number): void {
     this.#member(replica, { reportedTerm: 0, requiredTerm: this.#term });
     this.#settle(replica);
   }
 
   /**
-   * A replica has received decisions that this node no longer knows, and may count by them. So only a new term proves anything: the replica may have reported
-   * an older term for a decision that this node has lost.
+   * Call it when a replica has received decisions that this node no longer knows, and may count by them. Only a new term proves that the replica knows the
+   * present decisions: it may have reported an older term for a decision that this node has lost.
    */
   hasOtherHistory(replica: number): void {
     this.#member(replica, { reportedTerm: 0, requiredTerm: this.#nextTerm() });
@@ -199,12 +206,15 @@ export class Ownership {
 
   // ----------------------------------------------------------------------------------------------------- decisions
 
-  /** Looks at the handovers of all replicas: one that has connected, or counts again, can take over the children of replicas that are away. */
+  /** Checks the handovers of all replicas. A replica that has connected, or counts again, can take over the children of replicas that are not connected. */
   #settleAll(): void {
     if (this.#inHandover.size > 0) for (const replica of this.#members.keys()) this.#settle(replica);
   }
 
-  /** Grants the children that are to leave `from` and that `from` no longer counts. `changed`: the only children for which the answer may differ now. */
+  /**
+   * Grants the children that are to leave `from` and that `from` no longer counts. `changed` has the only children for which the result may differ now. Absent:
+   * all.
+   */
   #settle(from: number, changed?: readonly string[]): void {
     const leaving = [...(changed ?? this.#inHandover.get(from) ?? [])];
     if (leaving.length === 0) return;
@@ -219,7 +229,7 @@ export class Ownership {
     if (!connected && this.#mayReplace(from)) this.#leaveOut(from);
   }
 
-  /** Begins to hand back, to a replica that is connected again, the children that have been attached to it all the time. */
+  /** Begins to hand children back to a replica that is connected again: the children that have been attached to it all the time. */
   #handBack(replica: number): void {
     if (this.#countedElsewhere.size === 0 || !this.#members.get(replica)?.connected || !this.counts(replica)) return;
     const owners = new Set<number>();
@@ -233,15 +243,15 @@ export class Ownership {
   }
 
   /**
-   * Another replica can take over all children of this one. By the inventory, every replica knows the agents. But a relay is known only to the replicas to
-   * which it has attached. While such a relay is attached nowhere, the last reports of its owner are all that is known of the places below the relay.
+   * Returns whether another replica can take over all children of this one. Every replica knows the agents, from the inventory. But only the replicas to which
+   * a relay has attached know the relay. While such a relay is attached nowhere, only the last reports of its owner show the Locations below the relay.
    */
   #mayReplace(replica: number): boolean {
     if (!this.#inHandover.has(replica) || this.#grantedRelays.has(replica)) return false;
     return [...this.#members].some(([other, { connected }]) => other !== replica && connected && this.counts(other));
   }
 
-  /** From now on, no report of the replica counts, and others own its children. */
+  /** Leaves a replica out: none of its reports counts any more, and others own its children. */
   #leaveOut(replica: number): void {
     this.#member(replica, { requiredTerm: this.#nextTerm() });
     if (this.#lead === replica) this.#lead = this.#nextLead(replica);
@@ -285,7 +295,7 @@ export class Ownership {
     this.#changed.add(child);
   }
 
-  /** Runs before the record of the child changes to `record`, or is dropped (undefined). */
+  /** Updates the indexes. Runs before the record of the child changes to `record`, or is dropped (undefined). */
   #index(child: string, record: ChildOwnership | undefined): void {
     const before = this.children.get(child);
     moveBetween(this.#inHandover, child, handoverFrom(before), handoverFrom(record));

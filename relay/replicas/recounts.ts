@@ -1,4 +1,4 @@
-/** When the reports of children begin or cease to count, all rooms that add up reports do so again, in one transaction. */
+/** When the reports of children begin or cease to count, all rooms that add up reports compute their sums again, in one transaction. */
 
 import type { PlacementId } from '../../core/entries/placement-id.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
@@ -7,11 +7,11 @@ import { atChild, type PlacementAtChild, splitAtChild } from '../work/topics.ts'
 
 /** The rooms that add up reports. */
 export interface ReplicaSums {
-  /** The label summaries of these children. */
+  /** Adds up the label summaries of these children again. */
   labels(t: Transaction, children: readonly string[]): void;
-  /** The nodes below a child. */
+  /** Decides again which reports about the nodes below a child count. */
   nodes(t: Transaction, child: string): void;
-  /** The child's reports about placements. Returns the placements whose sums may have changed. */
+  /** Adds up the child's reports about placements again. Returns the placements whose sums may have changed. */
   placements(t: Transaction, child: string): Iterable<PlacementId>;
   contributionsChanged(keys: ReadonlySet<PlacementAtChild>): void;
   /** Decides on the move of a placement again: the new sums may allow a grant, and no further report from below would cause the decision. */
@@ -28,7 +28,7 @@ export class ReplicaRecount {
     this.#sums = sums;
   }
 
-  /** Returns the placements whose sums may have changed. */
+  /** Computes all sums with these children again. Returns the placements whose sums may have changed. */
   recount(children: readonly string[]): PlacementId[] {
     const { labels, nodes, placements, contributionsChanged, decide } = this.#sums;
     const affected = this.#store.write((t) => {
@@ -44,7 +44,7 @@ export class ReplicaRecount {
     return ids;
   }
 
-  /** Adds up again, and reports the result. False: the scheduler has work left for one of these placements, and the caller has to call again. */
+  /** Computes the sums again, and reports them. Returns false if the scheduler has work left for one of these placements: then the caller must call again. */
   recountChildren(children: readonly string[]): boolean {
     const ids = this.recount(children);
     if (this.#store.read((reader) => ids.some((id) => isBeingScheduled(reader, id)))) return false;

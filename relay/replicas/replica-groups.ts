@@ -1,17 +1,19 @@
 /**
  * The parent's side of replicas. Each replica reports which children attach to it. ownership.ts decides which replica owns each child, and this file sends the
- * decisions to all replicas, in their mailboxes. A group begins with the first such report of one of its members. Children without replicas are in no group.
+ * decisions to all replicas, in their mailboxes. A group begins when a member reports an attachment for the first time. Children without replicas are in no
+ * group.
  *
- * When does a term count as reported? A feed has each row in its newest form. A row that the replica wrote before the term, and wrote again since, comes behind
- * the term. So this node accepts a term only when the feed has come to its head: then everything that the replica reported before the term has arrived.
+ * When does a term count as reported? A feed has each row in its newest form. A row that the replica wrote before the term, and wrote again since, comes after
+ * the term in the feed. So this node accepts a term only when the feed has reached its head: then everything that the replica reported before the term has
+ * arrived.
  *
- * What the members add to the sums of this node is frozen for at most 10 s while
- * - the group changes: the old owner leaves a child out before the new one counts it, and a sum in between would lack the child.
- * - the feed of a member is being reconciled (this freezes that member alone). Its rows are of two histories. If the store of the member was restored from an
- *   older copy, the rows that the member reports now may arrive before this node can see that the member's term is too low.
+ * The shares of the members in the sums of this node are frozen for at most 10 s, in two cases:
+ * - The group changes. The old owner leaves a child out before the new owner counts the child, and a sum in between would lack the child.
+ * - The feed of a member is being reconciled. Then only the share of this member is frozen. Its rows are of two histories. If the store of the member was
+ *   restored from an older copy, the rows that the member reports now may arrive before this node can see that the member's term is too low.
  *
- * A share can stay as it was only if this node knows the former share. It does not for a new target, and after a start. In these cases, and after the 10 s, a
- * member whose feed is being reconciled adds nothing until the reconciliation ends.
+ * A share can stay as it was only if this node knows the earlier share. For a new target, and after a start, this node does not know it. In these cases, and
+ * after the 10 s, a member whose feed is being reconciled adds nothing until the reconciliation ends.
  */
 
 import type { OwnerAttributes, ReplicasAttributes } from '../../core/entries/down-attributes.ts';
@@ -34,26 +36,26 @@ export interface ReplicaGroupsPorts {
   readonly mailboxes: Mailboxes;
   readonly store: Pick<Store, 'announce'>;
   isConnected(child: string): boolean;
-  /** A transaction of the node's store. */
+  /** Runs a transaction of the node's store. */
   write(act: (t: Transaction) => void): void;
 }
 
 interface ReplicaGroup {
   readonly name: string;
   readonly ownership: Ownership;
-  /** The time since which the shares of the members are frozen. */
+  /** The monotonic time at which the freeze of the members' shares began. */
   frozenSinceMs: number | undefined;
   freezeTimer: Timer | undefined;
-  /** Runs while a change may still be going on that had begun before this node started. */
+  /** Runs while a change of the group that began before this node started may still be going on. */
   restartTimer: Timer | undefined;
-  /** Members whose feeds are being reconciled, with the timer that ends the freeze of their share. Undefined: the freeze has ended. */
+  /** Members whose feeds are being reconciled, each with the timer that ends the freeze of its share. Undefined: the freeze has ended. */
   readonly mixed: Map<number, Timer | undefined>;
 }
 
 const nul = Buffer.of(0);
 /**
- * More time than a change among replicas, or the reconciliation of a replica's feed, normally takes. A connected member that does not answer delays new sums
- * for no longer.
+ * The longest freeze. A change among replicas, or the reconciliation of a replica's feed, normally takes less time. A connected member that does not answer
+ * delays new sums by at most this time.
  */
 const frozenMaxMs = 10_000;
 
@@ -77,13 +79,13 @@ export class ReplicaGroups {
       ]);
       const ownership = this.#ownership(JSON.parse(asText(value)) as GroupState, new Map(children));
       const group = groupWith(name, ownership);
-      // A member in the middle of a reconciliation is left out until the end, because this node no longer knows the member's former share.
+      // A member in the middle of a reconciliation is left out until the end, because this node no longer knows the member's earlier share.
       for (const member of this.#ports.mailboxes.replicasOf(name)) {
         if (this.#isReconciling(reader, member)) group.mixed.set(splitReplica(member).replica, undefined);
       }
       this.#groups.set(name, group);
       if (ownership.isAnswered) continue;
-      // Not frozen: this node no longer knows the former shares, so a freeze would leave out all of them for as long as one member is away.
+      // The group is not frozen: this node no longer knows the earlier shares, so a freeze would leave out all members for as long as one of them is away.
       group.restartTimer = this.#ports.clock.after(frozenMaxMs, () => {
         group.restartTimer = undefined;
         this.#enqueueRecount(this.#ports.mailboxes.replicasOf(name));
@@ -95,38 +97,44 @@ export class ReplicaGroups {
     for (const group of this.#groups.values()) stopTimers(group);
   }
 
-  /** The reports of the child are part of the sums of this node. */
+  /** Returns whether the reports of the child are part of the sums of this node. */
   counts(child: string): boolean {
     const { name, replica } = splitReplica(child);
     return this.#groups.get(name)?.ownership.counts(replica) ?? true;
   }
 
-  /** The child's rows are of two histories, and may include children that other replicas count. The child adds nothing to a sum that is made anew. */
+  /**
+   * Returns whether the child's rows are of two histories. They may then include children that other replicas count, so the child adds nothing to a sum that is
+   * computed again.
+   */
   isMixed(child: string): boolean {
     const { name, replica } = splitReplica(child);
     return this.#groups.get(name)?.mixed.has(replica) ?? false;
   }
 
-  /** The share of the child in sums stays as it was. */
+  /** Returns whether the share of the child in sums stays as it was. */
   isFrozen(child: string): boolean {
     const { name, replica } = splitReplica(child);
     const group = this.#groups.get(name);
     if (!group) return false;
-    // When a member no longer counts, others may be granted its children, so its former share must not stay.
+    // When a member no longer counts, others may be granted its children, so its earlier share must not stay.
     return group.frozenSinceMs !== undefined || (group.mixed.get(replica) !== undefined && this.counts(child));
   }
 
-  /** A node below goes from one of the child's replicas to another, or did when this node stopped. Perhaps no replica reports that node now. */
+  /**
+   * Returns whether a node below may be going from one of the child's replicas to another, also if this began before this node started. Perhaps no replica
+   * reports that node now.
+   */
   isChanging(child: string): boolean {
     return this.isFrozen(child) || this.#groups.get(splitReplica(child).name)?.restartTimer !== undefined;
   }
 
-  /** The child is in a group: it, or a child of its name, has reported as a replica. */
+  /** Returns whether the child is in a group: the child, or another child of its name, has reported as a replica. */
   has(child: string): boolean {
     return this.#groups.has(splitReplica(child).name);
   }
 
-  /** The replica of a child's group to which `below` attached last. */
+  /** Returns the replica of a child's group to which `below` attached last. */
   homeOf(child: string, below: string): string | undefined {
     const { name } = splitReplica(child);
     const at = this.#groups.get(name)?.ownership.children.get(below)?.at;
@@ -158,7 +166,7 @@ export class ReplicaGroups {
     this.#readTerm(t, child);
   }
 
-  /** Accepts the term of the child if the feed has come to its head. */
+  /** Accepts the term of the child if the feed has reached its head. */
   #readTerm(t: Transaction, child: string): void {
     const { name, replica } = splitReplica(child);
     const group = this.#groups.get(name);
@@ -173,7 +181,10 @@ export class ReplicaGroups {
     if (term !== ownership.reportedTermOf(replica)) this.#decide(t, name, (own) => own.termReported(replica, term));
   }
 
-  /** The child's feed is being reconciled: its resume tuple has no incarnation, and its rows are of two histories. Without an epoch there are no rows. */
+  /**
+   * Returns whether the child's feed is being reconciled: its resume tuple has no incarnation, and its rows are of two histories. Without an epoch, there are
+   * no rows.
+   */
   #isReconciling(reader: Reader, child: string): boolean {
     const resume = this.#ports.mailboxes.get(child)?.consumer.resume(reader);
     return resume !== undefined && resume.incarnation === '' && resume.epoch !== '';
@@ -197,8 +208,8 @@ export class ReplicaGroups {
   }
 
   /**
-   * Passes on what other replicas than `reporter` have reported about a child that has no record here. They may have reported a higher sequence: the store of
-   * `reporter` may have been restored from an older copy.
+   * For a child that has no record at this node: passes on the attachments that other replicas than `reporter` have reported. Their sequence may be higher,
+   * because the store of `reporter` may have been restored from an older copy.
    */
   #attachedToOthers(reader: Reader, reporter: string, child: string, ownership: Ownership): void {
     for (const member of this.#ports.mailboxes.replicasOf(reporter)) {
@@ -210,7 +221,7 @@ export class ReplicaGroups {
     }
   }
 
-  /** The child has rows of its mailbox that this node did not send, or no longer has: the store of this node was restored or lost. */
+  /** Call it when the child has rows of its mailbox that this node did not send, or no longer has: the store of this node was restored or lost. */
   hasOtherHistory(child: string): void {
     const { name, replica } = splitReplica(child);
     if (!this.#groups.has(name)) return;
@@ -223,7 +234,7 @@ export class ReplicaGroups {
     this.#ports.write((t) => this.#decide(t, name, (ownership) => ownership.connection(replica, connected)));
   }
 
-  /** Runs in the transaction that makes the mailbox of a relay. If the relay has replicas, it has to receive all decisions. */
+  /** Runs in the transaction that makes the mailbox of a relay. If the relay has replicas, its mailbox gets all decisions. */
   relayAdded(t: Transaction, child: string): void {
     const { name } = splitReplica(child);
     const group = this.#groups.get(name);
@@ -233,7 +244,7 @@ export class ReplicaGroups {
     this.#send(t, child, entryKey.replicas(), stateRow(group.ownership));
   }
 
-  /** Runs in the transaction that drops the child's mailbox. The records of the group go with the last replica of the name. */
+  /** Runs in the transaction that drops the child's mailbox. The records of the group are removed with the last replica of the name. */
   removed(t: Transaction, child: string): void {
     const { name } = splitReplica(child);
     if (this.#ports.mailboxes.replicasOf(name).length > 0) return;
@@ -295,7 +306,7 @@ export class ReplicaGroups {
     return group;
   }
 
-  /** Begins or ends the freeze of the group. Sums stay as they were from the first step of a change to the last. */
+  /** Begins or ends the freeze of the group. Sums stay as they were from the first step of a change to the last step. */
   #updateFreeze(group: ReplicaGroup, countsChanged: boolean): void {
     const { clock, mailboxes, store } = this.#ports;
     const nowMs = clock.monotonicMs();
@@ -317,7 +328,7 @@ export class ReplicaGroups {
     if (wasFrozen || countsChanged) store.announce(countedTopic, ...mailboxes.replicasOf(group.name));
   }
 
-  /** For timers: the disk may be full, so the announcement waits in the queue of writes until there is room for the new sums. */
+  /** Announces the recount in a queued write. Timers use this, because the disk may be full: the write waits until there is room for the new sums. */
   #enqueueRecount(replicas: readonly string[]): void {
     this.#ports.write((t) => {
       for (const replica of replicas) t.announce(countedTopic, replica);

@@ -1,6 +1,6 @@
 /**
- * The side of a relay that is itself a replica. It reports to its parent which children attach here, receives which replica owns each child, and leaves the
- * children of others out of all its reports. A node without replicas owns all of its children. The decisions are rows of the parent's feed. This file only
+ * The side of a relay that is itself a replica. The relay reports to its parent which children attach to it, receives which replica owns each child, and leaves
+ * the children of others out of all its reports. A node without replicas owns all of its children. The decisions are rows of the parent's feed. This file only
  * caches the rows that it has read.
  */
 
@@ -21,9 +21,11 @@ export interface ReplicaPlacePorts {
   readonly replica: number;
   readonly replicas: number;
   children(): Iterable<string>;
-  /** This node now owns these children, or no longer owns them. Reports all sums with these children anew. False: some sums can't be reported yet. */
+  /**
+   * Called when this node begins or ceases to own these children. Reports all sums with these children again. Returns false if some sums can't be reported yet.
+   */
   recountChildren(children: readonly string[]): boolean;
-  /** The child has attached to another replica, and its session here has not ended. */
+  /** Ends the session of a child that has attached to another replica, and whose session with this node has not ended. */
   endSession(child: string, reason: string): void;
 }
 
@@ -33,12 +35,12 @@ export class ReplicaPlace {
   readonly #owners = new Map<string, OwnerAttributes | undefined>();
   #state: ReplicasAttributes = { term: 0, lead: 0 };
   #reportedTerm = 0;
-  /** Children that this node has begun or ceased to own, and has not yet reported so. */
+  /** Children that this node has begun or ceased to own. The reports do not show this yet. */
   readonly #unreported = new Set<string>();
 
   /**
-   * Also true for the last replica, when the others are no longer in the topology. The parent still has the others in the group. It believes that their
-   * children are here now only if this node reports so as a replica.
+   * True if this node has replicas. Also true for the last replica, when the others are no longer in the topology: the parent still has the others in the
+   * group. The parent believes that their children are now at this node only if this node reports so as a replica.
    */
   readonly hasReplicas: boolean;
 
@@ -49,7 +51,7 @@ export class ReplicaPlace {
   }
 
   /**
-   * Called once, at the start of the node. If the last process did not report the newest term, this node reports all children anew, because it does not know
+   * Called once, at the start of the node. If the last process did not report the newest term, this node reports all children again, because it does not know
    * how many of them the last process reported.
    */
   load(reader: Reader): void {
@@ -62,20 +64,20 @@ export class ReplicaPlace {
     if (this.#reportedTerm !== this.#state.term) for (const child of children()) this.#unreported.add(child);
   }
 
-  /** This node counts the child, and its parent counts what this node reports about the child. */
+  /** Returns whether this node counts the child, and its parent counts this node's reports about the child. */
   owns(child: string): boolean {
     if (!this.hasReplicas) return true;
     const row = this.#cachedOwner(child);
     return row ? row.owner === this.#ports.replica && row.granted : this.#state.lead === this.#ports.replica;
   }
 
-  /** Another replica has the child, or is about to get it. So this node does not wait for reports of the child. */
+  /** Returns whether another replica has the child, or is about to get it. If so, this node does not wait for reports of the child. */
   isElsewhere(child: string): boolean {
     const row = this.hasReplicas ? this.#cachedOwner(child) : undefined;
     return row !== undefined && row.owner !== this.#ports.replica;
   }
 
-  /** The child was attached to this node or to another replica. */
+  /** Returns whether the child was attached to this node or to another replica. */
   wasAttached(child: string): boolean {
     return this.hasReplicas && this.#cachedOwner(child) !== undefined;
   }
@@ -107,7 +109,7 @@ export class ReplicaPlace {
       return entry?.type === 'owner' ? [entry.child] : [];
     });
     if (owners.length === 0 && !changes.some(({ key }) => key === entryKey.replicas())) {
-      // The feed may have come to its head with these changes, and a term waits for that.
+      // The feed may have reached its head with these changes, and a term waits for this.
       if (this.#isReportDue) t.afterCommit(() => this.reportTerm());
       return;
     }
@@ -117,15 +119,15 @@ export class ReplicaPlace {
   }
 
   /**
-   * Reports all sums anew that contain a child which this node has begun or ceased to own, and then the term. Does nothing while some of that can't be
+   * Reports again all sums that contain a child which this node has begun or ceased to own, and then the term. Does nothing while some of this can't be
    * reported yet. The caller calls again whenever more may be possible.
    */
   reportTerm(): void {
     const { term } = this.#state;
     if (!this.hasReplicas || !this.#isReportDue) return;
     const { store, upstream, recountChildren } = this.#ports;
-    // The term may arrive before the decisions of the term: a reconciliation sends rows in any order, and a row that the parent has written again comes
-    // behind the term. So this node reports the term only when the feed has come to its head.
+    // The term may arrive before the decisions of the term: a reconciliation sends rows in any order, and a row that the parent has written again comes after
+    // the term. So this node reports the term only when the feed has reached its head.
     const { incarnation, cursor, seenHead } = store.read((reader) => upstream.resume(reader));
     if (incarnation === '' || cursor < seenHead) return;
     if (!recountChildren([...this.#unreported])) return;
@@ -135,12 +137,15 @@ export class ReplicaPlace {
     this.#reportedTerm = term;
   }
 
-  /** The parent grants a child under a term that this node has already reported. So the children count too, not only the term. */
+  /**
+   * True if the term, or a change of the owned children, is not reported yet. The parent may grant a child under a term that this node has already reported. So
+   * it is not enough to compare the terms.
+   */
   get #isReportDue(): boolean {
     return this.#reportedTerm !== this.#state.term || this.#unreported.size > 0;
   }
 
-  /** Takes over decisions of the parent, after the commit that stored them. */
+  /** Applies decisions of the parent, after the commit that stored them. */
   #applyDecisions(state: ReplicasAttributes, rows: readonly [string, OwnerAttributes | undefined][]): void {
     const { children, replica, endSession } = this.#ports;
     const affected = new Set(rows.map(([child]) => child));

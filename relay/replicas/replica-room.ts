@@ -24,7 +24,7 @@ export interface ReplicaRoomPorts {
   readonly sums: ReplicaSums;
   isConnected(child: string): boolean;
   endSession(child: string, reason: string): void;
-  /** Makes the write in a transaction of its own, in order. With a full disk, the write waits until there is room. */
+  /** Runs the write in its own transaction, in the order of the calls. With a full disk, the write waits until there is room. */
   enqueue(act: (t: Transaction) => void): void;
 }
 
@@ -34,7 +34,7 @@ export class ReplicaRoom implements Replicas {
   readonly #groups: ReplicaGroups;
   readonly #unsubscribe: readonly (() => void)[];
 
-  /** Reads the groups and owners from the store. The caller has opened the mailboxes before. */
+  /** Reads the groups and owners from the store. The caller must have opened the mailboxes before. */
   constructor(ports: ReplicaRoomPorts) {
     const { store, mailboxes, enqueue } = ports;
     this.#mailboxes = mailboxes;
@@ -55,7 +55,7 @@ export class ReplicaRoom implements Replicas {
       }),
       store.subscribe(countedTopic, (children) => {
         recount.recount([...children]);
-        // A placement may have stayed at a child only because the child's replicas did not count.
+        // A placement may have stayed at a child only because the child's replicas did not count. So the scheduler checks the children again.
         enqueue((t) => {
           for (const child of children) markDirty(t, 'child', child);
         });

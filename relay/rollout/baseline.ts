@@ -1,6 +1,6 @@
 /**
- * Runs at the origin, in the transaction of the selection. It keeps the promoted form of each object beside the candidate, and writes into the release row
- * what the last hops may do. The work is proportional to the change: one object, one `q/` row.
+ * Runs at the origin, in the transaction of the selection. It keeps the promoted form of each object beside the candidate, and writes into the release row what
+ * the last hops may do. The work grows with the change: one changed object, one `q/` row.
  */
 import type { EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { ObjectAttributes } from '../../core/entries/down-attributes.ts';
@@ -30,7 +30,7 @@ import {
 export interface BaselinePorts {
   readonly source: string;
   readonly table: Table;
-  /** Write rows of the source's table, and announce the change. */
+  /** `put` and `drop` write rows of the source's table, and announce the change. */
   put(t: Transaction, content: Content, originRevision: number): boolean;
   drop(t: Transaction, key: string, originRevision: number): boolean;
   wallMs(): number;
@@ -68,7 +68,7 @@ export class Baseline {
     else this.#staged.delete(name);
   }
 
-  /** The placement was written and read, or it is gone. */
+  /** Call it when the placement was written and `learn` has read it, or when it was removed. */
   placementChanged(t: Transaction, name: string, revision: number): void {
     const id = this.#id(name);
     const staged = this.#staged.get(name);
@@ -89,7 +89,7 @@ export class Baseline {
     t.remove(lastReleaseKey(this.#id(name)));
   }
 
-  /** The row of an object has changed from `before` to `after`. */
+  /** Call it when the row of an object has changed from `before` to `after`. */
   objectChanged(t: Transaction, key: ObjectKey, before: Promoted, after: Content | undefined, revision: number): void {
     if (this.#staged.size === 0) return;
     for (const name of new Set([...refsOf(before.content), ...refsOf(after)])) {
@@ -98,7 +98,7 @@ export class Baseline {
     }
   }
 
-  /** The row of a Customizer has changed from `before` to `after`. */
+  /** Call it when the row of a Customizer has changed from `before` to `after`. */
   customizerChanged(
     t: Transaction,
     key: ObjectKey,
@@ -157,7 +157,7 @@ export class Baseline {
   ): void {
     const { table, put, drop } = this.#ports;
     const id = this.#id(name);
-    // After a start, an object may be worked off before the placement that makes it staged. Then there is no state yet.
+    // After a start, an object may be processed before the placement that makes it staged. Then there is no state yet.
     const state = readState(t, id) ?? this.#initial(t, id, staged, revision);
     const former = forPlacement(before.content, name);
     const present = forPlacement(after, name);
@@ -193,7 +193,7 @@ export class Baseline {
     this.#ports.put(t, { key: entryKey.release(id), attributes, body: new Uint8Array(0) }, revision);
   }
 
-  /** Every destination has to get the candidate now. No promoted form is kept beside it any more. */
+  /** Gives the candidate to every destination: removes the promoted forms that are kept beside it. */
   promote(t: Transaction, name: string, state: RolloutState, expected: number): void {
     this.#dropHeld(t, this.#id(name), state.target);
     this.write(t, name, state, expected);
@@ -230,7 +230,7 @@ export class Baseline {
   }
 }
 
-/** Reads the release row of a placement from the table of its source, at the origin or at a node below. */
+/** Returns the release row of a placement from the table of its source, at the origin or at a node below. */
 export function readRelease(reader: Reader, table: Table, id: PlacementId): ReleaseAttributes | undefined {
   const row = table.get(reader, hash128(entryKey.release(id)));
   if (!row?.content) return undefined;
@@ -269,7 +269,10 @@ function isSameBody(a: Content | undefined, b: Content | undefined): boolean {
   return a && b ? equalBytes(a.body, b.body) : a === b;
 }
 
-/** For one placement, it is no new content if other placements want the object too, or if the object was written without a difference. */
+/**
+ * Returns whether the contents are the same for one placement. They are if only other placements began or ceased to want the object, or if the object was
+ * written without a difference.
+ */
 function isSame(a: Content | undefined, b: Content | undefined, name: string): boolean {
   if (!a || !b) return a === b;
   if (!equalBytes(a.body, b.body)) return false;

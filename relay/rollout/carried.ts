@@ -1,6 +1,6 @@
 /**
- * Decides which agents have a candidate here, by the records that agents carry from other replicas of this node (handed.ts). It looks when an agent reports
- * its record, when a placement comes to the agent, and when the release comes, since these come in any order.
+ * Decides which agents have a candidate at this node, from the records that agents carry from other replicas of this node (handed.ts). The decision is made in
+ * three cases, because they may occur in any order: an agent reports its record, a placement reaches the agent, or the release arrives.
  */
 
 import type { PlacementId } from '../../core/entries/placement-id.ts';
@@ -26,7 +26,7 @@ export class CarriedReleases {
     this.#ports = ports;
   }
 
-  /** An agent reports which release it was handed, by this node or by another replica. */
+  /** Call it when an agent reports which release it was handed, by this node or by another replica. */
   reported(t: Transaction, id: PlacementId, child: string): void {
     const { placements, handed } = this.#ports;
     if (!handed.isNews(t, id, child)) return;
@@ -35,8 +35,8 @@ export class CarriedReleases {
   }
 
   /**
-   * A placement comes to an agent. The agent may have reported its record before. Then this node did not know the release yet, or did not know that the agent
-   * is a destination.
+   * Call it when a placement reaches an agent. The agent may have reported its record before, when this node did not know the release yet, or did not know that
+   * the agent is a destination.
    */
   attached(t: Transaction, id: PlacementId, child: string): void {
     const { handed, releases } = this.#ports;
@@ -45,8 +45,8 @@ export class CarriedReleases {
   }
 
   /**
-   * A release has come. Agents to which another replica has handed the release have it. If the release is promoted, all agents have to get it. The records
-   * are written before the objects.
+   * Call it when a release has arrived. Agents to which another replica has handed the release have it. If the release is promoted, all agents must get it. The
+   * records are written before the objects.
    */
   released(t: Transaction, id: PlacementId, known: KnownRelease): void {
     const { placements, handed } = this.#ports;
@@ -68,7 +68,10 @@ export class CarriedReleases {
     return undefined;
   }
 
-  /** The store was restored, and this node has received everything from above again. Agents may have newer forms of held-back objects than this store knows. */
+  /**
+   * Call it when the store was restored, and this node has received everything from above again. Agents may have newer forms of held-back objects than this
+   * store knows, so these objects are sent again.
+   */
   shipAgain(t: Transaction, child: string): void {
     for (const id of this.#stagedOf(child)) markDirty(t, 'exposure', `${id} ${child}`);
   }

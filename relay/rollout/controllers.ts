@@ -1,7 +1,7 @@
 /**
- * The origin's side of all rollouts of its own placements. It runs core/rollout/controller.ts whenever something has changed that may matter, writes the
- * decision in one transaction, and wakes the controller when something is due. Everything that must outlive the process is in the state of the rollout. The
- * webhooks' answers, which are here, can be asked for again.
+ * Runs all rollouts of this node's own placements, at their origin. It runs core/rollout/controller.ts whenever something has changed that may matter, writes
+ * the decision in one transaction, and wakes the controller when the next step is due. The state of the rollout has everything that a restart needs. The
+ * answers of webhooks are only in memory: after a restart, the webhooks are asked again.
  */
 import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
 import type { Space } from '../../core/apiserver/space.ts';
@@ -38,7 +38,7 @@ export interface ControllersPorts {
 }
 
 export const gateResource = { group: edgeGroup, resource: 'rolloutgates' } as const;
-/** After a negative answer, the webhook is asked again after this time: often enough for a person who waits, seldom enough for the server that answers. */
+/** After a negative answer, the webhook is asked again after this time: often enough for a person who waits, and not too often for the server that answers. */
 const askAgainMs = 5_000;
 
 interface GateQuestion {
@@ -50,7 +50,7 @@ export class Controllers {
   readonly #ports: ControllersPorts;
   readonly #outcomes = new Map<PlacementId, RolloutStep>();
   readonly #timers = new Map<PlacementId, Timer>();
-  /** For each placement, the questions to the webhooks of its present wave, by the key of `keyOf`. */
+  /** Keyed by placement, then by the key of `keyOf`: the questions to the webhooks of the placement's present wave. */
   readonly #questions = new Map<PlacementId, Map<string, GateQuestion>>();
   readonly #unsubscribe: (() => void)[] = [];
   #stopped = false;
@@ -130,8 +130,8 @@ export class Controllers {
     const { state, wakeAtMs } = outcome;
     const { rollout } = staged;
     const questions = this.#questions.get(id);
-    // A wave may no longer be at its gates, because the rollout is paused or the wave is not complete any more. Then the answers for it are forgotten, and
-    // the webhooks are asked again when it is at its gates.
+    // A wave may no longer wait at its gates, because the rollout is paused or the wave is not complete any more. Then its answers are forgotten, and the
+    // webhooks are asked again when the wave is at its gates again.
     const present = state.phase === 'WaitingForGate' ? keysOf(rollout, state) : [];
     for (const [key, question] of questions ?? []) {
       if (present.includes(key)) continue;
@@ -150,7 +150,7 @@ export class Controllers {
       );
   }
 
-  /** Asks once, and again some time after each negative answer, with the counts of that time. */
+  /** Asks once, and again some time after each negative answer. Each question has the counts of its time. */
   #ask(id: PlacementId, webhook: Webhook, key: string): void {
     const { clock, ask } = this.#ports;
     const questions = this.#questions.get(id) ?? new Map<string, GateQuestion>();
@@ -167,7 +167,7 @@ export class Controllers {
     void askNow();
   }
 
-  /** Announces that the placement has to be reported again: the node runs the rollout with that report. */
+  /** Announces that the placement has to be reported again. The node runs the rollout with that report. */
   #announce(id: PlacementId): void {
     this.#ports.store.announce(ownContributionTopic, id);
   }
@@ -183,7 +183,7 @@ export class Controllers {
     this.#timers.delete(id);
     const questions = this.#questions.get(id);
     for (const { timer } of questions?.values() ?? []) timer?.stop();
-    // An answer that is under way finds that nobody waits for it.
+    // An answer that arrives after this finds no question, and is dropped.
     questions?.clear();
     this.#questions.delete(id);
   }
@@ -194,8 +194,8 @@ function webhookOf(rollout: RolloutSpec, wave: number, gate: number): Webhook | 
 }
 
 /**
- * The key contains the webhook's definition, because gates may be changed while a wave waits for them. The answer of a former webhook does not pass another
- * one.
+ * The key contains the webhook's definition, because people may change a gate while a wave waits for it. So the answer of the old webhook does not open a gate
+ * with a new webhook.
  */
 function keyOf(release: number, wave: number, gate: number, webhook: Webhook): string {
   return `${release}/${wave}/${gate} ${stableStringify(webhook)}`;

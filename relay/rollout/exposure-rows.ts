@@ -1,5 +1,5 @@
 /**
- * The rows about releases that outlive a restart of a last hop: which agents a release was handed to, and which rows are kept back until the node knows a
+ * The rows about releases that a last hop needs after a restart: to which agents a release was handed, and which rows are kept back until the node knows a
  * release completely.
  */
 

@@ -1,10 +1,10 @@
 /**
- * The last hop of a release: decides which of this node's agents have the candidate, and which have the promoted form. Only this node decides that, within
- * the authorisation of the release row (core/rollout/local.ts). The decision is durable: an agent that has the candidate keeps it over restarts of this node.
+ * The last hop of a release: decides which of this node's agents have the candidate, and which have the promoted form. Only this node decides this, within the
+ * authorisation of the release row (core/rollout/local.ts). The decision is durable: an agent that has the candidate keeps it over restarts of this node.
  *
- * This node hands out nothing that it does not know completely. An agent's mailbox stays as it is while the release row is missing, or is about other rows
- * than those that are here (digest.ts): all these rows come in any order. The store records which rows are kept back for this reason, and the node looks at
- * them again when it knows more.
+ * This node hands out nothing that it does not know completely. All rows of a release arrive in any order. An agent's mailbox stays as it is while the release
+ * row is missing, or covers other rows than those that this node has (relay/promoted/digest.ts). The store records which rows are kept back for this reason,
+ * and the node processes them again when it knows more.
  */
 
 import type { ObjectAttributes, TargetAttributes } from '../../core/entries/down-attributes.ts';
@@ -41,11 +41,11 @@ export interface ExposurePorts {
   readonly clock: Clock;
   readonly placements: Placements;
   tableOf(source: string): Table | undefined;
-  /** The path by which a destination has its position. It is the same at all replicas, while each replica has inventory objects of its own. */
+  /** Returns the path that decides the position of a destination. The path is the same at all replicas, while each replica has its own inventory objects. */
   pathOf(child: string): string;
   /** The records that agents carry from one replica of this node to another. */
   readonly handed: HandedReleases;
-  /** How old a row of this source can be when it arrives (core/rollout/authority.ts). */
+  /** Returns how old a row of this source can be when it arrives (core/rollout/authority.ts). */
   authorizationAgeMs(source: string): number;
   /** Runs the function in a later turn of the event loop, after everything that waits already. */
   defer(run: () => void): void;
@@ -59,8 +59,8 @@ export class Exposures implements OutgoingStage {
   /** Placements with rows that are kept back until the node knows their release completely. The store has these rows. */
   readonly #withholding = new Set<PlacementId>();
   /**
-   * Placements whose changed release row was not worked off when the last process ended. The row in memory is the changed one already, so a comparison would
-   * show no change.
+   * Placements whose changed release row was not processed when the last process ended. The row in memory is the changed row already, so a comparison would
+   * find no change.
    */
   readonly #unfinished = new Set<PlacementId>();
   #stopped = false;
@@ -73,7 +73,7 @@ export class Exposures implements OutgoingStage {
 
   /** Runs at the start, when the placements are in memory. */
   load(reader: Reader): void {
-    // Also reads releases of placements whose own row, which makes them staged, has yet to come: their release row may not change again.
+    // Also reads releases of placements whose own row, which makes them staged, has not arrived yet: their release row might not change again.
     for (const { id } of this.#ports.placements.all()) {
       if (this.#releases.learn(reader, id, undefined) && isDirty(reader, 'auxiliary', entryKey.release(id)))
         this.#unfinished.add(id);
@@ -91,7 +91,10 @@ export class Exposures implements OutgoingStage {
 
   // ------------------------------------------------------------------------------------------------------- changes
 
-  /** A release row, or a promoted form of an object, has come, changed or gone. Returns true if agents may be at another step of the release now. */
+  /**
+   * Call it when a release row, or a promoted form of an object, was added, changed or removed. Returns true if agents may be at another step of the release
+   * now.
+   */
   rowChanged(
     t: Transaction,
     entry: EntryKey & { readonly type: 'promoted' | 'promotedCustomizer' | 'release' },
@@ -119,7 +122,7 @@ export class Exposures implements OutgoingStage {
   }
 
   /**
-   * Called when all dirty rows are worked off. Rows that were kept back from agents become work again, if their release is known completely now. Returns true
+   * Call it when all dirty rows are processed. Rows that were kept back from agents become work again, if their release is known completely now. Returns true
    * if there are any.
    */
   release(t: Transaction): boolean {
@@ -153,18 +156,21 @@ export class Exposures implements OutgoingStage {
     return withheldRows(t, id).filter((key) => key.startsWith('o/'));
   }
 
-  /** The release row shows another release or another wave, or the release has ended. Agents that had the candidate of a former release lose it. */
+  /**
+   * Runs when the release row shows another release or another wave, or when the release has ended. Agents with the candidate of an earlier release lose that
+   * candidate.
+   */
   #releaseChanged(
     t: Transaction,
     id: PlacementId,
     before: KnownRelease | undefined,
     after: KnownRelease | undefined,
   ): void {
-    // Both are absent if the row is gone and this process has never read it.
+    // Both are absent if the row was removed and this process has never read it.
     const exposed = (after ?? before)?.exposed ?? storedExposures(t, id);
     for (const [child, release] of [...exposed]) {
       if (after && !isPromoted(after.release) && release === after.release.release) continue;
-      // The agent goes back to the promoted form, if it has another one.
+      // If the agent's object has another promoted form, the agent goes back to that form.
       markDirty(t, 'exposure', `${id} ${child}`);
       t.remove(exposureKey(id, child));
       after?.exposed.delete(child);
@@ -179,7 +185,7 @@ export class Exposures implements OutgoingStage {
     const { child, source, keyHash, changed } = shipment;
     const { placements, tableOf } = this.#ports;
     const wantedBy = refsOf(what).map((name) => placementId(source, name));
-    // The object has just gone. Its promoted form may not have arrived yet, or has arrived together with the row that makes its placement staged.
+    // The object was just removed. Its promoted form may still be on its way, or may have arrived together with the row that makes its placement staged.
     const formerPlacements =
       what.type === 'nothing' && changed ? changed.refs.map((name) => placementId(source, name)) : [];
     const isStaged = (id: PlacementId) => this.#releases.isStaged(t, id);
@@ -190,10 +196,10 @@ export class Exposures implements OutgoingStage {
     const table = tableOf(source);
     if (!table) return what;
     let promotedForm: OutgoingContent | undefined;
-    /** The entry key of an object that the candidate does not have. */
+    /** The entry key of an object that the candidate lacks. */
     let promotedKey: string | undefined;
     const incomplete: PlacementId[] = [];
-    // In the order of names: if two placements hold back the same object, every call chooses the same one.
+    // Sorted by name: if two placements hold back the same object, every call chooses the same placement.
     for (const id of [...new Set([...wantedBy, ...formerPlacements, ...holders(t, keyHash)])].sort()) {
       if (!isStaged(id) || !reaches(id)) continue;
       const promoted = promotedOf(t, table, id, keyHash);
@@ -225,7 +231,7 @@ export class Exposures implements OutgoingStage {
     return promotedForm ?? what;
   }
 
-  /** The target for an agent's reports. Undefined: this node does not know the release completely yet, and the target in the agent's mailbox stays. */
+  /** Returns the target for an agent's reports. Undefined: this node does not know the release completely yet, and the target in the agent's mailbox stays. */
   targetFor(
     t: Transaction,
     placement: Placement,
@@ -243,7 +249,7 @@ export class Exposures implements OutgoingStage {
     return handed ? target : { ...target, target: release.promotedTarget };
   }
 
-  /** What a node below the origin knows about a release, for the status of the placement that this node shows. */
+  /** Returns what a node below the origin knows about a release, for the status of the placement that this node shows. */
   below(reader: Reader, id: PlacementId): RolloutStatus | undefined {
     const known = this.#ports.placements.get(id)?.staged && this.#releases.get(id);
     if (!known) return undefined;
@@ -252,21 +258,21 @@ export class Exposures implements OutgoingStage {
     return rolloutBelow(release, { isWhole: this.#releases.isWhole(reader, id), exposed: known.exposed.size, ageMs });
   }
 
-  /** The target that counts are about. After a rollback, destinations are on the way to the promoted form. */
+  /** Returns the target that the counts are about. After a rollback, this is the target of the promoted form, to which the destinations go back. */
   wanted(placement: Placement): PlacementTarget | undefined {
     const { target } = placement;
     const release = placement.staged && this.#releases.get(placement.id)?.release;
     return target && release?.rolledBack ? { ...target, target: release.promotedTarget } : target;
   }
 
-  /** The last release was rolled back, and nothing has changed since. */
+  /** Returns whether the last release was rolled back, and nothing has changed since. */
   isRolledBack(id: PlacementId): boolean {
     return this.#ports.placements.get(id)?.staged === true && this.#releases.get(id)?.release.rolledBack === true;
   }
 
   // ------------------------------------------------------------------------------------------------------- reports
 
-  /** What one child adds to the node's part of an unfinished release. */
+  /** Returns what one child adds to the node's part of an unfinished release. */
   place(
     placement: Placement,
     child: Child,
@@ -301,7 +307,7 @@ export class Exposures implements OutgoingStage {
     this.#releases.get(id)?.local?.delete(child);
   }
 
-  /** The node's own part of a release, without its children: it has received the release, and its own budget may hold back agents. */
+  /** Returns the node's own part of a release, without its children: the node has received the release, and its own budget may hold back agents. */
   base(id: PlacementId): RolloutPart | undefined {
     const known = this.#ports.placements.get(id)?.staged && this.#releases.get(id);
     if (!known || isPromoted(known.release)) return undefined;
@@ -315,12 +321,12 @@ export class Exposures implements OutgoingStage {
     known.scheduled = true;
     this.#ports.defer(() => {
       known.scheduled = false;
-      // Another release row has arrived meanwhile, and replaced this entry.
+      // If another release row has arrived meanwhile, another entry has replaced this one.
       if (!this.#stopped && this.#releases.get(id) === known) this.#admit(id, known);
     });
   }
 
-  /** This node knows the release completely, and no newer release row waits to be worked off. */
+  /** Returns whether this node knows the release completely, and no newer release row waits to be processed. */
   #isKnown(reader: Reader, id: PlacementId): boolean {
     return !isDirty(reader, 'auxiliary', entryKey.release(id)) && this.#releases.isWhole(reader, id);
   }
@@ -341,21 +347,21 @@ export class Exposures implements OutgoingStage {
           this.#ports.handed.write(t, id, child, release, true);
           t.put(exposureKey(id, child), text(JSON.stringify({ release: release.release })));
           markDirty(t, 'exposure', `${id} ${child}`);
-          // Subscribers of the topic run after this callback. They compute the sums again, and read there which agents have the release.
+          // Subscribers of the topic run after this callback. They compute the sums again, and read from `exposed` which agents have the release.
           t.afterCommit(() => known.exposed.set(child, release.release));
           t.announce(contributionTopic, atChild(id, child));
         }
       }),
     );
     if (!isWritten) {
-      // No agent got the candidate. The rate has counted these agents all the same: it is an upper bound.
+      // No agent got the candidate. The rate has counted these agents nevertheless: the rate is an upper bound.
       known.timer?.stop();
       known.timer = clock.after(roomAgainMs, () => this.#schedule(id, known));
     }
   }
 }
 
-/** The object is made with a Customizer whose candidate differs from its promoted form. */
+/** Returns whether the object is made with a Customizer whose candidate differs from its promoted form. */
 function usesHeld(reader: Reader, id: PlacementId, what: OutgoingContent): boolean {
   if (what.type !== 'content') return false;
   const { customizers = [] } = attributesOf<ObjectAttributes>(what.content);

@@ -1,7 +1,7 @@
 /**
  * Records which releases an agent was handed, because the agent may go from one replica of this node to another. Replicas share nothing, so the agent carries
- * the record. Each replica writes the record into the agent's mailbox (`h/` rows): before the objects when it hands out a release, and behind them when the
- * release is taken back. The agent reports the record to each parent that it attaches to (`has/` rows), before it follows that parent's mailbox. A node
+ * the record. Each replica writes the record into the agent's mailbox (`h/` rows): before the objects when it hands out a release, and after the objects when
+ * the release is taken back. The agent reports the record to each parent to which it attaches (`has/` rows), before it follows that parent's mailbox. A node
  * without replicas writes no records.
  */
 
@@ -22,7 +22,7 @@ export interface HandedPorts {
   readonly children: ReadonlyMap<string, Child>;
   mailboxOf(child: string): Producer | undefined;
   reportedOf(child: string): Table | undefined;
-  /** The agent may have rows of this node that the store does not know. */
+  /** Returns whether the agent may have rows of this node that the store does not know. */
   hasOtherHistory(child: string): boolean;
 }
 
@@ -33,7 +33,7 @@ export class HandedReleases {
     this.#ports = ports;
   }
 
-  /** Agents may come from another replica of this node, with records. */
+  /** True: agents may come from another replica of this node, and then they have records. */
   get isCarried(): boolean {
     return this.#ports.hasReplicas;
   }
@@ -54,7 +54,7 @@ export class HandedReleases {
     if (this.#ports.hasReplicas) this.#ports.mailboxOf(child)?.remove(t, hash128(entryKey.handed(id)), 0);
   }
 
-  /** The agent reports another record than this node has written for it: the agent has been at another replica. */
+  /** Returns whether the agent reports another record than this node has written for it: then the agent has been at another replica. */
   isNews(reader: Reader, id: PlacementId, child: string): boolean {
     const reported = this.#reported(reader, id, child);
     if (!reported) return false;
@@ -62,15 +62,15 @@ export class HandedReleases {
     return written?.release !== reported.release || written.handed !== reported.handed;
   }
 
-  /** Another replica of this node has handed this release to the agent. */
+  /** Returns whether another replica of this node has handed this release to the agent. */
   hasIt(reader: Reader, id: PlacementId, child: string, release: ReleaseAttributes): boolean {
     const reported = this.#reported(reader, id, child);
     return reported?.handed === true && reported.release === release.release && !isPromoted(release);
   }
 
   /**
-   * Returns a message that says why this node can't send anything to the agent yet: the agent has a newer release of the placement. Undefined if the agent
-   * has none. `release` is absent until this node knows the release completely.
+   * Returns a message that says why this node can't send anything to the agent yet: the agent has a newer release of the placement. Undefined: the agent has no
+   * newer release. `release` is absent until this node knows the release completely.
    */
   isBehind(reader: Reader, id: PlacementId, child: string, release: ReleaseAttributes | undefined): string | undefined {
     const reported = this.#reported(reader, id, child);
@@ -82,9 +82,9 @@ export class HandedReleases {
   }
 
   /**
-   * The agent may have the object in the form of a release, with a newer revision than the promoted form. The agent got this form from another replica of
-   * this node, or from this node before its store was lost (then the mailbox has nothing of the object) or restored. The promoted form has to replace it,
-   * because it is the newer decision, so it gets a revision that is not older.
+   * Raises the revision of a promoted form if necessary. The agent may have the object in the form of a release, with a newer revision than the promoted form.
+   * The agent got that form from another replica of this node, or from this node before its store was lost (then the mailbox lacks the object) or restored. The
+   * promoted form must replace it, because the promoted form is the newer decision. So the promoted form gets a revision that is not older.
    */
   notOlder(
     t: Transaction,
@@ -97,8 +97,8 @@ export class HandedReleases {
     const isLost = hasOtherHistory(child) || !mailboxOf(child)?.get(t, keyHash);
     const reported = this.#reported(t, id, child);
     if (!isLost && (!reported || reported.release === release?.release)) return promoted;
-    // The revision is not newer than the candidate's. Otherwise a node that hands out the candidate later would have to know that something newer was made
-    // here.
+    // The revision is not newer than the candidate's. Otherwise a node that hands out the candidate later would need to know that this node made something
+    // newer.
     return noOlderThan(promoted, row?.originRevision ?? release?.target ?? 0);
   }
 

@@ -1,6 +1,7 @@
 /**
- * The releases of staged placements, as far as a node knows them: the release row as it was last read, whether all rows of the release are here (digest.ts),
- * and which agents have the candidate. This is in memory. A start makes it from the rows and from what was handed out.
+ * The releases of staged placements, as far as a node knows them: the release row as it was last read, whether the node has all rows of the release
+ * (relay/promoted/digest.ts), and which agents have the candidate. All of this is in memory. A start reads it from the rows and from the record of exposed
+ * agents.
  */
 
 import { entryKey } from '../../core/entries/entry-keys.ts';
@@ -22,10 +23,11 @@ import { storedExposures } from './exposure-rows.ts';
 export interface KnownRelease {
   release: ReleaseAttributes;
   /**
-   * The monotonic time at which the row arrived, less the age that it had then. Undefined: nothing has renewed the authorisation since this process started.
+   * The monotonic time at which the row was new: its arrival, less its age at the arrival. Undefined: no row has renewed the authorisation since this process
+   * started.
    */
   renewedAtMs: number | undefined;
-  /** The release that was handed to each child. */
+  /** Keyed by child: the release that was handed to the child. */
   readonly exposed: Map<string, number>;
   local: LocalRelease | undefined;
   timer: Timer | undefined;
@@ -53,7 +55,7 @@ export class KnownReleases {
     return this.#known.values();
   }
 
-  /** Reads the release row. `nowMs` is the monotonic time at which the row was new, if that is known. */
+  /** Reads the release row. `nowMs` is the monotonic time at which the row was new. Undefined: the time is not known. */
   learn(reader: Reader, id: PlacementId, nowMs: number | undefined): KnownRelease | undefined {
     const { source } = splitPlacementId(id);
     const table = this.#ports.tableOf(source);
@@ -77,7 +79,9 @@ export class KnownReleases {
     return known;
   }
 
-  /** Objects are worked off before placements. So the row of a placement that is not worked off yet decides, if there is one. */
+  /**
+   * Returns whether the placement is staged. Objects are processed before placements, so if the row of the placement waits to be processed, that row decides.
+   */
   isStaged(reader: Reader, id: PlacementId): boolean {
     const placement = this.#ports.placements.get(id);
     if (placement?.staged || !isDirty(reader, 'placement', id)) return placement?.staged === true;
@@ -88,16 +92,13 @@ export class KnownReleases {
     return isStaged((spec as { readonly rollout?: RolloutSpec } | undefined)?.rollout);
   }
 
-  /** All rows that the release row is about are here, and no others. */
+  /** Returns whether this node has exactly the rows that the release row covers. */
   isWhole(reader: Reader, id: PlacementId): boolean {
     const known = this.known(reader, id);
     return known !== undefined && known.release.digest === digestOf(reader, id);
   }
 
-  /**
-   * Returns the release; reads the row if it is not in memory. The row may have arrived before this process started, when the placement was not known, and
-   * the placement afterwards.
-   */
+  /** Returns the release; reads the row if it is not in memory. The row may have arrived before this process started, and the placement only afterwards. */
   known(reader: Reader, id: PlacementId): KnownRelease | undefined {
     const known = this.#known.get(id);
     if (known || isDirty(reader, 'auxiliary', entryKey.release(id))) return known;

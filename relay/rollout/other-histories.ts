@@ -1,7 +1,7 @@
 /**
- * Agents that may have rows of this node's feed that its store does not know, because the store was restored from a backup. Such a row may be of a release
- * that the node handed out after the backup. The promoted form has to replace it, although the promoted form was written earlier. So this node ships it to
- * these agents once more, as a newer decision, when it has received everything from above. The store has the names of the agents, because an agent's next
+ * Agents that may have rows of this node's feed that its store does not know, because the store was restored from a backup. A row may be from a release that
+ * the node handed out after the backup. The promoted form must replace this row, although the promoted form was written earlier. So when this node has received
+ * everything from above, it sends these agents the promoted form once more, as a newer decision. The store has the names of the agents, because an agent's next
  * session would not show the difference any more.
  */
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
@@ -10,7 +10,7 @@ import type { Reader, Transaction } from '../../core/store/store.ts';
 
 export class OtherHistories {
   readonly #agents = new Set<string>();
-  /** Those agents for which the work has been marked. */
+  /** The agents whose work has been marked. */
   readonly #begun = new Set<string>();
 
   load(reader: Reader): void {
@@ -35,8 +35,8 @@ export class OtherHistories {
   }
 
   /**
-   * The scheduler has no work left, and this node has received everything from above. `begin` marks the work for an agent. If the work was marked before, it
-   * is done now, and the agent is forgotten.
+   * Call it when the scheduler has no work left, and this node has received everything from above. `begin` marks the work for an agent. If the work was marked
+   * before, it is done now, and the agent is forgotten.
    */
   idle(t: Transaction, begin: (agent: string) => void): void {
     for (const agent of this.#agents) {

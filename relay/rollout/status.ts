@@ -24,7 +24,7 @@ export function rolloutStatus({ state, message, wave, counts }: RolloutStep): Ro
   return { release, phase, wave: wave.name, message, expected, exposed, available, failed };
 }
 
-/** The rollout as a node below the origin knows it: to which agents it may hand the release, and how old its authorisation is. */
+/** Returns the rollout as a node below the origin knows it: to which agents it may hand the release, and how old its authorisation is. */
 export function rolloutBelow(
   release: ReleaseAttributes,
   here: { readonly isWhole: boolean; readonly exposed: number; readonly ageMs: number | undefined },
@@ -33,7 +33,11 @@ export function rolloutBelow(
   const base = { release: number, exposed: here.exposed };
   if (isPromoted(release)) return { ...base, phase: 'Promoted', message: `release ${number} is promoted` };
   if (release.rolledBack) {
-    return { ...base, phase: 'RolledBack', message: 'rolled back: everything has what was promoted before' };
+    return {
+      ...base,
+      phase: 'RolledBack',
+      message: 'rolled back: every destination gets the objects that were promoted before',
+    };
   }
   if (!here.isWhole) {
     return {

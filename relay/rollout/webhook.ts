@@ -5,11 +5,11 @@ import type { GateResult } from '../../core/rollout/gates.ts';
 import type { Webhook } from '../../core/rollout/spec.ts';
 import { describeError } from '../../core/runtime/errors.ts';
 
-/** An answer is one boolean and one sentence. */
+/** Limit for an answer: it is one boolean and one sentence. */
 const answerBytesMax = 64 * 1024;
-/** A gate is asked repeatedly, so an answer may take as long as a slow query of metrics. */
+/** Default limit for the time of an answer: as long as a slow query of metrics. A longer limit is not needed, because a gate is asked repeatedly. */
 const timeoutSecondsDefault = 10;
-/** The status shows this many characters of the webhook's message. */
+/** Limit for the webhook's message in the status, in characters. */
 const messageMax = 500;
 
 export async function askWebhook(webhook: Webhook, question: object): Promise<GateResult> {

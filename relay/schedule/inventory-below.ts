@@ -1,6 +1,6 @@
 /**
- * Inventory of spaces here and above, on its way to the agents that it names. Each row goes to one child: the child that is next on the path of the row. A
- * relay gets the row by reference. If the path ends at the child, the row is the inventory of an agent, and an index of paths finds it.
+ * Brings the inventory of spaces of this node and above to the agents that it names. Each row goes to one child: the child that is next on the path of the row.
+ * A relay gets the row by reference. If the path ends at the child, the row is the inventory of an agent, and an index of paths finds the row.
  */
 
 import type { InventoryAttributes, InventoryBody } from '../../core/entries/down-attributes.ts';
@@ -19,11 +19,11 @@ export interface InventoryBelowPorts {
   readonly path: string;
   tableOf(source: string): Table | undefined;
   mailboxOf(child: string): Mailbox | undefined;
-  /** All replicas that share the child's name and have a mailbox. */
+  /** Returns all replicas with the child's name that have a mailbox. */
   replicasOf(child: string): readonly string[];
 }
 
-/** Rows that are sent on in one transaction: some 10 ms of LMDB on one core. */
+/** Limit for the rows that one transaction sends on: about 10 ms of LMDB on one core. */
 const rowsPerStep = 500;
 const nul = Buffer.of(0);
 
@@ -43,7 +43,7 @@ export class InventoryBelow {
     this.#ports = ports;
   }
 
-  /** The rows for a child that is an agent, in the order of spaces and names. */
+  /** Returns the rows for a child that is an agent, sorted by space and name. */
   rowsAt(reader: Reader, child: string): InventoryRow[] {
     const { path, tableOf } = this.#ports;
     const prefix = concat(prefixOf('inventoryAt'), text(childPath(path, child)), nul);
@@ -58,7 +58,7 @@ export class InventoryBelow {
     });
   }
 
-  /** A relay has a mailbox from now on. Rows for the subtree of the relay have waited for that. */
+  /** Call it when a relay has got a mailbox. Sends the rows for the subtree of the relay, which have waited for the mailbox. */
   relayAdded(t: Transaction, child: string): void {
     const prefix = concat(prefixOf('inventoryAt'), text(`${childPath(this.#ports.path, child)}:`));
     for (const [at] of t.scan(prefixRange(prefix))) {
@@ -68,8 +68,8 @@ export class InventoryBelow {
   }
 
   /**
-   * One bounded piece of work. Returns true if more may be left. It runs before placements are scheduled, because they are matched with the destinations of
-   * these rows.
+   * Does one bounded piece of work. Returns true if more work may be left. It runs before placements are scheduled, because placements are matched with the
+   * destinations of these rows.
    */
   step(t: Transaction): boolean {
     const work = dirtyWork(t, 'inventory', rowsPerStep);

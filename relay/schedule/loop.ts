@@ -1,6 +1,6 @@
 /**
- * Runs the selections, the inventory and the scheduler whenever something is dirty: one bounded transaction at a time, and other tasks of the process run in
- * between. The loop is level-based: a call of `wake` while it runs is not lost, and is not queued twice.
+ * Runs the selections, the inventory and the scheduler whenever something is dirty. Each run is one bounded transaction; other tasks of the process run in
+ * between. The loop is level-based: a call of `wake` while the loop runs is not lost, and is not queued twice.
  */
 
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
@@ -18,19 +18,19 @@ export interface LoopPorts {
   readonly log: Logger;
   readonly scheduler: Scheduler;
   readonly guard: Pick<PoisonWorkGuard, 'rest'>;
-  /** The steps that make the scheduler's work, in this order: changes of spaces, and inventory on its way down. */
+  /** Returns the steps that make the scheduler's work, in this order: changes of spaces, and inventory on its way down. */
   before(): Iterable<{ step(t: Transaction): boolean }>;
   /** Runs the function in a later turn of the event loop, after everything that waits already: setImmediate in the product. */
   defer(run: () => void): void;
   /** Called when no work is left. */
   idle(): void;
-  /** A step failed for another reason than lack of room: the store is broken. */
+  /** Called when a step failed for another reason than lack of room: the store is broken. */
   failed(error: unknown): void;
 }
 
 /**
- * The greatest number of writes that wait for room. Reports of children and timers cause such writes. With more of them, a restart that reads everything
- * again is shorter.
+ * Limit for the writes that wait for room. Reports of children and timers cause such writes. If more of them wait, a restart, which reads everything again, is
+ * faster.
  */
 const waitingWritesMax = 10_000;
 
@@ -39,9 +39,9 @@ export class ScheduleLoop {
   readonly #turn: CoalescedTask;
   readonly #waitingWrites: ((t: Transaction) => void)[] = [];
   #busy = true;
-  /** Work came after the current step began. */
+  /** True if work arrived after the current step began. */
   #isAsked = false;
-  /** The timer of work that may wait for more work. */
+  /** The timer for work that may wait for more work. */
   #timer: Timer | undefined;
 
   constructor(ports: LoopPorts) {
@@ -52,7 +52,7 @@ export class ScheduleLoop {
     );
   }
 
-  /** False from a call of `wake` until the work is done. After the start, true only after the first run. */
+  /** False from a call of `wake` until the work is done. After the start, it becomes true after the first run. */
   get quiet(): boolean {
     return !this.#busy;
   }
@@ -75,8 +75,8 @@ export class ScheduleLoop {
   }
 
   /**
-   * Makes a write that has become due, or that was decided outside a transaction, and works off the keys that the write makes dirty. With a full disk, the
-   * write waits until there is room. Writes are made in order, and before any further step.
+   * Runs a write that is due, or that was decided outside a transaction. Then processes the keys that the write made dirty. With a full disk, the write waits
+   * until there is room. Writes run in the order of the calls, and before any further step.
    */
   enqueue(act: (t: Transaction) => void): void {
     if (this.#waitingWrites.length === waitingWritesMax)
@@ -105,7 +105,7 @@ export class ScheduleLoop {
     }
   }
 
-  /** Makes the waiting writes. Returns false if some of them still wait. */
+  /** Runs the waiting writes. Returns false if some of them still wait. */
   #writeWaiting(): boolean {
     for (let act = this.#waitingWrites.shift(); act; act = this.#waitingWrites.shift()) {
       const write = act;
@@ -120,12 +120,12 @@ export class ScheduleLoop {
     return true;
   }
 
-  /** Returns undefined if the write failed. Without room, nothing of the write has happened, and the loop tries it again after a while. */
+  /** Returns undefined if the write failed. Without room, the write has changed nothing, and the loop tries it again after a while. */
   #attempt<T>(act: (t: Transaction) => T): T | undefined {
     try {
       return this.#ports.store.write(act);
     } catch (error) {
-      // A full or broken store is not the fault of the piece of work that met it.
+      // If the store is full or broken, the piece of work is not the reason. So the guard ends its record of the piece.
       if (error instanceof BanyanError) this.#ports.guard.rest();
       if (lacksRoom(error)) this.wakeIn(roomAgainMs);
       else this.#ports.failed(error);

@@ -1,6 +1,6 @@
 /**
- * Puts rows into the mailboxes of children and removes them. Relays share rows by reference; rows for agents go through the stages. The writer counts the
- * rows that it changes, so that a step has a bound.
+ * Puts rows into the mailboxes of children and removes rows. Relays share rows by reference; rows for agents go through the stages. The writer counts the rows
+ * that it changes, so that a step has a bound.
  */
 
 import type { RefsAttributes, TargetAttributes } from '../../core/entries/down-attributes.ts';
@@ -38,7 +38,7 @@ export class MailboxWriter {
     return refs.some((name) => this.#ports.placements.get(placementId(source, name))?.children.has(child));
   }
 
-  /** An object that a release removes has no object row any more, but a `promoted` row. Returns the key hash of the object's entry. */
+  /** Returns the key hash of the object's entry. An object that a release removes has no object row any more, only a `promoted` row. */
   objectOf(t: Transaction, source: string, keyHash: Uint8Array): Uint8Array {
     const table = this.#ports.tableOf(source);
     const row = table?.get(t, keyHash);
@@ -49,17 +49,19 @@ export class MailboxWriter {
   share(t: Transaction, mailbox: Producer, source: string, keyHash: Uint8Array): void {
     const row = this.#ports.tableOf(source)?.get(t, keyHash);
     if (!row?.content) return;
-    // The mailbox may have a tombstone that is newer than the source's row: the row's space was restored, or `detach` removed the row because of labels, and
-    // the row comes again. The row gets at least the revision of the tombstone. Otherwise the child would take the row only if it has not received the
-    // tombstone.
+    // The mailbox may have a tombstone that is newer than the source's row. Two cases: the row's space was restored; or `detach` removed the row because of
+    // labels, and now the row returns. So the row gets at least the revision of the tombstone. Otherwise a child that has received the tombstone would ignore
+    // the row.
     const before = mailbox.get(t, keyHash);
     const originRevision = Math.max(row.originRevision, before?.content ? 0 : (mailbox.newest(before) ?? 0));
     if (!mailbox.putReference(t, keyHash, row.content, originRevision)) return;
-    // Only rows that change count. A piece of work that starts again in the next step passes over the rows that it has put.
+    // Only changed rows count. A piece of work that starts again in the next step does not count the rows that it has already put.
     this.rows++;
   }
 
-  /** Puts into an agent's mailbox what the stages make from the object's row, or from its absence. Returns false if the next step has to try again. */
+  /**
+   * Puts into an agent's mailbox what the stages make from the object's row, or from the absence of the row. Returns false if the next step has to try again.
+   */
   ship(
     t: Transaction,
     child: Child,
@@ -96,9 +98,9 @@ export class MailboxWriter {
     what: OutgoingContent & { readonly type: 'content' },
     rowRevision: number,
   ): void {
-    // Content from an older write may replace content from a newer write in the mailbox, because it is the newer decision. So its revision is not below that
-    // of the mailbox's row. If the mailbox has no row, the row may have been lost, and the agent may have the source's row. Then the revision is not below
-    // that of the source's row.
+    // The content of an older write may replace the content of a newer write in the mailbox, because it is the newer decision. So its revision is not below the
+    // revision of the mailbox's row. If the mailbox has no row, the row may have been lost, and the agent may have the source's row. Then the revision is not
+    // below the revision of the source's row.
     const originRevision = Math.max(what.originRevision, mailbox.newest(mailbox.get(t, keyHash)) ?? rowRevision);
     const changed = what.reference
       ? mailbox.putReference(t, keyHash, what.reference, originRevision)
@@ -124,8 +126,8 @@ export class MailboxWriter {
   }
 
   /**
-   * A row that leaves a child's scope becomes a tombstone with at least the revision of the child's row, so the child does not take the tombstone for an old
-   * one.
+   * Removes a row that the child must not have any more. The row becomes a tombstone with at least the revision of the child's row, so that the child does not
+   * ignore the tombstone as outdated.
    */
   remove(t: Transaction, mailbox: Producer, keyHash: Uint8Array, originRevision = 0): void {
     const row = mailbox.get(t, keyHash);

@@ -1,6 +1,6 @@
 /**
- * Decides what a child gets for a row of a source. Relays share the row as it is. For an agent, stages decide here at the last hop, in a fixed order: each
- * stage gets the result of the stage before. A row for which nothing has to be decided passes through all stages unchanged.
+ * Decides what a child gets for a row of a source. Relays share the row as it is. For an agent, stages decide at the last hop, in a fixed order: each stage
+ * gets the result of the stage before. A row that needs no decision passes through all stages unchanged.
  */
 
 import type { PlacementId } from '../../core/entries/placement-id.ts';
@@ -9,7 +9,7 @@ import { hex } from '../../core/store/bytes.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import type { Child } from '../children/children.ts';
 
-/** The key of a shipment that has to be made: `source keyHash child`. */
+/** Returns the key of a shipment that has to be made: `source keyHash child`. */
 export function shipmentKey({
   source,
   keyHash,
@@ -27,18 +27,18 @@ export interface Shipment {
   readonly child: Child;
   readonly source: string;
   readonly keyHash: Uint8Array;
-  /** Set if the row has just changed, and may be gone now: its entry key, and the placements that wanted it before. */
+  /** Set if the row has just changed or was just removed: its entry key, and the placements that wanted it before. */
   readonly changed?: { readonly key: string; readonly refs: readonly string[] };
 }
 
 export type OutgoingContent =
-  /** Has a reference as long as the content is the content of a row in this store, so that the mailbox can share it. */
+  /** The object that the child gets. `reference` is set as long as the content is the content of a row in this store, so that the mailbox can share it. */
   | {
       readonly type: 'content';
       readonly content: Content;
       readonly reference?: ContentReference;
       readonly originRevision: number;
-      /** The child does not have this placement's release. The next stages use the Customizers as they were promoted. */
+      /** The child does not have this placement's release. The next stages use the Customizers as they were when the placement was promoted. */
       readonly madeAsPromoted?: PlacementId;
     }
   /** The child must not have the object. */
@@ -48,13 +48,13 @@ export type OutgoingContent =
   /** The child's mailbox stays as it is, because the new content can't be made. The mailbox has the last valid content. */
   | { readonly type: 'keep' };
 
-/** Pure except for the rows that it reads and writes in the transaction. */
+/** A stage is pure except for the rows that it reads and writes in the transaction. */
 export interface OutgoingStage {
-  /** A step begins: the budget of one step starts again. */
+  /** Called when a step begins: the budget for one step starts again. */
   begin?(): void;
-  /** A placement that has reached the child before may reach it through other destinations now. */
+  /** Called when a placement of the child may now reach it through other destinations. */
   rematched?(t: Transaction, child: Child): void;
-  /** The hashes of the entry keys of the objects that this stage makes for the child with a Customizer (`namespace/name`). */
+  /** Returns the key hashes of the objects that this stage makes for the child with a Customizer (`namespace/name`). */
   madeWith?(source: string, customizer: string, child: string): Iterable<Uint8Array>;
   outgoing(t: Transaction, shipment: Shipment, what: OutgoingContent): OutgoingContent;
 }

@@ -1,6 +1,6 @@
 /**
- * Brings a placement to a child, or removes it from the child. It decides what the child gets from the placement, and what the child keeps because another
- * placement wants it. The work is proportional to the placement's objects, for this one child.
+ * Brings a placement to a child, or removes it from the child. Decides what the child gets from the placement, and what the child keeps because another
+ * placement wants it. The work grows with the number of the placement's objects, for one child.
  */
 
 import { entryKey } from '../../core/entries/entry-keys.ts';
@@ -19,7 +19,7 @@ import type { SchedulePorts } from './ports.ts';
 export class PlacementBindings {
   readonly #ports: SchedulePorts;
   readonly #writer: MailboxWriter;
-  /** Read at most once in a step, because nothing arrives during a step. */
+  /** Read at most once in a step, because no rows arrive during a step. */
   #covered: Watermarks | undefined;
 
   constructor(ports: SchedulePorts, writer: MailboxWriter) {
@@ -27,7 +27,7 @@ export class PlacementBindings {
     this.#writer = writer;
   }
 
-  /** A step begins. */
+  /** Call it when a step begins. */
   begin(): void {
     this.#covered = undefined;
   }
@@ -44,7 +44,7 @@ export class PlacementBindings {
     }
   }
 
-  /** Each object is a piece of work of its own for the poison-work guard. If one of them ends the process, the child still gets the others. */
+  /** Ships one object as its own piece of work for the poison-work guard. If this object ends the process, the child still gets the other objects. */
   #shipAlone(t: Transaction, child: Child, mailbox: Producer, source: string, selected: Uint8Array): void {
     const { guard, tableOf } = this.#ports;
     const keyHash = this.#writer.objectOf(t, source, selected);
@@ -58,7 +58,7 @@ export class PlacementBindings {
     guard.ended(t, 'shipment', work);
   }
 
-  /** A relay needs the placement itself. An agent gets the rules for its objects and reports (`rules`). */
+  /** Sends the placement itself to a relay. An agent gets only the rules for its objects and reports (`rules`). */
   announce(t: Transaction, placement: Placement, child: Child, mailbox: Producer, originRevision = 0): void {
     const { id, source } = placement;
     if (child.role === 'relay') this.#writer.share(t, mailbox, source, hash128(entryKey.placement(id)));
@@ -68,10 +68,13 @@ export class PlacementBindings {
   }
 
   /**
-   * `originRevision` is the revision of the write that removes the placement from the child, if there is such a write. A child that comes from another parent
-   * may have newer rows than this mailbox ever had, and a deletion must be newer than those rows too. If the placement leaves because of labels, no write
-   * removes it. Then the deletions get the revision up to which this node has received everything of the source. The row here may be older than the child's
-   * row with the same content, since reconciliations compare contents. But this node has taken every write up to that revision into account.
+   * Removes a placement from a child. `originRevision` is the revision of the write that removes the placement; 0 if no write does, because labels have
+   * changed.
+   *
+   * A deletion must be newer than the child's rows, also if the child comes from another parent and has newer rows than this mailbox ever had. If labels have
+   * changed, the deletions get the revision up to which this node has received everything of the source. The revision of this node's row is not enough: the
+   * child's row may be newer although its content is equal, since reconciliations compare contents. But this node has processed every write up to that
+   * revision.
    */
   detach(t: Transaction, id: PlacementId, child: string, current: Set<string>, originRevision = 0): void {
     this.#ports.placements.detach(id, current, child);
@@ -86,11 +89,10 @@ export class PlacementBindings {
       const row = table?.get(t, keyHash);
       const wanted = row?.content && table && this.#writer.wantedBy(source, table.content(t, row.content), child);
       if (!wanted) this.#writer.remove(t, mailbox, keyHash, Math.max(covered, row?.originRevision ?? 0));
-      // Another placement may still bring the object, but perhaps in another form.
+      // Another placement may still bring the object, perhaps in another form.
       if (to?.role === 'agent') this.#shipAlone(t, to, mailbox, source, keyHash);
     }
-    // Also ships the rows that were kept back because this node did not know a release completely: the agent loses them, or keeps what another placement
-    // wants.
+    // Also ships the rows that were kept back because this node did not know a release completely: the agent loses them, unless another placement wants them.
     for (const key of this.#ports.releases.detached(t, id, child)) {
       if (to?.role === 'agent') this.#writer.ship(t, to, mailbox, source, hash128(key));
     }
@@ -98,7 +100,7 @@ export class PlacementBindings {
       const ofRow = table?.get(t, key)?.originRevision ?? 0;
       this.#writer.remove(t, mailbox, key, Math.max(covered, originRevision, ofRow));
     }
-    // The revisions of a grant are sequences, and not revisions of a space.
+    // The revisions of a grant are sequences, not revisions of a space.
     this.#writer.remove(t, mailbox, hash128(entryKey.grant(id)));
   }
 

@@ -1,4 +1,4 @@
-/** Answers which placements a change of a child may concern: placements that name a changed key, and placements that wait for the child. */
+/** Returns the placements that a change of a child may concern: placements that name a changed key, and placements that wait for the child. */
 
 import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { changedKeys } from '../children/changed-keys.ts';
@@ -8,16 +8,16 @@ import type { Placements } from '../placements/placements.ts';
 
 export class PlacementInterestIndex {
   readonly #placements: Placements;
-  /** Each child as it was when the placements were last matched with it. A child is missing after a start; then all placements are matched. */
+  /** Each child as it was when the placements were last matched with it. After a start, all children are missing; then all placements are matched. */
   readonly #matchedWith = new Map<string, Child>();
-  /** By child: the placements that the child should get or lose, and may not yet. */
+  /** Keyed by child: the placements that the child should get or lose, but is not allowed to yet. */
   readonly #waiting = new Map<string, Set<PlacementId>>();
 
   constructor(placements: Placements) {
     this.#placements = placements;
   }
 
-  /** Returns the placements to match with the present child (undefined if it is gone). Placements that waited for it no longer wait. */
+  /** Returns the placements to match with the present child (undefined: the child was removed). Placements that waited for the child no longer wait. */
   by(name: string, child: Child | undefined): Iterable<Placement> {
     const keys = changedKeys(this.#matchedWith.get(name), child);
     const waiting = this.#waiting.get(name) ?? [];
@@ -29,7 +29,7 @@ export class PlacementInterestIndex {
     return new Set([...this.#placements.naming(keys), ...waitingPlacements]);
   }
 
-  /** All placements were matched with this state of the child. */
+  /** Call it when all placements were matched with this state of the child. */
   matched(name: string, child: Child | undefined): void {
     if (child) this.#matchedWith.set(name, child);
     else this.#matchedWith.delete(name);
@@ -40,7 +40,7 @@ export class PlacementInterestIndex {
     this.#waiting.set(child, ids.add(id));
   }
 
-  /** A transaction failed: the results of matching may not be stored. */
+  /** Call it when a transaction failed: the results of matching might not be stored. */
   forget(): void {
     this.#matchedWith.clear();
   }

@@ -1,10 +1,11 @@
 /**
- * From sources to mailboxes: decides which rows each child gets. It works off dirty keys in bounded transactions. The work is proportional to the number of
- * changes times the children that they concern.
+ * From sources to mailboxes: decides which rows each child gets. The scheduler processes dirty keys in bounded transactions. The work grows with the number of
+ * changes times the number of children that they concern.
  *
- * The order is a promise. Objects come before placements. So an object that a placement lost is removed from the placement's children while these are still
- * known, and a placement that goes removes only objects that no other placement wants. Targets come last: a placement's target row is put only when no object
- * is left to do. So a child that has acknowledged the target has stored every object that the target covers.
+ * The order of the classes of work is a promise. Objects are processed before placements, for two reasons. An object that a placement lost is removed from the
+ * placement's children while these children are still known. And a removed placement takes away only objects that no other placement wants. Targets are
+ * processed last: a placement's target row is put only when no object is left. So a child that has acknowledged the target has stored every object that the
+ * target covers.
  */
 
 import type { RefsAttributes } from '../../core/entries/down-attributes.ts';
@@ -27,13 +28,13 @@ import { PlacementInterestIndex } from './placement-interest-index.ts';
 import type { SchedulePorts } from './ports.ts';
 
 /**
- * The number of rows put or removed in one transaction before other tasks get their turn: some ms on one core. These rows are flushed and sent while the next
- * transaction puts its rows. An object and its target are one piece of work for all children, so that each child gets both in one frame. Such a piece may go
- * beyond the bound: 1,000 children are 2,000 rows and some 30 ms.
+ * Limit for the rows put or removed in one transaction, a few ms on one core; then other tasks have their turn. These rows are flushed and sent while the next
+ * transaction puts its rows. An object and its target are one piece of work for all children, so that each child gets both in one frame. Such a piece may
+ * exceed the limit: for 1,000 children it has 2,000 rows and takes about 30 ms.
  */
 const rowsPerStep = 256;
 const besideObjects = ['auxiliary', 'promoted', 'promotedCustomizer', 'release'] as const;
-/** Dirty keys that are read at once: a bound for memory, not for progress. */
+/** Limit for the dirty keys that are read at once. It bounds memory, not progress. */
 const workPerStep = 500;
 
 export class Scheduler {
@@ -41,7 +42,7 @@ export class Scheduler {
   readonly #writer: MailboxWriter;
   readonly #placementBindings: PlacementBindings;
   readonly #interest: PlacementInterestIndex;
-  /** The classes that have work. */
+  /** The classes of work that have dirty keys. */
   #present: ReadonlySet<WorkClass> = new Set();
   /** Number of placements matched with a changed child, since the start. */
   lookedAt = 0;
@@ -55,12 +56,12 @@ export class Scheduler {
     this.#interest = new PlacementInterestIndex(ports.placements);
   }
 
-  /** Fills the placements from the store: at the start, and after the transaction of a step has failed. */
+  /** Reads the placements from the store: at the start, and after the transaction of a step has failed. */
   load(reader: Reader): void {
     this.#interest.forget();
     for (const id of storedPlacements(reader)) {
       const children = new Set(matchedChildren(reader, id));
-      // The placement's row is gone, but its removal is not worked off yet. Its children must stay known: they may have objects that the placement has lost
+      // The placement's row was removed, but the removal is not processed yet. The children must stay known: they may have objects that the placement has lost
       // meanwhile.
       const removed = { id, ...splitPlacementId(id), locationSelectors: [], children };
       this.#ports.placements.set(readPlacement(reader, this.#ports, id, children) ?? removed);
@@ -86,7 +87,7 @@ export class Scheduler {
       this.#each(t, 'target', (work) => this.#target(t, work.key)) &&
       this.#each(t, 'aim', (work) => this.#aim(t, work.key));
     this.#ports.guard.rest();
-    // `match` may have made work for moves.
+    // `match` may have marked work for moves.
     return !done || this.#present.has('move');
   }
 
@@ -97,7 +98,7 @@ export class Scheduler {
     try {
       return this.#workOff(t, in_, work, act);
     } finally {
-      // The work may have made other classes dirty.
+      // The work may have marked other classes dirty.
       this.#present = dirtyClasses(t);
     }
   }
@@ -124,7 +125,7 @@ export class Scheduler {
 
   // ------------------------------------------------------------------------------------------------- children
 
-  /** Matches only placements that name a changed key, and changes only those whose result is different. */
+  /** Matches only placements that name a changed key, and changes only placements whose result differs. */
   #child(t: Transaction, name: string): boolean {
     const { children } = this.#ports;
     const stays = this.#ports.refreshChild(t, name);
@@ -133,11 +134,11 @@ export class Scheduler {
       this.lookedAt++;
       const isAttached = placement.children.has(name);
       const matches = child !== undefined && matchChild(placement, child).matches;
-      // The child's mailbox was dropped with the child. A child of the same name may come before the next step: its mailbox is new, and it gets everything
+      // The child's mailbox was dropped with the child. A child of the same name may be added before the next step: its mailbox is new, and it gets everything
       // again.
       if (isAttached && !child) this.#dropFrom(t, placement, name);
       else if (isAttached !== matches) markDirty(t, 'match', `${placement.id} ${name}`);
-      // The expression may fail in another way now, even if it does not match. The author of the placement reads that in the status.
+      // Even if the expression does not match, it may now fail in another way. The status of the placement shows this to its author.
       if (isAttached || matches || placement.locationExpression !== undefined)
         t.announce(bindingTopic, atChild(placement.id, name));
     }
@@ -211,7 +212,7 @@ export class Scheduler {
       if (!mailbox) continue;
       const isAttached = current.has(child.name);
       if (!isAttached && !matchChild(placement, child).matches) continue;
-      // A child that may not lose the placement yet also needs its present form.
+      // A child that must not lose the placement yet also needs its present form.
       if (isAttached) {
         this.#placementBindings.announce(t, placement, child, mailbox, originRevision);
         for (const stage of this.#ports.stages) stage.rematched?.(t, child);
@@ -235,7 +236,7 @@ export class Scheduler {
     return true;
   }
 
-  /** Relays on the way need these rows. Agents get objects that are made with them. */
+  /** Relays on the way need these rows. Agents get objects that were made with them. */
   #auxiliary(t: Transaction, work: ScheduleWork): boolean {
     const entry = parseEntryKey(work.key);
     if (!isBeside(entry)) return true;
@@ -254,7 +255,7 @@ export class Scheduler {
     return true;
   }
 
-  /** An agent is at another step of a release now. It gets the objects that the release changes, and then their target. */
+  /** Call it when an agent is at another step of a release. The agent gets the objects that the release changes, and then their target. */
   #exposure(t: Transaction, key: string): boolean {
     const [id, name] = key.split(' ') as [PlacementId, string];
     const placement = this.#ports.placements.get(id);
@@ -275,7 +276,7 @@ export class Scheduler {
     return isWhole;
   }
 
-  /** Sends a row to the children that one of its placements reaches, and removes it from children that none of them reaches any more. */
+  /** Sends a row to the children that at least one of its placements reaches. Removes it from children that no placement of the row reaches any more. */
   #toChildren(
     t: Transaction,
     source: string,
@@ -331,7 +332,7 @@ export class Scheduler {
     return children;
   }
 
-  /** Sends one object to one agent again. Returns false if it has to wait for the next step. */
+  /** Sends one object to one agent again. Returns false if the shipment has to wait for the next step. */
   #shipment(t: Transaction, key: string): boolean {
     const [source, keyHash, name] = key.split(' ') as [string, string, string];
     const child = this.#ports.children.get(name);

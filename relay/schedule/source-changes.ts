@@ -45,7 +45,7 @@ export function noteSourceChange(t: Transaction, change: AppliedChange): void {
 
 const downRows = ['object', 'auxiliary', 'promoted', 'promotedCustomizer', 'release'] as const;
 
-/** Rows that go wherever the placements in their `refs` go. */
+/** Rows that go to each child that has one of the placements in their `refs`. */
 function isDownRow(entry: EntryKey | undefined): entry is EntryKey & { readonly type: (typeof downRows)[number] } {
   return downRows.some((type) => type === entry?.type);
 }

@@ -1,4 +1,4 @@
-/** The rules of a placement for objects that others change too, as entry attributes have them. */
+/** The rules of a placement for objects that other writers change too, in the form of entry attributes. */
 import type { EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
 import { defaultRules, type SparseApplyRules } from '../../core/entries/apply-rules.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Customizers and StatusSummarizers: objects of a space that never go to a cluster, but change or summarise objects that do. They travel to the relays where
- * something uses them.
+ * Customizers and StatusSummarizers: objects of a space that never go to a cluster, but change or summarise objects that do. They travel to the relays where an
+ * object or a placement uses them.
  */
 
 import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
@@ -17,7 +17,7 @@ export function isAuxiliary(key: ObjectKey): boolean {
   return key.group === group && (key.resource === customizerResource || key.resource === summarizers);
 }
 
-/** The auxiliary objects that the object uses, by the items that select it. */
+/** Returns the auxiliary objects that the object uses. `items` are the items that select the object. */
 export function auxiliariesOf(key: ObjectKey, object: KubeObject, items: readonly DownsyncItem[]): ObjectKey[] {
   return [
     ...customizersOf(key, object, items).map((text) => {
@@ -28,7 +28,7 @@ export function auxiliariesOf(key: ObjectKey, object: KubeObject, items: readonl
   ];
 }
 
-/** The same uses, as attributes of the object's row. The last hop reads them. */
+/** Returns the same uses, as attributes of the object's row. The last hop reads them. */
 export function usesOf(
   key: ObjectKey,
   object: KubeObject,
@@ -53,14 +53,17 @@ export function usesOf(
   };
 }
 
-/** The Customizers of the items first, then the object's own. */
+/** Returns the Customizers of the items, then the Customizer that the object itself names. */
 function customizersOf(key: ObjectKey, object: KubeObject, items: readonly DownsyncItem[]): string[] {
   const annotated = object.metadata.annotations?.[customizerAnnotation];
   const names = [...items.flatMap((item) => item.customizers ?? []), ...(annotated ? [annotated] : [])];
   return [...new Set(names.map((name) => (name.includes('/') ? name : `${key.namespace}/${name}`)))];
 }
 
-/** The StatusSummarizers that a placement names. They travel with the placement even if its rules select no objects: a summary of nothing is a summary too. */
+/**
+ * Returns the StatusSummarizers that a placement names. They travel with the placement even if its rules select no objects: a summary of nothing is a summary
+ * too.
+ */
 export function namedSummarizers({
   downsync = [],
   upsync = [],

@@ -1,22 +1,24 @@
 /**
- * Decides how long a write waits before the selection works it off. A single write does not wait. In a burst of writes to one namespace, as in `kubectl
- * apply` of a directory, writes wait some ms and are worked off together. So the work that does not depend on the number of objects is done once for several
- * writes: targets, counts, frames and flushes, here and at each node below.
+ * Decides how long a write waits before the selection processes it. A single write does not wait. In a burst of writes to one namespace (for example `kubectl
+ * apply` of a directory), writes wait some ms and are processed together. So the work that does not depend on the number of objects is done once for several
+ * writes: targets, counts, frames and flushes, at this node and at each node below.
  */
 
-/** More than one write in this time, on average, is a burst. People do not write so fast, and neither do programs that read the result of each write. */
+/** More than one write in this time, on average, is a burst. People do not write so fast, and programs that read the result of each write do not either. */
 const usualMs = 25;
-/** After a pause, this many writes in a row are no burst. */
+/** After a pause, this many writes in a row do not count as a burst. */
 const writesWithoutBurst = 4;
-/** The longest wait of a write. Only the origin waits; nodes below do not. It is short compared with the second after which sums are reported. */
+/** The longest wait of a write. Only the origin waits; nodes below do not. The wait is short compared with the second after which sums are reported. */
 const burstWaitMs = 100;
-/** When so many namespaces are remembered, those that are no longer needed are forgotten. The next time is when twice as many are remembered as were left. */
+/**
+ * When this many namespaces are remembered, those that are no longer needed are forgotten. This happens again when twice as many are remembered as remained.
+ */
 const forgetFrom = 1_000;
 
 interface Burst {
-  /** The time at which the writes so far would have come if they had come at the usual rate. */
+  /** The time at which the writes so far would have arrived at the usual rate. */
   readonly usualUntilMs: number;
-  /** A write before this time is worked off together with the writes that wait already. */
+  /** A write before this time is processed together with the writes that wait already. */
   readonly waitsUntilMs: number;
 }
 
@@ -24,7 +26,7 @@ export class Bursts {
   readonly #bursts = new Map<string, Burst>();
   #forgetAt = forgetFrom;
 
-  /** Returns the number of ms until a write to the namespace has to be worked off. */
+  /** Returns the number of ms until a write to the namespace has to be processed. */
   waitMs(namespace: string, nowMs: number): number {
     if (this.#bursts.size >= this.#forgetAt) this.#forget(nowMs);
     const { usualUntilMs = 0, waitsUntilMs = 0 } = this.#bursts.get(namespace) ?? {};
@@ -40,7 +42,7 @@ export class Bursts {
     return dueMs - nowMs;
   }
 
-  /** The number of namespaces that are remembered. */
+  /** The number of remembered namespaces. */
   get remembered(): number {
     return this.#bursts.size;
   }

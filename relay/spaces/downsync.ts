@@ -1,4 +1,7 @@
-/** Decides which objects of a space `spec.downsync` of a placement selects. The fields of an item are ANDed, the items are ORed, and `*` means all. */
+/**
+ * Decides which objects of a space `spec.downsync` of a placement selects. An item selects an object that matches all of its fields. The placement selects an
+ * object if at least one item does. `*` means all.
+ */
 import type { DownsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import { type Labels, matchesSelector } from '../../core/object/selector.ts';
@@ -10,7 +13,7 @@ export interface Candidate {
   readonly namespaceLabels?: Labels;
 }
 
-/** The items that select the object. Without any, the placement does not select it. */
+/** Returns the items that select the object. If there are none, the placement does not select the object. */
 export function selectingItems(items: readonly DownsyncItem[], candidate: Candidate): DownsyncItem[] {
   return items.filter((item) => selects(item, candidate));
 }
@@ -34,7 +37,7 @@ function isGroup(item: DownsyncItem, group: string): boolean {
   return item.apiGroup === undefined || item.apiGroup === '*' || item.apiGroup === group;
 }
 
-/** An absent or empty list of resources is an empty rule: it selects nothing. */
+/** An absent or empty list of resources selects nothing. */
 function includes(list: readonly string[] | undefined, name: string): boolean {
   return list !== undefined && (list.includes('*') || list.includes(name));
 }

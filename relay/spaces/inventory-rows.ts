@@ -1,7 +1,7 @@
 /**
- * From an inventory space to its source table: one row for each SyncTarget that names an agent, with the Locations that select the SyncTarget. It works off
- * the marks of the space's write hook, in bounded transactions. A change of a Location rewrites the rows of the SyncTargets that it selects or selected. If
- * it has an instanceSelector, finding them reads the labels of all SyncTargets of the space once.
+ * From an inventory space to its source table: one row for each SyncTarget that names an agent, with the Locations that select the SyncTarget. The write hook
+ * of the space marks changed objects; this class processes the marks in bounded transactions. When a Location changes, the rows of the SyncTargets that it
+ * selects or selected are written again. If the Location has an instanceSelector, this search reads the labels of all SyncTargets of the space once.
  */
 import type { SpaceStorage, StorageEvent } from '../../core/apiserver/storage.ts';
 import type { InventoryAttributes, InventoryBody } from '../../core/entries/down-attributes.ts';
@@ -22,7 +22,7 @@ export interface InventoryRowsPorts extends SourceRows {
   readonly storage: SpaceStorage;
 }
 
-/** Objects that one transaction works off, as many as in a selection. */
+/** Limit for the objects that one transaction processes, the same as in a selection. */
 const objectsPerStep = 200;
 
 export class InventoryRows {
@@ -35,8 +35,8 @@ export class InventoryRows {
   }
 
   /**
-   * The space's write hook. It marks the object. For a Location it also records what the Location selected before: when the mark is worked off, nothing else
-   * shows it any more.
+   * The write hook of the space. It marks the object. For a Location it also records its previous selection: when the mark is processed, nothing else shows
+   * that selection any more.
    */
   note(t: Transaction, event: StorageEvent): void {
     const { key, revision, body } = event.object;
@@ -49,7 +49,7 @@ export class InventoryRows {
     this.#mark(t, key, former ? [asSelecting(parseBody(former))] : [], revision);
   }
 
-  /** One bounded piece of work. Returns true if more may be left. */
+  /** Does one bounded piece of work. Returns true if more work may be left. */
   step(t: Transaction): boolean {
     const { source, storage } = this.#ports;
     const prefix = `${source}/`;
@@ -57,8 +57,8 @@ export class InventoryRows {
     for (const item of work) {
       clearDirty(t, 'space', item.key);
       const key = parseKey(item.key.slice(prefix.length));
-      // The row gets the present revision of the space. With an older revision than that of its last form, nodes below would take the row for an outdated
-      // one.
+      // The row gets the present revision of the space. If its revision were older than the revision of the row's last form, nodes below would ignore the row
+      // as outdated.
       if (isSyncTarget(key)) this.#syncTarget(t, key.name, storage.revision());
       else this.#location(t, key, item.refs);
     }
@@ -103,7 +103,10 @@ export class InventoryRows {
   }
 }
 
-/** The object as its author wrote it, so that a change of its status is no change below. The uid is added, because a rollout knows a destination by its uid. */
+/**
+ * Returns the object as its author wrote it, so that a change of its status is no change for nodes below. The uid is added, because a rollout knows a
+ * destination by its uid.
+ */
 function travelling(object: KubeObject): KubeObject {
   const payload = parseBody(payloadOf(object));
   const { uid, creationTimestamp } = object.metadata;
@@ -114,7 +117,7 @@ function travelling(object: KubeObject): KubeObject {
   return { ...payload, metadata: { ...payload.metadata, ...origin } };
 }
 
-/** The part of a Location that decides which SyncTargets it selects. */
+/** Returns the part of a Location that decides which SyncTargets it selects. */
 function asSelecting({ apiVersion, kind, metadata, spec }: KubeObject): string {
   const { instanceSelector } = (spec ?? {}) as { instanceSelector?: object };
   const { name } = metadata;

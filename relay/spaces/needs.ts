@@ -1,7 +1,7 @@
 /**
  * The objects that a placement needs in addition to the selected ones: the Namespace of a selected object, the CustomResourceDefinition of its kind, and the
- * Customizers and StatusSummarizers that it uses. The uses are counted for each placement (`implied` rows), so that an object goes when the last object that
- * needs it goes.
+ * Customizers and StatusSummarizers that it uses. The uses are counted for each placement (`implied` rows). So a needed object is removed when the last object
+ * that needs it is removed.
  */
 import type { DownsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { Kinds } from '../../core/apiserver/space.ts';
@@ -12,7 +12,7 @@ import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { auxiliariesOf } from './auxiliaries.ts';
 
-/** Formatted keys of needed objects, by placement. */
+/** Keyed by placement: the formatted keys of the needed objects. */
 type NeedsOfObject = Record<string, string[]>;
 
 export const namespaceObjects = { group: '', resource: 'namespaces', namespace: '' } as const;
@@ -45,7 +45,7 @@ export class Needs {
     revision: number,
   ): void {
     const needs = this.#of(key, object, selecting);
-    // The key has an empty placement name. No placement has one.
+    // The row of the object itself has an empty placement name, which no placement has.
     const at = this.#keyOf('', key);
     const stored = t.get(at);
     const before: NeedsOfObject = stored ? JSON.parse(asText(stored)) : {};
@@ -59,7 +59,7 @@ export class Needs {
     }
   }
 
-  /** The placements that need the object, in the order of their names. */
+  /** Returns the placements that need the object, sorted by name. */
   neededBy(reader: Reader, key: ObjectKey): string[] {
     const prefix = this.#prefixOf(key);
     const names = [...reader.scan(prefixRange(prefix))].map(([at]) => asText(at.subarray(prefix.length)));
@@ -95,7 +95,7 @@ export class Needs {
     return concat(this.#prefixOf(key), text(placement));
   }
 
-  /** The key begins with the needed object: one scan finds all placements that need it, however many placements there are. */
+  /** The key begins with the needed object, so one scan finds all placements that need the object, however many placements there are. */
   #prefixOf(key: ObjectKey): Uint8Array {
     return concat(prefixOf('implied'), text(this.#source), nul, text(formatKey(key)), nul);
   }

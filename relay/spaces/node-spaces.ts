@@ -31,7 +31,7 @@ export interface SpaceListeners {
 export class NodeSpaces {
   readonly inventory: Inventory;
   readonly #system: OpenSpace;
-  /** By source: `center.retail`. */
+  /** Keyed by source: `center.retail`. */
   readonly #workload = new Map<string, WorkloadSpace>();
 
   readonly #inventories = new Map<string, InventorySpace>();
@@ -62,43 +62,43 @@ export class NodeSpaces {
     for (const { space } of this.#workload.values()) yield { name: space.name, space };
   }
 
-  /** All spaces that clients reach under the name of the space. */
+  /** Returns all spaces that clients reach under the name of the space. */
   *named(): Generator<Space> {
     for (const { space } of [...this.#workload.values(), ...this.#inventories.values()]) yield space;
   }
 
-  /** The inventory spaces by source, each with its inventory. */
+  /** Returns the inventory spaces, keyed by source, each with its inventory. */
   inventories(): Map<string, { space: Space; inventory: Inventory }> {
     const all = [...this.#inventories];
     return new Map(all.map(([source, { space, rows }]) => [source, { space, inventory: rows.inventory }]));
   }
 
-  /** The parts that bring objects of spaces into the tables of their sources. */
+  /** Returns the parts that bring objects of spaces into the tables of their sources. */
   *contributing(): Generator<PlacementSelection | InventoryRows> {
     for (const { rows } of this.#inventories.values()) yield rows;
     for (const { selection } of this.#workload.values()) yield selection;
   }
 
-  /** The spaces whose objects travel, by source. */
+  /** Returns the spaces whose objects travel, keyed by source. */
   spaceIncarnations(): Map<string, OriginSpace> {
     const ownSpaces = [...this.#workload, ...this.#inventories];
     return new Map(ownSpaces.map(([source, { storage, table }]) => [source, originSpaceOf(source, storage, table)]));
   }
 
-  /** The spaces whose placements the rollouts of this node work on. */
+  /** Returns the spaces whose placements may have rollouts. */
   *origins(): Generator<RolloutOrigin> {
     for (const { source, space, selection } of this.#workload.values()) {
       yield { source, space, baseline: selection.baseline };
     }
   }
 
-  /** The present revision of each own source. */
+  /** Returns the present revision of each own source. */
   revisions(): Record<string, number> {
     const sources = [...this.#workload, ...this.#inventories];
     return Object.fromEntries(sources.map(([source, { space }]) => [source, space.storage.revision()]));
   }
 
-  /** The workload space of a source. Undefined for sources of nodes above. */
+  /** Returns the workload space of a source. Undefined for sources of nodes above. */
   own(source: string): Space | undefined {
     return this.#workload.get(source)?.space;
   }

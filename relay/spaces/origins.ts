@@ -29,8 +29,8 @@ export function originSpaceOf(source: string, storage: EmbeddedStorage, table: L
 }
 
 /**
- * Nodes below ignored the rows of this store incarnation, because they have newer revisions of these rows. So the rows go out again under the new revision.
- * This reads the whole table, once for each loss that the clock did not cover.
+ * Sends the rows of this store incarnation again under a new revision. Nodes below ignored these rows, because they have newer revisions of the same rows. This
+ * reads the whole table. It happens once for each loss of data after which the clock was below a lost revision.
  */
 function restamp(t: Transaction, table: LocalTable, from: number, revision: number): void {
   for (const row of [...table.rows(t)]) {

@@ -1,6 +1,6 @@
 /**
- * The spaces in this node's store: the system space with the inventory of its agents, inventory spaces for all agents below the node, and workload spaces
- * whose placements reach all of them.
+ * Opens the spaces in this node's store: the system space with the inventory of the node's own agents, inventory spaces for all agents below the node, and
+ * workload spaces whose placements reach all of these agents.
  */
 import { builtinKinds } from '../../core/apiserver/builtin/builtin-kinds.ts';
 import { CrdController } from '../../core/apiserver/crd/crd-controller.ts';
@@ -82,7 +82,7 @@ export function openSpace(ports: SpacePorts, name: string, type: SpaceType, hook
   };
 }
 
-/** Opens a workload space with its selection. The space announces work after each commit that the selection may have to work off. */
+/** Opens a workload space with its selection. After each commit, the space announces work for the selection. */
 export function openWorkloadSpace(ports: SpacePorts, name: string, source: string): WorkloadSpace {
   let selection: PlacementSelection | undefined;
   const table = ports.store.write((t) => LocalTable.open(t, `source/${source}`));

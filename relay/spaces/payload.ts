@@ -5,7 +5,7 @@ import { canonicalBytes, parseBody } from '../../core/object/canonical.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { equalBytes } from '../../core/store/bytes.ts';
 
-/** kubectl's copy of the last applied configuration is only about the space to which it was applied, and doubles the body. */
+/** These annotations do not travel. kubectl's copy of the last applied configuration concerns only the space to which it was applied, and doubles the body. */
 const annotationsThatStay = new Set(['kubectl.kubernetes.io/last-applied-configuration']);
 
 export function payloadOf(object: KubeObject): Uint8Array {

@@ -1,8 +1,8 @@
 /**
- * The placements of a space by what their rules name, so that only placements that may select an object are checked. The work for a change of an object does
- * not grow with the number of placements. Each rule is in buckets of (group, resource, namespace, name or one label), with `*` where it names none. The key
- * and the labels of an object give the buckets in which its rules can be. A rule in these buckets may select the object; selectingItems of downsync.ts
- * decides.
+ * An index of the placements of a space by the names in their rules, so that only placements that may select an object are checked. The work for a change of an
+ * object does not grow with the number of placements. Each rule is in buckets of (group, resource, namespace, name or one label). Where the rule names no
+ * value, the bucket has `*`. The key and the labels of an object give all buckets in which a rule for the object can be. A rule in these buckets may select the
+ * object; `selectingItems` of downsync.ts decides.
  */
 import type { DownsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { GroupResource } from '../../core/object/key.ts';
@@ -23,13 +23,13 @@ export interface SelectingPlacement {
   readonly items: readonly DownsyncItem[];
 }
 
-/** The objects of one resource that a rule may select: one object, the objects of a namespace, or all. */
+/** A part of the objects of one resource that a rule may select: one object, the objects of a namespace, or all. */
 export interface Scope {
   readonly namespace?: string;
   readonly name?: string;
 }
 
-/** The most buckets for one rule. A rule that lists more goes into wider buckets: more objects check it, but it takes no more memory than this. */
+/** Limit for the buckets of one rule. A rule with longer lists goes into wider buckets: more objects are checked against it, but it takes no more memory. */
 const bucketsMax = 1_000;
 const any = '*';
 
@@ -38,7 +38,7 @@ export class SelectionIndex {
   readonly #buckets = new Map<string, Set<string>>();
   readonly #bySummarizer = new Map<string, Set<string>>();
   readonly #byNamespaceLabels = new Set<string>();
-  /** How many times a placement was checked against an object, since the start. */
+  /** The number of checks of a placement against an object, since the start. */
   asked = 0;
 
   set(selecting: Selecting): void {
@@ -60,17 +60,17 @@ export class SelectionIndex {
     this.#byNamespaceLabels.delete(name);
   }
 
-  /** At least one rule reads the labels of namespaces. */
+  /** True if at least one rule reads the labels of namespaces. */
   get readsNamespaceLabels(): boolean {
     return this.#byNamespaceLabels.size > 0;
   }
 
-  /** The placements that name a StatusSummarizer. */
+  /** Returns the placements that name a StatusSummarizer. */
   naming(summarizer: string): ReadonlySet<string> {
     return this.#bySummarizer.get(summarizer) ?? new Set();
   }
 
-  /** The placements that select the object, in the order of their names. */
+  /** Returns the placements that select the object, sorted by name. */
   selecting(candidate: Candidate): SelectingPlacement[] {
     const names = new Set<string>();
     for (const bucket of bucketsFor(candidate)) for (const name of this.#buckets.get(bucket) ?? []) names.add(name);
@@ -84,7 +84,7 @@ export class SelectionIndex {
   }
 }
 
-/** The scopes in which an object of a resource can be so that one of the items may select it. One empty scope means everywhere. */
+/** Returns the scopes in which the items may select objects of a resource. One empty scope means everywhere. */
 export function scopesOf(items: readonly DownsyncItem[], resource: GroupResource): Scope[] {
   const scopes = new Map<string, Scope>();
   for (const item of items.filter((one) => mayIncludeResource(one, resource))) {
@@ -105,7 +105,7 @@ function bucketsOf(item: DownsyncItem): string[] {
   const namespaces = exact(item.namespaces) ?? [any];
   const names = exact(item.objectNames)?.map((name) => `name ${name}`);
   const narrow = names ?? labelsOf(item.labelSelectors) ?? [any];
-  // With too many buckets, lists become `*`, beginning with the most specific list: a rule with a long list is meant for many objects.
+  // If there are too many buckets, lists become `*`, the most specific list first: a rule with a long list is meant for many objects.
   const lists: (readonly string[])[] = [groups, resources, namespaces, narrow];
   for (let i = lists.length - 1; i > 0 && sizeOf(lists) > bucketsMax; i--) lists[i] = [any];
   return lists.reduce<string[]>((made, list) => made.flatMap((head) => list.map((one) => bucket(head, one))), ['']);
@@ -123,7 +123,10 @@ function* bucketsFor({ key, labels }: Candidate): Generator<string> {
   }
 }
 
-/** An object has to match at least one of the selectors. Returns one equality of each selector, or undefined if a selector has none. */
+/**
+ * Returns one equality of each selector, or undefined if a selector has no equality. An object has to match at least one of the selectors, so it has at least
+ * one of these labels.
+ */
 function labelsOf(selectors: readonly LabelSelector[] | undefined): string[] | undefined {
   const labels: string[] = [];
   for (const selector of selectors ?? [{}]) {
@@ -144,7 +147,7 @@ function exact(list: readonly string[] | undefined): readonly string[] | undefin
   return list?.includes(any) ? undefined : list;
 }
 
-/** Leaves out names that no object can have: they would not fit into a key. */
+/** Leaves out names that no object can have, because such names would not fit into a key. */
 function possible(list: readonly string[] | undefined): string[] | undefined {
   return exact(list)?.filter((name) => !/[\0/]/.test(name));
 }

@@ -1,6 +1,6 @@
 /**
- * From a workload space to its source table: decides which placements select each object, and which other objects these objects need (needs.ts). It works off
- * objects that the space's write hook has marked dirty, in bounded transactions.
+ * From a workload space to its source table: decides which placements select each object, and which other objects these objects need (needs.ts). The write hook
+ * of the space marks changed objects dirty; this class processes them in bounded transactions.
  */
 
 import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
@@ -49,14 +49,14 @@ export interface SelectionPorts extends SourceRows {
 
 export const placementResource = { group: edgeGroup, resource: 'edgeplacements' } as const;
 
-/** Objects that one transaction works off. */
+/** Limit for the objects that one transaction processes. */
 const objectsPerStep = 200;
 
 export class PlacementSelection {
   readonly #ports: SelectionPorts;
   readonly #placements = new SelectionIndex();
   readonly #needs: Needs;
-  /** Placements for which the present step has changed something. Their targets move once in a step, however many objects have changed. */
+  /** Placements for which the present step has changed something. The target of each of them moves once in a step, however many objects have changed. */
   readonly #retargeted = new Set<string>();
   readonly baseline: Baseline;
 
@@ -75,18 +75,18 @@ export class PlacementSelection {
     for (const stored of ports.storage.scan(placementResource)) this.#learn(parseBody(stored.body));
   }
 
-  /** The space's write hook. Every write that may matter leaves a mark in its own transaction. */
+  /** The write hook of the space. Every write that may matter leaves a mark in its own transaction. */
   note(t: Transaction, event: StorageEvent): void {
     const { key, revision } = event.object;
     if (isPlacement(key) || isAuxiliary(key) || mayTravel(key)) markDirty(t, 'space', this.#workKey(key), [], revision);
   }
 
-  /** One bounded piece of work. Returns true if more may be left. */
+  /** Does one bounded piece of work. Returns true if more work may be left. */
   step(t: Transaction): boolean {
     const { source, storage } = this.#ports;
     const prefix = `${source}/`;
-    // Rows get the present revision of the space. Work comes in the order of its keys. With an older revision than that of the row's last form, or of its
-    // tombstone in a mailbox, the row would be taken for an outdated one there.
+    // Rows get the present revision of the space, because work is processed in the order of its keys, not of its revisions. If a row got an older revision than
+    // its last form, or than its tombstone in a mailbox, the mailbox would ignore it as outdated.
     const revision = storage.revision();
     const work = dirtyWork(t, 'space', objectsPerStep, prefix);
     this.#retargeted.clear();
@@ -101,14 +101,14 @@ export class PlacementSelection {
     return work.length > 0;
   }
 
-  /** The placements that select the object now, with the items that select it: for `banyan why` and for tests. */
+  /** Returns the placements that select the object now, with the items that select it: for `banyan why` and for tests. */
   explain(key: ObjectKey): SelectingPlacement[] {
     const stored = this.#ports.storage.get(key);
     if (!stored) return [];
     return this.#selecting(this.#candidate(key, parseBody(stored.body)));
   }
 
-  /** How many times a placement was checked against an object, since the start. */
+  /** The number of checks of a placement against an object, since the start. */
   get asked(): number {
     return this.#placements.asked;
   }
@@ -146,7 +146,7 @@ export class PlacementSelection {
     }
   }
 
-  /** The rules have a row of their own: the row goes to agents, which do not get the placement, and it does not change with every target. */
+  /** The rules have their own row, because agents need them and do not get the placement. The row does not change with every target. */
   #rules(t: Transaction, id: PlacementId, object: KubeObject, revision: number): void {
     const { associated = [], upsync = [] } = object.spec as Partial<EdgePlacementSpec>;
     const limited = associated.map((item) => ({ limit: associatedLimitDefault, ...item }));
@@ -156,8 +156,8 @@ export class PlacementSelection {
   }
 
   /**
-   * Reads the placement from its row. The row was committed together with the marks that its items caused. After a start, the placement in memory may be
-   * newer than the work that is done.
+   * Reads the placement from its row. The row was committed together with the marks that its items caused. After a start, the placement in memory may be newer
+   * than its row, because its change is not processed yet.
    */
   #scheduled(reader: Reader, id: PlacementId): KubeObject | undefined {
     const { table } = this.#ports;
@@ -230,7 +230,7 @@ export class PlacementSelection {
   }
 
   /**
-   * Writes the row of a Customizer or StatusSummarizer, for the relays where something uses it. Agents there get new content by it, so the targets of its
+   * Writes the row of a Customizer or StatusSummarizer, for the relays where something uses it. With it, agents get new content, so the targets of its
    * placements move.
    */
   #auxiliary(t: Transaction, key: ObjectKey, revision: number): void {
@@ -336,11 +336,11 @@ function contentIn(reader: Reader, table: Table, row: FeedRow | undefined): { co
   return row?.content ? { content: table.content(reader, row.content) } : {};
 }
 
-/** The values, in addition to the selectors, by which agents and relays decide. */
+/** Returns the values of the placement, besides the selectors, by which agents and relays decide. */
 function decidingOf({ spec, metadata }: KubeObject, move: Move | undefined) {
   const { wantSingletonReportedState, priority, deletion, ...rest } = (spec ?? {}) as Partial<EdgePlacementSpec>;
   const apply = applyRulesOf(rest);
-  // An old copy that must be gone first is gone when its pods are gone.
+  // An old copy that must be gone first is gone only when its pods are gone.
   const policy = deletion?.propagationPolicy ?? (move?.order === 'BreakBeforeMake' ? 'Foreground' : undefined);
   return {
     singleton: wantSingletonReportedState ?? false,

@@ -1,4 +1,4 @@
-/** Writes the rows of a source for its space. Each change of a row is announced in its transaction, with the former content. */
+/** Writes the rows of a source for its space. Each change of a row is announced in its transaction, with the previous content. */
 import type { AppliedChange, Content, Table } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Transaction } from '../../core/store/store.ts';
@@ -15,7 +15,7 @@ export interface SourceRows {
   noteChange(t: Transaction, change: AppliedChange): void;
 }
 
-/** Returns false if the row has this content already. */
+/** Writes the row. Returns false if the row has this content already. */
 export function putRow(t: Transaction, rows: SourceRows, after: Content, originRevision: number): boolean {
   const { table } = rows;
   const { key } = after;
@@ -28,7 +28,7 @@ export function putRow(t: Transaction, rows: SourceRows, after: Content, originR
   return true;
 }
 
-/** Returns false if there is no such row. */
+/** Removes the row. Returns false if there is no such row. */
 export function dropRow(t: Transaction, rows: SourceRows, key: string, originRevision: number): boolean {
   const { table } = rows;
   const keyHash = hash128(key);

@@ -1,34 +1,36 @@
 /**
- * The views that show nothing, in the order in which they were last asked for. Whoever may ask can invent names, and each name costs a view. So the
- * number of these views is bounded, and the oldest that nobody watches makes room for the next. A view that shows something does not count: it is
- * closed when it is idle (open-view.ts).
+ * The views that show nothing, in the order in which they were last asked for. A client can invent names, and each name costs a view. So the number of these
+ * views is bounded: the oldest one that nobody watches is closed when a new one needs its place. A view that shows something does not count: it is closed when
+ * it is idle (open-view.ts).
  */
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 
-/** A view takes some 7 KB, so names behind which there is nothing take at most 7 MB. */
+/** Limit for the views that show nothing. A view takes about 7 KB, so invented names take at most 7 MB. */
 const viewsMax = 1_000;
-/** Longer than a request needs from finding its space to watching it. */
+/** A view that was asked for within this time is in use. The time is longer than a request needs from finding its space to watching it. */
 const idleMs = 60_000;
 
 export interface MaybeEmpty {
   isEmpty(): boolean;
   isWatched(): boolean;
-  /** By the monotonic clock. */
+  /** The time of the last request, by the monotonic clock. */
   readonly askedAtMs: number;
   asked(nowMs: number): void;
 }
 
 export class EmptyViews {
   readonly #clock: Clock;
-  /** Each view with the function that closes it. Who asks for the name next gets a new view. */
+  /** Each view with the function that closes it. The next client that asks for the name of a closed view gets a new view. */
   readonly #views = new Map<MaybeEmpty, () => void>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Somebody asks for this view. Throws TooManyRequests if the view is new and shows nothing, and all other such views are in use. */
+  /**
+   * Call it when a client asks for this view. Throws TooManyRequests if the view is new and shows nothing, and all other views that show nothing are in use.
+   */
   asked(view: MaybeEmpty, close: () => void): void {
     const isNew = !this.#views.delete(view);
     view.asked(this.#clock.monotonicMs());

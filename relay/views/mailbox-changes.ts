@@ -1,4 +1,7 @@
-/** Finds the objects of a mailbox that have changed since the last look. The work grows with the rows that changed, not with all rows. */
+/**
+ * Finds the objects of a mailbox that have changed since the last call of `take`. The work grows with the number of changed rows, not with the number of all
+ * rows.
+ */
 
 import { parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { Content, FeedRow } from '../../core/feed/feed.ts';
@@ -15,10 +18,10 @@ export interface ChangedObject {
 export class MailboxChanges {
   readonly #producer: FeedProducer;
   #head = 0;
-  /** By the hash of the row's key, in hex: a tombstone has only this hash. */
+  /** Keyed by the hash of the row's key, in hex: a tombstone has only this hash. */
   readonly #objects = new Map<string, ChangedObject>();
 
-  /** Finds changes that are written from now on. */
+  /** Finds changes that are written after this call. */
   constructor(reader: Reader, producer: FeedProducer) {
     this.#producer = producer;
     this.take(reader);
@@ -28,7 +31,10 @@ export class MailboxChanges {
     return this.#producer === producer;
   }
 
-  /** Objects that have changed since the last call. To be called after each commit: an acknowledged tombstone is no longer there. */
+  /**
+   * Returns the objects that have changed since the last call. Call it after each commit: a tombstone is removed when it is acknowledged, and then its change
+   * can't be found.
+   */
   take(reader: Reader): ChangedObject[] {
     const changed: ChangedObject[] = [];
     for (const row of this.#producer.since(reader, this.#head)) {

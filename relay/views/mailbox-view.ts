@@ -1,6 +1,6 @@
 /**
- * A mailbox as a read-only space, as if the child were a cluster: the objects that the child is to have, each with the status that was last reported.
- * For an agent, the space also has the objects that came up from the agent's cluster.
+ * A mailbox as a read-only space, as if the child were a cluster: the objects in the mailbox, each with the status that was last reported. For an agent, the
+ * space also has the objects that the agent reported from its cluster.
  */
 
 import { type EntryKey, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
@@ -22,12 +22,12 @@ export interface ShownObject {
 
 export class MailboxContents {
   readonly #store: Store;
-  /** Called each time: a child that was removed from the inventory and added again has another mailbox. */
+  /** Called each time, because a child that was removed from the inventory and added again has another mailbox. */
   readonly #mailbox: () => Mailbox | undefined;
   /** The path of the child. */
   readonly #path: string;
   readonly #kinds: ReportedKinds;
-  /** All sources that this view has met: as many as there are spaces on the way from the center. */
+  /** All sources that this view has seen: at most the number of spaces on the way from the center. */
   readonly #sources = new Set<string>();
   #changes: MailboxChanges | undefined;
 
@@ -39,7 +39,10 @@ export class MailboxContents {
     this.changed();
   }
 
-  /** If several objects have one key, the list shows the first of these: an upsynced object, an object that was sent down, an associated object. */
+  /**
+   * Returns the objects of the mailbox. If several objects have one key, the list shows the first of these: an upsynced object, an object that was sent down,
+   * an associated object.
+   */
   list(): ShownObject[] {
     const mailbox = this.#mailbox();
     if (!mailbox) return [];
@@ -72,7 +75,7 @@ export class MailboxContents {
     });
   }
 
-  /** The object of that name from any source. If several sources have one, the object that `list` shows. */
+  /** Returns the object of that name from any source. If several sources have one, returns the object that `list` shows. */
   get(key: ObjectKey): Uint8Array | undefined {
     const mailbox = this.#mailbox();
     if (!mailbox) return undefined;
@@ -99,7 +102,7 @@ export class MailboxContents {
     });
   }
 
-  /** Objects whose rows were written since the last call. To be called after each commit that wrote rows. Undefined: any object may have changed. */
+  /** Returns the objects whose rows were written since the last call. Call it after each commit that wrote rows. Undefined: any object may have changed. */
   changed(): readonly ObjectKey[] | undefined {
     const producer = this.#mailbox()?.producer;
     return this.#store.read((reader) => {
@@ -113,12 +116,12 @@ export class MailboxContents {
     });
   }
 
-  /** A row of this source has arrived: from now on `get` also looks for its objects. */
+  /** Call it when a row of this source has arrived: after that, `get` also looks for objects of the source. */
   note(source: string): void {
     this.#sources.add(source);
   }
 
-  /** Whole objects of the child's own cluster. A relay has none: the objects that it passes on are from other clusters. */
+  /** Returns the whole objects of the child's own cluster. A relay has none: the objects that it passes on are from other clusters. */
   *#reported(reader: Reader, { reported, role }: Mailbox): Generator<{ entry: WholeEntry; content: Content }> {
     if (role === 'relay') return;
     for (const row of reported.rows(reader)) {
@@ -152,7 +155,7 @@ function bodyOf(reader: Reader, reported: Table, { source, key, content }: SentO
   return shownBody(content, statusIn(reader, reported, source, key));
 }
 
-/** Whether the agent reports that the cluster has the object of another source. */
+/** Returns whether the agent reports that the cluster has an object of another source in place of this one. */
 function isConflicted(reader: Reader, reported: Table, source: string, key: ObjectKey): boolean {
   const state = rowOf(reader, reported, entryKey.state(source, key));
   return state !== undefined && (JSON.parse(asText(state.attributes)) as StateAttributes).reason === 'Conflicted';
@@ -165,7 +168,7 @@ function rowOf(reader: Reader, table: Table, rowKey: string): Content | undefine
   return row?.content && table.content(reader, row.content);
 }
 
-/** The status of an object as the agent reported it; undefined when there is none. */
+/** Returns the status of an object as the agent reported it; undefined when there is none. */
 export function statusIn(reader: Reader, reported: Table, source: string, key: ObjectKey): Uint8Array | undefined {
   const row = reported.get(reader, hash128(entryKey.state(source, key)));
   return row?.content && reported.content(reader, row.content).body;

@@ -1,21 +1,21 @@
 /**
- * A view that somebody looks at. It keeps what it has shown, by key, so that watches see changes. A view that nobody has watched or asked for in a
- * while is closed when the next change would cost work. Who asks again gets a new view; who would continue a watch of the closed view has to list
- * again.
+ * A view that a client uses. It keeps the objects that it has shown, by key, so that watches see changes. If no client has watched or asked for a view in the
+ * last minutes, the next change that would cost work closes the view. A client that asks again gets a new view; a client that wants to continue a watch of the
+ * closed view has to list again.
  */
 import type { Space } from '../../core/apiserver/space.ts';
 import type { ViewSource, ViewStorage } from '../../core/apiserver/storage/view.ts';
 import { formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
 import { equalBytes } from '../../core/store/bytes.ts';
 
-/** As long as a watch may be interrupted and then continue where it was: an API server keeps its history for as long. */
+/** A client may continue a watch that was interrupted for this long: an API server keeps its history for the same time. */
 const idleMs = 5 * 60_000;
 
 export class OpenView<Contents extends ViewSource = ViewSource> {
   readonly space: Space;
   readonly contents: Contents;
   readonly #storage: ViewStorage;
-  /** Listeners of the space itself. Any further listeners are watches. */
+  /** The number of listeners of the space itself. Any further listeners are watches. */
   readonly #ownListeners: number;
   #shown: Map<string, Uint8Array>;
   #askedAtMs = 0;
@@ -48,7 +48,7 @@ export class OpenView<Contents extends ViewSource = ViewSource> {
     return this.#storage.listeners() > this.#ownListeners;
   }
 
-  /** This object may have changed. */
+  /** Call it when this object may have changed. */
   refresh(key: ObjectKey): void {
     const id = formatKey(key);
     const before = this.#shown.get(id);
@@ -58,7 +58,7 @@ export class OpenView<Contents extends ViewSource = ViewSource> {
     this.#storage.changed(key, before, after);
   }
 
-  /** Any object may have changed. */
+  /** Call it when any object may have changed. */
   compare(): void {
     const listed = this.#listed();
     for (const id of new Set([...this.#shown.keys(), ...listed.keys()])) {

@@ -1,6 +1,6 @@
 /**
- * What a node has from one cluster at or below it, as a read-only space: the objects that were created at the cluster and whose reports came up to this
- * node. The path of the cluster names the space.
+ * A read-only space for one cluster at or below this node: the objects that were created at the cluster and whose reports reached this node. The path of the
+ * cluster is the name of the space.
  */
 
 import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
@@ -15,10 +15,10 @@ import type { ReportedKinds } from './view-kinds.ts';
 export class ReportedContents {
   readonly #store: Store;
   readonly #path: string;
-  /** The reports of the child at or above the cluster; undefined when the child has gone. */
+  /** Returns the reports of the child at or above the cluster; undefined when the child was removed. */
   readonly #table: () => Table | undefined;
   readonly #kinds: ReportedKinds;
-  /** All sources that this view has met. */
+  /** All sources that this view has seen. */
   readonly #sources = new Set<string>();
 
   constructor(store: Store, path: string, table: () => Table | undefined, kinds: ReportedKinds) {
@@ -56,7 +56,7 @@ export class ReportedContents {
     });
   }
 
-  /** A row of this source has arrived: from now on `get` also looks for its objects. */
+  /** Call it when a row of this source has arrived: after that, `get` also looks for objects of the source. */
   note(source: string): void {
     this.#sources.add(source);
   }

@@ -1,4 +1,4 @@
-/** What one source above sends into this subtree, as a read-only space: its placements, each with the summary of this subtree, and their objects. */
+/** The rows that one source above sends into this subtree, as a read-only space: its placements, each with the summary of this subtree, and their objects. */
 
 import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { placementId, splitPlacementId } from '../../core/entries/placement-id.ts';
@@ -12,7 +12,7 @@ import { placementResource } from '../spaces/selection.ts';
 import { shownBody } from './bodies.ts';
 import type { ShownObject } from './mailbox-view.ts';
 
-/** Objects of one kind that this node itself makes for a source above, about its own subtree: StatusSummaries or SinglePlacementSlices. */
+/** Objects of one kind that this node makes for a source above, about its own subtree: StatusSummaries or SinglePlacementSlices. */
 export interface MadeObjects {
   shown(source: string): Iterable<ShownObject>;
   shownOne(source: string, name: string): Uint8Array | undefined;
@@ -71,7 +71,7 @@ export class UpstreamContents {
     });
   }
 
-  /** The key of the object that this space shows for an entry. Undefined for entries of other sources and other types. */
+  /** Returns the key of the object that this space shows for an entry. Undefined for entries of other sources and other types. */
   keyOf(rowKey: string): ObjectKey | undefined {
     const entry = parseEntryKey(rowKey);
     if (entry?.type === 'object' && entry.source === this.#source) return entry.object;

@@ -1,8 +1,8 @@
 /**
- * The kinds of a read-only view: the kinds of a space and, for other objects that came up from a cluster, kinds that show them as they are, with any
- * fields and with the columns that every kind has.
+ * The kinds of a read-only view: the kinds of a space, and kinds for other objects that came up from a cluster. The latter show the objects as they are: with
+ * any fields, and with the columns that every kind has.
  *
- * Bound: one kind for each kind that was ever shown, as many as the edge clusters serve.
+ * Bound: one kind for each kind that was ever shown. These are as many as the edge clusters serve.
  */
 import { customKind } from '../../core/apiserver/crd/custom-kind.ts';
 import type { Kind, Kinds } from '../../core/apiserver/space.ts';
@@ -20,7 +20,7 @@ export class ViewKinds implements Kinds {
     this.#reported = reported;
   }
 
-  /** Each part only grows, so the sum changes with every change. */
+  /** Both parts only grow, so the sum changes with every change. */
   get generation(): number {
     return this.#ofSpace.generation + this.#reported.generation;
   }

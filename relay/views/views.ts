@@ -1,4 +1,4 @@
-/** The read-only spaces of a node, made when somebody asks for them: mailboxes, objects that came up from a cluster, and what the sources above send. */
+/** The read-only spaces of a node, made when a client asks for them: mailboxes, objects that came up from a cluster, and the rows of the sources above. */
 
 import { builtinKinds } from '../../core/apiserver/builtin/builtin-kinds.ts';
 import { ownKinds } from '../../core/apiserver/kinds/kinds-of-space.ts';
@@ -32,7 +32,7 @@ export interface ViewsPorts {
   readonly mailboxes: Mailboxes;
   readonly upstream: Table;
   statusOf(reader: Reader, id: PlacementId): Uint8Array | undefined;
-  /** JSON of the status of an object from above, while it is exact for this subtree. */
+  /** Returns the status of an object from above as JSON, while the status is exact for this subtree. */
   exactStatusOf(reader: Reader, source: string, key: ObjectKey): Uint8Array | undefined;
   readonly summaries: MadeObjects;
   readonly slices: MadeObjects;
@@ -43,7 +43,7 @@ export interface ViewsPorts {
 export class Views {
   readonly #ports: ViewsPorts;
   readonly #mailboxes = new Map<string, OpenView<MailboxContents>>();
-  /** By the path of a cluster. */
+  /** Keyed by the path of a cluster. */
   readonly #reported = new Map<string, OpenView<ReportedContents>>();
   readonly #upstream = new Map<string, OpenView<UpstreamContents>>();
   readonly #empty: EmptyViews;
@@ -54,14 +54,14 @@ export class Views {
   }
 
   /**
-   * The space behind `/mailboxes/CHILD`, `/reported/PATH` or `/spaces/SOURCE`. Undefined: there is no such space. A space for which nothing has arrived
-   * yet exists and is empty, so that people can watch it. Throws TooManyRequests while too many empty spaces are in use.
+   * Returns the space behind `/mailboxes/CHILD`, `/reported/PATH` or `/spaces/SOURCE`. Undefined: there is no such space. A space for which nothing has arrived
+   * yet exists and is empty, so that clients can watch it. Throws TooManyRequests while too many empty spaces are in use.
    */
   resolve(prefix: string): Space | undefined {
     const [, kind, name] = prefix.split('/');
     if (kind === 'mailboxes' && name) return this.#mailbox(name)?.space;
     if (kind === 'reported' && name) return this.#reportedOf(name)?.space;
-    // The name of a source has a dot. The name of an own space has none: it is a DNS label.
+    // The name of a source has a dot. The name of an own space is a DNS label, and has none.
     if (kind === 'spaces' && name?.includes('.')) return this.#source(name).space;
     return undefined;
   }
@@ -77,12 +77,12 @@ export class Views {
     }
   }
 
-  /** An object that this node itself makes for a source above has changed. */
+  /** Call it when an object that this node makes for a source above has changed. */
   changed(source: string, key: ObjectKey): void {
     this.#inUse(this.#upstream, source)?.refresh(key);
   }
 
-  /** Rows of the child's mailbox were written. */
+  /** Call it when rows of the child's mailbox were written. */
   mailboxChanged(child: string): void {
     const view = this.#inUse(this.#mailboxes, child);
     const changed = view?.contents.changed();
@@ -148,7 +148,7 @@ export class Views {
     return view;
   }
 
-  /** The open view that a change concerns. An idle view is closed instead. */
+  /** Returns the open view that a change concerns. Closes an idle view instead. */
   #inUse<C extends ViewSource>(views: Map<string, OpenView<C>>, name: string): OpenView<C> | undefined {
     const view = views.get(name);
     if (!view?.isIdle(this.#ports.clock.monotonicMs())) return view;

@@ -1,13 +1,15 @@
 /**
  * The work that the scheduler has to do: keys, never values. A key is written in the transaction of the change that makes it dirty. So a crash loses no work,
- * ten changes of one object are one piece of work, and the worker reads the state as it is then.
+ * ten changes of one object are one piece of work, and the scheduler reads the state at the time of the work.
  */
 import { asText, concat, prefixRange, readU32, text, u32 } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { workTopic } from './topics.ts';
 
-/** The numbers are append-only. The scheduler has the order of the classes: a target goes out only when no other class has work left. */
+/**
+ * The numbers are append-only. Their order is not the order of the work, which is in the scheduler: a target goes out only when no other class has work left.
+ */
 export const workClass = {
   space: 1,
   child: 2,
@@ -28,7 +30,7 @@ const classOf = new Map(Object.entries(workClass).map(([name, number]) => [numbe
 
 export interface ScheduleWork {
   readonly key: string;
-  /** What the worker needs to know about the past. For a row: the placements that wanted the row when the worker last looked at it. */
+  /** Facts about the past that the present state no longer shows. For a row: the placements that wanted the row when the scheduler last processed it. */
   readonly refs: readonly string[];
   /** The newest origin revision among the changes. */
   readonly originRevision: number;
@@ -54,7 +56,7 @@ export function markDirty(
     originRevision: Math.max(before.originRevision, originRevision),
   };
   t.put(at, text(JSON.stringify(record)));
-  // A space announces its own work, with the time that the work may wait for more work.
+  // A space announces its own work, with the time for which the work may wait for more work.
   if (in_ !== 'space') t.announce(workTopic, 0);
 }
 
@@ -67,8 +69,8 @@ export function isDirty(reader: Reader, in_: WorkClass, key: string): boolean {
 }
 
 /**
- * The node has not worked off the newest form of a placement. After a start, this form is in memory all the same, and the counts from below belong to an
- * older form. Until the work is done, no report and no decision may combine the two. The node reports when the work is done.
+ * Returns true while the scheduler has not processed the newest form of a placement. After a start, this form may be in memory already, while the counts of the
+ * children belong to an older form. Until the work is done, no report and no decision may combine the two. When the work is done, the node reports.
  */
 export function isBeingScheduled(reader: Reader, id: string): boolean {
   if ((['placement', 'target'] as const).some((in_) => isDirty(reader, in_, id))) return true;
@@ -76,7 +78,7 @@ export function isBeingScheduled(reader: Reader, id: string): boolean {
 }
 
 /**
- * Returns the classes that have work, except spaces. It scans once for each class with work and once more. One scan for every class would mostly find
+ * Returns the classes that have work, except spaces. The number of scans is the number of classes with work, plus one. To scan every class would usually find
  * nothing.
  */
 export function dirtyClasses(reader: Reader): Set<WorkClass> {
@@ -93,7 +95,7 @@ export function dirtyClasses(reader: Reader): Set<WorkClass> {
   }
 }
 
-/** Up to `limit` pieces of work of one class whose keys begin with `under`. */
+/** Returns up to `limit` pieces of work of one class whose keys begin with `under`. */
 export function dirtyWork(reader: Reader, in_: WorkClass, limit: number, under = ''): ScheduleWork[] {
   const prefix = concat(prefixOf('dirty'), u32(workClass[in_]));
   const work: ScheduleWork[] = [];

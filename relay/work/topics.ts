@@ -7,7 +7,7 @@ import type { AppliedChange } from '../../core/feed/feed.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import { Topic } from '../../core/store/topics.ts';
 
-/** The scheduler has work, or something has happened for which its idle steps wait. The key: how many ms the work may wait for more work. */
+/** The scheduler has work, or something has happened for which its idle steps wait. The key is the number of ms for which the work may wait for more work. */
 export const workTopic = new Topic<number>('work');
 
 /** A change of the parent's feed has been applied. */
@@ -20,37 +20,37 @@ export interface ChildReport {
 }
 export const childReportTopic = new Topic<ChildReport>('child report');
 
-/** A child by name: the node has read the child anew, from the inventory or from the child's report. */
+/** The name of a child that the node has read again, from the inventory or from the child's report. */
 export const childTopic = new Topic<string>('child');
 
-/** A child by name: what the node shows of the child's session, mailbox or report may have changed. */
+/** The name of a child whose session, mailbox or report may have changed: the objects that show them may have to change. */
 export const childShownTopic = new Topic<string>('child shown');
 
-/** A child by name: its session began or ended. */
+/** The name of a child whose session began or ended. */
 export const connectionTopic = new Topic<string>('connection');
 
-/** A child by name: whether the child may receive its feed, or whether the feed is complete, may have changed. */
+/** The name of a child for which one of two answers may have changed: whether the child may receive its feed, and whether the feed is complete. */
 export const feedReadyTopic = new Topic<string>('feed ready');
 
-/** A child by name: the child was removed from the inventory, and its mailbox with it. */
+/** The name of a child that was removed from the inventory, together with its mailbox. */
 export const childRemovedTopic = new Topic<string>('child removed');
 
-/** A child by name: whether its reports count in the sums of this node may have changed. */
+/** The name of a child whose reports may have begun or ceased to count in the sums of this node. */
 export const countedTopic = new Topic<string>('counted');
 
-/** What the node's own Node object shows may have changed. The key is always `self`. */
+/** The node's own Node object may have to change. The key is always `self`. */
 export const ownNodeTopic = new Topic<'self'>('own node');
 
-/** A placement whose children, target or existence may have changed with any child. */
+/** A placement that may have been added, changed or removed, or whose children or target may have changed. */
 export const placementTopic = new Topic<PlacementId>('placement');
 
-/** A placement at one child (`atChild`): whether the child has the placement may have changed. */
+/** A placement at one child (`atChild`): the child may have got or lost the placement. */
 export const bindingTopic = new Topic<PlacementAtChild>('binding');
 
-/** A placement at one child (`atChild`): what the child adds to the sums of the placement may have changed. */
+/** A placement at one child (`atChild`): the child's contribution to the sums of the placement may have changed. */
 export const contributionTopic = new Topic<PlacementAtChild>('contribution');
 
-/** A placement whose status may have changed by something that this node itself adds. */
+/** A placement whose status may have changed because of a part that this node itself adds. */
 export const ownContributionTopic = new Topic<PlacementId>('own contribution');
 
 /** An object that this node makes for the read-only space of a source above. */

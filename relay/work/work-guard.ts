@@ -1,10 +1,10 @@
 /**
  * Finds the piece of the scheduler's work that ends the process, and quarantines it. All other work goes on, and mailboxes keep what they had.
  *
- * Before each piece, the guard writes the piece to the crash journal (crash-journal.ts), a file beside the store. Each step of the scheduler is one
- * transaction, and nothing of it remains when the process ends during it. A start that finds a piece in the journal makes it a suspect
- * (core/crash/crash-marks.ts says what such marks mean). If a second start finds the same piece, this piece is the reason. The guard does not see work that a
- * piece causes after its step.
+ * Before each piece, the guard writes the piece to the crash journal (relay/process/crash-journal.ts), a file beside the store. Each step of the scheduler is
+ * one transaction; if the process ends during a step, nothing of the step is stored. A start that finds a piece in the journal makes it a suspect
+ * (core/crash/crash-marks.ts explains the marks). If a second start finds the same piece, this piece is the reason. The guard does not see work that a piece
+ * causes after its step.
  *
  * Bound: one mark for each quarantined or suspect piece.
  */
@@ -33,7 +33,7 @@ export interface WorkItem {
   readonly about: string;
 }
 
-/** Survives the end of the process, but not the end of the machine. A record is never half written when the process ends. */
+/** A file that keeps its record when the process ends, but perhaps not when the machine ends. When the process ends, no record is half written. */
 export interface CrashJournal {
   /** The record that was in the journal when the last process ended. */
   readonly found: string | undefined;
@@ -44,7 +44,7 @@ export interface PoisonWorkGuardPorts {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The build of the program: another build may be able to do the work that ended this one. */
+  /** The build of the program. Another build may be able to do the work that ended the process of this one. */
   readonly build: string;
   /** The last message of the process that ended before this one. */
   readonly crashMessage?: string | undefined;
@@ -90,7 +90,7 @@ export class PoisonWorkGuard {
   }
 
   /**
-   * Records the piece that begins now. `about` is the piece's name for people, if it is not the key. Returns the work to do in the caller's transaction, or
+   * Records the piece that begins now. `about` is a name of the piece for people; absent: its key. Returns the work to do in the caller's transaction, or
    * undefined if the piece is quarantined.
    */
   begin(t: Transaction, in_: WorkClass, work: ScheduleWork, about?: string): ScheduleWork | undefined {
@@ -102,7 +102,7 @@ export class PoisonWorkGuard {
     return todo;
   }
 
-  /** The piece went well. It is no suspect any more once its transaction is committed. */
+  /** Call it when the piece was done. When its transaction is committed, the piece is no suspect any more. */
   ended(t: Transaction, in_: WorkClass, work: ScheduleWork): void {
     if (this.#marks.size === 0) return;
     const key = nameOf({ in: in_, work });
@@ -111,7 +111,7 @@ export class PoisonWorkGuard {
     t.afterCommit(() => this.#marks.delete(key));
   }
 
-  /** The scheduler works on no piece now. */
+  /** Call it when the scheduler works on no piece. */
   rest(): void {
     if (this.#isRecorded) this.#ports.crashJournal?.write('');
     this.#isRecorded = false;
@@ -140,7 +140,7 @@ export class PoisonWorkGuard {
     return undefined;
   }
 
-  /** Tries each piece again that has been quarantined long enough. */
+  /** Tries pieces again that have been quarantined long enough. */
   #retryLater(): void {
     const { clock } = this.#ports;
     this.#retryTimer = clock.after(quarantineMinMs / 4, () => {
@@ -160,7 +160,7 @@ export class PoisonWorkGuard {
     });
   }
 
-  /** A full disk must not hold up the work. The work goes on without the mark. */
+  /** A full disk must not stop the work. If the mark can't be written, the work goes on without it. */
   #write(act: (t: Transaction) => void): void {
     try {
       this.#ports.store.write(act);
@@ -191,7 +191,10 @@ function readMarks(reader: Reader): Map<string, Marked> {
   );
 }
 
-/** The process ended during this piece. If the piece has another hash than its former mark, it is other work, and its crashes count from 0. */
+/**
+ * Returns the mark of a piece during which the process ended. If the piece has another hash than its earlier mark, it is other work, and its crashes count from
+ * 0.
+ */
 function working(piece: WorkItem, former: Marked | undefined): Marked {
   const hash = hashOf(piece.work);
   return { ...piece, hash, state: 'working', crashes: former?.hash === hash ? former.crashes : 0 };
@@ -218,7 +221,9 @@ function merged(one: ScheduleWork, other: ScheduleWork): ScheduleWork {
   };
 }
 
-/** The hash of a piece is its revision. Where work has no revision, its key does not show what the work is about. */
+/**
+ * The hash of a piece is its revision. Work without a revision always has the same hash, because its key does not show whether the work behind it has changed.
+ */
 function hashOf({ originRevision }: ScheduleWork): string {
   return String(originRevision);
 }

@@ -107,7 +107,9 @@ describe.skipIf(lacking !== '')(`two replicas behind a load balancer${why}`, () 
     const waits = () => nodeAt(first, 'store-1')?.conditions?.find(({ type }) => type === 'WaitsForParent');
     await until('the child says that it waits', () => waits()?.status === 'True');
     expect(waits()?.message).toMatch(/since .*: center\.retail is at revision \d+ there, and at \d+ here/);
-    expect(banyan('tree', '--data', tree.data).out).toMatch(/store-1 .*WaitsForParent: takes nothing from this parent/);
+    expect(banyan('tree', '--data', tree.data).out).toMatch(
+      /store-1 .*WaitsForParent: has accepted nothing from this parent/,
+    );
     expect([notes(), uids()]).toEqual([clusters.map(() => 'one-left'), before]);
     start('center', 'center');
     await until('it waits no longer', () => waits()?.status === 'False');

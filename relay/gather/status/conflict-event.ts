@@ -1,6 +1,6 @@
 /**
- * Writes an Event beside a placement when another source begins to hold some of its objects, and when no other source does any more. An Event is
- * written only when the condition `Conflicted` changes, so that nothing is written while nothing changes.
+ * Writes an Event about a placement in two cases: another source has begun to hold some of the placement's objects, or no other source holds any of them any
+ * more. An Event is written only when the condition `Conflicted` changes, so that nothing is written while nothing changes.
  */
 import type { Space } from '../../../core/apiserver/space.ts';
 import type { Condition, KubeObject } from '../../../core/object/meta.ts';

@@ -37,9 +37,9 @@ export interface ExactStatusesPorts extends SingletonPorts {
 
 export class ExactStatuses {
   readonly #ports: ExactStatusesPorts;
-  /** By placement: the keys of the objects that have an exact status because of this placement, as the store has them. */
+  /** Keyed by placement: the keys of the objects that have an exact status because of this placement, as the store has them. */
   readonly #recorded = new Map<PlacementId, ReadonlySet<string>>();
-  /** Placements that match one destination now. The text (`#writtenFor`) names the child and target for which all of their objects were last written. */
+  /** Placements that match one destination now, each with the text of `#writtenFor`: the child and target for which all of their objects were last written. */
   readonly #single = new Map<PlacementId, string>();
 
   constructor(ports: ExactStatusesPorts) {
@@ -53,16 +53,16 @@ export class ExactStatuses {
   }
 
   /**
-   * Placements with objects that have an exact status because of this node. A placement that is gone is among them if the process ended before the
-   * statuses were taken back.
+   * Returns the placements whose objects have an exact status because of this node. A removed placement is among them if the process ended before the statuses
+   * were taken back.
    */
   placements(): Iterable<PlacementId> {
     return this.#recorded.keys();
   }
 
   /**
-   * Writes the exact statuses of the placement's objects, or takes them back. `placement` is absent when the placement is gone; `expected` is the
-   * number of its destinations at and below this node.
+   * Writes the exact statuses of the placement's objects, or takes them back. `placement` is absent when the placement was removed; `expected` is the number of
+   * its destinations at and below this node.
    */
   write(id: PlacementId, placement: Placement | undefined, expected: number): void {
     const single = placement?.target?.singleton === true && expected === 1 ? placement : undefined;
@@ -74,7 +74,7 @@ export class ExactStatuses {
     try {
       this.#writeAll(id, single);
     } catch (error) {
-      // With the former note, the next call sees a difference and writes again.
+      // With the previous note, the next call sees a difference and writes again.
       this.#noteSingle(id, before);
       throw error;
     }
@@ -101,7 +101,7 @@ export class ExactStatuses {
     this.#announce(source, [...objects.values()]);
   }
 
-  /** Writes the statuses of these objects again: the reports about them have changed. The work grows with the number of these objects alone. */
+  /** Writes the statuses of these objects again. Call it when the reports about them have changed. The work grows only with the number of these objects. */
   objectsChanged(id: PlacementId, changed: readonly ObjectKey[]): void {
     const placement = this.#ports.placements.get(id);
     if (!placement || !this.#single.has(id)) return;
@@ -125,7 +125,7 @@ export class ExactStatuses {
   }
 
   /**
-   * The child on the way to the destination, and the target. While this text stays the same and the placement has one destination, an exact status
+   * Names the child on the way to the destination, and the target. While this text stays the same and the placement has one destination, an exact status
    * changes only when the report about its object changes (`objectsChanged`).
    */
   #writtenFor({ id, children, target }: Placement): string {
@@ -133,7 +133,10 @@ export class ExactStatuses {
     return JSON.stringify([child, target?.target, target?.generation]);
   }
 
-  /** The exact status of an object of any source; undefined while there is none. If several placements could give it, the first one by name does. */
+  /**
+   * Returns the exact status of an object of any source; undefined while there is none. If several placements could give a status, the first one by name gives
+   * it.
+   */
   statusOf(reader: Reader, source: string, object: ObjectKey): Uint8Array | undefined {
     if (this.#single.size === 0) return undefined;
     for (const name of this.#refs(reader, source, object)) {
@@ -145,7 +148,7 @@ export class ExactStatuses {
     return undefined;
   }
 
-  /** The placements that ask for exact status and select the object. */
+  /** Returns the placements that ask for exact status and select the object. */
   askingFor(reader: Reader, source: string, object: ObjectKey): PlacementId[] {
     const { singletons } = this.#ports.placements;
     if (singletons.size === 0) return [];
@@ -164,7 +167,7 @@ export class ExactStatuses {
         if (status) statuses.set(key, status);
       }
     });
-    // Record first, then write: whatever happens in between, the node can then take back every status that it has written.
+    // The record is written before the statuses. So if the process ends in between, the node can still take back every status that it has written.
     this.#recordOf(id, statuses.keys(), statuses);
     for (const [key, object] of objects) {
       const status = statuses.get(key);

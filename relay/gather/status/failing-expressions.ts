@@ -1,8 +1,7 @@
 /**
- * Finds the destinations for which the expression of a placement can't be evaluated. Such a destination does not match, and a condition tells the
- * author of the placement. The node finds them from what it knows itself about its agents and, by their label summaries, about the subtrees of its
- * relays. It does not wait for reports: a subtree in which the expression fails everywhere does not match, so it does not get the placement and would
- * never report the failure.
+ * Finds the destinations for which the expression of a placement can't be evaluated. Such a destination does not match, and a condition reports this to the
+ * author of the placement. For its agents, the node evaluates the expression itself. For its relays, it uses their label summaries. It does not wait for
+ * reports: if the expression fails everywhere in a subtree, the subtree does not match, does not get the placement, and would never report the failure.
  */
 
 import { childPath } from '../../../core/identity/node-path.ts';
@@ -15,13 +14,13 @@ import type { Placement } from '../../placements/placement.ts';
 export interface ExpressionFailures {
   /** Destinations at which the expression certainly fails. */
   readonly destinations: number;
-  /** One line for each of the first children by path, at most `sampleMax`. */
+  /** One line for each of the first failing children, sorted by path; at most `sampleMax` lines. */
   readonly sample: readonly string[];
 }
 
-/** As many as a person reads in one line of text. */
+/** Limit for the children that the message names: one line of text for a person. */
 const sampleMax = 3;
-/** Results that are remembered for one state of a child. Beyond this number all of them are evaluated again. */
+/** Limit for the results that are kept for one state of a child. When it is reached, all results are dropped; the next call evaluates them again. */
 const rememberedMax = 1_024;
 const type = 'ExpressionFailing';
 
@@ -30,7 +29,7 @@ type Failing = ReturnType<typeof failingAt>;
 export class FailingExpressions {
   readonly #path: string;
   readonly #children: ReadonlyMap<string, Child>;
-  /** Results by child and rule. A child that changes is another object, so a status that is written again evaluates only the changed children. */
+  /** Results, keyed by child and rule. A changed child is a new object in memory, so only the changed children are evaluated again. */
   readonly #results = new WeakMap<Child, Map<string, Failing>>();
 
   constructor(path: string, children: ReadonlyMap<string, Child>) {
@@ -38,7 +37,7 @@ export class FailingExpressions {
     this.#children = children;
   }
 
-  /** Undefined for a placement without an expression. */
+  /** Returns the failures of the placement's expression. Undefined: the placement has no expression. */
   of(placement: Placement): ExpressionFailures | undefined {
     if (placement.locationExpression === undefined) return undefined;
     const rule = JSON.stringify([placement.locationExpression, placement.locationSelectors]);

@@ -29,16 +29,16 @@ import { type Replicas, withoutReplicas } from '../../replicas/replicas.ts';
 export interface GatherPorts {
   readonly placements: Placements;
   readonly children: ReadonlyMap<string, Child>;
-  /** The reports of a child: the consumer's table of its up feed. */
+  /** Returns the reports of a child: the consumer's table of its up feed. */
   reportedOf(child: string): Table | undefined;
-  /** Whether the entry that the child reports under this key is a bad entry. Absent: no entry is bad. */
+  /** Returns whether the child's entry with this key is a bad entry. Absent: no entry is bad. */
   isRefused?(reader: Reader, child: string, keyHash: Uint8Array): boolean;
   connection(child: string): { connected: boolean; silentMs: number };
-  /** The objects of the placement that this node could not make for an agent. */
+  /** Returns the objects of the placement that this node could not make for an agent. */
   heldBack(id: PlacementId, child: string): readonly Failure[];
   readonly rollouts: RolloutParts;
   readonly moves: MoveStore;
-  /** Changes the total of a move while this node does not know what its children have. Absent: this node always knows. */
+  /** Changes the total of a move while this node does not know which copies its children have. Absent: this node always knows. */
   readonly restoreBarrier?: { addTo(placement: Placement, total: Partial): Partial };
   pathOf(child: string): string;
   mailboxOf(child: string): Producer | undefined;
@@ -54,9 +54,9 @@ export interface RolloutParts {
     view: { readonly connected: boolean; readonly reported?: Partial },
   ): RolloutPart | undefined;
   forget(id: PlacementId, child: string): void;
-  /** The target that the counts are about: the source's target or, after a rollback, the one that was promoted before the release. */
+  /** Returns the target that the counts are about: the source's target or, after a rollback, the target that was promoted before the release. */
   wanted(placement: Placement): PlacementTarget | undefined;
-  /** The part of this node itself, without its children. */
+  /** Returns the part of this node itself, without its children. */
   base(id: PlacementId): RolloutPart | undefined;
 }
 
@@ -70,7 +70,7 @@ export class Gather {
     this.#replicas = ports.replicas ?? withoutReplicas;
   }
 
-  /** The node's own partial of a placement; undefined when the placement is unknown. */
+  /** Returns the node's own partial of a placement; undefined when the placement is unknown. */
   total(reader: Reader, id: PlacementId): Partial | undefined {
     const placement = this.#ports.placements.get(id);
     if (!placement) return undefined;
@@ -82,12 +82,12 @@ export class Gather {
     return this.#ports.restoreBarrier?.addTo(placement, counted) ?? counted;
   }
 
-  /** Merges done for one placement since its tree was made. */
+  /** Returns the number of merges done for one placement since its tree was made. */
   merges(id: PlacementId): number {
     return this.#trees.get(id)?.merges ?? 0;
   }
 
-  /** Computes the contributions of all children to one placement again: its target or its children have changed. */
+  /** Computes the contributions of all children to one placement again. Call it when the target or the children of the placement have changed. */
   refresh(reader: Reader, id: PlacementId): SegmentTree<Partial> | undefined {
     const placement = this.#ports.placements.get(id);
     if (!placement) {
@@ -106,7 +106,7 @@ export class Gather {
     return tree;
   }
 
-  /** The contribution of a child to the node's own partial, as `total` counts it. */
+  /** Returns the contribution of a child to the node's own partial, as `total` counts it. */
   contribution(id: PlacementId, child: string): Partial | undefined {
     return this.#trees.get(id)?.get(child);
   }
@@ -122,7 +122,7 @@ export class Gather {
     return this.expected(id, child) !== before;
   }
 
-  /** Destinations of a placement at or below a child. */
+  /** Returns the number of destinations of a placement at or below a child. */
   expected(id: PlacementId, child: string): number {
     return this.#trees.get(id)?.get(child)?.counts.expected ?? 0;
   }
@@ -135,7 +135,7 @@ export class Gather {
     const { counts, isFrozen, isMixed, wasAttached } = this.#replicas.standing(name);
     if (isFrozen && isOf(wanted, tree.get(name))) return;
     if (!counts || isMixed) {
-      // The contribution is empty, not absent: when the child's sums get frozen, the check above keeps the empty contribution.
+      // The contribution is empty, not absent. If the sums of the child are frozen later, the `isFrozen` check then keeps the empty contribution.
       tree.set(name, emptyPartial(wanted.generation, wanted.target));
       this.#ports.rollouts.forget(placement.id, name);
       return;

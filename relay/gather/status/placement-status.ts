@@ -94,8 +94,8 @@ function ready(counts: DestinationCounts): NewCondition {
 }
 
 /**
- * After a rollback the counts are about what was promoted before the release. Even if all destinations have that again, the placement is not Ready: its
- * author waits for the release.
+ * After a rollback, the counts are about the objects that were promoted before the release. Even if all destinations have these objects again, the placement is
+ * not Ready: its author waits for the release.
  */
 function rolledBack(counts: DestinationCounts): NewCondition {
   const condition = ready(counts);
@@ -104,16 +104,16 @@ function rolledBack(counts: DestinationCounts): NewCondition {
   const who = available === expected ? `all ${expected}` : `${available} of ${expected}`;
   return no(
     'RolledBack',
-    `${who} destinations are available with what was promoted before the release that was taken back; see status.rollout`,
+    `${who} destinations are available with the objects that were promoted before the release that was rolled back; see status.rollout`,
   );
 }
 
-/** A placement that keeps an order has the condition Moving. A placement that did so before gets it too, or its old value would stay. */
+/** A placement with a move has the condition Moving. A placement that had a move before gets the condition too; otherwise its old value would stay. */
 function moving({ move }: Partial, before: readonly Condition[]): NewCondition[] {
   return move || before.some(({ type }) => type === 'Moving') ? [movingCondition(move)] : [];
 }
 
-/** The message names the winner at one destination; the sample of failures has others. */
+/** Returns the condition Conflicted. Its message names the winner at one destination; the sample of failures has others. */
 function conflicted({ counts, failures }: Partial): NewCondition {
   const type = 'Conflicted';
   if (counts.conflicted === 0) {

@@ -12,37 +12,37 @@ import { lacksRoom, roomAgainMs } from '../../../core/store/room.ts';
 
 /** How often one key is reported. */
 export interface ReportRate {
-  /** Reports without delay: enough that the stages of one change (stored, applied, available) pass without waiting. */
+  /** Limit for reports without delay. It is high enough for all stages of one change (stored, applied, available). */
   readonly burst: number;
   /** After the burst: one report in this time, while the key goes on changing. */
   readonly intervalMs: number;
 }
 
-/** For a sum. A sum changes with each destination, and nobody follows each of its values. */
+/** The rate for sums. A sum changes with each destination, and nobody follows each of its values. */
 const sumRate: ReportRate = { burst: 6, intervalMs: 1_000 };
 /**
- * For one object at one destination that somebody has asked to follow. While the object changes all the time, a tree of five levels adds a quarter of a
- * second.
+ * The rate for one object at one destination that somebody has asked to follow. While the object changes all the time, a tree of five levels adds a delay of a
+ * quarter of a second.
  */
 export const exactRate: ReportRate = { burst: 6, intervalMs: 50 };
 
 export interface ReporterPorts {
   readonly clock: Clock;
   readonly rate?: ReportRate;
-  /** Calls back in a later turn, after the work that already waits. */
+  /** Runs the function in a later turn, after the work that already waits. */
   defer(run: () => void): void;
   /** Reports all of these together. If it throws because the disk is full, all of them are reported again. */
   report(ids: readonly PlacementId[]): void;
-  /** `report` threw another error: the store is broken. */
+  /** Called when `report` throws any other error: the store is broken. */
   failed(error: unknown): void;
 }
 
 /**
- * Placements reported in one turn; then other work runs. A status in an own space takes half a millisecond, and a child that comes or goes may change a
- * thousand of them at once.
+ * Limit for the placements reported in one turn; then other work runs. A status in an own space takes half a millisecond, and a child that connects or
+ * disconnects may change a thousand of them at once.
  */
 const perTurnMax = 64;
-/** Time between two sweeps. A bucket is full again after a few of them. */
+/** Time between two sweeps. A bucket that is not used is full again after a few sweeps. */
 const sweepMs = 1_000;
 
 export class StatusReporter {
@@ -113,7 +113,7 @@ export class StatusReporter {
     }
   }
 
-  /** Deletes the buckets that nobody needs any more. It runs only now and then: each placement that was reported lately has a bucket. */
+  /** Deletes the buckets that nobody needs any more. It does not run in every turn, because every recently reported placement has a bucket. */
   #sweep(nowMs: number): void {
     if (nowMs - this.#sweptAtMs < sweepMs) return;
     this.#sweptAtMs = nowMs;

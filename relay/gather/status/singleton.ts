@@ -1,6 +1,6 @@
 /**
- * The status of an object as the only destination of its placement reports it. The node takes it from the reports of the child on the way to the
- * destination. The status names generations of the object at the origin, not at the destination.
+ * The status of an object as the only destination of its placement reports it. The node reads the status from the reports of the child on the way to the
+ * destination. In the status, generations of the object are those of the origin, not those of the destination.
  */
 
 import { entryKey, parseEntryKey } from '../../../core/entries/entry-keys.ts';
@@ -20,7 +20,7 @@ export interface SingletonPorts {
   readonly children: ReadonlyMap<string, Child>;
   tableOf(source: string): Table | undefined;
   reportedOf(child: string): Table | undefined;
-  /** Destinations of a placement at or below a child. */
+  /** Returns the number of destinations of a placement at or below a child. */
   expected(id: PlacementId, child: string): number;
 }
 
@@ -30,7 +30,7 @@ export interface SingletonPorts {
  */
 const resourcesWithOwnStatus = new Set(['/namespaces', 'apiextensions.k8s.io/customresourcedefinitions']);
 
-/** Keys of the objects of the placement that may have an exact status. */
+/** Returns the keys of the placement's objects that may have an exact status. */
 export function objectsWithStatus(reader: Reader, ports: SingletonPorts, placement: Placement): ObjectKey[] {
   const table = ports.tableOf(placement.source);
   const objects: ObjectKey[] = [];
@@ -47,7 +47,7 @@ export function mayHaveStatus({ group, resource }: ObjectKey): boolean {
   return !resourcesWithOwnStatus.has(`${group}/${resource}`);
 }
 
-/** Undefined: there is no reported status (any more). */
+/** Returns the status that the destination reports for the object. Undefined: no status is reported. */
 export function singletonStatus(
   reader: Reader,
   ports: SingletonPorts,

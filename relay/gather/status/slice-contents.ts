@@ -1,4 +1,4 @@
-/** The contents of the SinglePlacementSlices of one placement at this node. Pure functions of the matches and of the counts of the summary. */
+/** The contents of the SinglePlacementSlices of one placement at this node. Pure functions that use the matches and the counts of the summary. */
 
 import { edgeGroup, sliceEntriesMax } from '../../../core/apiserver/kinds/edge-kinds.ts';
 import { type PlacementId, splitPlacementId } from '../../../core/entries/placement-id.ts';
@@ -11,7 +11,7 @@ import type { Placement } from '../../placements/placement.ts';
 export interface SliceSources {
   readonly path: string;
   readonly children: ReadonlyMap<string, Child>;
-  /** Destinations at or below a child, as the summary counts them. */
+  /** Returns the number of destinations at or below a child, as the summary counts them. */
   expected(id: PlacementId, child: string): number;
 }
 
@@ -29,7 +29,7 @@ export interface Subtree {
   readonly observedTime: string;
 }
 
-/** A name has at most 253 characters. This many remain in front of the number. */
+/** Limit for the part of a slice's name before its number. A Kubernetes name has at most 253 characters. */
 const stemMax = 245;
 const apiVersion = `${edgeGroup}/v1alpha1`;
 const kind = 'SinglePlacementSlice';
@@ -40,12 +40,12 @@ export type SliceContent = {
   readonly subtrees?: readonly Omit<Subtree, 'observedTime'>[];
 };
 
-/** The slices of a placement, in order. */
+/** Returns the contents of the placement's slices. The index in the list is the number of the slice. */
 export function sliceContents(sources: SliceSources, placement: Placement): SliceContent[] {
   return cut(destinationsOf(sources, placement), subtreesOf(sources, placement));
 }
 
-/** Destinations first, then subtrees, at most `sliceEntriesMax` in each. */
+/** Cuts the lists into slices: destinations come first, then subtrees. Each slice has at most `sliceEntriesMax` entries. */
 function cut(
   destinations: readonly SliceDestination[],
   subtrees: readonly Omit<Subtree, 'observedTime'>[],
@@ -90,14 +90,14 @@ function subtreesOf({ path, children, expected }: SliceSources, placement: Place
     .filter(({ matched }) => matched > 0);
 }
 
-/** The name of a slice. With an empty `index`: the beginning that the names of all slices of the placement share. */
+/** Returns the name of a slice. If `index` is empty, returns the beginning that the names of all slices of the placement share. */
 export function sliceName(placement: string, index: number | ''): string {
   if (placement.length <= stemMax) return `${placement}-${index}`;
   const hash = Buffer.from(hash128(placement)).toString('hex').slice(0, 8);
   return `${placement.slice(0, stemMax - 9)}-${hash}-${index}`;
 }
 
-/** The object. Without the uid of the placement it has no owner: this node only shows the placement. */
+/** Returns the slice as an object. A slice without the uid of its placement has no owner: this node only shows the placement. */
 export function sliceOf(
   { name, uid }: { name: string; uid?: string },
   index: number,
@@ -109,7 +109,7 @@ export function sliceOf(
     kind,
     metadata: {
       name: sliceName(name, index),
-      // The value of a label has at most 63 characters. A longer name is in the owner reference alone.
+      // The value of a label has at most 63 characters. A longer name is only in the owner reference.
       labels: name.length <= 63 ? { [`${edgeGroup}/placement`]: name } : {},
       ...(uid === undefined ? {} : { ownerReferences: [{ ...owner, uid }] }),
     },

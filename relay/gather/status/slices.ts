@@ -1,6 +1,6 @@
 /**
- * SinglePlacementSlices list the destinations that a placement of this node matches: one by one where this node's own inventory has them, and as one
- * number for each child relay. They are written some time after the matches have changed, and never for a change of state alone.
+ * SinglePlacementSlices list the destinations that a placement of this node matches: each destination of this node's own inventory, and for each child relay
+ * the number of its destinations. They are written some time after the matches have changed, and never when only the state of a destination changes.
  */
 
 import type { Space } from '../../../core/apiserver/space.ts';
@@ -19,13 +19,13 @@ export interface SlicesPorts extends SliceSources {
   readonly clock: Clock;
   readonly placements: Placements;
   ownSpace(source: string): Space | undefined;
-  /** The placement is from above, or is gone: no slice is written for it. */
+  /** Called for a placement that is from above, or was removed: this node writes no slice for it. */
   elsewhere(id: PlacementId): void;
 }
 
-/** Several label changes within this time lead to one write. */
+/** Delay of a write: several label changes within this time lead to one write. */
 const intervalMs = 1_000;
-/** Children of placements that one run looks at, some 10 ms. Then other work has its turn. */
+/** Limit for the children of placements that one run looks at, about 10 ms. Then other work has its turn. */
 const childrenPerRun = 1_000;
 const betweenRunsMs = 10;
 
@@ -39,7 +39,7 @@ export class Slices {
     this.#ports = ports;
   }
 
-  /** The destinations that the placement matches may have changed. */
+  /** Call it when the destinations that the placement matches may have changed. */
   mark(id: PlacementId): void {
     if (this.#stopped) return;
     this.#dirty.add(id);
@@ -95,7 +95,7 @@ export class Slices {
   }
 }
 
-/** A subtree whose number has not changed keeps the time at which it first had this number. */
+/** Adds the times. A subtree whose number has not changed keeps the time at which it first had this number. */
 function stamped(content: SliceContent, before: SliceContent, wallMs: number): SliceContent {
   const byPath = new Map(((before.subtrees ?? []) as readonly Subtree[]).map((subtree) => [subtree.path, subtree]));
   const subtrees = content.subtrees?.map((subtree) => {

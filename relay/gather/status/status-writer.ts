@@ -39,13 +39,13 @@ export interface StatusWriterPorts {
   readonly exact: Pick<ExactStatuses, 'write'>;
   readonly expressions: Pick<FailingExpressions, 'of'>;
   ownSpace(source: string): Space | undefined;
-  /** Reasons why StatusSummarizers that the placement names can't be used, by name. Undefined: the placement names none. */
+  /** Returns the reasons why StatusSummarizers that the placement names can't be used, keyed by name. Undefined: the placement names none. */
   unresolved(id: PlacementId): ReadonlyMap<string, string> | undefined;
-  /** The rollout of an own placement whose releases go out in waves. */
+  /** Returns the rollout of an own placement whose releases go out in waves. */
   rolloutOf(id: PlacementId): RolloutStep | undefined;
-  /** Whether the last release was taken back; also for a placement from above. */
+  /** Returns whether the last release was rolled back, also for a placement from above. */
   isRolledBack(id: PlacementId): boolean;
-  /** For a placement from above: what this node knows about its release. */
+  /** For a placement from above: returns what this node knows about its release. */
   rolloutBelow(reader: Reader, id: PlacementId): RolloutStatus | undefined;
 }
 
@@ -58,12 +58,12 @@ export class StatusWriter {
     this.#ports = ports;
   }
 
-  /** Returns the placements of which something has changed. */
+  /** Returns the placements whose status was written or whose partial has changed. */
   write(ids: readonly PlacementId[]): PlacementId[] {
     return ids.filter((id) => this.#writeOne(id));
   }
 
-  /** JSON of the status of a placement from above, for the subtree of this node. */
+  /** Returns the status of a placement from above, for the subtree of this node, as JSON. */
   statusOf(reader: Reader, id: PlacementId): Uint8Array | undefined {
     const partial = this.#ports.gather.total(reader, id);
     if (!partial) return undefined;
@@ -107,7 +107,7 @@ export class StatusWriter {
 
   #writeSpace(space: Space, placement: Placement, partial: Partial): void {
     const object = space.get({ ...placementResource, namespace: '', name: placement.name });
-    // After a change of the placement, its status waits until the new generation has been scheduled.
+    // After a change of the placement, the new status is not written until the new generation has been scheduled.
     if (!object || object.metadata.generation !== partial.generation) return;
     const before = (object.status as { conditions?: Condition[] } | undefined)?.conditions ?? [];
     const status = this.#status(placement.id, partial, before);

@@ -1,6 +1,6 @@
 /**
- * The SinglePlacementSlices of placements from above, for the subtree of this node. They are made when somebody looks: stored slices would be a copy of
- * the inventory for each placement. They have no times: this node does not remember since when a child has had its number.
+ * The SinglePlacementSlices of placements from above, for the subtree of this node. They are made when somebody reads them: stored slices would be a copy of
+ * the inventory for each placement. They have no times: this node does not remember since when a child has had its number of destinations.
  */
 
 import { type PlacementId, splitPlacementId } from '../../../core/entries/placement-id.ts';
@@ -46,7 +46,7 @@ export class SubtreeSlices {
     return undefined;
   }
 
-  /** The destinations that the placement matches below may have changed, or the placement is gone. */
+  /** Call it when the destinations that the placement matches below this node may have changed, or when the placement was removed. */
   placementChanged(id: PlacementId): void {
     const { source, name } = splitPlacementId(id);
     const placement = this.#ports.placements.get(id);

@@ -3,10 +3,10 @@ import { withCondition } from '../../../core/object/conditions.ts';
 import type { Condition } from '../../../core/object/meta.ts';
 
 const type = 'SummarizersResolved';
-/** A person reads the message, and a placement may name many summarizers. */
+/** Limit for the reasons in the message. A person reads the message, and a placement may name many summarizers. */
 const reasonsMax = 5;
 
-/** `unresolved`: the reasons, by name of the summarizer. Undefined: the placement names none, and the condition is left out. */
+/** `unresolved`: the reasons, keyed by name of the summarizer. Undefined: the placement names none, and the condition is left out. */
 export function withSummarizers(
   conditions: readonly Condition[],
   unresolved: ReadonlyMap<string, string> | undefined,

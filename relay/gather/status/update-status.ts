@@ -21,7 +21,7 @@ export function updateStatus(space: Space, object: KubeObject, status: object | 
       { subresource: 'status' },
     );
   } catch (error) {
-    // Either somebody changed the object meanwhile, and made it dirty again by that; or the kind of the object has no status.
+    // Two errors are harmless: somebody changed the object meanwhile, which made it dirty again; or the kind of the object has no status.
     if (!(error instanceof BanyanError) || lacksRoom(error)) throw error;
     log.debug({ object: object.metadata.name, reason: describeError(error) }, 'a status was not written');
   }

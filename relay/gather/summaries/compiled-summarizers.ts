@@ -7,14 +7,14 @@ import type { SummarizerSpec } from '../../../core/summary/summarizer-spec.ts';
 
 export class CompiledSummarizers {
   readonly #specOf: (reader: Reader, source: string, name: string) => SummarizerSpec | undefined;
-  /** By source and name: the newest specification only. */
+  /** Keyed by source and name: the newest specification only. */
   readonly #compiled = new Map<string, { text: string; summarizer: Summarizer | string }>();
 
   constructor(specOf: (reader: Reader, source: string, name: string) => SummarizerSpec | undefined) {
     this.#specOf = specOf;
   }
 
-  /** The compiled summarizer, or the reason why there is none. */
+  /** Returns the compiled summarizer, or the reason why there is none. */
   of(reader: Reader, source: string, name: string): Summarizer | string {
     const spec = this.#specOf(reader, source, name);
     const key = `${source}/${name}`;

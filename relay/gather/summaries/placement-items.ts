@@ -4,13 +4,13 @@ import { parseBody } from '../../../core/object/canonical.ts';
 
 type Items = Pick<Required<EdgePlacementSpec>, 'downsync' | 'upsync' | 'associated'>;
 
-/** `placement`: its canonical body. */
+/** `placement` is the canonical body of the placement. */
 export function itemsOf(placement: Uint8Array): Items {
   const { downsync = [], upsync = [], associated = [] } = parseBody(placement).spec as Partial<EdgePlacementSpec>;
   return { downsync, upsync, associated };
 }
 
-/** Names of StatusSummarizers, sorted. */
+/** Returns the names of the StatusSummarizers, sorted. */
 export function namesOf({ downsync, upsync, associated }: Items): string[] {
   return [...new Set([...downsync, ...upsync, ...associated].flatMap((item) => item.statusSummarizers ?? []))].sort();
 }

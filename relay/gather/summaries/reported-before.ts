@@ -1,6 +1,7 @@
 /**
- * What earlier runs of the process have reported to the parent about placements. The scheduler forgets a placement in one commit, and a later commit
- * takes the reports back. If the process ends in between, the reports stay in the outbox. A start finds them here; nothing else would.
+ * Finds the reports about placements that earlier runs of the process made to the parent. When a placement is removed, the scheduler forgets the placement in
+ * one commit, and a later commit takes the reports back. If the process ends between the two commits, the reports stay in the outbox. Only this function finds
+ * them, at the next start.
  */
 
 import { parseEntryKey } from '../../../core/entries/entry-keys.ts';
@@ -14,7 +15,7 @@ export interface ReportedBefore {
   readonly summaries: readonly SummaryId[];
 }
 
-/** Reads the outbox once. Exact statuses have a record of their own. */
+/** Reads the outbox once. Exact statuses are not read: they have their own record. */
 export function reportedBefore(reader: Reader, outbox: Producer): ReportedBefore {
   const placements = new Set<PlacementId>();
   const summaries: SummaryId[] = [];

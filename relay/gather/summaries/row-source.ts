@@ -1,6 +1,6 @@
 /**
- * Where the rows of summaries come from. For an object that was sent down: its row in the source, its row in the agent's mailbox, and the state that
- * the agent reported. For an upsynced or associated object: what the agent reported.
+ * Reads the rows of summaries. For an object that was sent down, a row is made of its row in the source, its row in the agent's mailbox, and the state that the
+ * agent reported. For an upsynced or associated object, a row is made of the agent's report.
  */
 
 import type { ObjectAttributes } from '../../../core/entries/down-attributes.ts';
@@ -38,7 +38,7 @@ export interface RowPlace {
   /** An agent. */
   readonly child: string;
   readonly source: string;
-  /** The key hash of the object's row in the source; for an upsynced or associated object, of the reported row. */
+  /** The key hash of the object's row in the source. For an upsynced or associated object: the key hash of the reported row. */
   readonly keyHash: Uint8Array;
 }
 
@@ -47,28 +47,28 @@ interface SummarizedObject {
   readonly summarizers: Readonly<Record<string, readonly string[]>>;
 }
 
-/** What this node has of one object at one agent. */
+/** The data of one object at one agent, as this node has them. */
 export interface ReadRow {
-  /** Names of the placements whose summaries may want the row. */
+  /** The names of the placements whose summaries may want the row. */
   readonly placements: readonly string[];
   isWanted(placement: Placement, summarizer: string): boolean;
   row(place: LocationFacts, heldBack: readonly Failure[]): SummaryRow;
 }
 
-/** Objects for which this class remembers the summaries that want them: as many as are reported at the same time. */
+/** Limit for the objects for which this class remembers the summaries that want them: as many as are reported at the same time. */
 const wantedMax = 1_000;
 
 export class RowSource {
   readonly #ports: RowSourcePorts & RulesOfPlacements;
   readonly #rows = new RowReader();
-  /** By hash of the content. */
+  /** Keyed by the hash of the content. */
   readonly #wantedByContent = new Map<string, SummarizedObject>();
 
   constructor(ports: RowSourcePorts & RulesOfPlacements) {
     this.#ports = ports;
   }
 
-  /** The object, its state, and which summaries want it. Undefined if the agent has not both the object and a state. */
+  /** Returns the object, its state, and the summaries that want it. Undefined if the agent lacks the object, or has reported no state of it. */
   object(reader: Reader, { child, source, keyHash }: RowPlace): ReadRow | undefined {
     const { mailboxOf, reportedOf, pathOf } = this.#ports;
     const wanted = this.#wanted(reader, source, keyHash);
@@ -88,7 +88,7 @@ export class RowSource {
     };
   }
 
-  /** Which summaries want the object, by its row in the source. The answer is the same for all agents. */
+  /** Returns the summaries that want the object, from its row in the source. The result is the same for all agents. */
   #wanted(reader: Reader, source: string, keyHash: Uint8Array): SummarizedObject | undefined {
     const table = this.#ports.tableOf(source);
     const row = table.get(reader, keyHash);
@@ -105,7 +105,7 @@ export class RowSource {
     return wanted;
   }
 
-  /** An upsynced or associated object of an agent's cluster. */
+  /** Returns an upsynced or associated object of an agent's cluster. */
   fromCluster(reader: Reader, { child, source, keyHash }: RowPlace): ReadRow | undefined {
     const reported = this.#ports.reportedOf(child);
     const content = reported && contentOf(reader, reported, keyHash);
@@ -141,7 +141,7 @@ export class RowSource {
   }
 }
 
-/** Key hashes of the associated objects that an agent has reported. */
+/** Returns the key hashes of the associated objects that an agent has reported. */
 export function* associatedRows(reader: Reader, reported: Table): Generator<Uint8Array> {
   for (const row of reported.rows(reader)) {
     if (row.content && parseEntryKey(reported.content(reader, row.content).key)?.type === 'associated')
@@ -154,7 +154,7 @@ export function contentOf(reader: Reader, table: Table, keyHash: Uint8Array): Co
   return row?.content && table.content(reader, row.content);
 }
 
-/** A hash as text, for keys of maps. */
+/** Returns a hash as text, for keys of maps. */
 export function rowNameOf(keyHash: Uint8Array): string {
   return Buffer.from(keyHash).toString('latin1');
 }

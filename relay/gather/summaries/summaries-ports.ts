@@ -1,4 +1,4 @@
-/** What the summaries that users define need, and what they answer. */
+/** The ports and the results of the summaries that users define. */
 
 import type { PlacementId } from '../../../core/entries/placement-id.ts';
 import type { Reader, Store } from '../../../core/store/store.ts';
@@ -16,27 +16,27 @@ export interface SummariesPorts extends RowSourcePorts {
   readonly store: Store;
   readonly placements: Placements;
   readonly children: ReadonlyMap<string, Child>;
-  /** The place of an agent in the inventory, for a placement that reaches the agent. */
+  /** Returns the place of an agent in the inventory, for a placement that reaches the agent. */
   placeOf(child: string, placement: Placement): LocationFacts;
-  /** Key hashes of the reports about upsynced objects of an agent's cluster. */
+  /** Returns the key hashes of the reports about upsynced objects of an agent's cluster. */
   upsyncedOf(reader: Reader, child: string): Iterable<Uint8Array>;
-  /** Objects of the placement that this node could not make for an agent. */
+  /** Returns the objects of the placement that this node could not make for an agent. */
   heldBack(id: PlacementId, child: string): readonly Failure[];
-  /** The specification of a summarizer, as this node knows it. */
+  /** Returns the specification of a summarizer, as this node knows it. */
   specOf(reader: Reader, source: string, name: string): SummarizerSpec | undefined;
-  /** Calls back in a later turn, after the work that already waits. */
+  /** Runs the function in a later turn, after the work that already waits. */
   defer(run: () => void): void;
-  /** The summary is another one now, or is there no more. */
+  /** Called when the summary has changed, or was removed. */
   changed(id: PlacementId, summarizer: string): void;
-  /** Which summarizers of the placement are there has changed. */
+  /** Called when the placement has other usable summarizers than before. */
   resolved(id: PlacementId): void;
   failed(error: unknown): void;
   readonly replicas: Replicas;
 }
 
 /**
- * For one placement: the summaries of the summarizers that exist, and the reasons why the other summarizers can't be used. Both are by the name in the
- * specification.
+ * For one placement: the summaries of the summarizers that exist, and the reasons why the other summarizers can't be used. Both are keyed by the name in the
+ * placement's specification.
  */
 export interface Resolution {
   readonly summaries: ReadonlyMap<string, UserSummary>;

@@ -1,9 +1,9 @@
 /**
- * The summaries that users define, for all placements that this node knows: which summaries exist, and the rows and partials that they are made of.
- * Everything is in memory, made from rows in the store: a start reads each row once, and later only what has changed.
+ * The summaries that users define, for all placements that this node knows: which summaries exist, and the rows and partials from which they are made.
+ * Everything is in memory, made from rows in the store: a start reads each row once; after that, only changed rows are read again.
  *
- * Work is queued as keys and done in bounded pieces, so that a thousand agents that report at once do not stop the node. Bounds: one waiting key for
- * each child and object; `rowsPerRun` of them in one turn. summary-index.ts knows which placements a row concerns.
+ * Work is queued as keys and done in bounded pieces, so that a thousand agents that report at once do not stop the node. Bounds: one waiting key for each child
+ * and object; `rowsPerRun` of them in one turn. summary-index.ts knows which placements a row concerns.
  */
 
 import { edgeGroup } from '../../../core/apiserver/kinds/edge-kinds.ts';
@@ -31,9 +31,9 @@ import type { LocationFacts } from './summary-rows.ts';
 import { UserSummary } from './user-summary.ts';
 
 interface DirtyRow extends RowPlace {
-  /** The object that the child is to have has changed. So other summaries than before may want the row. */
+  /** True: the object itself may have changed, so that other summaries than before may want the row. False: only its state has changed. */
   readonly shipped: boolean;
-  /** An upsynced or associated object. `keyHash` is that of the row in which it was reported. */
+  /** An upsynced or associated object. `keyHash` is the key hash of the row in which the agent reported it. */
   readonly fromCluster?: true;
 }
 
@@ -47,9 +47,9 @@ interface Load {
 
 /** The state of one placement. */
 interface PlacementRows {
-  /** Hash of the placement's content. */
+  /** The hash of the placement's content. */
   content: string;
-  /** Names of its summarizers. */
+  /** The names of the placement's summarizers. */
   names: readonly string[];
   upsync: readonly UpsyncItem[];
   associated: readonly AssociatedItem[];
@@ -58,7 +58,7 @@ interface PlacementRows {
   readonly places: Map<string, LocationFacts>;
 }
 
-/** Rows in one turn, some 20 ms. Then other work has its turn. */
+/** Limit for the rows of one turn, about 20 ms. Then other work has its turn. */
 const rowsPerRun = 500;
 export const summarizerResource = { group: edgeGroup, resource: 'statussummarizers', namespace: '' } as const;
 
@@ -111,12 +111,12 @@ export class Summaries {
 
   // -------------------------------------------------------------------------------------------- what has changed
 
-  /** The placement was added, changed or removed, or it has other children. */
+  /** Call it when the placement was added, changed or removed, or when it has other children. */
   placementChanged(id: PlacementId): void {
     this.#ports.store.read((reader) => this.#refresh(reader, id));
   }
 
-  /** The placement has not changed itself. These children were added to it, or removed from it. */
+  /** Call it when the placement itself has not changed, but these children were added to it or removed from it. */
   placementChangedWith(id: PlacementId, children: Iterable<string>): void {
     const placement = this.#ports.placements.get(id);
     const { summaries } = this.#byPlacement.get(id) ?? {};
@@ -132,7 +132,7 @@ export class Summaries {
     }
   }
 
-  /** A StatusSummarizer of a source was added, changed or removed. The summaries follow after the commit. */
+  /** Call it when a StatusSummarizer of a source was added, changed or removed. The summaries change after the commit. */
   summarizerChanged(t: Transaction, source: string, key: ObjectKey): void {
     if (key.group !== summarizerResource.group || key.resource !== summarizerResource.resource) return;
     t.afterCommit(() => {
@@ -140,12 +140,12 @@ export class Summaries {
     });
   }
 
-  /** The object that an agent gets may have changed. The last stage of the way down to agents calls this. */
+  /** Call it when the object that an agent gets may have changed. The last stage of the way down to agents calls it. */
   shipped(t: Transaction, { child, source, keyHash }: Omit<DirtyRow, 'shipped'>): void {
     if (this.#byPlacement.size > 0) t.afterCommit(() => this.#mark({ child, source, keyHash, shipped: true }));
   }
 
-  /** An upsynced or associated object of an agent's cluster was added, changed or removed. */
+  /** Call it when an upsynced or associated object of an agent's cluster was added, changed or removed. */
   clusterObjectChanged(child: string, source: string, keyHash: Uint8Array): void {
     if (this.#byPlacement.size === 0 || this.#ports.children.get(child)?.role !== 'agent') return;
     this.#mark({ child, source, keyHash, shipped: true, fromCluster: true });
@@ -156,7 +156,7 @@ export class Summaries {
     this.#mark({ child, source, keyHash: hash128(entryKey.object(source, object)), shipped: false });
   }
 
-  /** A relay has sent another partial. */
+  /** Call it when a relay has sent another partial. */
   partialChanged(child: string, id: PlacementId, name: string): void {
     const summary = this.#byPlacement.get(id)?.summaries.get(name);
     const placement = this.#ports.placements.get(id);
@@ -165,7 +165,7 @@ export class Summaries {
     this.#ports.changed(id, name);
   }
 
-  /** This node starts or stops counting the child. */
+  /** Call it when this node starts or stops counting the child. */
   recount(child: string): void {
     for (const [id, { summaries }] of this.#byPlacement) {
       if (!this.#ports.placements.get(id)?.children.has(child)) continue;
@@ -173,7 +173,7 @@ export class Summaries {
     }
   }
 
-  /** The agent's place in the inventory may have changed. */
+  /** Call it when the agent's place in the inventory may have changed. */
   placeChanged(child: string): void {
     for (const [id, { summaries, places }] of this.#byPlacement) {
       const placement = this.#ports.placements.get(id);
@@ -240,8 +240,8 @@ export class Summaries {
   }
 
   /**
-   * Keeps a summary with the same fingerprint, adds new children and removes former ones. Otherwise makes a new summary. Reads the rows of all children
-   * if the summary is new or the placement was edited.
+   * Keeps a summary with the same fingerprint, adds its new children and removes the children that it no longer has. If the fingerprint differs, makes a new
+   * summary. Reads the rows of all children if the summary is new or the placement was edited.
    */
   #keepOrMake(
     summaries: Map<string, UserSummary>,
@@ -311,7 +311,7 @@ export class Summaries {
   /** Reads all rows of one child. Returns their number. */
   #loadOne(reader: Reader, { id, name, summary, child }: Load): number {
     const placement = this.#ports.placements.get(id);
-    // The child or the summary may be gone since the work was queued, or another summary may have its name.
+    // Since the work was queued, the child or the summary may have been removed, or another summary may have got the name.
     if (!summary.loading.delete(child) || !placement?.children.has(child)) return 0;
     if (this.#byPlacement.get(id)?.summaries.get(name) !== summary) return 0;
     let rows = 1;
@@ -359,8 +359,8 @@ export class Summaries {
   }
 
   /**
-   * A new state concerns only the summaries that the row of the object names. Any other change may also concern summaries that have a row of the object
-   * already.
+   * Returns the placements that a changed row concerns. A new state concerns only the summaries that the row of the object names. Any other change may also
+   * concern summaries that have a row of the object already.
    */
   #placementsOf({ source, keyHash, shipped }: DirtyRow, read: ReadRow | undefined): Iterable<PlacementId> {
     const wanting = read?.placements.map((name) => placementId(source, name)) ?? [];
@@ -399,7 +399,10 @@ export class Summaries {
   }
 }
 
-/** A child may report our fingerprint with a content of another form. Such a partial can't be merged. */
+/**
+ * Returns whether the partials have the same form. A child may report the same fingerprint as this node with a content of another form; such a partial can't be
+ * merged.
+ */
 function sameShape({ content: a }: UserPartial, { content: b }: UserPartial): boolean {
   if (a.form === 'selected' || b.form === 'selected') return a.form === b.form;
   return a.kinds.join() === b.kinds.join();

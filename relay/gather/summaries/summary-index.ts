@@ -1,19 +1,19 @@
 /**
- * Knows which placements a change concerns: the placements that name a summarizer, and the placements that have a row of an object. So a change costs
- * work by what it concerns, however many placements have summaries. The index is in memory, like the summaries. Bounds: one entry for each name in a
- * placement's specification, and one entry for each pair of an object and a placement with a row, whatever the number of agents and summarizers. So
- * there are never more entries than rows in the summaries.
+ * Knows which placements a change concerns: the placements that name a summarizer, and the placements that have a row of an object. So the work for a change
+ * grows with the number of placements that it concerns, not with the number of placements that have summaries. The index is in memory, like the summaries.
+ * Bounds: one entry for each name in a placement's specification, and one entry for each pair of an object and a placement with a row, whatever the number of
+ * agents and summarizers. So there are never more entries than rows in the summaries.
  */
 import { type PlacementId, splitPlacementId } from '../../../core/entries/placement-id.ts';
 import type { RowWatch } from './user-summary.ts';
 
 export class SummaryIndex {
-  /** By source and name of the summarizer. */
+  /** Keyed by source and name of the summarizer. */
   readonly #byName = new Map<string, Set<PlacementId>>();
-  /** By object: how many rows of it each placement has. */
+  /** Keyed by object: how many rows of the object each placement has. */
   readonly #rows = new Map<string, Map<PlacementId, number>>();
 
-  /** The specification of the placement named the summarizers `before`, and names the summarizers `after`. */
+  /** Call it when the specification of the placement named the summarizers `before`, and names the summarizers `after`. */
   name(id: PlacementId, before: readonly string[], after: readonly string[]): void {
     const { source } = splitPlacementId(id);
     for (const name of before) {
@@ -32,7 +32,7 @@ export class SummaryIndex {
     return this.#byName.get(`${source}/${name}`) ?? [];
   }
 
-  /** Counts the rows of one summary of the placement. */
+  /** Returns a watch that counts the rows of one summary of the placement. */
   rowsOf(id: PlacementId): RowWatch {
     return { added: (object) => this.#count(id, object, 1), removed: (object) => this.#count(id, object, -1) };
   }

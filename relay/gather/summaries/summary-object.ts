@@ -29,7 +29,10 @@ export interface Completeness {
   readonly oldestAgeSeconds?: number;
 }
 
-/** `PLACEMENT.SUMMARIZER`. A hash is added if that is too long for a name, or if the name of the summarizer has a dot. So no two summaries have one name. */
+/**
+ * Returns `PLACEMENT.SUMMARIZER`. If this is too long for a name, or if the name of the summarizer has a dot, a hash is added. So two summaries never have the
+ * same name.
+ */
 export function summaryName(placement: string, summarizer: string): string {
   const name = `${placement}.${summarizer}`;
   if (name.length <= nameMax && !summarizer.includes('.')) return name;
@@ -61,7 +64,7 @@ export function summaryObject({ placement, summarizer, ...content }: SummaryCont
     kind: 'StatusSummary',
     metadata: {
       name: summaryName(placement, summarizer),
-      // The value of a label has at most 63 characters. A longer name is in the fields alone.
+      // The value of a label has at most 63 characters. A longer name is only in the fields.
       labels: Object.fromEntries(labels.map(([name, value]) => [`edge.banyan.io/${name}`, value])),
     },
     placement,

@@ -1,6 +1,6 @@
 /**
- * Summaries that users define, as one part of a node. Other rooms call it when something changes, and it writes the summaries to the parent and into
- * spaces. Nobody else has to know how they are made.
+ * Summaries that users define, as one part of a node. Other rooms call this part when something changes, and it writes the summaries to the parent and into
+ * spaces. No other room has to know how they are made.
  */
 
 import type { Space } from '../../../core/apiserver/space.ts';
@@ -36,7 +36,7 @@ export interface SummaryRoomPorts {
   readonly children: ReadonlyMap<string, Child>;
   readonly gather: Gather;
   readonly outbox: Producer;
-  /** The source table of an own space, or the table of what comes from above. */
+  /** Returns the source table of an own space, or the table of the rows that come from above. */
   tableOf(source: string): Table;
   mailboxOf(child: string): Table | undefined;
   reportedOf(child: string): Table | undefined;
@@ -54,7 +54,7 @@ export class SummaryRoom {
   readonly #summaries: Summaries;
   readonly #reporter: StatusReporter;
   readonly writer: SummaryWriter;
-  /** The last stage of the way down to agents. It changes nothing: it only sees which objects are shipped. */
+  /** The last stage of the way down to agents. It changes no object: it only notes which objects are shipped. */
   readonly stage: OutgoingStage = {
     outgoing: (t, { child, source, keyHash }, what) => {
       this.#summaries.shipped(t, { child: child.name, source, keyHash });
@@ -85,7 +85,7 @@ export class SummaryRoom {
     this.#reporter = new StatusReporter({ clock, defer, report: (keys) => this.#report(keys), failed: ports.failed });
   }
 
-  /** To be called once all placements are known. `reported`: summaries that earlier runs of the process have reported to the parent. */
+  /** Call it when all placements are known. `reported`: summaries that earlier runs of the process have reported to the parent. */
   start(reported: readonly SummaryId[]): void {
     for (const { id } of this.#ports.placements.all()) this.#summaries.placementChanged(id);
     this.writer.sweep();
@@ -101,17 +101,17 @@ export class SummaryRoom {
     this.#summaries.placementChanged(id);
   }
 
-  /** Only these children were added or removed, or have another place in the inventory. */
+  /** Call it when only these children were added or removed, or have another place in the inventory. */
   placementChangedWith(id: PlacementId, children: Iterable<string>): void {
     this.#summaries.placementChangedWith(id, children);
   }
 
-  /** Must run in the transaction of the change. */
+  /** Call it in the transaction of the change. */
   summarizerChanged(t: Transaction, source: string, key: ObjectKey): void {
     this.#summaries.summarizerChanged(t, source, key);
   }
 
-  /** This node starts or stops counting the child. */
+  /** Call it when this node starts or stops counting the child. */
   recount(child: string): void {
     this.#summaries.recount(child);
   }
@@ -131,17 +131,19 @@ export class SummaryRoom {
     }
   }
 
-  /** The built-in summaries of these placements have changed. The other summaries show them as their completeness. */
+  /**
+   * Call it when the built-in summaries of these placements have changed. The summaries that users define show the built-in summaries as their completeness.
+   */
   completenessChanged(ids: readonly PlacementId[]): void {
     for (const id of ids) for (const name of this.#summaries.of(id)?.summaries.keys() ?? []) this.#mark(id, name);
   }
 
-  /** Reasons why summarizers that the placement names can't be used, by name. Undefined: the placement names none. */
+  /** Returns the reasons why summarizers that the placement names can't be used, keyed by name. Undefined: the placement names none. */
   unresolved(id: PlacementId): ReadonlyMap<string, string> | undefined {
     return this.#summaries.of(id)?.unresolved;
   }
 
-  /** Merges done for one summary since the start. */
+  /** Returns the number of merges done for one summary since the start. */
   merges(id: PlacementId, name: string): number {
     return this.#summaries.summary(id, name)?.merges ?? 0;
   }
@@ -158,7 +160,7 @@ export class SummaryRoom {
     this.#ports.store.announce(shownTopic, ...this.writer.write(ids));
   }
 
-  /** The first Location through which the placement reaches the agent, or any Location of the agent if the placement no longer reaches it. */
+  /** Returns the first Location through which the placement reaches the agent, or any Location of the agent if the placement no longer reaches the agent. */
   #placeOf(agent: string, placement: Placement): LocationFacts {
     const child = this.#ports.children.get(agent);
     const [destination] = child ? [...matchingDestinations(placement, child), ...child.destinations] : [];

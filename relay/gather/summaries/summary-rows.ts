@@ -1,7 +1,6 @@
 /**
- * The rows of summaries: one row for each object and agent. A row is made from the object as it is in the agent's mailbox, the state that the agent
- * reported, and the agent's place in the inventory. What was read of an object or a place is kept: a thousand agents have the same object, and one
- * agent has a thousand objects.
+ * The rows of summaries: one row for each object and agent. A row is made from the object as it is in the agent's mailbox, the state that the agent reported,
+ * and the agent's place in the inventory. Parsed objects and places are kept: a thousand agents have the same object, and one agent has a thousand objects.
  */
 
 import type { DestinationFacts } from '../../../core/customize/customizer.ts';
@@ -16,7 +15,7 @@ import { asText } from '../../../core/store/bytes.ts';
 import type { Failure } from '../../../core/summary/partial.ts';
 import type { SummaryRow } from '../../../core/summary/summarizer.ts';
 
-/** The place of an agent, as expressions see it. The same text means the same place. */
+/** The place of an agent, as expressions see it. Two places are equal if their texts are equal. */
 export interface LocationFacts {
   readonly value: CelValue;
   readonly text: string;
@@ -45,7 +44,7 @@ export interface EdgeObject {
 
 type FieldNames = ReadonlySet<string> | undefined;
 
-/** Parsed objects that are kept: as many as are reported at the same time. */
+/** Limit for the parsed objects that are kept: as many as are reported at the same time. */
 const objectsMax = 1_000;
 
 export class RowReader {
@@ -78,7 +77,7 @@ export class RowReader {
     };
   }
 
-  /** A row of an upsynced or associated object. No such object was sent to the agent, so `obj` is empty and there is nothing to propagate. */
+  /** Returns a row of an upsynced or associated object. The object was not sent to the agent, so `obj` is empty and there is nothing to propagate. */
   edgeObjectRow({ path, object, place, body }: EdgeObject): SummaryRow {
     const whole = parseBody(body);
     return {
@@ -99,7 +98,7 @@ export class RowReader {
     };
   }
 
-  /** The object of a content. It is read only if it is not kept yet. */
+  /** Returns the object of a content. The content is read only if the object is not kept yet. */
   content(reference: ContentReference, readContent: (reference: ContentReference) => Content): ReadObject {
     const hash = Buffer.from(reference.hash).toString('latin1');
     const kept = this.#objects.get(hash);
@@ -111,13 +110,13 @@ export class RowReader {
   }
 }
 
-/** An object as it was delivered. Its fields become values of expressions when an expression asks for them. */
+/** An object as it was delivered. A field becomes a value of expressions when an expression asks for the field. */
 export interface ReadObject {
   readonly generation: number;
   variable(fields: FieldNames): CelValue;
 }
 
-/** The object, with the uid, creation time and generation that its origin knows. */
+/** Returns the object, with the uid, creation time and generation that its origin knows. */
 function readObject({ attributes, body }: Content): ReadObject {
   const { uid, created, generation } = JSON.parse(asText(attributes)) as ObjectAttributes;
   const object = parseBody(body);
@@ -125,7 +124,7 @@ function readObject({ attributes, body }: Content): ReadObject {
   return { generation, variable: memo((fields) => celValue(pick(whole, fields))) };
 }
 
-/** The named fields only: the others are not made into values of expressions. */
+/** Returns the named fields only: the others are not made into values of expressions. */
 function pick(object: object, fields: FieldNames): object {
   return fields ? Object.fromEntries(Object.entries(object).filter(([name]) => fields.has(name))) : object;
 }
@@ -145,7 +144,7 @@ const edgeObjectPropagation = celValue({
   message: '',
 });
 
-/** If the newest form of an object could not be made, the agent reports the state of the form before. */
+/** If the newest form of an object could not be made, the agent reports the state of the previous form. */
 function propagationOf(
   { attributes }: Content,
   delivered: TableRow,
@@ -167,7 +166,7 @@ function propagationOf(
   });
 }
 
-/** `facts` are those of the Location through which a placement reaches the agent. */
+/** `facts` describe the Location through which a placement reaches the agent. */
 export function locationFactsOf(path: string, facts: DestinationFacts | undefined): LocationFacts {
   const location = (facts?.location ?? {}) as Partial<KubeObject>;
   const { metadata, spec = {} } = (facts?.syncTarget ?? {}) as Partial<KubeObject>;
@@ -178,7 +177,7 @@ export function locationFactsOf(path: string, facts: DestinationFacts | undefine
     labels: location.metadata?.labels ?? {},
     annotations: location.metadata?.annotations ?? {},
     properties: facts?.properties ?? {},
-    // Without the fields that change with every write of the status.
+    // The fields that change with every write of the status are left out.
     syncTarget: { metadata: { name, uid, labels, annotations }, spec },
   };
   return { value: celValue(place), text: stableStringify(place) };

@@ -1,6 +1,6 @@
 /**
- * Writes the summaries: as partials to the parent, as StatusSummaries into the own workload space, and into the read-only space of a source above.
- * Level-based: when its turn comes (at most once a second, reporter.ts), a summary is written as it is at that moment, and only if it has changed.
+ * Writes the summaries: as partials to the parent, as StatusSummaries into the own workload space, and into the read-only space of a source above. Each summary
+ * has its turn at most once a second (relay/gather/status/reporter.ts). It is then written as it is at that moment, and only if it has changed.
  */
 import type { Space } from '../../../core/apiserver/space.ts';
 import { entryKey } from '../../../core/entries/entry-keys.ts';
@@ -26,11 +26,11 @@ export interface SummaryWriterPorts {
   readonly summaries: Summaries;
   readonly outbox: Producer;
   ownSpace(source: string): Space | undefined;
-  /** Every own workload space. */
+  /** Returns every own workload space. */
   ownSpaces(): Iterable<Space>;
-  /** The built-in summary of a placement. */
+  /** Returns the built-in summary of a placement. */
   builtIn(reader: Reader, id: PlacementId): Partial | undefined;
-  /** Destinations of a placement at or below a child. */
+  /** Returns the number of destinations of a placement at or below a child. */
   expected(id: PlacementId, child: string): number;
 }
 
@@ -49,7 +49,7 @@ interface WrittenSummary {
 
 export class SummaryWriter {
   readonly #ports: SummaryWriterPorts;
-  /** Summaries of sources above, by source and then by name of the StatusSummary. */
+  /** Summaries of sources above, keyed by source and then by name of the StatusSummary. */
   readonly #shown = new Map<string, Map<string, WrittenSummary>>();
 
   constructor(ports: SummaryWriterPorts) {
@@ -60,7 +60,7 @@ export class SummaryWriter {
   write(ids: readonly SummaryId[]): { source: string; key: ObjectKey }[] {
     const changed: { source: string; key: ObjectKey }[] = [];
     for (const { id, name } of ids) {
-      // Not yet: while its rows are being read, the summary would look empty.
+      // While its rows are being read, the summary would look empty, so it is not written.
       if (this.#ports.summaries.isLoading(id, name)) continue;
       const { source } = splitPlacementId(id);
       const space = this.#ports.ownSpace(source);
@@ -70,7 +70,7 @@ export class SummaryWriter {
     return changed;
   }
 
-  /** The StatusSummaries of a source above. */
+  /** Returns the StatusSummaries of a source above. */
   shown(source: string): Iterable<{ readonly key: ObjectKey; readonly body: Uint8Array }> {
     return this.#shown.get(source)?.values() ?? [];
   }
@@ -80,7 +80,7 @@ export class SummaryWriter {
   }
 
   /**
-   * Deletes StatusSummaries in own spaces that an earlier run of the process wrote and that nobody asks for any more. Must run after all placements are
+   * Deletes StatusSummaries in own spaces that an earlier run of the process wrote and that no placement asks for any more. Call it when all placements are
    * known.
    */
   sweep(): void {
@@ -164,7 +164,7 @@ function keyOf(id: PlacementId, summarizer: string): ObjectKey {
   return { ...summaryResource, name: summaryName(splitPlacementId(id).name, summarizer) };
 }
 
-/** The part that `summaryContent` made, as text. */
+/** Returns the part of a StatusSummary that `summaryContent` made, as text. */
 function contentText({
   apiVersion: _version,
   kind: _kind,

@@ -6,21 +6,21 @@ import { SegmentTree } from '../../../core/summary/segment-tree.ts';
 import type { Summarizer } from '../../../core/summary/summarizer.ts';
 import { mergeUserPartials, type UserPartial } from '../../../core/summary/user-partial.ts';
 
-/** Learns when a row of an object is added or removed. */
+/** Called when a row of an object is added or removed. */
 export interface RowWatch {
   added(object: string): void;
   removed(object: string): void;
 }
 
 export class UserSummary {
-  /** Another summarizer with the same fingerprint shows the same rows in another form. */
+  /** May be replaced by another summarizer with the same fingerprint: that one shows the same rows in another form. */
   summarizer: Summarizer;
   readonly #children = new SegmentTree<UserPartial>(mergeUserPartials);
-  /** By agent, then by object. */
+  /** Keyed by agent, then by object. */
   readonly #rows = new Map<string, SegmentTree<UserPartial>>();
   /** Agents whose rows have changed since the last total. */
   readonly #changed = new Set<string>();
-  /** Relays whose subtree has another version of the summarizer, or none yet: their partials can't be merged. */
+  /** Relays whose subtree has another version of the summarizer, or none yet. Their partials can't be merged. */
   readonly #outdated = new Set<string>();
   /** Children whose rows have not been read yet. While there are any, the total is not reported. */
   readonly loading = new Set<string>();
@@ -40,12 +40,12 @@ export class UserSummary {
     return isCounted || this.#outdated.has(child) || this.loading.has(child);
   }
 
-  /** Whether `setRelay` was called for the relay, with a partial or without. */
+  /** Returns whether `setRelay` was called for the relay, with a partial or without. */
   hasRelay(child: string): boolean {
     return this.#outdated.has(child) || this.#children.get(child) !== undefined;
   }
 
-  /** `partial`: what the relay sends. Absent: nothing that can be merged. */
+  /** `partial` is the relay's report. Absent: the relay has reported nothing that can be merged. */
   setRelay(child: string, partial: UserPartial | undefined): void {
     if (partial) {
       this.#outdated.delete(child);
@@ -83,12 +83,12 @@ export class UserSummary {
     this.#children.delete(child);
   }
 
-  /** The summary ends: removes all children. */
+  /** Ends the summary: removes all children. */
   clear(): void {
     for (const child of this.children()) this.deleteChild(child);
   }
 
-  /** `expected`: destinations at or below a child. */
+  /** `expected` returns the number of destinations at or below a child. */
   total(expected: (child: string) => number): UserPartial {
     for (const agent of this.#changed) {
       const total = this.#rows.get(agent)?.total();
@@ -102,7 +102,7 @@ export class UserSummary {
     return outdated === total.outdated ? total : { ...total, outdated };
   }
 
-  /** Merges done since the start. */
+  /** The number of merges done since the start. */
   get merges(): number {
     let merges = this.#children.merges;
     for (const rows of this.#rows.values()) merges += rows.merges;

@@ -76,7 +76,11 @@ it('adds a relay’s own reason why it has no session', async () => {
 
 it('shows the children of replicas once, under the replica to which each is attached', async () => {
   const session = (state: string) => ({ session: { state } });
-  const waits = { type: 'WaitsForParent', status: 'True', message: 'takes nothing from this parent since noon: x' };
+  const waits = {
+    type: 'WaitsForParent',
+    status: 'True',
+    message: 'has accepted nothing from this parent since noon: x',
+  };
   const shown = await lines({
     '': [node('', {}), node('eu', session('Disconnected')), node('eu~1', session('Connected'))],
     eu: [node('eu', {}), node('eu:shop', session('Disconnected'))],
@@ -88,7 +92,7 @@ it('shows the children of replicas once, under the replica to which each is atta
     ['shop', 'Relay', 'Connected'],
     ['eu~1', 'Relay', 'Connected'],
   ]);
-  expect(shown.join('\n')).toContain('WaitsForParent: takes nothing from this parent since noon');
+  expect(shown.join('\n')).toContain('WaitsForParent: has accepted nothing from this parent since noon');
 });
 
 it('puts each child under its parent when one name begins with another', async () => {

@@ -22,14 +22,14 @@ it('a node reports to its parent that its own feed differed, and the parent show
 
 it('a refused copy and a nearly full disk have a remedy', () => {
   const [clone, disk] = on({ cloned: { atMs: 0, what: 'the boot counter is lower' }, diskLow: true });
-  expect(clone).toMatch(/CloneRefused: .*1970-01-01.*the boot counter is lower\. End the copy/);
+  expect(clone).toMatch(/CloneRefused: .*1970-01-01.*the boot counter is lower\. Stop the copy/);
   expect(disk).toMatch(/DiskLow: .*nearly full.*Make room/);
 });
 
 it('a child that accepts nothing from its parent reports since when and what the parent lacks', () => {
   const [waits] = on({ waits: { since: '2030-01-01T10:00:00Z', for: 'center.retail is at revision 1 there' } });
   expect(waits).toMatch(
-    /^WaitsForParent: takes nothing from this parent since 2030-01-01T10:00:00Z: center\.retail is at revision 1 there\. It keeps what it has/,
+    /^WaitsForParent: has accepted nothing from this parent since 2030-01-01T10:00:00Z: center\.retail is at revision 1 there\. It keeps what it has/,
   );
 });
 

@@ -253,7 +253,7 @@ describe('a release that fails', () => {
           status: 'False',
           reason: 'RolledBack',
           message:
-            'all 20 destinations are available with what was promoted before the release that was taken back; see status.rollout',
+            'all 20 destinations are available with the objects that were promoted before the release that was rolled back; see status.rollout',
         }),
         expect.objectContaining({ type: 'Progressing', status: 'False', reason: 'ErrorBudgetSpent' }),
       ]);

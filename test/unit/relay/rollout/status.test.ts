@@ -78,7 +78,13 @@ describe('a release below its origin', () => {
 
   it.each([
     ['promoted', { held: 0 }, {}, 'Promoted', 'release 3 is promoted'],
-    ['taken back', { rolledBack: true }, {}, 'RolledBack', 'rolled back: everything has what was promoted before'],
+    [
+      'taken back',
+      { rolledBack: true },
+      {},
+      'RolledBack',
+      'rolled back: every destination gets the objects that were promoted before',
+    ],
     ['stopped', { halted: true }, {}, 'Paused', 'handed to 2 agents of this node; halted by the origin'],
     ['not begun', { wave: -1 }, {}, 'Progressing', 'no wave is authorised yet'],
     ['under way', {}, {}, 'Progressing', 'handed to 2 agents of this node; authorised up to wave 2'],
