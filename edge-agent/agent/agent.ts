@@ -1,6 +1,6 @@
 /**
  * The agent without its connections: it brings the desired table to the cluster, and the state of the cluster to the outbox. Its own store holds everything
- * that it needs to go on. So the agent works the same with and without a parent.
+ * that it needs to continue. So the agent works the same with and without a parent.
  */
 import { CrashGuard } from '../../core/crash/crash-guard.ts';
 import { entryKey } from '../../core/entries/entry-keys.ts';

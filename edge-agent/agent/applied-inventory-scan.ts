@@ -34,7 +34,7 @@ export interface ScannedAgent {
   scanFailed(why: string): void;
 }
 
-/** Decides when to scan, for an agent that may apply already. */
+/** Decides when to scan. For an agent that is already allowed to apply. */
 export class AppliedInventoryScan {
   readonly #scanned: () => ScannedAgent;
   readonly #ports: AppliedInventoryScanPorts;

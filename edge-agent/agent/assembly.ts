@@ -74,7 +74,7 @@ export interface AssembledAgent extends AsyncDisposable {
   readonly sessionEnds: SessionEnds;
   /** The API of the cluster, if the cluster is in this process. */
   readonly space?: Space;
-  /** See OpenCluster. */
+  /** Passes HTTP on a connection to the API server of a real cluster: see OpenCluster. */
   take?(connection: Duplex, user: UserInfo): void;
   /** The rows that the agent keeps although its parent lacks them. */
   held(reader: Reader): HeldRows | undefined;
@@ -83,7 +83,7 @@ export interface AssembledAgent extends AsyncDisposable {
   /** The objects on the cluster that carry this agent's mark. Undefined: the store knows all of them. */
   applied(): Promise<FoundObjects> | undefined;
   start(): void;
-  /** Reports why the wait of `successor.waiting` goes on. */
+  /** Reports why the wait of `successor.waiting` continues. */
   scanFailed(why: string): void;
   /** Ends the wait of `successor.waiting`. */
   resume(): void;

@@ -28,12 +28,12 @@ export interface EdgeReportsPorts {
   readonly logger: Logger;
   /** The keys of the objects that the agent has brought to the cluster. */
   placed(): Iterable<string>;
-  /** The uid of the object on the cluster. Undefined: the object is not there. */
+  /** The uid of the object on the cluster. Undefined: the object is not on the cluster. */
   uidOf(key: string): string | undefined;
 }
 
 export interface EdgeReportsEvents {
-  /** The content of this up-feed entry may have changed. */
+  /** Called when the content of this up-feed entry may have changed. */
   touch(key: string): void;
   /**
    * The answer of `takerOf` for an object of the down feed may have changed: a rule begins to take the object, no rule takes the object any more, or the
@@ -117,7 +117,7 @@ export class EdgeReports {
     return this.#upsync.takerOf(key, object.metadata.labels ?? {});
   }
 
-  /** Resolves when the event `taken` has been sent for each object whose taker was unknown. */
+  /** Resolves when the event `taken` was sent for each object whose taker was unknown. */
   decided(): Promise<void> {
     return this.#upsync.decided();
   }

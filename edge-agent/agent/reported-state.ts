@@ -1,4 +1,4 @@
-/** The reported state of an object and of a placement at this destination: functions of what is desired, done and observed. */
+/** Computes the reported state of an object and of a placement at this destination, from the desired state, the work done, and the observed state. */
 
 import type { TargetAttributes } from '../../core/entries/down-attributes.ts';
 import type { StateAttributes } from '../../core/entries/up-attributes.ts';

@@ -19,9 +19,9 @@ export interface SelfDescriptionPorts {
   readonly cluster: Pick<Cluster, 'describe' | 'served' | 'onDescription'>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** The description may have changed. */
+  /** Called when the description may have changed. */
   changed(): void;
-  /** The cluster serves kinds that it did not serve before. Nobody else may have noticed kinds that aggregated API servers serve. */
+  /** Called when the cluster serves new kinds. If an aggregated API server serves them, no other event may report them. */
   kindsAdded(): void;
 }
 
@@ -131,7 +131,7 @@ export function servedResourceNames(
   return { served: ordered.slice(0, servedMax).map(formatServed), servedCount: ordered.length };
 }
 
-/** Kubernetes reserves the groups without a dot, and those that end with k8s.io. */
+/** 0 for the groups of Kubernetes itself. Kubernetes reserves groups without a dot, and groups that end with .k8s.io. */
 function rank({ group }: GroupResource): number {
   return group.includes('.') && !group.endsWith('.k8s.io') ? 1 : 0;
 }

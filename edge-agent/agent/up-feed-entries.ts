@@ -171,7 +171,7 @@ export class UpFeedEntries {
     return { attributes: text(stableStringify({ revision })), body: new Uint8Array(0) };
   }
 
-  /** The state of the object for the given placements. By default for all placements that want it. */
+  /** The state of the object for the given placements; by default, for all placements that want the object. */
   #state(delivery: Delivery, placements: readonly PlacementId[] = delivery.placements): ObjectState {
     const { key, revision } = delivery;
     const winner = this.#ports.desired.deliveries(key)[0] ?? delivery;

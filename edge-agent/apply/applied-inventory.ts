@@ -15,7 +15,7 @@ const sampleMax = 5;
 export type Applied = AppliedObject;
 
 export interface AppliedInventory {
-  /** The records to write, by object key. */
+  /** The records to write, keyed by object key. */
   readonly records: ReadonlyMap<string, OwnerRecord>;
   /**
    * Records of unwanted objects that stay, because they are too many to remove at once. The agent does not write these records before a person has approved

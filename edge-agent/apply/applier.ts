@@ -51,11 +51,11 @@ export interface ApplierPorts {
 
 export interface ApplierEvents {
   progress(key: string): void;
-  /** The cluster's own answer about an object of this agent. */
+  /** Called with the cluster's own answer about an object of this agent. */
   seen(key: string, live: KubeObject): void;
-  /** The object got a record, or its record was deleted. */
+  /** Called when the object got a record, or when its record was deleted. */
   recorded(key: string): void;
-  /** The work on the object has ended. No more work follows until something touches the object again. */
+  /** Called when the work on the object has ended. No more work follows before somebody adds the object again. */
   workEnded(key: string): void;
   /** Called with the reason why an unwanted object is still on the cluster. Undefined: nothing hinders its removal any more. */
   obstacleChanged(key: string, obstacle: RemovalObstacle | undefined): void;

@@ -1,4 +1,4 @@
-/** Decides how soon the agent corrects an object that somebody has changed. A conflict that nobody wins must not load the cluster. */
+/** Decides how soon the agent corrects an object that somebody has changed. A conflict without an end must not load the cluster. */
 import type { Clock } from '../../core/runtime/clock.ts';
 
 /** Number of corrections of one object without a delay. */

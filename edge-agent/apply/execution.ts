@@ -19,7 +19,7 @@ export interface ExecutionPorts {
   readonly fieldConflictBackoff: FieldConflictBackoff;
   /** Called when the object was applied. Returns true if this agent had asked the cluster to remove the object before. */
   takeBack(key: string): boolean;
-  /** The cluster's own answer about an object of this agent. */
+  /** Called with the cluster's own answer about an object of this agent. */
   seen(key: string, live: KubeObject): void;
 }
 

@@ -26,9 +26,9 @@ export interface WriterPorts {
 }
 
 export interface WriterEvents {
-  /** The cluster's own answer about an object of this agent. */
+  /** Called with the cluster's own answer about an object of this agent. */
   seen(key: string, live: KubeObject): void;
-  /** The object got a record, or its record was deleted. */
+  /** Called when the object got a record, or when its record was deleted. */
   recorded(key: string): void;
 }
 

@@ -1,4 +1,4 @@
-/** Hands an object that was placed over to the cluster. */
+/** Gives a placed object to the cluster: from then on, the object does not belong to the agent. */
 import { parseKey } from '../../core/object/key.ts';
 import { formatApiVersion, type KubeObject, parseApiVersion } from '../../core/object/meta.ts';
 import type { Cluster, ObjectVersion } from '../cluster/cluster.ts';

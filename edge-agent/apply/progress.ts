@@ -16,7 +16,7 @@ export type ApplyStep =
   /** The work waits for something else, and continues by itself. */
   | { readonly phase: 'waiting'; readonly reason: string; readonly message: string }
   | { readonly phase: 'failed'; readonly reason: string; readonly message: string }
-  /** The object belongs to the cluster: a rule of upsync takes it. */
+  /** The object belongs to the cluster, because an upsync rule takes it. */
   | { readonly phase: 'yielded'; readonly reason: string; readonly message: string };
 
 export class ProgressReports {
@@ -25,7 +25,7 @@ export class ProgressReports {
   /** Namespaces that the cluster had at the agent's last look. */
   readonly #found = new Set<string>();
 
-  /** `changed`: the progress of the object has changed. */
+  /** `changed` is called when the progress of an object has changed. */
   constructor(changed: (key: string) => void) {
     this.#changed = changed;
   }

@@ -25,7 +25,7 @@ export interface RemoverPorts {
 }
 
 export interface RemoverEvents {
-  /** The object got a record, or its record was deleted. */
+  /** Called when the object got a record, or when its record was deleted. */
   recorded(key: string): void;
   /** Called with the reason why an unwanted object is still on the cluster. Undefined: nothing hinders its removal any more. */
   obstacleChanged(key: string, obstacle: RemovalObstacle | undefined): void;

@@ -15,7 +15,7 @@ export type InServedVersion =
   | { readonly why: string | undefined };
 
 /**
- * Versions of one kind with the same fields, defaults and meaning: the conversions of Kubernetes change nothing but the version
+ * Versions of one kind with the same fields, defaults and meaning: the conversions of Kubernetes change only the version
  * (pkg/apis/GROUP/VERSION/zz_generated.conversion.go, conversion.go and defaults.go of each release that had both).
  */
 const alike: readonly {

@@ -23,14 +23,14 @@ export function incomparable(refusal: unknown): string {
   return `somebody has changed it, and the agent can't find out which fields differ: the cluster refuses the dry run: ${describeError(refusal)}`;
 }
 
-/** A rule of the placement takes the object. */
+/** The step of an object that a rule of the placement takes. */
 export function yielded(taker: PlacementId): ApplyStep {
   const { source, name } = splitPlacementId(taker);
   const message = `EdgePlacement ${name} of ${source} takes this object up from the cluster (spec.upsync), so the agent does not apply it`;
   return { phase: 'yielded', reason: 'Conflicted', message };
 }
 
-/** It is not known yet whether a placement takes the object. */
+/** The step while it is not known whether a placement takes the object. */
 export function undecided(key: string): ApplyStep {
   const message = `waiting for the cluster to list its ${formatGroupResource(parseKey(key))}, since a spec.upsync may take this object up`;
   return { phase: 'waiting', reason: unasked, message };

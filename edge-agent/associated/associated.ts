@@ -27,7 +27,7 @@ export interface AssociatedPorts {
 }
 
 export interface AssociatedEvents {
-  /** The report about the object for this source has changed. */
+  /** Called when the report about the object for this source has changed. */
   changed(source: string, key: string): void;
   /** Called when the agent may know more objects of the cluster than before. */
   synced(): void;
@@ -63,7 +63,7 @@ export class Associated {
   readonly #watches: ResourceWatches;
   readonly #health: TimedHealth;
   readonly #graph = new OwnerGraph((uid, before, after) => this.#rootChanged(uid, before, after));
-  /** All objects with owners that the agent has seen, by uid. */
+  /** All objects with owners that the agent has seen, keyed by uid. */
   readonly #ownedObjects = new Map<string, AssociatedObject>();
   /** The uids of the objects in `#ownedObjects`, keyed by object key. */
   readonly #uids = new Map<string, string>();

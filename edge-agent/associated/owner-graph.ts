@@ -27,9 +27,9 @@ interface Owned {
 export class OwnerGraph {
   /** The objects that the agent has seen, keyed by uid. */
   readonly #nodes = new Map<string, OwnerNode>();
-  /** Placed objects: uid -> key. */
+  /** The keys of the placed objects, keyed by uid. */
   readonly #roots = new Map<string, string>();
-  /** Placed objects: key -> uid. */
+  /** The uids of the placed objects, keyed by object key. */
   readonly #uids = new Map<string, string>();
   /** The objects that the agent has seen, keyed by the uid of their owner. */
   readonly #owned = new Map<string, Owned>();

@@ -22,7 +22,7 @@ export interface Claimed {
   readonly claim: DeliveryClaim | undefined;
 }
 
-/** Sorts the winner first. */
+/** Compares two deliveries for sorting: the winner comes first. */
 export function compareClaimed(a: Claimed, b: Claimed): number {
   return (
     depthOf(a.source) - depthOf(b.source) ||

@@ -1,5 +1,5 @@
 /**
- * A relay loses its store and attaches to another replica above than before. That replica has not received a recent deletion. Only the children of the relay
+ * A relay loses its store and attaches to another replica of its parent than before. That replica has not received a recent deletion. Only the children of the relay
  * have received it.
  */
 import { withReplica } from '../../../core/identity/replica.ts';

@@ -1,5 +1,5 @@
 // Command builtin-table writes the facts about Kubernetes' built-in types that the API server needs, as compact JSON, from the
-// published API modules: field names, protobuf numbers, pointers, merge keys, list types. No prose is taken over.
+// published API modules: field names, protobuf numbers, pointers, merge keys, list types. It copies no prose.
 package main
 
 import (
@@ -213,7 +213,7 @@ type listInfo struct {
 	defaults []string
 }
 
-// listTypes reads list types, map keys and structs that are atomic from the schema that client-go's apply configurations carry.
+// listTypes reads list types, map keys and structs that are atomic from the schema in client-go's apply configurations.
 func listTypes() map[string]listInfo {
 	dir := moduleDir("k8s.io/client-go")
 	text, err := os.ReadFile(filepath.Join(dir, "applyconfigurations/internal/internal.go"))

@@ -13,7 +13,7 @@ func (k kind) scale() kind  { k.Scale = true; k.Status = true; return k }
 func (k kind) all() kind    { k.Categories = []string{"all"}; return k }
 func (k kind) ext() kind    { k.Categories = []string{"api-extensions"}; return k }
 
-// What a real server serves of the GA kinds; short names and categories as `kubectl api-resources -o wide` shows them.
+// The GA kinds that a real server serves, with short names and categories as `kubectl api-resources -o wide` shows them.
 var resources = []kind{
 	core("ConfigMap", "configmaps", true, "cm"),
 	core("Endpoints", "endpoints", true, "ep"),

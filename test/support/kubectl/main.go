@@ -1,4 +1,4 @@
-// Stock kubectl of the version that the tests speak of, for machines that have Go but no kubectl.
+// Stock kubectl of the version that the tests need, for machines that have Go but no kubectl.
 package main
 
 import (

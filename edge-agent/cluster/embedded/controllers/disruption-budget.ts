@@ -67,7 +67,7 @@ export class DisruptionBudgetController implements Controller {
   }
 }
 
-/** In policy/v1, an empty selector selects every pod of the namespace, and an absent selector selects none. */
+/** Whether the budget selects the pod. In policy/v1, an empty selector selects every pod of the namespace, and an absent selector selects none. */
 function selects(budget: DisruptionBudget, pod: KubeObject): boolean {
   return budget.spec.selector !== undefined && matchesSelector(budget.spec.selector, pod.metadata.labels ?? {});
 }
