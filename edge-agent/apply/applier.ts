@@ -184,8 +184,8 @@ export class Applier {
   }
 
   /**
-   * Whether the report about drift has to change. Either the object on the cluster differs from the applied object, which is still desired; or the object was
-   * reported as different, and does not differ any more.
+   * Whether the applier has to look at the object because of drift. Either the object on the cluster differs from the applied object, which is still
+   * desired; or the object was reported as different, and perhaps does not differ any more.
    */
   hasDrifted(key: string, live: KubeObject): boolean {
     const record = this.#ports.records.get(key);

@@ -157,7 +157,7 @@ export class Associated {
     if (this.#isAskingServed || this.#dirty.size > 0 || this.#unknownGroups.has(resource.group)) return false;
     if (!this.#watches.isSeen(resource)) return false;
     const reported = this.#reported.get(key);
-    // The object's report is complete only with its body.
+    // Without its body, the object can't be reported yet.
     if (reported && this.#bodies.of(reported.uid) === undefined) return false;
     const uid = this.#uids.get(key);
     return uid === undefined || !this.#graph.unknownAbove(uid).some((owner) => this.#isExpected(owner));

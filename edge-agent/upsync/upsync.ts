@@ -138,7 +138,7 @@ export class Upsync {
     const resource = parseKey(key);
     if (this.#servedUnknown !== undefined || this.#unknownGroups.has(resource.group) || !this.#watches.isSeen(resource))
       return false;
-    // The object's report is complete only with its body.
+    // Without its body, the object can't be reported yet.
     const upsynced = this.#objects.get(key);
     return !upsynced || !this.#isReported(key, upsynced) || this.#bodies.of(upsynced.uid) !== undefined;
   }
