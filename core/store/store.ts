@@ -44,8 +44,8 @@ export interface Transaction extends Reader {
   count(key: Uint8Array, by: number): number;
   /**
    * Calls the function after the transaction has happened and before `write` returns, in the order of the `afterCommit` calls. If the transaction fails,
-   * the store does not call the function. The function may write. If the function throws, `write` throws the same error, the remaining functions are not
-   * called, and the transaction is kept.
+   * the store does not call the function. The function may write. If a function throws, the store still calls the
+   * others, keeps the transaction, and `write` throws the first error.
    */
   afterCommit(callback: () => void): void;
   /** Announces that this transaction changes the key. The subscribers of the topic run after the callbacks (topics.ts). */

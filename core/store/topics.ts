@@ -46,6 +46,19 @@ export function subscribeTo<K>(
   });
 }
 
+/** Calls `act` for each item, also when `act` throws for another one. Throws the first error at the end. */
+export function forEachOf<T>(items: Iterable<T>, act: (item: T) => void): void {
+  const errors: unknown[] = [];
+  for (const item of items) {
+    try {
+      act(item);
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw errors[0];
+}
+
 export class Subscriptions {
   readonly #all: Subscription[] = [];
   #waiting: Announced = new Map();
@@ -115,11 +128,8 @@ export class AfterCommit {
   }
 
   run(subscriptions: Subscriptions): void {
-    try {
-      for (const callback of this.#callbacks) callback();
-    } finally {
-      subscriptions.deliver(this.#announced);
-    }
+    const steps = [...this.#callbacks, () => subscriptions.deliver(this.#announced)];
+    forEachOf(steps, (step) => step());
   }
 }
 

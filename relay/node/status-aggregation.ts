@@ -182,26 +182,13 @@ export class StatusAggregation {
     return ids;
   }
 
-  /**
-   * Call it when other entries of the child are quarantined than before. The valid form of an entry that is no longer quarantined arrives like any other
-   * change.
-   */
-  childQuarantineChanged(child: string): void {
-    const consumer = this.#nodeState.mailboxes.get(child)?.consumer;
-    const quarantined = consumer ? this.#ports.store.read((reader) => consumer.quarantined(reader)) : [];
-    const ids = quarantined.flatMap(({ key }) => {
-      const entry = parseEntryKey(key);
-      return entry?.type === 'partial' ? [atChild(entry.id, child)] : [];
-    });
-    this.contributionsChanged(new Set(ids));
-  }
-
   /** Reports these placements: to the parent, in their own status, and to the clients that watch them. */
   report(ids: readonly PlacementId[]): void {
     for (const id of ids) this.rollouts.run(id);
-    const written = this.statuses.write(ids);
+    this.statuses.write(ids);
     this.summaries.completenessChanged(ids);
-    this.#ports.store.announce(shownTopic, ...written.map(shownPlacement));
+    // Also those whose partial stayed: the shown status has parts that no partial has, such as the release at this relay.
+    this.#ports.store.announce(shownTopic, ...ids.map(shownPlacement));
   }
 
   #reportExact(keys: readonly string[]): void {
@@ -273,6 +260,7 @@ export class StatusAggregation {
       summaries: this.summaries.writer,
       slices,
       path,
+      replicas: this.#nodeState.replicas,
     });
   }
 }

@@ -6,7 +6,7 @@
 import { parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { heldRowsTopic, producerRowsTopic, quarantineTopic } from '../../core/feed/topics.ts';
 import type { Store } from '../../core/store/store.ts';
-import type { Topic } from '../../core/store/topics.ts';
+import { forEachOf, type Topic } from '../../core/store/topics.ts';
 import { childrenOfMailboxes, childrenOfReported } from '../mailbox/mailboxes.ts';
 import {
   atChild,
@@ -23,6 +23,7 @@ import {
   type PlacementAtChild,
   parentFeedTopic,
   placementTopic,
+  recountedTopic,
   shownTopic,
   splitAtChild,
   workTopic,
@@ -41,7 +42,7 @@ export function subscribeParts(store: Store, parts: NodeParts): (() => void)[] {
   const ends: (() => void)[] = [];
   const subscriber: Subscriber = {
     on: (topic, act) => void ends.push(store.subscribe(topic, act)),
-    each: (topic, act) => subscriber.on(topic, (keys) => keys.forEach(act)),
+    each: (topic, act) => subscriber.on(topic, (keys) => forEachOf(keys, act)),
   };
   subscribeSums(parts, subscriber);
   subscribeViews(parts, subscriber);
@@ -61,18 +62,20 @@ function subscribeSums(parts: NodeParts, { on, each }: Subscriber): void {
   on(connectionTopic, (children) => up().contributionsChanged(contributionsOf(parts, children)));
   each(childTopic, (child) => up().summaries.placeChanged(child));
   on(ownContributionTopic, (ids) => up().ownContributionsChanged(ids));
-  on(quarantineTopic, (tables) => {
-    for (const child of childrenOfReported(tables)) up().childQuarantineChanged(child);
-  });
+  on(quarantineTopic, (tables) => up().contributionsChanged(contributionsOf(parts, childrenOfReported(tables))));
 }
 
 function subscribeViews({ up }: NodeParts, { on, each }: Subscriber): void {
   on(parentFeedTopic, (changes) => up().views.upstreamChanged([...changes]));
   each(shownTopic, ({ source, key }) => up().views.changed(source, key));
   on(producerRowsTopic, (tables) => {
-    for (const child of childrenOfMailboxes(tables)) up().views.mailboxChanged(child);
+    forEachOf(childrenOfMailboxes(tables), (child) => up().views.mailboxChanged(child));
   });
-  each(childRemovedTopic, (child) => up().views.mailboxChanged(child));
+  each(childRemovedTopic, (child) => {
+    up().views.mailboxChanged(child);
+    up().views.reportersChanged(child);
+  });
+  each(recountedTopic, (child) => up().views.reportersChanged(child));
 }
 
 /** The mover decides again, because new sums may allow a grant. */

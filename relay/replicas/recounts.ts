@@ -3,7 +3,7 @@
 import type { PlacementId } from '../../core/entries/placement-id.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import { isBeingScheduled } from '../work/dirty.ts';
-import { atChild, type PlacementAtChild, splitAtChild } from '../work/topics.ts';
+import { atChild, type PlacementAtChild, recountedTopic, splitAtChild } from '../work/topics.ts';
 
 /** The rooms that add up reports. */
 export interface ReplicaSums {
@@ -35,6 +35,7 @@ export class ReplicaRecount {
       labels(t, children);
       return children.flatMap((child) => {
         nodes(t, child);
+        t.announce(recountedTopic, child);
         return Array.from(placements(t, child), (id) => atChild(id, child));
       });
     });

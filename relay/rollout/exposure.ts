@@ -29,7 +29,7 @@ import { holders, type Promoted, promotedOf } from '../promoted/held-back.ts';
 import { isHeldCustomizer } from '../promoted/held-customizers.ts';
 import type { OutgoingContent, OutgoingStage, Shipment } from '../schedule/outgoing.ts';
 import { isDirty, markDirty } from '../work/dirty.ts';
-import { atChild, contributionTopic } from '../work/topics.ts';
+import { atChild, contributionTopic, ownContributionTopic } from '../work/topics.ts';
 import { CarriedReleases } from './carried.ts';
 import { exposureKey, storedExposures, withheldKey, withheldRows } from './exposure-rows.ts';
 import type { HandedReleases } from './handed.ts';
@@ -86,7 +86,10 @@ export class Exposures implements OutgoingStage {
 
   stop(): void {
     this.#stopped = true;
-    for (const { timer } of this.#releases.all()) timer?.stop();
+    for (const { timer, expiry } of this.#releases.all()) {
+      timer?.stop();
+      expiry?.stop();
+    }
   }
 
   // ------------------------------------------------------------------------------------------------------- changes
@@ -108,6 +111,7 @@ export class Exposures implements OutgoingStage {
       this.#ports.clock.monotonicMs() - this.#ports.authorizationAgeMs(entry.source),
     );
     const table = this.#ports.tableOf(entry.source);
+    if (after) this.#awaitExpiry(id, after);
     if (after && table) ensureDigest(t, table, id);
     else forgetDigest(t, id);
     const isUnfinished = this.#unfinished.delete(id);
@@ -315,6 +319,15 @@ export class Exposures implements OutgoingStage {
   }
 
   // -------------------------------------------------------------------------------------------------------- admission
+
+  /** The status that this node shows says when the authorisation has expired. */
+  #awaitExpiry(id: PlacementId, known: KnownRelease): void {
+    const { clock, store } = this.#ports;
+    const { release, renewedAtMs } = known;
+    if (renewedAtMs === undefined || isPromoted(release)) return;
+    const leftMs = renewedAtMs + release.authorizationSeconds * 1000 - clock.monotonicMs();
+    known.expiry = clock.after(Math.max(0, leftMs), () => store.announce(ownContributionTopic, id));
+  }
 
   #schedule(id: PlacementId, known: KnownRelease): void {
     if (known.scheduled || !known.local || known.local.waiting === 0) return;

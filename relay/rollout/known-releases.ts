@@ -31,6 +31,8 @@ export interface KnownRelease {
   readonly exposed: Map<string, number>;
   local: LocalRelease | undefined;
   timer: Timer | undefined;
+  /** Runs when the authorisation expires. */
+  expiry: Timer | undefined;
   scheduled: boolean;
 }
 
@@ -62,6 +64,7 @@ export class KnownReleases {
     const release = table && readRelease(reader, table, id);
     const before = this.#known.get(id);
     before?.timer?.stop();
+    before?.expiry?.stop();
     if (!release) {
       this.#known.delete(id);
       return undefined;
@@ -73,6 +76,7 @@ export class KnownReleases {
       exposed: before?.exposed ?? storedExposures(reader, id),
       local: before && isRenewal(before.release, release) ? before.local : undefined,
       timer: undefined,
+      expiry: undefined,
       scheduled: false,
     };
     this.#known.set(id, known);

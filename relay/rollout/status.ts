@@ -52,8 +52,10 @@ export function rolloutBelow(
   const upTo = `${handed}; authorised up to wave ${wave + 1}`;
   const limitMs = release.authorizationSeconds * 1000;
   if (here.ageMs === undefined || here.ageMs >= limitMs) {
-    const since = here.ageMs === undefined ? 'since the start of this node' : `for ${Math.round(here.ageMs / 1000)} s`;
-    const message = `${upTo}, and no further: no report of the origin ${since} (spec.rollout.authorizationSeconds is ${release.authorizationSeconds})`;
+    // No age: watchers get the status when it changes, and an age would change all the time.
+    const limit = `${release.authorizationSeconds} s (spec.rollout.authorizationSeconds)`;
+    const since = here.ageMs === undefined ? 'since the start of this node' : `for more than ${limit}`;
+    const message = `${upTo}, and no further: no report of the origin ${since}`;
     return { ...base, phase: 'Progressing', message };
   }
   return { ...base, phase: 'Progressing', message: upTo };

@@ -21,7 +21,7 @@ import { readPlacement } from '../placements/read-placement.ts';
 import { heldObjects } from '../promoted/held-back.ts';
 import { heldCustomizers } from '../promoted/held-customizers.ts';
 import { clearDirty, dirtyClasses, dirtyWork, markDirty, type ScheduleWork, type WorkClass } from '../work/dirty.ts';
-import { atChild, bindingTopic, placementTopic } from '../work/topics.ts';
+import { atChild, bindingTopic, ownContributionTopic, placementTopic } from '../work/topics.ts';
 import { MailboxWriter } from './mailbox-writer.ts';
 import { PlacementBindings } from './placement-bindings.ts';
 import { PlacementInterestIndex } from './placement-interest-index.ts';
@@ -248,6 +248,7 @@ export class Scheduler {
     }
     if (entry.type === 'auxiliary') return true;
     if (this.#ports.releases.rowChanged(t, entry)) t.announce(placementTopic, entry.id);
+    if (entry.type === 'release') t.announce(ownContributionTopic, entry.id);
     if (entry.type === 'promoted') {
       const { name } = splitPlacementId(entry.id);
       markDirty(t, 'row', entryKey.object(entry.source, entry.object), [name], work.originRevision);

@@ -15,16 +15,16 @@ import type { ReportedKinds } from './view-kinds.ts';
 export class ReportedContents {
   readonly #store: Store;
   readonly #path: string;
-  /** Returns the reports of the child at or above the cluster; undefined when the child was removed. */
-  readonly #table: () => Table | undefined;
+  /** Returns the reports that count of the child at or above the cluster, and of the child's replicas. */
+  readonly #tables: () => Iterable<Table>;
   readonly #kinds: ReportedKinds;
   /** All sources that this view has seen. */
   readonly #sources = new Set<string>();
 
-  constructor(store: Store, path: string, table: () => Table | undefined, kinds: ReportedKinds) {
+  constructor(store: Store, path: string, tables: () => Iterable<Table>, kinds: ReportedKinds) {
     this.#store = store;
     this.#path = path;
-    this.#table = table;
+    this.#tables = tables;
     this.#kinds = kinds;
   }
 
@@ -62,9 +62,11 @@ export class ReportedContents {
   }
 
   #content(reader: Reader, keyHash: Uint8Array): Content | undefined {
-    const table = this.#table();
-    const row = table?.get(reader, keyHash);
-    return row?.content && table?.content(reader, row.content);
+    for (const table of this.#tables()) {
+      const row = table.get(reader, keyHash);
+      if (row?.content) return table.content(reader, row.content);
+    }
+    return undefined;
   }
 
   #learnKind(key: ObjectKey, content: Content): Uint8Array {

@@ -11,12 +11,14 @@ import { parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { type PlacementId, placementId } from '../../core/entries/placement-id.ts';
 import type { AppliedChange, Table } from '../../core/feed/feed.ts';
 import { childPath, childTowards } from '../../core/identity/node-path.ts';
+import { splitReplica } from '../../core/identity/replica.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
 import type { Mailboxes } from '../mailbox/mailboxes.ts';
+import type { Replicas } from '../replicas/replicas.ts';
 import { EmptyViews } from './empty-views.ts';
 import { MailboxContents } from './mailbox-view.ts';
 import { OpenView } from './open-view.ts';
@@ -38,6 +40,7 @@ export interface ViewsPorts {
   readonly slices: MadeObjects;
   /** The path of this node. */
   readonly path: string;
+  readonly replicas: Pick<Replicas, 'members' | 'standing'>;
 }
 
 export class Views {
@@ -90,6 +93,15 @@ export class Views {
     else view?.compare();
   }
 
+  /** Call it when the child was removed, or when this node counts the child from now on, or no longer. */
+  reportersChanged(child: string): void {
+    const { name } = splitReplica(child);
+    for (const path of [...this.#reported.keys()]) {
+      const towards = childTowards(this.#ports.path, path);
+      if (towards !== undefined && splitReplica(towards).name === name) this.#inUse(this.#reported, path)?.compare();
+    }
+  }
+
   reportedChanged(child: string, changes: readonly AppliedChange[]): void {
     const mailbox = this.#inUse(this.#mailboxes, child);
     for (const { key } of changes) {
@@ -117,14 +129,23 @@ export class Views {
   }
 
   #reportedOf(path: string): OpenView | undefined {
-    const { store, mailboxes, path: own } = this.#ports;
+    const { store, mailboxes, replicas, path: own } = this.#ports;
     const child = childTowards(own, path);
-    if (child === undefined || !mailboxes.get(child)) return undefined;
+    if (child === undefined || !replicas.members(child).some((one) => mailboxes.get(one))) return undefined;
     return this.#view(this.#reported, path, () => {
       const kinds = new ReportedKinds();
-      const contents = new ReportedContents(store, path, () => mailboxes.get(child)?.reported, kinds);
+      const contents = new ReportedContents(store, path, () => this.#reportersOf(child), kinds);
       return this.#open(`reported of ${path}`, contents, kinds);
     });
+  }
+
+  /** Returns the reports of the child and of its replicas. Each cluster is in the reports of the replica that this node counts for the cluster. */
+  *#reportersOf(child: string): Generator<Table> {
+    const { mailboxes, replicas } = this.#ports;
+    for (const member of replicas.members(child)) {
+      const mailbox = mailboxes.get(member);
+      if (mailbox && replicas.standing(member).counts) yield mailbox.reported;
+    }
   }
 
   #source(source: string): OpenView {

@@ -38,6 +38,9 @@ export const childRemovedTopic = new Topic<string>('child removed');
 /** The name of a child whose reports may have begun or ceased to count in the sums of this node. */
 export const countedTopic = new Topic<string>('counted');
 
+/** A child by name: the node has added up its sums again, because it counts the child from now on, or no longer. */
+export const recountedTopic = new Topic<string>('recounted');
+
 /** The node's own Node object may have to change. The key is always `self`. */
 export const ownNodeTopic = new Topic<'self'>('own node');
 

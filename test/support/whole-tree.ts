@@ -44,6 +44,8 @@ const pace = { stepMinMs: 1, stepMaxMs: 2, progressDeadlineMaxMs: 5_000 };
 
 export class WholeTree {
   readonly clock = new VirtualClock(1_700_000_000_000);
+  /** Finds the read-only spaces of each running node, by prefix. */
+  readonly views = new Map<string, (prefix: string) => Space | undefined>();
   readonly #plan: TreePlan;
   readonly #nodes = new Map<string, Running>();
   readonly #cut = new Set<string>();
@@ -223,7 +225,7 @@ export class WholeTree {
       },
       api: () => ({
         mount: (prefix, space) => void running.spaces.set(prefix.replace('/spaces/', ''), space),
-        resolveWith() {},
+        resolveWith: (resolve: (prefix: string) => Space | undefined) => void this.views.set(id, resolve),
         take() {},
         listen: async () => '',
         async [Symbol.asyncDispose]() {},

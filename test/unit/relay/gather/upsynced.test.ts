@@ -14,7 +14,7 @@ describe('objects created at the edge, at a relay on their way', () => {
     new ReportedContents(
       bench.store,
       path,
-      () => bench.mailboxes.get(path.split(':')[1]!)?.reported,
+      () => [bench.mailboxes.get(path.split(':')[1]!)?.reported].filter((table) => table !== undefined),
       new ReportedKinds(),
     );
   const shown = (path: string) => Object.keys(shownBy(view(path)));

@@ -100,14 +100,14 @@ describe('a release below its origin', () => {
       {},
       { ageMs: 61_400 },
       'Progressing',
-      'handed to 2 agents of this node; authorised up to wave 2, and no further: no report of the origin for 61 s (spec.rollout.authorizationSeconds is 60)',
+      'handed to 2 agents of this node; authorised up to wave 2, and no further: no report of the origin for more than 60 s (spec.rollout.authorizationSeconds)',
     ],
     [
       'not authorised since a start',
       {},
       { ageMs: undefined },
       'Progressing',
-      'handed to 2 agents of this node; authorised up to wave 2, and no further: no report of the origin since the start of this node (spec.rollout.authorizationSeconds is 60)',
+      'handed to 2 agents of this node; authorised up to wave 2, and no further: no report of the origin since the start of this node',
     ],
   ] as const)('that is %s is shown as such', (_, of, at, phase, message) => {
     const exposed = 2;

@@ -6,6 +6,7 @@ import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { childrenOfMailboxes } from '../../../../relay/mailbox/mailboxes.ts';
+import { withoutReplicas } from '../../../../relay/replicas/replicas.ts';
 import { MailboxContents } from '../../../../relay/views/mailbox-view.ts';
 import { Views } from '../../../../relay/views/views.ts';
 import { ReportedBench, report, source, upsynced } from '../support/reported-bench.ts';
@@ -38,6 +39,7 @@ describe('the views of a node', () => {
       summaries: nothing,
       slices: nothing,
       path: 'eu',
+      replicas: withoutReplicas,
     });
     bench.store.subscribe(producerRowsTopic, (tables) => {
       for (const child of childrenOfMailboxes(tables)) views.mailboxChanged(child);

@@ -1,0 +1,80 @@
+/** Watches on `/reported/PATH` over a child that leaves, and over replicas. */
+import { describe, expect, it } from 'vitest';
+import type { StorageEvent } from '../../../../core/apiserver/storage.ts';
+import { hash128 } from '../../../../core/object/hash.ts';
+import { formatKey } from '../../../../core/object/key.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { silentLogger } from '../../../../core/runtime/logger.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { text } from '../../../../core/store/bytes.ts';
+import { passUpsynced } from '../../../../relay/gather/upsynced.ts';
+import { ordinaryStanding, withoutReplicas } from '../../../../relay/replicas/replicas.ts';
+import { Views, type ViewsPorts } from '../../../../relay/views/views.ts';
+import { ReportedBench, report, upsynced } from '../support/reported-bench.ts';
+
+const nothing = { shown: () => [], shownOne: () => undefined };
+
+function viewsOf(bench: ReportedBench, path: string, child: string, replicas: ViewsPorts['replicas']): Views {
+  return new Views({
+    store: bench.store,
+    clock: new VirtualClock(),
+    random: new SeededRandom(1),
+    log: silentLogger,
+    mailboxes: bench.mailboxes,
+    upstream: bench.mailboxes.get(child)!.reported,
+    statusOf: () => undefined,
+    exactStatusOf: () => undefined,
+    summaries: nothing,
+    slices: nothing,
+    path,
+    replicas,
+  });
+}
+
+function watched(views: Views, prefix: string): string[] {
+  const events: string[] = [];
+  views.resolve(prefix)!.storage.subscribe((some: readonly StorageEvent[]) => {
+    events.push(...some.map(({ type, object }) => `${type} ${formatKey(object.key)}`));
+  });
+  return events;
+}
+
+describe('the view /reported/PATH', () => {
+  it('reports to watchers that the objects are gone when the child is removed', () => {
+    const bench = new ReportedBench('eu');
+    bench.child('shop', 'agent');
+    const views = viewsOf(bench, 'eu', 'shop', withoutReplicas);
+    views.reportedChanged('shop', bench.say('shop', upsynced('eu:shop', report)));
+    const events = watched(views, '/reported/eu:shop');
+    bench.leave('shop');
+    views.reportersChanged('shop');
+    expect(events).toEqual([`DELETED ${formatKey(report)}`]);
+  });
+
+  it('shows the objects that any replica reports, as long as the node counts the replica', () => {
+    const bench = new ReportedBench('');
+    bench.child('eu', 'relay');
+    bench.child('eu~1', 'relay');
+    let isCounted = true;
+    const views = viewsOf(bench, '', 'eu', {
+      members: () => ['eu', 'eu~1'],
+      standing: (child) => ({ ...ordinaryStanding, counts: child !== 'eu~1' || isCounted }),
+    });
+    const events = watched(views, '/reported/eu:shop');
+    const { key, attributes, body } = upsynced('eu:shop', report);
+    const changes = bench.store.write((t) => {
+      const content = { key, attributes: text(JSON.stringify(attributes)), body: body! };
+      const entries = [{ keyHash: hash128(key), revision: 1, originRevision: 0, content }];
+      const applied = bench.mailboxes.get('eu~1')!.consumer.applyEntries(t, entries);
+      const reportedOf = (name: string) => bench.mailboxes.get(name)?.reported;
+      passUpsynced(t, { outbox: bench.outbox, reportedOf, isOwn: () => true }, 'eu~1', applied);
+      return applied;
+    });
+    views.reportedChanged('eu~1', changes);
+    expect(views.resolve('/reported/eu:shop')!.storage.get(report)).toBeDefined();
+    isCounted = false;
+    views.reportersChanged('eu~1');
+    expect(views.resolve('/reported/eu:shop')!.storage.get(report)).toBeUndefined();
+    expect(events).toEqual([`ADDED ${formatKey(report)}`, `DELETED ${formatKey(report)}`]);
+  });
+});
