@@ -69,8 +69,8 @@ async function endOlder(
     }
   }
   for (const context of silent) {
-    const remedy = `when it answers, ${cliCommand('join-token', path, '--again')} ends it`;
-    warn(`an older join token of ${path} at ${context} stays valid until it expires: ${remedy}`);
+    const remedy = `when it answers again, invalidate the token with: ${cliCommand('join-token', path, '--again')}`;
+    warn(`${context} did not answer, so an older join token of ${path} stays valid there until it expires: ${remedy}`);
   }
 }
 

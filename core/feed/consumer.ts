@@ -138,7 +138,7 @@ export class FeedConsumer extends TableRows implements Consumer {
     const state = new ConsumerState(t, this.id);
     const tuple = state.resume;
     if ((tuple.epoch !== '' && tuple.epoch !== epoch) || batch.from <= tuple.cursor) {
-      const message = `${this.name}: a batch ahead, from revision ${batch.from} of epoch ${epoch}, at cursor ${tuple.cursor} of ${tuple.epoch}`;
+      const message = `${this.name}: a batch ahead does not fit: it begins at revision ${batch.from} of epoch ${epoch}; the cursor is ${tuple.cursor} of epoch ${tuple.epoch}`;
       throw new BanyanError('Protocol', message, {}, { retry: 'resync' });
     }
     const changes = this.applyEntries(t, contentWithPieces(t, this.id, batch.entries), state);

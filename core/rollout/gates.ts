@@ -36,11 +36,13 @@ const compiledMax = 1_000;
 export function evaluateGate(gate: Gate, upTo: WaveCounts, alone: WaveCounts): GateResult {
   const { expression = 'true', minimumSample = 1, minimumFresh = 0 } = gate;
   if (upTo.fresh < minimumSample) {
-    return waits(`${upTo.fresh} connected destinations are less than its minimumSample ${minimumSample}`);
+    return waits(`only ${upTo.fresh} destinations are connected; its minimumSample is ${minimumSample}`);
   }
   const fresh = upTo.expected === 0 ? 1 : upTo.fresh / upTo.expected;
   if (fresh < minimumFresh) {
-    return waits(`${upTo.fresh} of ${upTo.expected} connected are less than its minimumFresh ${minimumFresh}`);
+    return waits(
+      `only ${upTo.fresh} of ${upTo.expected} destinations are connected; its minimumFresh is ${minimumFresh}`,
+    );
   }
   try {
     const program = compiled.get(expression) ?? compileGate(expression);

@@ -4,6 +4,7 @@ import { dropPieces, heldPieces, type Piece, storePiece } from '../feed/pieces.t
 import { Reconciliation } from '../feed/reconcile.ts';
 import { seedBytes } from '../feed/reconcile-prefixes.ts';
 import { BanyanError } from '../runtime/errors.ts';
+import { hex } from '../store/bytes.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Frame } from '../wire/generated/mesh.ts';
 import { windowMaxBytes } from './flow.ts';
@@ -78,7 +79,10 @@ export class Consuming {
       fence(t);
       return storePiece(t, consumer.id, piece);
     });
-    if (!fits) throw new BanyanError('Protocol', 'the pieces of a content are not what its hash says');
+    if (!fits) {
+      const content = hex(piece.contentHash);
+      throw new BanyanError('Protocol', `the pieces of the content ${content} do not have this hash: they are dropped`);
+    }
     this.#side.afterFlush(() => {
       this.#received.acknowledged(bytes);
       this.#side.send(creditFrame(this.#consumes, bytes));

@@ -82,6 +82,7 @@ export function whyUnused({ error, flaw }: { readonly error?: Error; readonly fl
   if (error) return { error, refusal: 'no_session' };
   if (flaw) return { error: flaw, refusal: 'certificate' };
   // Usually, the peer is a child of another tree. This node would have refused the certificate of this child too.
-  const message = 'it closed the connection without opening a session: it may not trust the certificate of this node';
+  const message =
+    "it closed the connection without opening a session: perhaps it does not trust this node's certificate, for example because it belongs to another tree";
   return { error: new Error(message), refusal: 'no_session' };
 }

@@ -134,5 +134,5 @@ function delay({ clock }: AppliedInventoryScanPorts, ms: number): Promise<void> 
 }
 
 const someUnknown =
-  "these resources can't be listed now, and the agent asks for them again: until then, their objects that another store has applied stay as they are, and everything else goes on";
+  "these resources can't be listed now. The agent tries again. Until then, objects of these resources that another store has applied stay as they are, and all other work goes on";
 const tooMany = `no placement wants these objects, which this agent has applied, and they are too many to remove at once: they stay until a person approves their removal (${cliCommand('approve-deletions', 'PATH')})`;

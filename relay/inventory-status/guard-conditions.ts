@@ -59,7 +59,9 @@ export function heldCondition(path: string, { held: missing, heldInMailbox }: Gu
   const parts = [
     ...(missing ? [`${counted(missing)}: the parent lacks them: ${sampleOf(missing)}`] : []),
     ...(heldInMailbox
-      ? [`${counted(heldInMailbox)} in its mailbox: the relay reports fewer Locations: ${sampleOf(heldInMailbox)}`]
+      ? [
+          `since ${heldInMailbox.since}, ${heldInMailbox.entries} entries are kept in its mailbox, because the relay reports fewer Locations than before: ${sampleOf(heldInMailbox)}`,
+        ]
       : []),
   ];
   const reason = missing ? 'MissingAtParent' : 'FewerPlaces';

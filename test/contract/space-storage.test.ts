@@ -192,7 +192,7 @@ describe.each(fixtures)('$name', ({ open }) => {
       fixture.put(pod('a'), '1');
       expect(seen).toEqual(['ADDED']);
       expect(shown(fixture.storage.get(pod('a')))).toEqual(['shop/a', '1']);
-      expect(reports).toEqual(['a listener to the events of a space failed: broken']);
+      expect(reports).toEqual(['a part of this node missed changes in a space, because it failed: broken']);
     });
 
     it('that make changes do not affect the order that the others see', () => {

@@ -212,7 +212,7 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
     });
     expect(await refusedWith('terminated', unused, { ...third, link: { terminatedTls: true } })).toEqual({
       code: 1,
-      words: expect.stringMatching(/link\.terminatedTls: no certificate is possible.*banyan enroll/),
+      words: expect.stringMatching(/link\.terminatedTls: the agent can't get a certificate.*banyan enroll/),
     });
     expect(tokenObject(unused)?.status).toBeUndefined();
     await terminator[Symbol.asyncDispose]();

@@ -100,7 +100,10 @@ export class EventLog {
         revision: first?.object.revision,
         error,
       };
-      this.#logger.error(fields, `a listener to the events of a space failed: ${describeError(error)}`);
+      this.#logger.error(
+        fields,
+        `a part of this node missed changes in a space, because it failed: ${describeError(error)}`,
+      );
     }
   }
 

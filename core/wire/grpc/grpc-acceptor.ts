@@ -341,7 +341,7 @@ function identityOfCall(call: Call, socket: TLSSocket): PeerIdentity {
 /** The reason why a call was cancelled. grpc-js reports only that the call is over. */
 function whyCancelled(socket: TLSSocket): string {
   if (socket.destroyed) return 'the connection broke';
-  return `the child broke the call off, or sent a frame far over the limit of ${maxFrameBytes} bytes, in too many pieces or compressed`;
+  return `the child cancelled the call, or sent a frame that is too large (limit ${maxFrameBytes} bytes), compressed, or in too many pieces`;
 }
 
 /** The remote address in the form that `getPeer` of a call uses: without brackets, even for an IPv6 address. */

@@ -69,10 +69,10 @@ export async function renewAtParent(
 function wayOf(line: JoinLine, credentials: NodeCredentials, trust?: WayOptions['trust']): Way {
   const { parent, link, linkCaPem, environment, clock } = line;
   if (link.terminatedTls) {
-    const remedy = `give the agent a certificate with ${cliCommand('enroll')}, or connect it without a gateway that terminates TLS`;
+    const remedy = `give the agent a certificate with ${cliCommand('enroll')}, or a connection on which TLS ends at the parent`;
     throw new BanyanError(
       'Invalid',
-      `link.terminatedTls: no certificate is possible where TLS ends before the parent, because the gateway could read a join token, and the parent would not see a certificate: ${remedy}`,
+      `link.terminatedTls: the agent can't get a certificate through a gateway that terminates TLS, because the gateway could read a token, and the parent would not see the agent's certificate: ${remedy}`,
     );
   }
   const optional = { ...(linkCaPem ? { linkCaPem } : {}), ...(trust ? { trust } : {}) };

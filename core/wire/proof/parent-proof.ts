@@ -90,7 +90,7 @@ class ParentProof implements LinkEvents {
     const sealed = frame?.$case === 'proof' ? frame.value.hello : undefined;
     if (!sealed) {
       const message =
-        'the first frame is no sealed hello: set link.terminatedTls at the child, or connect it without a gateway that terminates TLS';
+        'the child sent no proof of identity: set link.terminatedTls at the child, or connect it without a gateway that terminates TLS';
       throw new BanyanError('Unauthorized', message);
     }
     if (sealed.nonce.length !== proofNonceBytes) {

@@ -115,7 +115,7 @@ export class WebSocketAcceptor implements Acceptor {
   #upgrade(request: IncomingMessage, given: Duplex, head: Buffer): void {
     given.on('error', () => {});
     const connection = this.#connections.get(request.socket);
-    if (!connection) throw new Error('an upgrade on a connection that the listener has not passed in');
+    if (!connection) throw new Error('an upgrade on an unknown connection');
     connection.used = true;
     const { socket } = connection;
     try {

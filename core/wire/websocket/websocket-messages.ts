@@ -62,6 +62,9 @@ export function errorOfClose(code: number, reason: string): BanyanError | undefi
         `the other side takes no frame of that size; the limit is ${maxFrameBytes} bytes`,
       );
     default:
-      return new BanyanError('Unavailable', `closed on the way with ${code}${reason === '' ? '' : ` (${reason})`}`);
+      return new BanyanError(
+        'Unavailable',
+        `the other node, or something between the nodes, closed the connection (WebSocket code ${code}${reason === '' ? '' : `: ${reason}`})`,
+      );
   }
 }

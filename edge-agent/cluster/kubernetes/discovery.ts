@@ -194,6 +194,8 @@ export function misplaced(
   { namespace = '' }: { readonly namespace?: string },
 ): string | undefined {
   if (namespaced === (namespace !== '')) return undefined;
-  const [here, there] = namespaced ? ['in namespaces', 'in none'] : ['in no namespace', `in namespace ${namespace}`];
-  return `on this cluster each ${kind} (${formatGroupResource(resource)}) is ${here}, and this one is ${there}: look at the definition that the cluster has`;
+  const [scope, object] = namespaced
+    ? ['namespaced', 'has no namespace']
+    : ['cluster-scoped', `is in namespace ${namespace}`];
+  return `on this cluster ${kind} (${formatGroupResource(resource)}) is ${scope}, and this object ${object}: check the cluster's definition of ${kind}`;
 }

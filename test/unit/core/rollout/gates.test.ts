@@ -36,15 +36,18 @@ describe('a gate over counts', () => {
     const none = evaluateGate(gate(ratio), counts(3, 0, 0), counts(3, 0, 0));
     expect(none).toMatchObject({
       passed: false,
-      message: '0 connected destinations are less than its minimumSample 1',
+      message: 'only 0 destinations are connected; its minimumSample is 1',
     });
     const few = evaluateGate(gate(ratio, { minimumSample: 5 }), counts(4, 4, 4), counts(4, 4, 4));
-    expect(few).toMatchObject({ passed: false, message: '4 connected destinations are less than its minimumSample 5' });
+    expect(few).toMatchObject({ passed: false, message: 'only 4 destinations are connected; its minimumSample is 5' });
   });
 
   it('waits until enough are connected', () => {
     const half = evaluateGate(gate(ratio, { minimumFresh: 0.9 }), counts(10, 8, 8), counts(10, 8, 8));
-    expect(half).toMatchObject({ passed: false, message: '8 of 10 connected are less than its minimumFresh 0.9' });
+    expect(half).toMatchObject({
+      passed: false,
+      message: 'only 8 of 10 destinations are connected; its minimumFresh is 0.9',
+    });
   });
 
   it('that cannot be evaluated waits, and says why', () => {

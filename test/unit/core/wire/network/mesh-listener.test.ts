@@ -195,7 +195,7 @@ describe('a listener for children', () => {
     stream.write(message(Buffer.alloc(100 * 1024 * 1024)).subarray(0, 5));
     expect(await answer(stream)).toMatchObject({ status: 8, words: expect.stringContaining('104857600') });
     const here = accepted.at(-1)!.log;
-    const reason = expect.stringContaining('a frame far over the limit of 4194304 bytes');
+    const reason = expect.stringContaining('a frame that is too large (limit 4194304 bytes)');
     expect(await here.closed()).toMatchObject({ message: reason });
     expect(here.bytes).toBe(0);
     expect(log.lines[0]?.fields).toMatchObject({ child: 'eu:kid', reason });

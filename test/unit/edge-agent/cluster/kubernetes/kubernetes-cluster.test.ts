@@ -201,7 +201,7 @@ test('an object of a kind with the other scope does not exist here, and is refus
   await expect(cluster.apply(till)).rejects.toMatchObject({
     code: 'Invalid',
     message:
-      'on this cluster each Till (tills.shop.example) is in namespaces, and this one is in none: look at the definition that the cluster has',
+      "on this cluster Till (tills.shop.example) is namespaced, and this object has no namespace: check the cluster's definition of Till",
   });
 });
 
