@@ -1,4 +1,4 @@
-/** Metrics of sessions and their lines, in the text format of Prometheus; computed when they are read. */
+/** Metrics of sessions, in the text format of Prometheus. They are computed when somebody reads them. */
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { SessionEnds } from './session-ends.ts';
 
