@@ -93,7 +93,7 @@ function authoriseFirst(state: RolloutState, input: ControllerInput): RolloutSte
   const quietAtMs = state.changedAtMs + quietMs;
   if (nowMs >= state.changedAtMs && nowMs < quietAtMs) {
     return {
-      ...stepAt(inPhase(state, 'Progressing'), input, 'begins when the objects have come to rest'),
+      ...stepAt(inPhase(state, 'Progressing'), input, 'begins when no object has changed for 1 s'),
       wakeAtMs: quietAtMs,
     };
   }
@@ -331,7 +331,7 @@ function waitsForDestinations(upTo: WaveCounts): string {
 function stopMessage(state: RolloutState): string {
   const reason = state.stopped?.message ?? 'stopped';
   return state.phase === 'RolledBack'
-    ? `rolled back: ${reason}; every destination has what was promoted before; change the objects or the placement to begin anew`
+    ? `rolled back: ${reason}; every destination has what was promoted before; change the objects or the placement to start again`
     : `paused: ${reason}; destinations that have the release keep it; change the objects or the placement to try again`;
 }
 
