@@ -1,11 +1,11 @@
 /** How an agent treats an object that others change too: the rules of one placement, and the combined rules of several placements. */
 
 /**
- * The agent's reaction to a change that somebody else made. `Correct`: undoes the change. `Report`: leaves the change, and reports it where the placement's
- * author reads. `Ignore`: leaves the change.
+ * What the agent does when somebody else changes an object on the cluster. `Correct`: undoes the change. `Report`: leaves the change, and reports it to the
+ * parent. `Ignore`: leaves the change, and reports nothing.
  */
 export type DriftMode = 'Correct' | 'Report' | 'Ignore';
-/** Whether the agent takes over an object that exists already. `Always`: every object. `IfUnowned`: not an object that somebody else manages. `Never`: none. */
+/** Which existing objects the agent takes over. `Always`: every object. `IfUnowned`: an object that nobody else manages. `Never`: no object. */
 export type AdoptRule = 'IfUnowned' | 'Always' | 'Never';
 
 export interface ApplyRules {
@@ -25,7 +25,10 @@ export type SparseApplyRules = Partial<ApplyRules>;
 const driftOrder: readonly DriftMode[] = ['Correct', 'Report', 'Ignore'];
 const adoptOrder: readonly AdoptRule[] = ['Never', 'IfUnowned', 'Always'];
 
-/** The combined rules of all placements that want one object. What one placement wants enforced is enforced; a risk is taken only if all placements take it. */
+/**
+ * Combines the rules of all placements that want the same object. The strictest drift mode and the most careful adopt rule win. A field is ignored, and an
+ * object is replaced, only if all placements allow it.
+ */
 export function togetherRules(all: readonly SparseApplyRules[]): ApplyRules {
   const rules = all.map((sparse) => ({ ...defaultRules, ...sparse }));
   const [first = defaultRules, ...others] = rules;

@@ -1,4 +1,4 @@
-/** Schemas of the bodies that nodes parse. Relays pass most objects on as bytes; agents apply them. */
+/** Schemas of the bodies that nodes parse. Relays pass on most bodies as bytes, without parsing them. Agents parse the objects that they apply. */
 import * as z from 'zod';
 import { selector, texts, wave } from './shapes.ts';
 

@@ -1,4 +1,4 @@
-/** Reads the JSON of an entry, and describes a fault for people. */
+/** Parses the JSON of an entry and checks it against a schema. If the JSON is wrong, a text for people describes the first fault. */
 import type * as z from 'zod';
 import { beyondLimits } from '../object/json-limits.ts';
 import { describeError } from '../runtime/errors.ts';

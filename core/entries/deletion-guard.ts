@@ -1,4 +1,7 @@
-/** The guard against lost deletions in a node's down feed: the budget of deletions, and the store incarnations of the spaces above. */
+/**
+ * Keeps a node from deleting rows only because its parent has lost them. A row is held if the deletions exceed their budget, or if the row belongs to a
+ * store incarnation that its space has lost.
+ */
 import * as z from 'zod';
 import { type DeletionGuard, deletionLimits, type HeldRows } from '../feed/deletions.ts';
 import { timestamp } from '../object/conditions.ts';
@@ -7,7 +10,7 @@ import { parseEntryKey } from './entry-keys.ts';
 import { isLostRow } from './source-incarnations.ts';
 import type { HeldAttributes } from './up-attributes.ts';
 
-/** Part of a node's configuration and of a topology. */
+/** The field `limits` of a node's configuration and of a topology. */
 export const limitsSchema = z.strictObject({
   deletions: z
     .strictObject({
@@ -36,7 +39,7 @@ export function deletionGuard(clock: Clock, limits: Limits | undefined): Deletio
   return {
     limits: limits?.deletions ?? deletionLimits,
     wallMs: () => clock.wallMs(),
-    // `owner` rows are never held, because only the newest decision of the parent counts: by an outdated row, two replicas would count the child.
+    // `owner` rows are never held. Only the newest decision of the parent counts: with an outdated row, two replicas would count the same child.
     mayGo: (key) => parseEntryKey(key)?.type === 'owner',
     isLost: isLostRow,
   };

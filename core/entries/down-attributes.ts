@@ -1,4 +1,4 @@
-/** Attributes of the entries that a parent sends, for the nodes on the way. A node acts on an entry only if the entry fits its schema. */
+/** Attributes of the entries that a parent sends to its child. A node acts on an entry only if the entry fits its schema. */
 
 import * as z from 'zod';
 import type { AssociatedItem } from '../match/resource-rules.ts';
@@ -6,7 +6,7 @@ import type { UpsyncItem } from '../match/upsync-item.ts';
 import type { KubeObject } from '../object/meta.ts';
 import { type AttributesOf, entryKeyBytesMax, name, texts, wave, whole } from './shapes.ts';
 
-/** Facts from the origin about each object and placement. `created`: creationTimestamp at the origin. */
+/** Facts about an object or placement at its origin. `created`: the creationTimestamp. */
 const origin = { uid: z.string(), created: z.string(), generation: whole };
 /** Names of the placements (of the same source) that want the row, sorted. */
 const refs = z.array(name);
@@ -21,8 +21,8 @@ export type TreeAttributes = AttributesOf<typeof tree>;
 export const placement = z.object({
   ...origin,
   /**
-   * The order of a move that is in effect at the origin. It is on this row and not on the target's, so that a node that gets new destinations also gets the
-   * order of the move in the same row.
+   * The order of the move that is in effect at the origin. The order is in the placement's row, not in the row of its target: a node that gets new
+   * destinations gets them in the placement's row, and needs the order at the same time.
    */
   move: z
     .object({ order: z.enum(['MakeBeforeBreak', 'BreakBeforeMake']), deadlineSeconds: z.number().min(0) })
@@ -33,20 +33,20 @@ export type PlacementAttributes = AttributesOf<typeof placement>;
 export const object = z.object({
   ...origin,
   refs,
-  /** The placements whose rules for the object all want it created only, sorted. */
+  /** Names of the placements whose rules all say that the object is only created and never updated, sorted. */
   createOnly: refs.exactOptional(),
-  /** The placements that do not select the object and have it only because their objects need it (a Namespace, a definition), sorted. */
+  /** Names of the placements that do not select the object: their objects need it (a Namespace, a CustomResourceDefinition). Sorted. */
   implied: refs.exactOptional(),
-  /** `namespace/name` of the Customizers that make what a destination gets, in the order of their application. */
+  /** `namespace/name` of the Customizers that change the object for a destination, in the order in which they are applied. */
   customizers: z.array(z.string()).exactOptional(),
   /** The last hop expands `%(name)` in the object's strings. */
   expand: z.literal(true).exactOptional(),
-  /** By placement: names of the StatusSummarizers that its rules for this object name, sorted. */
+  /** For each placement: the names of the StatusSummarizers that its rules give for this object, sorted. */
   summarizers: z.record(z.string(), z.array(z.string())).exactOptional(),
 });
 export type ObjectAttributes = AttributesOf<typeof object>;
 
-/** Customizers and StatusSummarizers go to the relays that get objects which use them. They never go to agents. */
+/** Customizers and StatusSummarizers go only to relays, and only to relays that get an object which uses them. */
 export const auxiliary = z.object({ ...origin, refs });
 export type AuxiliaryAttributes = AttributesOf<typeof auxiliary>;
 
@@ -58,12 +58,12 @@ export const target = z.object({
   generation: whole,
   /** Revision of the origin's space at which the set or content of the placement's objects last changed. */
   target: whole,
-  /** The placement wants exact state when it matches one destination in all. */
+  /** The placement wants exact status if it matches only one destination in the whole tree. */
   singleton: z.boolean(),
   /**
-   * Decides, with `created` and `uid`, which source delivers an object that several sources of one depth have: the placement's spec.priority, its
-   * creationTimestamp and uid. These attributes are not on the rows of objects, because a destination gets the targets of its own placements only, and a
-   * changed priority is one row.
+   * The placement's spec.priority. If several sources of the same depth have the same object, then `priority`, `created` (creationTimestamp) and `uid` of
+   * their placements decide which source delivers it. The rows of objects do not have these attributes, for two reasons: a destination gets only the targets
+   * of its own placements, and a changed priority changes only one row.
    */
   priority: z.number(),
   created: z.string(),
@@ -82,45 +82,46 @@ export const target = z.object({
 });
 export type TargetAttributes = AttributesOf<typeof target>;
 
-/** The parent allows the part of a placement's move that its child reported under this sequence (core/move/move-part.ts). */
+/** The parent allows the part of a placement's move that the child reported with this sequence (core/move/move-part.ts). */
 export const grant = z.object({ sequence: whole });
 export type GrantAttributes = AttributesOf<typeof grant>;
 
 /**
- * A placement was taken from an agent, and the parent wants to know when the placement's last object is gone from the cluster. The agent's answer contains
- * the number of the question. An acknowledgement would not do: it shows that the agent has received the change, not that the agent has acted on it.
+ * The parent has removed a placement from an agent, and asks when the placement's last object is gone from the cluster. `asked` is the number of the
+ * question; the agent's answer (`gone/`) repeats it. An acknowledgement of the feed is not enough: it shows only that the agent has received the change,
+ * not that the objects are gone.
  */
 export const withdrawn = z.object({ asked: whole });
 export type WithdrawnAttributes = AttributesOf<typeof withdrawn>;
 
-/** Sent to agents that may go from one replica to another, and reported by them. */
+/** Record of the release that an agent was handed. Replicas send it to the agent (`h/`), and the agent reports it to its next parent (`has/`). */
 export const handed = z.object({
   /** The newest release of the placement that was sent to the agent. */
   release: whole,
-  /** True: the agent has the candidate, or is about to get it. False: the agent has what was promoted before. */
+  /** True: the agent has the candidate, or is about to get it. False: the agent has the promoted objects. */
   handed: z.boolean(),
 });
 export type HandedAttributes = AttributesOf<typeof handed>;
 
 export const promoted = z.object({
   refs,
-  /** Absent: the placement had no such object at its promotion. */
+  /** Absent: the placement did not have this object at its last promotion. */
   promoted: object.exactOptional(),
-  /** Origin revision of the object's row at the promotion. */
+  /** Origin revision of the object's row at the last promotion. */
   revision: whole,
 });
 export type PromotedAttributes = AttributesOf<typeof promoted>;
 
 export const promotedCustomizer = z.object({
   refs,
-  /** There was no such Customizer, or no object of the placement used it. */
+  /** At the last promotion, this Customizer did not exist, or no object of the placement used it. */
   absent: z.literal(true).exactOptional(),
   revision: whole,
 });
 export type PromotedCustomizerAttributes = AttributesOf<typeof promotedCustomizer>;
 
 const amount = z.union([z.number(), z.string()]);
-/** The facts by which a last hop decides about a release. The type is in core/rollout/release.ts. */
+/** The data with which a last hop decides who gets a release. core/rollout/release.ts has the type. */
 export const release = z.looseObject({
   refs,
   release: whole,
@@ -150,23 +151,23 @@ export type IncarnationsAttributes = AttributesOf<typeof incarnations>;
 export const approval = z.object({ token: z.string() });
 export type ApprovalAttributes = AttributesOf<typeof approval>;
 
-/** The path of the agent for which a SyncTarget of an inventory space stands. By this path, each relay passes the row to one child. */
+/** The path of the agent that a SyncTarget of an inventory space represents. Each relay passes the row only to the child on the way to this agent. */
 export const inventory = z.object({ path: z.string().max(entryKeyBytesMax) });
 export type InventoryAttributes = AttributesOf<typeof inventory>;
 
-/** Sent to all replicas: which of them owns a child, and whether the owner may count the child yet. */
+/** Sent to all replicas: the replica that owns a child, and whether this owner may count the child yet. */
 export const owner = z.object({ owner: whole, granted: z.boolean(), sequence: whole });
 export type OwnerAttributes = AttributesOf<typeof owner>;
 
-/** Sent to a relay: the hash, in hex, of the relay's newest label summary for which all work is done, here and above. */
+/** Sent to a relay: the hash (hex) of its newest label summary for which the parent, and all nodes above the parent, have sent all matching entries. */
 export const matched = z.object({ labels: z.string() });
 export type LabelSummaryAcknowledgedAttributes = AttributesOf<typeof matched>;
 
-/** Sent to replicas: the number of their parent's newest decision, and the replica that counts the children about which nothing was reported. */
+/** Sent to replicas: the number of the parent's newest decision about owners, and the replica that counts each child without an `owner` row. */
 export const replicas = z.object({ term: whole, lead: whole });
 export type ReplicasAttributes = AttributesOf<typeof replicas>;
 
-/** Attributes of rows that travel because placements want them. */
+/** Attributes of rows that nodes send because placements want them. `refs`: the names of these placements. */
 export interface RefsAttributes {
   readonly refs: readonly string[];
 }
@@ -180,7 +181,7 @@ export interface InventoryBody {
   readonly locations: readonly KubeObject[];
 }
 
-/** The body of a `u/` row: what an agent reports beside the state of placed objects. A placement without such rules has no such row. */
+/** The body of a `u/` row: what agents report in addition to the state of placed objects. A placement without these rules has no `u/` row. */
 export interface ReportRules {
   readonly associated: readonly (AssociatedItem & { readonly limit: number })[];
   readonly upsync: readonly UpsyncItem[];

@@ -1,6 +1,6 @@
 /**
- * Checks each entry of the down feed by the registry, before any room reads the entry. A node acts only on entries that pass. An entry that fails is
- * quarantined (feed/quarantine.ts), and has no other effect.
+ * Checks each entry of the down feed against the registry, before any room reads the entry. A node acts only on entries that pass the check. An entry that
+ * fails is quarantined (feed/quarantine.ts) and has no other effect.
  */
 import * as z from 'zod';
 import type { Content } from '../feed/feed.ts';
@@ -33,7 +33,7 @@ function judge(role: ChildRole, content: Content): EntryFlaw | undefined {
   return typeof body === 'string' ? { reason: body, ...refsOf(attributes) } : undefined;
 }
 
-/** The fault of a key, as a text for people. A kind that this version does not know is no fault. */
+/** Describes for people what is wrong with a key. Undefined: nothing, or this version does not know the kind of entry. */
 function flawOfKey(key: string, entry: EntryKey | undefined): string | undefined {
   if (text(key).length > entryKeyBytesMax) return `the key is longer than ${entryKeyBytesMax} bytes`;
   if (/\p{Cc}/u.test(key)) return 'the key has a control character';

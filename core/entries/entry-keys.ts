@@ -1,4 +1,4 @@
-/** Makes and parses the keys of entries, by the forms of the registry. */
+/** Makes and parses the keys of entries. The registry gives the form of each key. */
 import type { Content } from '../feed/feed.ts';
 import { asText } from '../store/bytes.ts';
 import { type EntryType, entryKinds } from './entry-kinds.ts';
@@ -17,18 +17,18 @@ const forms = Object.fromEntries(types.map((type) => [type, keyForm(entryKinds[t
 >;
 const typeByWord = new Map(types.map((type) => [forms[type].word, type]));
 
-/** The key of an entry of this kind: `entryKey.target('center.retail/shop')`. */
+/** Makes the key of an entry, with one function for each kind: `entryKey.target('center.retail/shop')`. */
 export const entryKey = Object.fromEntries(types.map((type) => [type, forms[type].format])) as {
   readonly [Type in EntryType]: (...parts: ArgumentsOf<EntryKinds[Type]['form']>) => string;
 };
 
-/** The kind of an entry, by the first word of its key. The rest of the key may be wrong. Undefined: a kind that this version does not know. */
+/** The kind of an entry. Only the first word of the key decides; the rest of the key may be wrong. Undefined: this version does not know the kind. */
 export function entryTypeOf(key: string): EntryType | undefined {
   const slash = key.indexOf('/');
   return typeByWord.get(slash < 0 ? key : key.slice(0, slash));
 }
 
-/** Undefined: the kind is unknown to this version, or the key does not have the form of its kind. A node stores unknown kinds and does not act on them. */
+/** Undefined: this version does not know the kind, or the key does not have the form of its kind. A node stores unknown kinds and does not act on them. */
 export function parseEntryKey(key: string): EntryKey | undefined {
   const slash = key.indexOf('/');
   const type = entryTypeOf(key);
@@ -36,7 +36,7 @@ export function parseEntryKey(key: string): EntryKey | undefined {
   return fields && ({ type, ...fields } as EntryKey);
 }
 
-/** The source that an entry is about. Undefined: the kind has none. */
+/** The source in the key of an entry. Undefined: keys of this kind have no source. */
 export function sourceOfKey(entry: EntryKey): string | undefined {
   return 'source' in entry ? entry.source : undefined;
 }

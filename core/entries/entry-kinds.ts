@@ -1,6 +1,6 @@
 /**
- * The registry: every kind of entry that travels, one row for each kind. The types, the making and the parsing of keys, the types of attributes, the checks
- * of both directions and the tables of docs/architecture.md come from the registry.
+ * The registry: every kind of entry that nodes send each other, one row for each kind. These parts follow from the registry: the types, the functions that
+ * make and parse keys, the types of attributes, the checks of both directions, and the tables of docs/architecture.md.
  *
  * In the tables, `S` is a source: the path of the node that has the space (dots for colons, `center` for the center), a dot, and the name of the space.
  */
@@ -24,7 +24,7 @@ export const entryKinds = {
     from: 'parent',
     to: 'relay',
     attributes: down.tree,
-    is: "the receiver's path, and the labels that Locations below inherit from the relays above and including the receiver",
+    is: "the receiver's path, and the labels that Locations below inherit from the receiver and from all relays above the receiver",
   },
   placement: {
     form: 'p/{id}',
@@ -41,7 +41,7 @@ export const entryKinds = {
     ofSpace: true,
     overtakes: true,
     body: (role, attributes) => (role === 'agent' || isMadeHere(attributes) ? kubeObject : undefined),
-    is: 'an object to deliver; the body is the object, canonical, without what only its space knows',
+    is: 'an object to deliver; the body is the object, canonical, without the fields that only its space knows',
   },
   auxiliary: {
     form: 'a/{source}/{object}',
@@ -50,42 +50,42 @@ export const entryKinds = {
     attributes: down.auxiliary,
     ofSpace: true,
     body: () => auxiliaryObject,
-    is: 'a Customizer or StatusSummarizer that these objects use; the body is the object',
+    is: 'a Customizer or StatusSummarizer that delivered objects use; the body is the Customizer or StatusSummarizer',
   },
   target: {
     form: 't/{id}',
     from: 'parent',
     attributes: down.target,
     ofSpace: true,
-    is: 'the revision of the space at which the objects of the placement last changed; sent after every object that it covers',
+    is: 'the revision of the space at which the objects of the placement last changed; sent after all these objects',
   },
   grant: {
     form: 'g/{id}',
     from: 'parent',
     to: 'relay',
     attributes: down.grant,
-    is: "allows the part of the placement's move that the child reported under this sequence",
+    is: "allows the part of the placement's move that the child reported with this sequence",
   },
   handed: {
     form: 'h/{id}',
     from: 'parent',
     to: 'agent',
     attributes: down.handed,
-    is: 'sent to agents that may go to another replica of the sender: the newest release, and whether the agent has its candidate',
+    is: 'the newest release, and whether the agent was handed its candidate; only replicas send it, because the agent may change to another replica',
   },
   keep: {
     form: 'k/{source}/{object}',
     from: 'parent',
     to: 'agent',
     attributes: nothing,
-    is: 'the sender can neither make the object nor has an earlier form of it: the agent keeps the form that it has',
+    is: 'the sender cannot make the object and has no earlier form of it, so the agent leaves the object as it is',
   },
   withdrawn: {
     form: 'w/{id}',
     from: 'parent',
     to: 'agent',
     attributes: down.withdrawn,
-    is: 'the placement was taken away; the agent answers with `gone/`',
+    is: 'the placement was removed from the agent; the agent answers with `gone/` when all objects are gone',
   },
   rules: {
     form: 'u/{id}',
@@ -93,7 +93,7 @@ export const entryKinds = {
     attributes: nothing,
     ofSpace: true,
     body: () => reportRules,
-    is: 'the body is `{associated, upsync}`: what agents report beside the state of placed objects; only for placements with such rules',
+    is: 'what agents report in addition to the state of placed objects; the body is `{associated, upsync}`; only placements with these rules have this entry',
   },
   promoted: {
     form: 'q/{id}/{object}',
@@ -105,7 +105,7 @@ export const entryKinds = {
       const { promoted } = attributes as down.PromotedAttributes;
       return promoted && isMadeHere(promoted) ? kubeObject : undefined;
     },
-    is: 'an object as it was when its placement was promoted last; the body is that object; without `promoted`, there was no such object',
+    is: 'an object as it was at the last promotion of the placement; the body is that object; no `promoted`: the placement did not have the object',
   },
   promotedCustomizer: {
     form: 'c/{id}/{object}',
@@ -114,7 +114,7 @@ export const entryKinds = {
     attributes: down.promotedCustomizer,
     ofSpace: true,
     body: (_role, attributes) => ('absent' in attributes ? undefined : auxiliaryObject),
-    is: 'a Customizer as it was when the placement was promoted last; the body is that Customizer; `absent`: there was no such Customizer',
+    is: 'a Customizer as it was at the last promotion of the placement; the body is that Customizer; `absent`: the placement did not use it',
   },
   release: {
     form: 'r/{id}',
@@ -122,19 +122,19 @@ export const entryKinds = {
     to: 'relay',
     attributes: down.release,
     ofSpace: true,
-    is: 'a release of the placement: what last hops may hand out (`core/rollout/release.ts`)',
+    is: 'a release of the placement, with the wave that last hops may hand out (`core/rollout/release.ts`)',
   },
   incarnations: {
     form: 'revision-gaps/{source}',
     from: 'parent',
     attributes: down.incarnations,
-    is: 'the revision gaps of the space of the source, as ranges `[had, from]`; sent to the direct children of its node',
+    is: 'the revision gaps of the space of S, as ranges `[had, from]`; only the node of S sends it, to its direct children',
   },
   approval: {
     form: 'approval/{path}',
     from: 'parent',
     attributes: down.approval,
-    is: 'the rows that the node at PATH holds under this token may be deleted; sent to the one child on the way there',
+    is: 'a person has approved: the node at PATH may delete the rows that it holds under this token; sent only to the child on the way to PATH',
   },
   inventory: {
     form: 'i/{source}/{syncTarget}',
@@ -143,28 +143,28 @@ export const entryKinds = {
     attributes: down.inventory,
     ofSpace: true,
     body: () => inventoryBody,
-    is: 'the agent that a SyncTarget of an inventory space stands for; the body is that SyncTarget and the Locations that select it; sent to the one relay on the way there',
+    is: 'the agent of a SyncTarget of an inventory space; the body is that SyncTarget and the Locations that select it; sent only to the relay on the way to the agent',
   },
   owner: {
     form: 'owner/{child}',
     from: 'parent',
     to: 'relay',
     attributes: down.owner,
-    is: 'which replica owns this child; sent to all replicas',
+    is: 'the replica that owns this child, and whether it may count the child yet; sent to all replicas',
   },
   matched: {
     form: 'matched',
     from: 'parent',
     to: 'relay',
     attributes: down.matched,
-    is: "the hash of the receiver's newest label summary for which all matching entries, from here and above, were sent before this entry",
+    is: 'the hash of the newest label summary of the receiver that is fully answered: all entries that this summary matches, here and above, were sent before this one',
   },
   replicas: {
     form: 'replicas',
     from: 'parent',
     to: 'relay',
     attributes: down.replicas,
-    is: "the number of the parent's newest decision about owners, and the replica that counts the children about which nothing was reported",
+    is: "the number of the parent's newest decision about owners (`term`), and the replica that counts each child without an `owner/` entry (`lead`)",
   },
   labels: {
     form: 'labels',
@@ -174,7 +174,7 @@ export const entryKinds = {
       if (body.length > 0) decodeLabelSummary(body);
       decodeLabelSummary(attributes);
     },
-    is: 'the label summary of the subtree; the body is the owned label summary where replicas make it smaller, and empty otherwise',
+    is: 'the label summary of the subtree; the body is the owned label summary if it is smaller (only at replicas), otherwise empty',
   },
   partial: {
     form: 'partial/{id}',
@@ -187,14 +187,14 @@ export const entryKinds = {
     from: 'child',
     by: 'agent',
     attributes: up.has,
-    is: 'the `h/` row, reported to every parent to which the agent attaches; stays at the parent',
+    is: "a copy of the agent's `h/` entry, so that the agent's next parent knows the release; the agent reports it to each parent that it attaches to; the parent keeps it",
   },
   gone: {
     form: 'gone/{id}',
     from: 'child',
     by: 'agent',
     attributes: up.gone,
-    is: 'nothing of the placement is left on the cluster; stays at the parent',
+    is: 'no object of the placement is left on the cluster; the parent keeps it',
   },
   summary: {
     form: 'sum/{id}/{summarizer}',
@@ -210,7 +210,7 @@ export const entryKinds = {
     attributes: up.state,
     overtakes: true,
     check: checkStatus,
-    is: "the state of a delivered object; the body is the object's `.status`; stays at the parent",
+    is: "the state of a delivered object; the body is the object's `.status`; the parent keeps it",
   },
   associated: {
     form: 'assoc/{source}/{object}',
@@ -219,14 +219,14 @@ export const entryKinds = {
     attributes: up.associated,
     overtakes: true,
     check: checkWholeObject,
-    is: 'an object that a placed object owns; the body is the whole object, canonical, as its cluster has it; stays at the parent',
+    is: 'an object that a placed object owns; the body is the whole object, canonical, as its cluster has it; the parent keeps it',
   },
   upsynced: {
     form: 'up/{source}/{path}/{object}',
     from: 'child',
     attributes: up.upsynced,
     check: checkWholeObject,
-    is: 'an object that was born at the edge at PATH; the body is the whole object; goes on to the node of S with `returnTo: Center`',
+    is: 'an object that was created at the edge cluster of PATH; the body is the whole object; with `returnTo: Center`, each node passes it on, up to the node of S',
   },
   status: {
     form: 'status/{id}/{object}',
@@ -234,7 +234,7 @@ export const entryKinds = {
     by: 'relay',
     attributes: up.status,
     check: checkStatus,
-    is: "exact status for a placement that matches one destination in all; the body is the object's `.status`",
+    is: "exact status for a placement that matches only one destination in the whole tree; the body is the object's `.status`",
   },
   seen: {
     form: 'seen/{source}',
@@ -253,20 +253,20 @@ export const entryKinds = {
     from: 'child',
     by: 'relay',
     attributes: up.attach,
-    is: 'this child has attached (relays with replicas; stays at the parent)',
+    is: 'this child has attached to the reporting replica (only replicas; the parent keeps it)',
   },
   replicaTerm: {
     form: 'term',
     from: 'child',
     by: 'relay',
     attributes: up.replicaTerm,
-    is: 'all entries reported before this one leave out the children that the replica does not own by this decision (relays with replicas; stays at the parent)',
+    is: 'the decision about owners (`replicas`) that the replica has carried out: its entries before this one do not count children of other owners (only replicas; the parent keeps it)',
   },
 } as const satisfies Readonly<Record<string, EntryKind>>;
 
 export type EntryType = keyof typeof entryKinds;
 
-/** The last relay before an agent makes the agent's form of this object, and parses the object for this. */
+/** Whether last hops make a different form of this object for each agent. For this, a relay has to parse the object. */
 function isMadeHere(attributes: object): boolean {
   const { customizers, expand } = attributes as Pick<down.ObjectAttributes, 'customizers' | 'expand'>;
   return expand === true || (customizers?.length ?? 0) > 0;
@@ -274,7 +274,7 @@ function isMadeHere(attributes: object): boolean {
 
 const statusBody = z.record(z.string(), z.unknown());
 
-/** The body is an object's status, or empty. Summaries and the exact status of a placement parse it. */
+/** Checks that the body is an object's status, or empty: summaries and exact statuses parse it. */
 function checkStatus({ key, body }: CheckedEntry): void {
   if (body.length > 0) decodeChecked(`the status of ${key}`, statusBody, body);
 }

@@ -1,4 +1,4 @@
-/** Rows of the registry by direction, and the fault of a key that does not have the form of its row. */
+/** Finds rows of the registry for one direction, and describes what is wrong with a key that does not have the form of its row. */
 
 import { entryTypeOf } from './entry-keys.ts';
 import type { DownKind, EntryKind, UpKind } from './entry-kind.ts';
@@ -8,19 +8,19 @@ export function kindOf(type: EntryType): EntryKind {
   return entryKinds[type];
 }
 
-/** Undefined: a kind that only a child reports. */
+/** The row of a kind that a parent sends. Undefined: only a child reports entries of this kind. */
 export function downKind(type: EntryType): DownKind | undefined {
   const kind = kindOf(type);
   return kind.from === 'parent' ? kind : undefined;
 }
 
-/** Undefined: a kind that only a parent sends. */
+/** The row of a kind that a child reports. Undefined: only a parent sends entries of this kind. */
 export function upKind(type: EntryType): UpKind | undefined {
   const kind = kindOf(type);
   return kind.from === 'child' ? kind : undefined;
 }
 
-/** The fault of a key that `parseEntryKey` could not parse. Undefined: this version does not know the kind. */
+/** Describes what is wrong with a key that `parseEntryKey` could not parse. Undefined: this version does not know the kind. */
 export function keyFlaw(key: string): string | undefined {
   const type = entryTypeOf(key);
   if (type === undefined) return undefined;

@@ -8,7 +8,7 @@ import { asText } from '../store/bytes.ts';
 import { parseEntryKey, sourceOfKey } from './entry-keys.ts';
 import { downKind } from './entry-lookup.ts';
 
-/** `path` is the child's. Throws Protocol. */
+/** `path` is the child's path. Throws Protocol if the parent must not send the entry. */
 export function checkFromParent(path: string, { key, after }: AppliedChange): void {
   const entry = parseEntryKey(key);
   if (!entry || !after) return;
@@ -25,7 +25,7 @@ export function checkFromParent(path: string, { key, after }: AppliedChange): vo
   if (source !== undefined) checkSource(path, key, source);
 }
 
-/** Deeper values are checked where they are used. */
+/** Checks only that the attributes are a JSON object. Their fields are checked where they are used. */
 function parsed(key: string, attributes: Uint8Array): object {
   let value: unknown;
   try {
@@ -46,7 +46,7 @@ function checkSource(path: string, key: string, source: string): void {
   );
 }
 
-/** Watermarks, too, must be of sources above the child. Throws Protocol. */
+/** Throws Protocol if a watermark is not of a source above the child. */
 export function checkWatermarks(path: string, marks: Readonly<Record<string, number>>): void {
   for (const source of Object.keys(marks)) {
     if (isAbove(path, source)) continue;
@@ -55,7 +55,7 @@ export function checkWatermarks(path: string, marks: Readonly<Record<string, num
   }
 }
 
-/** The node at `path` receives the source: the source's node is above it. */
+/** Whether the node of the source is above `path`, so that the node at `path` may receive the source. */
 export function isAbove(path: string, source: string): boolean {
   const node = source.slice(0, Math.max(0, source.lastIndexOf('.')));
   return node === 'center' || path.replaceAll(':', '.').startsWith(`${node}.`);

@@ -1,6 +1,6 @@
 /**
- * The keep entry: a last hop that can't make an object for an agent sends a `k/` entry in place of the object's entry. The agent then keeps its own form of
- * the object. An entry of the object itself would need a body, and a relay that has lost its store has none.
+ * The keep entry. If a last hop cannot make an object for an agent, it sends a `k/` entry in place of the object's entry. The agent then leaves the object as
+ * it is. The last hop cannot send the object's own entry: that needs a body, and a relay that has lost its store has no earlier body.
  */
 import type { KeepRule } from '../feed/consumer.ts';
 import { entryKey, parseEntryKey } from './entry-keys.ts';

@@ -1,11 +1,11 @@
 /**
- * Forms of entry keys: a word, then parts after slashes, such as `q/{id}/{object}`. A form gives the type of the key's fields, makes a key from fields, and
- * parses a key into fields.
+ * Forms of entry keys. A form is a word, then parts after slashes, for example `q/{id}/{object}`. From the form come the type of the key's fields, the
+ * function that makes a key from fields, and the function that parses a key into fields.
  */
 import { formatKey, type ObjectKey, parseKey } from '../object/key.ts';
 import type { PlacementId } from './placement-id.ts';
 
-/** The value of each part. `{id}` takes two words of a key (source and name), `{object}` takes four (object/key.ts), each other part takes one. */
+/** The value of each part. In a key, `{id}` is two words (source and name), `{object}` is four (object/key.ts), and each other part is one. */
 export interface KeyParts {
   readonly id: PlacementId;
   readonly object: ObjectKey;
@@ -21,7 +21,7 @@ type PartsOf<Form extends string> = Form extends `${string}{${infer Part extends
   : [];
 type ValuesOf<Parts> = { readonly [Index in keyof Parts]: KeyParts[Parts[Index] & keyof KeyParts] };
 
-/** A key that names a placement has its source too. */
+/** The fields of a parsed key. A key with `{id}` also has the field `source`: the source of the placement. */
 export type FieldsOf<Form extends string> = { readonly [Part in Named<PartsOf<Form>[number]>]: KeyParts[Part] };
 type Named<Part> = Part extends 'id' ? 'id' | 'source' : Part extends keyof KeyParts ? Part : never;
 export type ArgumentsOf<Form extends string> = ValuesOf<PartsOf<Form>>;
@@ -50,7 +50,7 @@ export function keyForm(form: string): KeyForm {
   };
 }
 
-/** The last part of a form takes the rest of the key, which must have exactly the words of this part. */
+/** Undefined if `rest` does not have exactly as many words as the parts need. */
 function parsed(parts: readonly (keyof KeyParts)[], rest: string): Partial<KeyParts> | undefined {
   const fields: { -readonly [Part in keyof KeyParts]?: KeyParts[Part] } = {};
   let from = 0;
@@ -70,10 +70,10 @@ function parsed(parts: readonly (keyof KeyParts)[], rest: string): Partial<KeyPa
   return fields;
 }
 
-/** Parts that are more than one word of a key. */
+/** Number of words of each part that has more than one word. */
 const wordsOf: { readonly [Part in keyof KeyParts]?: number } = { id: 2, object: 4 };
 
-/** The end of `words` words that begin at `from`. Undefined: the text has fewer words, or more words although these must be the last. */
+/** The position after `words` words that begin at `from`. Undefined: the text has fewer words, or it has more words although `isLast` is true. */
 function endOf(text: string, from: number, words: number, isLast: boolean): number | undefined {
   let at = from;
   for (let word = 1; word < words; word++) {

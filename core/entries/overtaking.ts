@@ -2,12 +2,13 @@
 import { parseEntryKey } from './entry-keys.ts';
 import { kindOf } from './entry-lookup.ts';
 
-/** Other objects can't be applied before these are on the cluster, so nothing overtakes them. */
+/** No entry may overtake objects of these kinds: the cluster needs them before it accepts other objects. */
 const awaited: ReadonlySet<string> = new Set(['namespaces', 'customresourcedefinitions']);
 
 /**
- * Entries that are complete by themselves overtake others of their kind. All other entries keep their place, since they make a statement about earlier
- * entries: a target states that the placement's objects are complete, a partial that a state is counted.
+ * Whether the entry of `key` may go ahead of the entry of `owedKey`. Only entries that mean the same without earlier entries may do this, and only ahead of
+ * their own kind. All other entries say something about earlier entries, so they must stay behind them: a target says that all objects of the placement
+ * were sent; a partial says that a state was counted.
  */
 export function mayOvertake(key: string, owedKey: string): boolean {
   const entry = parseEntryKey(key);

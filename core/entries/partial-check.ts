@@ -1,6 +1,6 @@
 /**
- * Checks the partial that a child reports of a placement: possible numbers, about its own destinations. An agent is one destination, whatever it reports.
- * Only a relay knows how many destinations are below it.
+ * Checks the partial that a child reports for a placement: the counts must be possible together, and all paths must be at or below the child. An agent must
+ * report exactly one destination. For a relay, the parent cannot check the number of destinations, because only the relay knows it.
  */
 
 import { isAtOrBelow } from '../identity/node-path.ts';
@@ -8,7 +8,7 @@ import { BanyanError } from '../runtime/errors.ts';
 import { countNames, decodePartial } from '../summary/partial.ts';
 import type { ReportingChild } from './entry-kind.ts';
 
-/** Counts of destinations that have reported. */
+/** Names of the counts that only destinations with a report can raise. */
 const countsOfReported = countNames.slice(countNames.indexOf('synced'));
 
 /** Throws Protocol. */

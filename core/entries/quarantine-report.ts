@@ -4,13 +4,13 @@ import type { Quarantined } from '../feed/quarantine.ts';
 import type { Reader } from '../store/store.ts';
 import type { QuarantinedAttributes } from './up-attributes.ts';
 
-/** Enough for a line or two for a person; the kind Node takes as many. */
+/** Entries that the report names: a line or two to read. The schema of the kind Node has the same limit. */
 const sampleMax = 5;
 
 export function quarantinedAttributes(
   reader: Reader,
   consumer: FeedConsumer,
-  /** Quarantined items besides the rows of the table. */
+  /** Quarantined items that are not rows of this table. */
   more: readonly Quarantined[] = [],
 ): { readonly quarantined?: QuarantinedAttributes } {
   const count = consumer.quarantinedCount(reader) + more.length;

@@ -6,12 +6,13 @@ export interface ServedVersions extends GroupResource {
 }
 
 /**
- * Bound for one cluster: some 20 KB in the agent's report about itself, which is sent whole when a node or a kind is added or removed, and some 35 KB in its
- * SyncTarget, of which people list thousands. Kubernetes itself has about 60. Of a cluster with more, the number of all is reported.
+ * Limit for the resources that an agent reports for one cluster. 500 resources are about 20 KB in the agent's report about itself, which is sent whole after
+ * each added or removed node or kind. They are about 35 KB in the SyncTarget, and people list thousands of SyncTargets. Kubernetes itself has about 60
+ * resources. If a cluster has more than 500, the agent also reports how many there are.
  */
 export const servedMax = 500;
 
-/** Each part has at most 253 characters, and a kind has a handful of versions. */
+/** Group and resource have at most 253 characters each. 200 characters are enough for the versions, because a kind has only a few. */
 const servedForm = /^([a-z0-9.-]{0,253})\/([a-z0-9.-]{1,253}):([a-z0-9,]{1,200})$/;
 
 export function formatServed({ group, resource, versions }: ServedVersions): string {

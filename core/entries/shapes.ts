@@ -1,11 +1,11 @@
 /** Schemas that attributes and bodies of entries share. */
 import * as z from 'zod';
 
-/** Two keys, one of a placement and one of an object, fit into one key of a store (1,978 bytes) where this is needed. */
+/** Limits for keys of entries and ids of placements. Some keys of the store contain one of each, and a key of the store has at most 1,978 bytes. */
 export const entryKeyBytesMax = 1_200;
 export const placementIdBytesMax = 700;
 
-/** A name is part of keys of the store: with separators or control characters in it, one key could be read as two. */
+/** A name is a part of keys of the store. It must not contain a separator or a control character, because then two different keys could look the same. */
 export const name = z.string().regex(/^[^/\p{Cc}]{1,253}$/u, 'is no name');
 export const whole = z.number().int().min(0);
 export const texts = z.record(z.string(), z.string());
@@ -24,7 +24,7 @@ export const selector = z.looseObject({
 });
 
 type Frozen<T> = T extends readonly unknown[] | object ? { readonly [Key in keyof T]: Frozen<T[Key]> } : T;
-/** The type of the values that a schema accepts. Read-only, because contents are shared. */
+/** The type of the values that a schema accepts. Read-only, because several rooms share one content. */
 export type AttributesOf<Schema extends z.ZodType> = Frozen<z.infer<Schema>>;
 
 export const wave = z.looseObject({

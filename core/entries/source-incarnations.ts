@@ -1,8 +1,8 @@
 /**
- * The knowledge of a node about the store incarnations of the spaces above it: the newest revision of each source that has come here, and whether a row that
- * its producer lacks was written in an incarnation that the source's space does not know.
+ * What a node knows about the store incarnations of the spaces above it. For each source, the node stores the newest revision that it has received. For a
+ * row that the producer lacks, the node decides whether the row's space has lost the revision of the row.
  *
- * Bound: one row for each source above; there are as many as spaces.
+ * Bound: one row for each source above. A source is one space.
  */
 import { revisionGapOf } from '../apiserver/storage/history.ts';
 import { type FarAhead, isFarAhead } from '../feed/far-ahead.ts';
@@ -19,20 +19,24 @@ import { attributesOf, entryKey, parseEntryKey, sourceOfKey } from './entry-keys
 import { downKind } from './entry-lookup.ts';
 import type { SeenAttributes } from './up-attributes.ts';
 
-/** The source of an entry whose origin revision is a revision of a space. Undefined for other entries: grants and questions have numbers of their own. */
+/** The source of an entry whose origin revision is a revision of a space. Undefined for other entries: for example, grants have their own numbers. */
 export function sourceOfEntry(key: string): string | undefined {
   const entry = parseEntryKey(key);
   return entry && downKind(entry.type)?.ofSpace ? sourceOfKey(entry) : undefined;
 }
 
-/** The check by this clock. Numbers of grants and questions are no revisions, and may be sums of several numbers. */
+/**
+ * Makes the check for revisions that are far ahead of this clock. Only entries with a revision of a space are checked: the numbers of grants and questions
+ * (`w/`) are no revisions, and may be sums of several numbers.
+ */
 export function farAheadBy(clock: Pick<Clock, 'wallMs'>): FarAhead {
   return (originRevision, key) =>
     isFarAhead(originRevision, clock.wallMs()) && (key === undefined || sourceOfEntry(key() ?? '') !== undefined);
 }
 
 /**
- * Decides by the `revision-gaps/` row of the same table: if the revision lies in a gap, the space does not know the row, so the row's absence is no deletion.
+ * True: the space of the row has lost the row. The `revision-gaps/` row of the same table shows this: the space knows no revision in a gap. So if the row's
+ * revision is in a gap, then the producer lacks the row because of the loss, and nobody deleted it.
  */
 export function isLostRow(reader: Reader, table: Table, key: string, originRevision: number): boolean {
   const source = sourceOfEntry(key);
@@ -45,11 +49,14 @@ export function isLostRow(reader: Reader, table: Table, key: string, originRevis
 
 export interface SeenPorts {
   readonly clock: Pick<Clock, 'wallMs'>;
-  /** Gets an error line about a row from above whose revision its space can't have given by now. */
+  /** Gets an error line when a row from the parent has a revision that its space cannot have reached yet. */
   readonly log: Pick<Logger, 'error'>;
 }
 
-/** Runs in the transaction that applies changes from above. Returns the sources from which nothing had come before. */
+/**
+ * Records the newest revision of each source in these changes. Runs in the transaction that applies the changes from the parent. Returns the sources of which
+ * this node had received nothing before.
+ */
 export function noteSeen(t: Transaction, changes: readonly AppliedChange[], { clock, log }: SeenPorts): string[] {
   const nowMs = clock.wallMs();
   const newest = new Map<string, number>();
@@ -61,7 +68,7 @@ export function noteSeen(t: Transaction, changes: readonly AppliedChange[], { cl
     revisions.set(source, Math.max(revisions.get(source) ?? 0, originRevision));
   }
   for (const [source, revision] of ahead) log.error({ source, revision }, farAheadMessage);
-  // A source from which only its revision gaps have come is known too.
+  // A source is known as soon as its revision gaps have arrived, even without other rows.
   for (const source of sourcesWithNewGaps(changes)) newest.set(source, newest.get(source) ?? 0);
   const fresh: string[] = [];
   for (const [source, revision] of newest) {
@@ -73,11 +80,11 @@ export function noteSeen(t: Transaction, changes: readonly AppliedChange[], { cl
   return fresh;
 }
 
-/** Names both possible causes. */
+/** The message names both possible causes: the space's revision may be wrong, or a clock. */
 const farAheadMessage =
   "the parent sent a revision of this space that is years ahead of this node's clock; newer values replace rows with this revision; check the parent, this clock, and the clock of the node that has the space";
 
-/** Sources whose revision gaps have come or changed. */
+/** Sources whose revision gaps are new or have changed. */
 export function sourcesWithNewGaps(changes: readonly AppliedChange[]): string[] {
   return changes.flatMap(({ key, after }) => {
     const entry = after && parseEntryKey(key);
@@ -91,7 +98,7 @@ export function revisionGapsRow(reader: Reader, table: Table, source: string): C
   return row?.content && table.content(reader, row.content);
 }
 
-/** Whether anything of the source has come from above. */
+/** Whether this node has ever received a row of the source from its parent. */
 export function isKnown(reader: Reader, source: string): boolean {
   return reader.get(at(source)) !== undefined;
 }
@@ -101,7 +108,7 @@ export function readSeen(reader: Reader, source: string): number {
   return bytes ? readU48(bytes) : 0;
 }
 
-/** Reports the newest revisions to the parent, at each attachment: only a parent that was away can have lost something. */
+/** Reports the newest received revisions to the parent. Once for each attachment is enough: the parent can lose data only while it is not connected. */
 export function reportSeenRevisions(t: Transaction, outbox: Producer): void {
   for (const source of seenSources(t)) putSeen(t, outbox, source, readSeen(t, source));
 }
@@ -111,12 +118,12 @@ export function seenSources(reader: Reader): string[] {
   return Array.from(reader.scan(prefixRange(prefix)), ([key]) => asText(key.subarray(prefix.length)));
 }
 
-/** Writes the revision into the up feed if it is higher than every reported one. */
+/** Writes the revision into the up feed, if the feed does not report this or a higher revision already. */
 export function putSeen(t: Transaction, outbox: Producer, source: string, revision: number): void {
   if (revision > reportedSeenRevision(t, outbox, source)) outbox.put(t, seenEntry(source, revision), 0);
 }
 
-/** The newest revision of the source that the feed reports. 0: none. */
+/** The newest revision of the source that the up feed reports. 0: the feed reports none. */
 export function reportedSeenRevision(reader: Reader, table: Table, source: string): number {
   const row = table.get(reader, hash128(entryKey.seen(source)));
   return row?.content ? attributesOf<SeenAttributes>(table.content(reader, row.content)).revision : 0;

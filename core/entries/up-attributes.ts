@@ -5,13 +5,13 @@ import { parseServed, servedMax } from './served-resources.ts';
 import { type AttributesOf, texts, whole } from './shapes.ts';
 
 export const state = z.object({
-  /** Origin revision of the content that the state is about. */
+  /** Origin revision of the object content that this state describes. */
   desired: whole,
   applied: z.boolean(),
   available: z.boolean(),
   /** The object will not become available by itself. */
   failed: z.literal(true).exactOptional(),
-  /** `generation`: the generation of the origin's object that the cluster accepted last. `local`: the generation that the object has on the cluster. */
+  /** `generation`: the newest generation of the object at its origin that the cluster has accepted. `local`: the generation of the object on the cluster. */
   generation: whole.exactOptional(),
   local: whole.exactOptional(),
   reason: z.string().exactOptional(),
@@ -29,7 +29,7 @@ export const associated = z.object({
 });
 export type AssociatedAttributes = AttributesOf<typeof associated>;
 
-/** An object that was born at the edge. The body is the whole object of the cluster. */
+/** An object that was created at the edge cluster. The body is the whole object. */
 export const upsynced = z.object({
   /** Names of placements of the key's source. */
   refs: z.array(z.string()),
@@ -49,7 +49,7 @@ export type SeenAttributes = AttributesOf<typeof seen>;
 export const attach = z.object({ sequence: whole, role: z.enum(['relay', 'agent']) });
 export type AttachAttributes = AttributesOf<typeof attach>;
 
-/** Reported by a replica: all entries that it reported before this one leave out the children that it does not own by this term. */
+/** Reported by a replica: the replica has carried out this term. Its entries before this one do not count the children that other replicas own by this term. */
 export const replicaTerm = z.object({ term: whole });
 export type ReplicaTermAttributes = AttributesOf<typeof replicaTerm>;
 
@@ -70,27 +70,27 @@ const rolledBack = z.object({
 });
 export type RolledBackAttributes = AttributesOf<typeof rolledBack>;
 
-/** Quarantined entries: their number, and some of them for people to read. */
+/** Quarantined entries: their number, and a few of them with the reason, for people. */
 const quarantined = z.object({ count: whole, sample: z.array(z.string()) });
 export type QuarantinedAttributes = AttributesOf<typeof quarantined>;
 
-/** The two ends of the feed from the parent differed: when, and how. */
+/** When and how the two ends of the feed from the parent differed. */
 const diverged = z.object({ at: z.string(), what: z.string() });
 export type DivergedAttributes = AttributesOf<typeof diverged>;
 
-/** A child of replicas takes nothing from its present parent: since when, and what this parent lacks. */
+/** The child does not follow its present parent, a replica that is behind: since when, and what the replica still lacks. */
 const waits = z.object({ since: z.string(), for: z.string() });
 export type WaitsAttributes = AttributesOf<typeof waits>;
 
-/** Why the agent cannot use its cluster, or not fully; or another trouble of the agent. `reason` is CamelCase. */
+/** A problem of an agent, for example that the agent cannot use its cluster. `reason` is CamelCase. */
 const trouble = z.object({ reason: z.string(), message: z.string() });
 export type TroubleAttributes = AttributesOf<typeof trouble>;
 
-/** The report of a node about itself. The parent adds session and lag when it passes the entry of a relay on. */
+/** The report of a node about itself. The parent adds `session` and `lag` when it passes on the entry. */
 export const node = z.object({
   role: z.enum(['relay', 'agent']),
   version: z.string(),
-  /** Relays only: the number of own children, and of relays and agents anywhere below. */
+  /** Relays only: the number of direct children, and the numbers of all relays and all agents below. */
   children: whole.exactOptional(),
   relays: whole.exactOptional(),
   agents: whole.exactOptional(),
@@ -105,7 +105,7 @@ export const node = z.object({
   quarantined: quarantined.exactOptional(),
   diverged: diverged.exactOptional(),
   waits: waits.exactOptional(),
-  /** Rows that the parent holds in the node's mailbox although the node reports fewer Locations. The parent adds this field. */
+  /** Rows that stay in the node's mailbox although the node now reports fewer Locations: the parent holds them. The parent adds this field. */
   heldInMailbox: held.exactOptional(),
   /** The disk of the node's store is nearly full. */
   diskLow: z.literal(true).exactOptional(),
@@ -113,11 +113,11 @@ export const node = z.object({
   refused: quarantined.exactOptional(),
   /** Agents only: the version of the cluster. */
   kubernetesVersion: z.string().exactOptional(),
-  /** Agents only: why the agent cannot use its cluster, or not fully. */
+  /** Agents only: why the agent cannot use its cluster, or cannot use all of it. */
   trouble: trouble.exactOptional(),
-  /** Agents only: the agent's own limit for which its work waits. */
+  /** Agents only: the limit of the agent itself that its work waits for. */
   limit: trouble.exactOptional(),
-  /** Agents only: why the agent's certificate is not renewed, and when the certificate ends. */
+  /** Agents only: why the agent's certificate was not renewed, and when it expires. */
   certificateTrouble: trouble.exactOptional(),
   /** Agents only: the facts about the cluster that the agent could not read. */
   incomplete: trouble.exactOptional(),
@@ -125,7 +125,7 @@ export const node = z.object({
   platform: z.string().max(100).exactOptional(),
   nodes: whole.exactOptional(),
   nodesReady: whole.exactOptional(),
-  /** `served`: in the form of `formatServed` (served-resources.ts). `servedCount`: the number of all. */
+  /** `served`: texts that `formatServed` makes (served-resources.ts). `servedCount`: the number of all served resources, also those that `served` leaves out. */
   served: z
     .array(z.string().refine((one) => parseServed(one) !== undefined, 'is no served resource'))
     .max(servedMax)

@@ -1,6 +1,6 @@
 /**
- * Checks each entry that a child reports by the registry, before any room reads the entry. A child that reports for a node outside its subtree lies, and its
- * session ends. An entry that does not have the form of its kind is quarantined (feed/quarantine.ts), and has no other effect.
+ * Checks each entry that a child reports against the registry, before any room reads the entry. If a child reports for a node outside its subtree, its session
+ * ends. An entry that does not have the form of its kind is quarantined (feed/quarantine.ts) and has no other effect.
  */
 import type { AppliedChange, Content } from '../feed/feed.ts';
 import type { EntryFlaw } from '../feed/quarantine.ts';
@@ -11,7 +11,7 @@ import { type EntryKey, parseEntryKey } from './entry-keys.ts';
 import type { ReportingChild, UpKind } from './entry-kind.ts';
 import { keyFlaw, upKind } from './entry-lookup.ts';
 
-/** `path`: the child's path. Throws Protocol if the child may not report the entry. */
+/** `path`: the child's path. Throws Protocol if the child is not allowed to report the entry. */
 export function checkReporter(path: string, { key }: Pick<AppliedChange, 'key'>): void {
   const entry = parseEntryKey(key);
   if (!entry) return;
@@ -23,7 +23,7 @@ export function checkReporter(path: string, { key }: Pick<AppliedChange, 'key'>)
   }
 }
 
-/** The fault of an entry that this child reports. Undefined: none. */
+/** Describes what is wrong with an entry that this child reports. Undefined: nothing. */
 export function reportedFlaw(reporter: ReportingChild, content: Content): EntryFlaw | undefined {
   const entry = parseEntryKey(content.key);
   // Kinds that only parents send end the session (checkReporter). An entry of an unknown kind is stored and ignored.

@@ -6,7 +6,7 @@ import { BanyanError } from '../runtime/errors.ts';
 import { asText } from '../store/bytes.ts';
 import type { CheckedEntry } from './entry-kind.ts';
 
-/** The beginning of every object that canonical.ts encodes. Views splice into these bytes and don't parse them. */
+/** The beginning of every object that canonical.ts encodes. Views insert text directly after this beginning, without parsing the object. */
 const canonicalStart = '{"metadata":{';
 
 const body = z.object({

@@ -1,6 +1,6 @@
 /**
- * The state of a consumer beside its rows: the digest of the rows, and the place in the feed. One record, `digest, u48 cursor, u48 seenHead, u8 length of the
- * epoch, epoch, incarnation`, since every batch reads and writes all of it.
+ * The state of a consumer besides its rows: the digest of the rows, and the place in the feed. Every batch reads and writes all of the state, so it is one
+ * record: `digest, u48 cursor, u48 seenHead, u8 length of the epoch, epoch, incarnation`.
  */
 import { Buffer } from 'node:buffer';
 import { asBuffer, concat, readU48, u32, u48Bytes } from '../store/bytes.ts';
@@ -19,7 +19,7 @@ export function readDigest(reader: Reader, id: number): Digest {
   return decodeDigest(reader.get(stateKey(id)));
 }
 
-/** The state within one transaction: read at its first use, changed with the rows, written once. */
+/** The state within one transaction: read at the first use, changed together with the rows, written once at the end. */
 export class ConsumerState {
   readonly #t: Transaction;
   readonly #key: Uint8Array;
@@ -38,7 +38,7 @@ export class ConsumerState {
     return this.#resume;
   }
 
-  /** Usually only the numbers change. Then the record is changed in place. */
+  /** Usually only the two numbers change. Then the record is changed in place. */
   setResume(tuple: ResumeTuple): void {
     const record = this.#read();
     const { epoch, incarnation } = this.resume;
@@ -48,7 +48,7 @@ export class ConsumerState {
     this.#isChanged = true;
   }
 
-  /** A row has changed: the hashes of its content before and after, where there was one. */
+  /** Updates the digest after a change of one row. `before` and `after`: the hashes of the row's contents; undefined: no content. */
   moved(before: Uint8Array | undefined, after: Uint8Array | undefined): void {
     this.#record = this.#read() ?? encodeResume(undefined, neverAttached);
     moveDigest(this.#record, 0, before, after);
@@ -83,7 +83,7 @@ function decodeResume(bytes: Uint8Array | undefined): ResumeTuple {
   };
 }
 
-/** A new record with the digest of `former`. */
+/** Makes a new record with the digest of the previous record, `former`. */
 function encodeResume(former: Buffer | undefined, { epoch, incarnation, cursor, seenHead }: ResumeTuple): Buffer {
   const record = Buffer.alloc(epochAt + 1 + epoch.length + incarnation.length);
   former?.copy(record, 0, 0, digestBytes);

@@ -1,4 +1,4 @@
-/** The consuming end of a feed: the rows and the place in the feed, committed together. */
+/** The consuming end of a feed. Its rows and its place in the feed are committed together. */
 
 import { hash128 } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
@@ -45,13 +45,13 @@ import { checkSameKey, openTable, removeRow, rowAt, rowKey, TableRows, writeRow,
 import { heldRowsTopic, quarantineTopic } from './topics.ts';
 
 /**
- * Keep entries. A producer that cannot make a row again, and has no earlier form of the row, sends such an entry: the consumer keeps its own form. Without
- * the entry, a reconciliation would remove the row that the producer does not have.
+ * The rule for keep entries. If a producer cannot make a row and has no earlier form of the row, it sends a keep entry for the row, and the consumer keeps
+ * its own form. Without the keep entry, a reconciliation would remove the row, because the producer lacks it.
  */
 export interface KeepRule {
-  /** The key of the entry that would keep the row of this key. */
+  /** Returns the key of the keep entry for the row with this key. Undefined: rows of this kind have no keep entries. */
   keepEntryKeyOf(key: string): string | undefined;
-  /** The key of the row that the entry of this key keeps. */
+  /** Returns the key of the row that the keep entry with this key keeps. Undefined: the key is not one of a keep entry. */
   keptBy(key: string): string | undefined;
 }
 
@@ -62,16 +62,16 @@ export interface ConsumerOptions {
   readonly guard?: DeletionGuard;
   readonly judge?: Judge;
   /**
-   * The producer's entries are its own reports, and belong to no space: only the order of the feed decides which entry is newer, and every origin revision is
-   * read as 0. Otherwise an entry that claims to be newer than all later entries would stay for ever; so would the entry of an agent that numbered its
-   * reports by the time.
+   * True: the entries are the producer's own reports and belong to no space. Only the order of the feed decides which entry is newer, and every origin
+   * revision is read as 0. Without this, an entry with a very high origin revision would never be replaced: for example a forged entry, or the entry of an
+   * agent that used the time as the number of its reports.
    */
   readonly ofNoSpace?: true;
-  /** A row whose origin revision no space can have given yields to every entry. Absent: all revisions are believed. */
+  /** Finds origin revisions that no space can have reached yet. Every entry may replace a row with such a revision. Absent: all revisions count as possible. */
   readonly isFarAhead?: FarAhead;
 }
 
-/** Revision of a row that only a keep entry keeps: the producer does not have the row. Revisions of producers begin at 1. */
+/** Revision of a row that the producer lacks and that stays only because of a keep entry. Revisions of producers begin at 1. */
 const keptRevision = 0;
 
 export class FeedConsumer extends TableRows implements Consumer {
@@ -80,7 +80,7 @@ export class FeedConsumer extends TableRows implements Consumer {
   readonly #judge: Judge | undefined;
   readonly #ofNoSpace: boolean;
   readonly #isFarAhead: FarAhead | undefined;
-  /** The rows as rooms read them: quarantined rows in their last valid form. */
+  /** The table that rooms read. Each quarantined row is there in its last valid form. */
   readonly sound: Table;
 
   static open(t: Transaction, options: ConsumerOptions): FeedConsumer {
@@ -148,7 +148,8 @@ export class FeedConsumer extends TableRows implements Consumer {
   }
 
   /**
-   * Applies entries without their place in the feed: the body of a batch, or the entries of a reconciliation. A caller that passes the state also writes it.
+   * Applies entries, and does not change the place in the feed. The entries come from a batch or a reconciliation. A caller that passes `state` also has to
+   * write it.
    */
   applyEntries(t: Transaction, entries: readonly WireEntry[], state?: ConsumerState): AppliedChange[] {
     const ownState = state ?? new ConsumerState(t, this.id);
@@ -164,7 +165,7 @@ export class FeedConsumer extends TableRows implements Consumer {
     return changes;
   }
 
-  /** Digest of the live rows without the held rows: the rows that both ends should agree on. */
+  /** Digest of the live rows without the held rows. For these rows, both ends should agree. */
   digest(reader: Reader): Digest {
     return readDigest(reader, this.id);
   }
@@ -175,8 +176,8 @@ export class FeedConsumer extends TableRows implements Consumer {
   }
 
   /**
-   * Keeps the row of a key that a ready producer has proven not to have, if a keep entry here covers the row. `isGone`: whether the producer lacks the entry
-   * with this key hash too.
+   * Keeps a row that a ready producer lacks, if this consumer has a keep entry for the row. Returns false if it has none, or if the producer lacks the keep
+   * entry too: `isGone` answers this for the key hash of the keep entry.
    */
   keepKey(t: Transaction, keyHash: Uint8Array, isGone: (keepEntryHash: Uint8Array) => boolean): boolean {
     const row = this.get(t, keyHash);
@@ -189,21 +190,21 @@ export class FeedConsumer extends TableRows implements Consumer {
   }
 
   /**
-   * Whether an entry with this origin revision replaces the row. A newer row does not yield to an older entry, unless the producer has lost the row, or the
-   * row's revision cannot be true.
+   * Whether an entry with this origin revision replaces the row. An older entry does not replace a newer row, with two exceptions: the producer lacks the row
+   * (only a keep entry keeps it), or no space can have reached the row's revision yet.
    */
   takes(reader: Reader, row: FeedRow, originRevision: number): boolean {
     if (this.#ofNoSpace || row.originRevision <= originRevision || row.revision === keptRevision) return true;
     return this.#isFarAhead?.(row.originRevision, () => this.contentOf(reader, row)?.key) === true;
   }
 
-  /** Whether a reconciliation need not fetch the listed entry: the row has the same content, or is newer. */
+  /** True: a reconciliation does not have to fetch the listed entry, because the row has the same content or is newer. */
   isUpToDate(reader: Reader, row: FeedRow, listed: Listed): boolean {
     if (!row.content) return false;
     return listed.isLike(row) || !this.takes(reader, row, listed.originRevision);
   }
 
-  /** Ends the holding of a row that the producer lists, if nothing has to be fetched for the row. True: a holding has ended. */
+  /** If a held row is in a list of the producer and nothing has to be fetched for it, then the row is no longer held. Returns true if this was the case. */
   unholdListed(t: Transaction, listed: Listed): boolean {
     const row = this.get(t, listed.keyHash);
     if (!row?.held || !this.isUpToDate(t, row, listed)) return false;
@@ -213,7 +214,7 @@ export class FeedConsumer extends TableRows implements Consumer {
     return true;
   }
 
-  /** A keep entry was removed: removes the row that it kept, if the producer has put nothing in that row's place. */
+  /** Runs after the removal of a keep entry. Removes the row that this entry kept, unless the producer has sent the row since. */
   #removeKept(t: Transaction, keepEntryKey: string, state: ConsumerState): AppliedChange | undefined {
     const key = this.#keepRule?.keptBy(keepEntryKey);
     const row = key === undefined ? undefined : this.get(t, hash128(key));
@@ -221,8 +222,8 @@ export class FeedConsumer extends TableRows implements Consumer {
   }
 
   /**
-   * Runs at the end of a reconciliation: removes the rows that the producer has proven to lack, or holds them where the producer may have lost them; see
-   * deletions.ts. `isRemoved`: the producer has removed them on purpose, so none are held.
+   * Runs at the end of a reconciliation. Removes the rows that the producer lacks, or holds them if the producer may have lost them (deletions.ts).
+   * `isRemoved`: the producer has removed the rows on purpose, so no row is held.
    */
   removeAbsent(t: Transaction, keyHashes: readonly Uint8Array[], isRemoved = false): AppliedChange[] {
     const guard = isRemoved ? undefined : this.#guard;
@@ -237,12 +238,12 @@ export class FeedConsumer extends TableRows implements Consumer {
     return changes;
   }
 
-  /** The rows that the producer lacks and that this consumer keeps all the same. */
+  /** The held rows: the producer lacks them and this consumer keeps them. Undefined: there are none. */
   held(reader: Reader): HeldRows | undefined {
     return readHeld(reader, this.id);
   }
 
-  /** Deletes the held rows, if they are still the rows for which the token was given. */
+  /** Deletes the held rows if the token is still theirs. If other rows were held since, the token is different, and nothing is deleted. */
   release(t: Transaction, token: string): AppliedChange[] {
     if (this.held(t)?.token !== token) return [];
     const state = new ConsumerState(t, this.id);
@@ -289,22 +290,23 @@ export class FeedConsumer extends TableRows implements Consumer {
   }
 
   /**
-   * Runs at the beginning of a session: the producer sends its feed from the first revision, as to a consumer that never attached. For cases in which the
-   * received rows are of no use: a producer of another history would send nothing before it is ready, and it may wait for what this node sends only after
-   * such a report. The rows stay. Their digest shows later which of them the producer does not have.
+   * Makes the producer send its feed from the first revision, as to a consumer that never attached. Runs at the beginning of a session, if the received rows
+   * are of no use to this node. Without the restart, both nodes could wait for each other: a producer of another history sends nothing before it is ready,
+   * and it may become ready only after this node has received its rows and has answered them. The old rows stay in the table. Later, the digest shows whether
+   * the producer lacks some of them.
    */
   restartFeed(t: Transaction): void {
     if (this.resume(t).epoch !== '') this.setResume(t, neverAttached);
   }
 
-  /** Runs at the beginning of a session: if all rows are quarantined, the producer sends its feed again. */
+  /** Runs at the beginning of a session. If all rows are quarantined, the producer sends its feed from the first revision. */
   restartIfAllQuarantined(t: Transaction): void {
     if (this.quarantinedCount(t) === 0) return;
     for (const _valid of this.sound.rows(t)) return;
     this.restartFeed(t);
   }
 
-  /** The producer has the key again, or has itself removed the key. */
+  /** Ends the holding of a row: the producer has the key again, or has removed the key on purpose. */
   #unhold(t: Transaction, { held: _held, ...row }: FeedRow, state: ConsumerState): void {
     forgetHeldRow(t, this.id, row.keyHash, this.contentOf(t, row)?.key ?? '');
     writeRow(t, this.id, row);
@@ -335,7 +337,7 @@ export class FeedConsumer extends TableRows implements Consumer {
       if (row.content && row.poisoned) dropContentReference(t, row.content);
       return formerContent && { keyHash, key: formerContent.key, originRevision, before: formerContent };
     }
-    // The key of a row was checked when the row came first.
+    // If the row exists with this key, the hash was checked when the row was first received.
     if (before?.key !== content.key && !equalBytes(keyHash, hash128(content.key))) {
       throw new BanyanError('Protocol', `${this.name}: the entry "${content.key}" came under another key's hash`);
     }
@@ -360,7 +362,7 @@ export class FeedConsumer extends TableRows implements Consumer {
     return { keyHash, key: content.key, originRevision, after: content, ...(former ? { before: former } : {}) };
   }
 
-  /** The form of a row that rooms have received last, with its reference: the row's own form unless the row is quarantined. */
+  /** The form of a row that rooms use, with the reference to its content. For a quarantined row this is the last valid form, otherwise the row itself. */
   #goodOf(t: Transaction, row: FeedRow | undefined): GoodForm | undefined {
     if (row?.poisoned) return goodForm(t, this.id, row.keyHash);
     return row?.content && { revision: row.revision, originRevision: row.originRevision, content: row.content };
@@ -370,7 +372,7 @@ export class FeedConsumer extends TableRows implements Consumer {
     return good && this.content(t, good.content);
   }
 
-  /** Rooms keep the last valid form of the key, so there is no change to report. */
+  /** Records an invalid entry. Rooms keep the last valid form of the key, so the caller reports no change to them. */
   #quarantine(
     t: Transaction,
     { keyHash, ...entry }: { readonly keyHash: Uint8Array; readonly key: string; readonly originRevision: number },

@@ -1,7 +1,7 @@
 /**
  * Contents: key, attributes and body of entries. The store has each content once, under its hash, with the number of rows that name it. A record is `u16 key
- * length, key, u32 attributes length, attributes, body`. By the lengths, records of different parts are different, so the hash of a record identifies the
- * parts.
+ * length, key, u32 attributes length, attributes, body`. Because of the two lengths, different parts never give the same record. So the hash of a record
+ * identifies the parts.
  */
 import { Buffer, isUtf8 } from 'node:buffer';
 import { hash128 } from '../object/hash.ts';
@@ -37,14 +37,14 @@ export function decodeContent(record: Uint8Array): Content {
   };
 }
 
-/** Decodes bytes that a peer has chosen. Throws Protocol if they are no record of a content, or the key is not one that an entry may have. */
+/** Decodes a record that a peer has sent. Throws Protocol if the bytes are not a record of a content, or if the key is too long or no UTF-8. */
 export function contentOfPeer(record: Uint8Array): Content {
   const flaw = flawOf(record);
   if (flaw) throw new BanyanError('Protocol', `a content of ${record.length} bytes ${flaw}`);
   return decodeContent(record);
 }
 
-/** Checks the lengths first: a part is read only if the record has it. */
+/** Describes what is wrong with a record. Checks each length before it reads the part, so it never reads beyond the record. */
 function flawOf(record: Uint8Array): string | undefined {
   if (record.length < keyLengthBytes + u32Bytes) return 'that is shorter than its two lengths';
   const keyLength = asBuffer(record).readUInt16BE(0);
@@ -53,7 +53,7 @@ function flawOf(record: Uint8Array): string | undefined {
   if (attributesAt > record.length) return `that ends within its key of ${keyLength} bytes`;
   const attributesLength = readU32(record, keyLengthBytes + keyLength);
   if (attributesAt + attributesLength > record.length) return `that ends within its ${attributesLength} of attributes`;
-  // A key that is not UTF-8 would change by decoding and encoding: the record would then have another hash.
+  // If a key is not UTF-8, decoding and encoding change it. The record would then have another hash.
   return isUtf8(record.subarray(keyLengthBytes, keyLengthBytes + keyLength))
     ? undefined
     : 'with a key that is no UTF-8';
@@ -63,14 +63,14 @@ export function contentHash(content: Content): Uint8Array {
   return hash128(encodeContent(content));
 }
 
-/** A row that names a missing content breaks an invariant: the process ends rather than give a wrong answer. */
+/** Every content that a row names must exist. If one is missing, the store is broken: the error ends the process, which is better than a wrong answer. */
 export function readContent(reader: Reader, { hash }: ContentReference): Content {
   const record = reader.get(contentKey(hash));
   if (!record) throw new Error(`the content ${hex(hash)} is named by a row and not there`);
   return decodeContent(record);
 }
 
-/** A content in its stored form. A caller that first compares the hash makes the record only once. */
+/** A content in its stored form, with its hash. A caller that compares the hash first, and stores the content then, needs to encode it only once. */
 export interface ContentRecord extends ContentReference {
   readonly record: Uint8Array;
 }
@@ -90,7 +90,7 @@ export function retainContent(t: Transaction, reference: ContentReference): void
   if (t.count(countKey(reference.hash), 1) === 1) throw new Error('a content that nobody names was referred to');
 }
 
-/** Counts one row less. With the last row, the content is removed. */
+/** Counts one row less. After the last row, removes the content. */
 export function dropContentReference(t: Transaction, reference: ContentReference): void {
   if (t.count(countKey(reference.hash), -1) === 0) t.remove(contentKey(reference.hash));
 }

@@ -1,10 +1,10 @@
 /**
- * Decides about rows that a reconciliation finds missing at the producer. A missing row is weak evidence: a producer whose store was restored from an older
- * copy, or emptied, lacks rows that it should have. So the consumer **holds** rows that the producer may have lost, and rows beyond a budget: it marks them
- * and keeps them, and everything else goes on. When the producer has a held row again, the holding ends. The other held rows are deleted when a person
- * approves.
+ * Decides about rows that a reconciliation finds missing at the producer. A missing row does not prove a deletion: a producer whose store was emptied, or
+ * restored from an older copy, lacks rows that it should have. So the consumer **holds** the rows that the producer may have lost, and all missing rows if
+ * they are more than a budget. The consumer marks the held rows and keeps them; the feed goes on. When the producer has a held row again, the mark goes. When
+ * a person approves, the consumer deletes the rows that are still held.
  *
- * Held rows do not count as rows that the consumer has from its producer: fingerprints leave them out, so that both ends agree meanwhile.
+ * Fingerprints and digests leave out held rows, so both ends of the feed agree while rows are held.
  */
 import { hash128, hashBytes } from '../object/hash.ts';
 import { asText, concat, hex, prefixRange, text, u32 } from '../store/bytes.ts';
@@ -12,26 +12,26 @@ import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import type { Table } from './feed.ts';
 
-/** Missing rows are held when they are more than `entries`, and more than `fraction` of the rows that the consumer has. */
+/** The budget of deletions. Missing rows are held if they are more than `entries`, and also more than `fraction` of the consumer's rows. */
 export interface DeletionLimits {
   readonly entries: number;
   readonly fraction: number;
 }
 
-/** 50 rows are few enough to check by hand. A fifth is mostly more than a person changes on purpose in one go. */
+/** 50 rows are few enough to check by hand. A fifth of all rows is usually more than a person deletes on purpose at one time. */
 export const deletionLimits: DeletionLimits = { entries: 50, fraction: 0.2 };
 
 export interface DeletionGuard {
   readonly limits: DeletionLimits;
   wallMs(): number;
-  /** The row contains nothing that could be lost: when the producer lacks it, it is deleted, whatever else is held. */
+  /** True: the loss of this row would do no harm. If the producer lacks the row, it is always deleted and never held. */
   mayGo(key: string): boolean;
-  /** The producer may lack the row because its origin has lost the row, and not because somebody deleted it. */
+  /** True: the producer may lack the row because the row's origin lost it, not because somebody deleted it. */
   isLost(reader: Reader, table: Table, key: string, originRevision: number): boolean;
 }
 
 export interface HeldRows {
-  /** Names this set of held rows. An approval contains the token, so it covers only rows that a person has seen, and no rows that were held later. */
+  /** Identifies this set of held rows. An approval contains the token. So it covers only the rows that a person has seen, and no rows that are held later. */
   readonly token: string;
   readonly sinceMs: number;
   readonly entries: number;
@@ -39,12 +39,12 @@ export interface HeldRows {
   readonly sample: readonly string[];
 }
 
-/** Enough for a line or two for a person. */
+/** Keys in the sample: a line or two to read. */
 const sampleMax = 5;
 
 /**
- * Which of the missing rows are held. `gone`: rows that the producer lacks. `lost`: those of them that it may have lost. `held`: rows that are held already;
- * they count, so that a budget can't be used twice.
+ * Decides which missing rows are held. `gone`: the number of rows that the producer lacks. `lost`: how many of these rows the producer may have lost. `held`:
+ * the number of rows that are held already. Rows that are held already count too, so that several reconciliations share one budget.
  */
 export function judge(
   found: { readonly gone: number; readonly lost: number; readonly held: number; readonly total: number },
@@ -76,7 +76,7 @@ export function noteHeldRows(
   writeHeld(t, table, { token: token.slice(0, 12), sinceMs: before?.sinceMs ?? wallMs, entries, sample });
 }
 
-/** A held row has come again, or is removed. */
+/** Removes the record that a row is held: the row has arrived again, or was removed. */
 export function forgetHeldRow(t: Transaction, table: number, keyHash: Uint8Array, key: string): void {
   const before = readHeld(t, table);
   if (!before || !t.remove(indexKey(table, keyHash))) return;

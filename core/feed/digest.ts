@@ -1,6 +1,6 @@
 /**
  * The digest of a table: the number of live rows, and the sum modulo 2^128 of their content hashes. A content includes its key, so the sum identifies the set
- * of rows. The transaction that changes rows also changes the digest, so a comparison of two ends of a feed costs nothing.
+ * of rows. The transaction that changes a row also updates the digest. So two ends of a feed can be compared without reading their rows.
  */
 import { hashBytes } from '../object/hash.ts';
 import { asBuffer, readU48, u48Bytes } from '../store/bytes.ts';
@@ -18,8 +18,9 @@ const wordBytes = 4;
 const wordValues = 2 ** 32;
 
 /**
- * Updates the digest at `offset` of a record after a change of one row: the hashes of its content before and after, where there was one. Works in place and
- * by words of 32 bits, because this runs for every entry at both ends, and big integers would take longer than all other work on a row.
+ * Updates the digest at `offset` of a record after a change of one row. `before` and `after`: the hashes of the row's contents; undefined: no content. Changes
+ * the record in place, in steps of 32 bits, because this runs for every entry at both ends. With big integers, it would take longer than all other work on a
+ * row.
  */
 export function moveDigest(
   record: Buffer,

@@ -1,18 +1,18 @@
 /**
- * Finds origin revisions that no space can have given by now. Every store incarnation of a space begins at the milliseconds since 1970
- * (core/apiserver/storage/history.ts), so revisions of a space are not far ahead of the time of day. A higher revision would stand above every revision that
- * the space will ever give.
+ * Finds origin revisions that no space can have reached yet. Each store incarnation of a space begins at the time in milliseconds since 1970
+ * (core/apiserver/storage/history.ts), so the revisions of a space are not far ahead of the clock. A revision that is far ahead would be higher than all later
+ * revisions of the space, and no later entry could replace its row.
  *
- * Such a revision does not count: it does not protect its row from later entries, and does not count as the position of a source. The row itself is stored
- * like any other, since the wrong clock may be here or at the space.
+ * So nodes ignore a revision that is far ahead: any entry may replace its row, and the revision does not count as the position of a source. The row is stored
+ * like any other row, because the clock of this node may be the wrong one.
  */
 
-/** A clock that is ahead by up to a year is believed. */
+/** Tolerance for wrong clocks: one year. */
 export const aheadMaxMs = 366 * 24 * 3_600_000;
 
 /**
- * The check as feeds use it. `key`: the key of the row; read only if the number is far ahead. Absent for revisions that certainly belong to a space; other
- * numbers are not checked.
+ * The check that feeds use. `key` returns the key of the row, and is called only if the number is far ahead. The key shows whether the number is a revision
+ * of a space; other numbers are never too far ahead. Absent: the number certainly is a revision of a space.
  */
 export type FarAhead = (originRevision: number, key?: () => string | undefined) => boolean;
 

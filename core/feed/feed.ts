@@ -2,24 +2,24 @@
  * The one replication primitive. A feed is a durable keyed log between one producer and one consumer: the latest value of each key, strictly increasing
  * revisions, and tombstones that stay until they are acknowledged. docs/protocol.md gives the reason for each rule.
  *
- * Everything here is synchronous and works in the caller's transaction. The caller decides what else commits with it, and sends only after the store has
- * flushed. Tables (`table.ts`) are the rows of producers, of consumers, and of the scheduler's sources.
+ * All functions are synchronous and work in the caller's transaction. The caller decides what else is part of this transaction, and sends only after the
+ * store has flushed. Tables (`table.ts`) are the rows of producers, of consumers, and of the scheduler's sources.
  */
 import type { Reader, Transaction } from '../store/store.ts';
 
-/** Bound for a key. A namespace, a name, a group and a resource have at most some 800 bytes; the store takes keys of less than 2 KiB. */
+/** Limit for a key. A namespace, a name, a group and a resource have at most about 800 bytes together. The store accepts keys of less than 2 KiB. */
 export const keyBytesMax = 1_500;
 
-/** The content of an entry. The feed never looks into attributes or body. */
+/** The content of an entry. The feed never parses attributes or body. */
 export interface Content {
   readonly key: string;
-  /** Small facts for the nodes on the way (JSON text as bytes; at most 64 KiB): see docs/protocol.md, "Entries". */
+  /** Facts that nodes need without the body: JSON text as bytes, at most 64 KiB. See docs/protocol.md, "Entries". */
   readonly attributes: Uint8Array;
   /** Canonical bytes of an object, or empty. */
   readonly body: Uint8Array;
 }
 
-/** The name by which a row refers to a content. Each node stores a content once, under its hash, with a count of the rows that name it. */
+/** The hash with which a row names its content. Each node stores a content once, under its hash, with a count of the rows that name it. */
 export interface ContentReference {
   readonly hash: Uint8Array;
 }
@@ -28,7 +28,7 @@ export interface ContentReference {
 export interface FeedRow {
   readonly keyHash: Uint8Array;
   readonly revision: number;
-  /** The revision of the write at the origin that made this value. A value with a lower origin revision never replaces a value with a higher one. */
+  /** The revision of the write at the origin that made this value. In general, a value with a lower origin revision never replaces one with a higher. */
   readonly originRevision: number;
   /** Absent: a tombstone. */
   readonly content?: ContentReference;
@@ -58,9 +58,9 @@ export interface Incarnation {
   readonly startRevision: number;
 }
 
-/** A consumer's place in its feed, and the identity of the producer to which the place belongs. Committed together with the entries that it covers. */
+/** A consumer's place in its feed, and the identity of the producer of this feed. Committed together with the entries up to this place. */
 export interface ResumeTuple {
-  /** 16 random bytes, in hex. The producer gets new ones whenever its database is new or lost. Empty: the consumer has never attached. */
+  /** 16 random bytes, in hex. A producer with a new or emptied database makes a new epoch. Empty: the consumer has never attached. */
   readonly epoch: string;
   /** The boot nonce of the incarnation that announced `seenHead`. */
   readonly incarnation: string;
@@ -73,7 +73,7 @@ export interface WireEntry {
   readonly keyHash: Uint8Array;
   readonly revision: number;
   readonly originRevision: number;
-  /** Absent: a tombstone, or a content that came in pieces. */
+  /** Absent: a tombstone, or a content that was sent in pieces. */
   readonly content?: Content;
   /** Hash of the content, if the content was sent in pieces before (pieces.ts). */
   readonly pieces?: Uint8Array;
@@ -87,7 +87,7 @@ export function entryBytes({ content }: { readonly content?: Content }): number 
   return entryOverheadBytes + (content ? content.key.length + content.attributes.length + content.body.length : 0);
 }
 
-/** The same for all entries of a message. */
+/** The sum of `entryBytes` over all entries of a message. */
 export function bytesOfEntries(entries: readonly { readonly content?: Content }[]): number {
   return entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
 }
@@ -97,11 +97,11 @@ export interface Batch {
   /** `to` is the consumer's cursor after this batch, `from` the cursor before. The batches of one session are contiguous. */
   readonly from: number;
   readonly to: number;
-  /** Head of the producer when the batch was made, durable or not. Revisions up to this head may have superseded revisions that the batch leaves out. */
+  /** Head of the producer when the batch was made, durable or not. The batch leaves out revisions that newer ones, up to this head, have superseded. */
   readonly head: number;
   readonly epoch: string;
   readonly incarnation: string;
-  /** The entries of this batch overtake an entry whose content is still sent in pieces: `from` is after that entry's revision, and the cursor does not move. */
+  /** True: the batch overtakes an entry whose content is still sent in pieces. `from` is after that entry's revision, and the cursor does not move. */
   readonly ahead?: boolean;
 }
 
@@ -117,33 +117,33 @@ export interface Producer extends Table {
   head(reader: Reader): number;
   purgeRevision(reader: Reader): number;
   acknowledged(reader: Reader): number;
-  /** For rows of spaces: the origin revision of a row or tombstone. Undefined if there is no row, or if no space can have given this revision. */
+  /** For rows of spaces: the origin revision of a row or tombstone. Undefined if there is no row, or if no space can have reached this revision yet. */
   newest(row: FeedRow | undefined): number | undefined;
   /**
-   * Sets the key's value. Does nothing and returns false if the key already has this content, or if its origin revision is newer than `originRevision`. The
-   * second form shares a content that another table of this store has.
+   * Sets the value of a key. Does nothing and returns false in two cases: the row has this content and this origin revision already, or the row's origin
+   * revision is newer than `originRevision`. `putReference` does the same with a content that another table of this store already has.
    */
   put(t: Transaction, content: Content, originRevision: number): boolean;
   putReference(t: Transaction, keyHash: Uint8Array, reference: ContentReference, originRevision: number): boolean;
-  /** Removes the key, and leaves a tombstone until the consumer acknowledges it. False if the key is not there. */
+  /** Removes the key, and leaves a tombstone until the consumer acknowledges it. Returns false if there is no live row, or if the row is newer. */
   remove(t: Transaction, keyHash: Uint8Array, originRevision: number): boolean;
-  /** Whether a consumer may resume from its cursor. If not, the feed is reconciled. docs/protocol.md has exactly this rule. */
+  /** Whether a consumer may resume from its cursor. If not, the feed is reconciled. docs/protocol.md describes the same rule. */
   resumable(reader: Reader, tuple: ResumeTuple): boolean;
   /**
-   * Entries with `after` < revision <= `durableHead`, in order of revision, at least one if there is any. Undefined if `after` is the durable head. The batch
-   * with the last entries reaches to the durable head; it is empty if all revisions up to there were purged or superseded. An entry larger than maxBytes
-   * travels alone.
+   * Returns entries with `after` < revision <= `durableHead`, in the order of their revisions, and at least one entry if there is any. Undefined if the
+   * consumer has everything up to the durable head. The `to` of the last batch is the durable head. This batch is empty if all revisions after `after` were
+   * purged or superseded. An entry larger than maxBytes is alone in its batch.
    */
   batch(reader: Reader, after: number, durableHead: number, limits: BatchLimits): Batch | undefined;
-  /** The consumer has flushed everything up to `cursor`: removes the tombstones up to there, and raises the purge floor. */
+  /** Records that the consumer has flushed everything up to `cursor`. Removes the tombstones up to `cursor`, and raises the purge revision. */
   acknowledge(t: Transaction, cursor: number): void;
-  /** The entries that are not acknowledged yet, counted up to 1,000, and their bytes. The bytes of more than 64 entries are estimated from a sample. */
+  /** The number of entries that are not acknowledged yet (at most 1,000 are counted), and their bytes. For more than 64 entries, the bytes are an estimate. */
   backlog(reader: Reader): { entries: number; bytes: number; oldestRevision?: number };
 }
 
 // ---------------------------------------------------------------------------------------------------- consumer
 
-/** The change of one key by a batch or a reconciliation. Keys whose value stayed the same are left out. */
+/** One key that a batch or a reconciliation has changed. If the value of a key stayed the same, there is no AppliedChange. */
 export interface AppliedChange {
   readonly keyHash: Uint8Array;
   readonly key: string;
@@ -155,42 +155,42 @@ export interface AppliedChange {
 export interface Consumer extends Table {
   resume(reader: Reader): ResumeTuple;
   /**
-   * Applies a batch: rows, cursor and seenHead, in the caller's transaction. Throws Protocol if the batch does not begin at the cursor. Ignores a batch that
-   * lies wholly at or before the cursor (a duplicate). In a feed of spaces, an entry with a lower origin revision than the row's does not change the row.
+   * Applies a batch in the caller's transaction: rows, cursor and seenHead. Throws Protocol if the batch does not begin at the cursor. Ignores a duplicate: a
+   * batch that ends at or before the cursor. In a feed of spaces, an entry does not change a row with a higher origin revision.
    */
   apply(t: Transaction, batch: Batch): AppliedChange[];
   /**
-   * Applies the entries of a batch that overtakes others. The cursor does not move, so after a broken session these entries are sent again. seenHead rises,
-   * so that the consumer does not resume at a producer that has lost these entries.
+   * Applies the entries of a batch that overtakes a large entry. The cursor does not move, so the producer sends these entries again after a broken session.
+   * seenHead rises. So if the producer loses these entries, the consumer may not resume there and has to reconcile.
    */
   applyAhead(t: Transaction, batch: Batch): AppliedChange[];
 }
 
 // ---------------------------------------------------------------------------------------------------- reconcile
 
-/** The keys whose hashes begin with these digits. */
+/** A prefix of key hashes, with the fingerprint of the rows under this prefix. */
 export interface PrefixSummary {
   /** Hexadecimal digits, one in a byte. Empty: all keys. */
   readonly prefix: Uint8Array;
-  /** 8 bytes. Empty: the side that asks has no row there. */
+  /** 8 bytes. Empty: the consumer, which asks, has no row under this prefix. */
   readonly fingerprint: Uint8Array;
 }
 
 export interface ReconcileRequest {
-  /** Names one round. A reply with another number is refused. */
+  /** The number of the round. A reply with another number is refused. */
   readonly round: number;
-  /** Random, made for one reconciliation, so that nobody who made a content could know its fingerprint before. Empty in a request without prefixes. */
+  /** Random, made for one reconciliation. So nobody can make contents whose fingerprints are known before. Empty in a request without prefixes. */
   readonly seed: Uint8Array;
   readonly prefixes: readonly PrefixSummary[];
-  /** Keys whose contents the consumer wants, from lists that it received. */
+  /** Keys from received lists whose contents the consumer needs. */
   readonly wanted: readonly Uint8Array[];
 }
 
-/** A row that the producer has, as a list names it. */
+/** A row of the producer, as one item of a list describes it. */
 export interface Listed {
   readonly keyHash: Uint8Array;
   readonly originRevision: number;
-  /** The row has the same content as this one. */
+  /** Whether this row of the consumer has the same content as the listed row. */
   isLike(row: FeedRow): boolean;
 }
 
@@ -203,18 +203,18 @@ export interface PrefixItem {
 
 export type PrefixAnswer =
   | { readonly kind: 'same' }
-  /** The fingerprints of the 16 longer prefixes, with one digit added each, in order. */
+  /** The fingerprints of the 16 prefixes that are one digit longer, in the order of this digit. */
   | { readonly kind: 'split'; readonly parts: readonly Uint8Array[] }
   | { readonly kind: 'list'; readonly items: readonly PrefixItem[] };
 
 export interface ReconcileReply {
   readonly round: number;
-  /** One for each prefix of the request, in their order. */
+  /** One answer for each prefix of the request, in the order of the request. */
   readonly answers: readonly PrefixAnswer[];
   readonly entries: readonly WireEntry[];
-  /** The durable head before the first answer of this round was made. The consumer's cursor when the reconciliation is done. */
+  /** The durable head, read before the answers of this round were made. The head of the first round becomes the consumer's cursor at the end. */
   readonly head: number;
-  /** Empty, like the incarnation, after the first round: the values of the first round apply. */
+  /** Only the first round has an epoch and an incarnation. In later rounds both are empty, and the values of the first round apply. */
   readonly epoch: string;
   readonly incarnation: string;
 }

@@ -1,6 +1,7 @@
 /**
- * Contents that are received in pieces, beside the order of their feed. The store keeps the pieces of each content until an entry names the whole content, so
- * that a large object arrives even over a line that breaks every minute. A content is named by its hash, so the pieces of one session are of use in the next.
+ * Contents that are received in pieces, outside the order of the feed. The store keeps the pieces of a content until an entry names the whole content. Pieces
+ * carry the hash of their content, so the pieces of one session are of use in the next session. So a large object arrives even over a line that breaks every
+ * minute.
  */
 import { hash128, hashBytes } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
@@ -34,21 +35,21 @@ export interface HeldPieces {
   readonly bytes: number;
 }
 
-/** The size of the largest record that one frame could carry: pieces do not allow larger objects. */
+/** Limit for a content. It is the size of the largest record that fits into one frame: objects in pieces may not be larger than other objects. */
 export const piecedBytesMax = 4 * 1024 * 1024;
-/** The least size of a piece, except the last piece of a content: half of the smallest message. So one content has at most a thousand rows. */
+/** The least size of a piece, except for the last piece of a content: half of the smallest message. So one content has at most about 1,000 rows. */
 export const pieceBytesMin = 4 * 1024;
-/** Number of incomplete contents that a consumer keeps: as many as a producer owes at the same time, and those of an earlier session. */
+/** Number of incomplete contents that a consumer keeps: enough for those that a producer sends at the same time, and for those of an earlier session. */
 export const heldMax = 32;
 /**
- * Largest row of received bytes. It is as large as the largest message, so each piece from a node of this product is one row. A peer may send larger pieces;
- * these are cut into rows. The last row of a content shows how much of the content is there, and reading that row must stay cheap.
+ * Limit for a row of received bytes. It is the size of the largest message, so each piece from a Banyan node is one row. Larger pieces from another peer are
+ * cut into several rows. The consumer often reads the last row of a content to see how much of the content it has, so this row must be small.
  */
 const rowBytesMax = 64 * 1024;
 
 /**
- * Stores a piece, in order. Ignores a piece that is there already. False: the content is complete and does not have its hash; all of it is dropped. Throws
- * Protocol for an invalid piece, and keeps what was there.
+ * Stores a piece. The pieces of a content must arrive in sequence; a piece that is stored already is ignored. Returns false if the content is complete but
+ * has another hash: then all its pieces are dropped. Throws Protocol for an invalid piece, and keeps the pieces that are stored.
  */
 export function storePiece(t: Transaction, table: number, piece: Piece): boolean {
   const { contentHash, offset, total, data } = piece;
@@ -79,16 +80,16 @@ export function storePiece(t: Transaction, table: number, piece: Piece): boolean
 }
 
 /**
- * How much is here of each incomplete content, to continue from there. Reads only the last row of each content: all contents together may have 128 MiB, and a
- * peer that begins one content after another causes this read each time.
+ * For each incomplete content: the number of stored bytes, so that the producer can continue after them. Reads only the last row of each content: all contents
+ * together may have 128 MiB, and each content that a peer begins causes this read.
  */
 export function heldPieces(reader: Reader, table: number): HeldPieces[] {
   return lastRows(reader, table).map(({ contentHash, bytes }) => ({ contentHash, bytes }));
 }
 
 /**
- * The entries, with the contents that they name by pieces. The pieces are dropped. Throws Protocol if a content is not complete, or its record is not one of
- * a content.
+ * Returns the entries, with the contents that were sent in pieces put together. Drops these pieces. Throws Protocol if a content is not complete, or if its
+ * bytes are not a valid record of a content.
  */
 export function contentWithPieces(t: Transaction, table: number, entries: readonly WireEntry[]): readonly WireEntry[] {
   if (entries.every(({ pieces }) => pieces === undefined)) return entries;
@@ -107,8 +108,8 @@ export function contentWithPieces(t: Transaction, table: number, entries: readon
 }
 
 /**
- * Drops the pieces that no entry will name any more, because the feed has caught up. They may have 128 MiB together; only the last row of each content is
- * read.
+ * Drops all pieces. Runs when the feed has caught up, because then no entry will name these contents any more. The pieces may have 128 MiB together, so only
+ * the last row of each content is read.
  */
 export function dropPieces(t: Transaction, table: number): void {
   for (const last of lastRows(t, table)) forget(t, table, last);
@@ -117,16 +118,16 @@ export function dropPieces(t: Transaction, table: number): void {
 function dropOldest(t: Transaction, table: number): void {
   const incomplete = lastRows(t, table);
   if (incomplete.length < heldMax) return;
-  // Any content will do, because the producer sends a dropped one again.
+  // It does not matter which content is dropped, because the producer sends it again.
   forget(t, table, incomplete[0]!);
 }
 
-/** Facts about all rows of a content, read from the last row. The rows are in order and without a gap. */
+/** Facts about all rows of a content, from the last row alone: the rows have consecutive numbers and their bytes have no gaps. */
 interface LastRow extends HeldPieces {
   readonly rows: number;
 }
 
-/** In order of content hash. */
+/** The last row of each incomplete content, in the order of content hashes. */
 function lastRows(reader: Reader, table: number): LastRow[] {
   const found: LastRow[] = [];
   const prefix = concat(prefixOf('pieceRow'), u32(table));
@@ -152,7 +153,7 @@ function lastOf(reader: Reader, range: KeyRange): LastRow | undefined {
   return undefined;
 }
 
-/** The bytes of a content that are here so far. */
+/** The bytes of a content that have arrived so far. */
 function recordOf(reader: Reader, table: number, contentHash: Uint8Array): Uint8Array {
   return concat(...Array.from(reader.scan(contentRange(table, contentHash)), ([, value]) => value.subarray(u48Bytes)));
 }

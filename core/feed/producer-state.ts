@@ -1,4 +1,4 @@
-/** The state of a producer beside its rows: its identity, its head with the digest, and how far its consumer has received the feed. */
+/** The state of a producer besides its rows: its identity, its head with the digest, and how far its consumer has received the feed. */
 import { asText, concat, readU48, text, u32, u48Bytes } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
@@ -8,11 +8,11 @@ import { tableKey } from './table.ts';
 
 export interface ProducerState {
   readonly epoch: string;
-  /** Oldest first; their number has a bound (producer.ts). */
+  /** Oldest first, at most `incarnationsMax` (producer.ts). */
   readonly incarnations: readonly Incarnation[];
 }
 
-/** Kept apart from the rest, since every acknowledgement writes it: `u48 acknowledged, u48 purgeRevision`. */
+/** A record of its own, because every acknowledgement writes it: `u48 acknowledged, u48 purgeRevision`. */
 export interface ProducerProgress {
   readonly acknowledged: number;
   readonly purgeRevision: number;
@@ -20,7 +20,8 @@ export interface ProducerProgress {
 
 const headName = text('head');
 /**
- * `u48 head`, the digest, `u48 revision of the last tombstone`. By the last number, an acknowledgement finds without a search that there is nothing to purge.
+ * The head's record: `u48 head`, the digest, `u48 revision of the newest tombstone`. The last number shows an acknowledgement, without a search, whether
+ * there are tombstones to purge.
  */
 export const tombstoneAt = u48Bytes + digestBytes;
 export const headBytes = tombstoneAt + u48Bytes;

@@ -1,4 +1,4 @@
-/** The producing end of a feed: rows with an index by revision, tombstones until they are acknowledged, and the rule for who may resume. */
+/** The producing end of a feed: rows with an index by revision, tombstones until they are acknowledged, and the rule that decides who may resume. */
 
 import { hash128, hashBytes } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
@@ -46,14 +46,14 @@ import {
 } from './table.ts';
 import { producerRowsTopic } from './topics.ts';
 
-/** Number of incarnations that the producer remembers. A consumer of a forgotten incarnation reconciles: that is safe, and only costs more. */
+/** Number of incarnations that the producer stores. A consumer of an older incarnation has to reconcile; this is safe, but costs more than to resume. */
 const incarnationsMax = 64;
 /**
- * Rows that are counted for a backlog: enough to distinguish a slow child from a dead one, and few enough to count dozens of children in one turn, at 1 ms
- * each.
+ * Limit for the rows that are counted for a backlog. 1,000 are enough to distinguish a slow child from a dead one. They take 1 ms, so one turn of the event
+ * loop can count dozens of children.
  */
 const backlogRowsMax = 1_000;
-/** Contents among these rows that are read for their bytes, at some 20 us each. */
+/** Limit for the contents that are read to estimate the bytes of a backlog. One content takes about 20 us. */
 const backlogContentsMax = 64;
 
 export interface ProducerOptions {
@@ -61,9 +61,9 @@ export interface ProducerOptions {
   /** The boot nonce of this start of the process: 16 bytes, in hex. */
   readonly bootNonce: string;
   readonly random: Random;
-  /** Shared by producers that have many contents in common. */
+  /** A cache for producers that have many contents in common. */
   readonly contents?: SharedContents;
-  /** As for consumers: a row whose revision no space can have given does not keep other entries out. Absent: all revisions are believed. */
+  /** Finds origin revisions that no space can have reached yet. Every value may replace a row with such a revision. Absent: all revisions count as possible. */
   readonly isFarAhead?: FarAhead;
 }
 
@@ -74,7 +74,7 @@ export class FeedProducer extends TableRows implements Producer {
   readonly #recent = new RecentRows();
   readonly #isFarAhead: FarAhead | undefined;
 
-  /** Begins an incarnation. The incarnation must be durable before anything of this feed is sent. */
+  /** Begins an incarnation. The incarnation must be durable before the node sends any frame of this feed. */
   static open(t: Transaction, options: ProducerOptions): FeedProducer {
     const { name, bootNonce, random } = options;
     const id = openTable(t, name);
@@ -151,7 +151,7 @@ export class FeedProducer extends TableRows implements Producer {
 
   resumable(reader: Reader, tuple: ResumeTuple): boolean {
     const { incarnations } = readState(reader, this.id)!;
-    // A consumer that has never attached has no rows that could be stale. It gets everything from the start.
+    // A consumer that has never attached has no old rows, so it gets all rows from the first revision.
     if (tuple.epoch === '') return true;
     if (tuple.epoch !== this.epoch) return false;
     const at = incarnations.findIndex(({ bootNonce }) => bootNonce === tuple.incarnation);
@@ -161,18 +161,18 @@ export class FeedProducer extends TableRows implements Producer {
   }
 
   /**
-   * The consumer has received more of this feed than its producer has: the producer's store was restored from an older copy. Judged by the cursor, which
-   * covers only durable revisions. A mere crash may lose revisions that were announced and not sent.
+   * True: the consumer has received revisions of this feed that the producer does not have, so the producer's store was restored from an older copy. The
+   * cursor decides this, not seenHead: a cursor covers only durable revisions, but a simple crash may lose revisions that a head announced.
    */
   wasPutBack(reader: Reader, tuple: ResumeTuple): boolean {
-    // Without an incarnation, the consumer is between two histories, and its cursor proves nothing.
+    // Without an incarnation, the consumer has rows of two histories (an unfinished reconciliation), and its cursor proves nothing.
     if (tuple.epoch !== this.epoch || tuple.incarnation === '') return false;
     const { incarnations } = readState(reader, this.id)!;
     const at = incarnations.findIndex(({ bootNonce }) => bootNonce === tuple.incarnation);
     return at < 0 || tuple.cursor > (incarnations[at + 1]?.startRevision ?? this.head(reader));
   }
 
-  /** The consumer has rows, or may have rows, that do not belong to this producer's history. */
+  /** True: the consumer has, or may have, rows that do not belong to this producer's history. */
   isOtherHistory(reader: Reader, tuple: ResumeTuple): boolean {
     if (tuple.epoch === '') return false;
     return tuple.epoch !== this.epoch || tuple.incarnation === '' || this.wasPutBack(reader, tuple);
@@ -182,14 +182,14 @@ export class FeedProducer extends TableRows implements Producer {
     if (after >= durableHead) return undefined;
     const entries: WireEntry[] = [];
     let bytes = 0;
-    // The batch reaches the durable head, unless a limit ends it before. This holds even when the last revisions were purged or superseded; otherwise the
-    // consumer would never learn that it has caught up.
+    // If no limit ends the batch before, the batch reaches the durable head, even if the last revisions were purged or superseded. Otherwise the consumer
+    // would not see that it has caught up.
     let to = durableHead;
     const headRecord = reader.get(headKey(this.id));
     const head = headRecord ? readU48(headRecord) : 0;
     const recent = this.#recent.rowsAfter(headRecord, after);
     for (const row of recent ?? this.#rowsAfter(reader, after, durableHead, limits.maxEntries + 1)) {
-      // Recent rows include rows that were sent already, and rows that are not durable yet.
+      // The recent rows may include rows that were sent already and rows that are not durable yet.
       if (row.revision <= after || row.revision > durableHead) continue;
       const content = row.content && (this.#contents?.read(reader, row.content) ?? readContent(reader, row.content));
       const size = entryBytes(content ? { content } : {});
@@ -203,8 +203,8 @@ export class FeedProducer extends TableRows implements Producer {
       entries.push(content ? { keyHash, revision, originRevision, content } : { keyHash, revision, originRevision });
     }
     if (to >= head) this.#recent.forget();
-    // The batch announces the written head: revisions that are missing below `durableHead` were superseded by revisions up to the written head, and a crash
-    // may undo those. After such a crash the consumer must not resume (rule 3), or it would never get the superseded revisions.
+    // The batch announces the written head, not the durable head. Some revisions up to `durableHead` are missing because newer ones, up to the written head,
+    // superseded them. A crash may undo the newer revisions. Then the consumer must not resume (rule 3): it would never get the superseded revisions.
     return { entries, from: after, to, head, epoch: this.epoch, incarnation: this.incarnation };
   }
 
@@ -225,7 +225,7 @@ export class FeedProducer extends TableRows implements Producer {
     t.put(at, progress);
   }
 
-  /** Purges the tombstones after `after` up to `to`. Gives the revision of the last one, or 0. */
+  /** Purges the tombstones with revisions after `after`, up to `to`. Returns the revision of the last purged tombstone; 0: none. */
   #purge(t: Transaction, after: number, to: number): number {
     let last = 0;
     for (const [key, value] of [...this.#revisions(t, after, to)]) {
@@ -261,7 +261,7 @@ export class FeedProducer extends TableRows implements Producer {
     return row && !this.#isFarAhead?.(row.originRevision) ? row.originRevision : undefined;
   }
 
-  /** Rows written after this revision, oldest first, with tombstones that are not acknowledged yet. */
+  /** The rows that were written after this revision, oldest first. Includes tombstones that are not acknowledged yet. */
   *since(reader: Reader, revision: number): Generator<FeedRow> {
     yield* this.#rowsAfter(reader, revision, this.head(reader));
   }
@@ -287,7 +287,7 @@ export class FeedProducer extends TableRows implements Producer {
     }
   }
 
-  /** The index after `after` up to `to`. An object that changes now and then is one revision, which is read without a range. */
+  /** Reads the index after `after`, up to `to`. Often only one object has changed: a single revision is read without a scan, because that is faster. */
   *#revisions(reader: Reader, after: number, to: number, limit?: number): Generator<[Uint8Array, Uint8Array]> {
     if (to === after + 1) {
       const key = revisionKey(this.id, to);
@@ -299,7 +299,7 @@ export class FeedProducer extends TableRows implements Producer {
     }
   }
 
-  /** Whether the row stays as it is: it has exactly this content and origin revision, or is newer. */
+  /** True: the row stays as it is, because it has exactly this content and origin revision, or because it is newer. */
   #keeps(row: FeedRow | undefined, hash: Uint8Array, originRevision: number, key: () => string): boolean {
     if (!row) return false;
     if (this.#isNewer(row, originRevision, key)) return true;
@@ -329,7 +329,7 @@ export class FeedProducer extends TableRows implements Producer {
   }
 }
 
-/** Follows the key hash in the index by revision, so that an acknowledgement finds the tombstones to purge without reading every row. */
+/** A byte after the key hash in the index by revision. With this mark, an acknowledgement finds the tombstones to purge without reading every row. */
 const tombstoneMark = Buffer.of(0);
 
 function isTombstone(indexed: Uint8Array): boolean {
@@ -345,8 +345,8 @@ function revisionKey(id: number, revision: number): Uint8Array {
 }
 
 /**
- * Refuses an entry that is too large. If it were sent, it would end each session, and all entries after it would wait for ever. Makers of entries that may
- * become too large leave out the large parts.
+ * Refuses an entry that is too large. If the node sent it, each session would end, and all entries behind it would wait for ever. Rooms that make entries of
+ * growing size have to leave out the large parts themselves.
  */
 function checkSize({ length }: Uint8Array, key: string): void {
   if (length <= piecedBytesMax) return;

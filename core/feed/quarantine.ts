@@ -1,9 +1,9 @@
 /**
- * Entries that do not have the form that their keys require. Such a row is stored as it came, so that both ends of the feed agree and the cursor moves on.
- * But rooms that read the table to act on it get the last valid form of the key, or nothing. The next valid form, or the removal of the key, ends the
- * quarantine.
+ * Quarantine: for entries that do not have the form that their keys require. The consumer stores the row as received, so that both ends of the feed agree and
+ * the cursor moves on. Rooms that act on the rows of the table get the last valid form of the key, or no row. The next valid entry for the key, or the
+ * removal of the key, ends the quarantine.
  *
- * Bound: one record for each such row; the producer's own bounds limit the number of rows.
+ * Bound: one record for each quarantined row. The producer's own limits bound the number of rows.
  */
 import { asText, concat, hex, prefixRange, text, u32 } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
@@ -11,14 +11,14 @@ import type { Reader, Transaction } from '../store/store.ts';
 import { dropContentReference } from './content.ts';
 import type { Content, ContentReference, FeedRow, Table } from './feed.ts';
 
-/** The fault of an entry, as a text. */
+/** Describes what is wrong with an entry. */
 export interface EntryFlaw {
   readonly reason: string;
-  /** The placements that the entry names, if they can be read. */
+  /** The placements that the entry names, if its attributes can be read. */
   readonly refs?: readonly string[];
 }
 
-/** Pure. Undefined: the entry is valid. */
+/** A pure check of one entry. Undefined: the entry is valid. */
 export type Judge = (content: Content) => EntryFlaw | undefined;
 
 export interface Quarantined extends EntryFlaw {
@@ -26,7 +26,7 @@ export interface Quarantined extends EntryFlaw {
   readonly originRevision: number;
 }
 
-/** The last valid form of a key, with its own reference to the content. */
+/** The last valid form of a key. The form counts as one row that names the content, so the content stays. */
 export interface GoodForm {
   readonly revision: number;
   readonly originRevision: number;
@@ -37,7 +37,7 @@ interface QuarantineRecord extends Quarantined {
   readonly good?: { readonly revision: number; readonly originRevision: number; readonly hash: string };
 }
 
-/** A reason goes into statuses, so it is one line for a person. */
+/** Limit for a reason, because statuses contain it: about one line to read. */
 const reasonLengthMax = 300;
 
 export function putQuarantined(
@@ -61,7 +61,7 @@ export function goodForm(reader: Reader, table: number, keyHash: Uint8Array): Go
   return good && { ...formOf(good), content: { hash: Buffer.from(good.hash, 'hex') } };
 }
 
-/** Removes only the record. The caller drops the reference of its valid form. */
+/** Removes only the record. The caller has to drop the content reference of the valid form. */
 export function removeQuarantined(t: Transaction, table: number, keyHash: Uint8Array): void {
   t.remove(recordKey(table, keyHash));
 }
@@ -82,7 +82,7 @@ export function countQuarantined(reader: Reader, table: number): number {
   return count;
 }
 
-/** Removes the records of a dropped table, with the references of their valid forms. */
+/** Removes the records of a table that is dropped, and the content references of their valid forms. */
 export function dropQuarantined(t: Transaction, table: number): void {
   const prefix = recordKey(table);
   for (const [key] of [...t.scan(prefixRange(prefix))]) {
@@ -92,7 +92,7 @@ export function dropQuarantined(t: Transaction, table: number): void {
   }
 }
 
-/** The table for rooms that act on its rows: quarantined rows are in their last valid form, or absent. */
+/** A table as rooms see it that act on its rows: quarantined rows are in their last valid form, or absent. */
 export class SoundRows implements Table {
   readonly name: string;
   readonly #id: number;

@@ -1,21 +1,21 @@
 /**
- * The newest rows of a producer, as they were put. They are sent in the next turn, and reading them back would take as long as all other work of sending. The
- * rows count only while the head's record in the store is the record that the newest of them wrote. After a transaction that was undone, or in a store that
- * was restored, the record differs: revision and digest of a table are the same only when its rows are the same.
+ * Keeps the newest rows of a producer in memory. The producer sends them in the next turn; reading them back from the store would take as long as all other
+ * work of sending. The rows are used only if the head's record in the store is still the one that the newest of these rows wrote. After an aborted
+ * transaction, or in a restored store, the record is different: two tables have the same revision and digest only if their rows are the same.
  */
 import { equalBytes, lasting } from '../store/bytes.ts';
 import type { FeedRow } from './feed.ts';
 
-/** The number of rows that a change of a placement and some objects writes for a child. More rows are read back. */
+/** Number of rows that are kept: a typical change of a placement with a few objects. If more rows were put, the producer reads the store. */
 export const recentRowsMax = 8;
 
 export class RecentRows {
-  /** In order of revision: all live rows after `#after`. */
+  /** All present rows after revision `#after`, with tombstones, in the order of their revisions. */
   #rows: FeedRow[] = [];
   #after = 0;
   #head: Uint8Array | undefined;
 
-  /** Records a row that was put. `before`: the row before. `headBefore` and `head`: the head's record before and after. */
+  /** Adds a row that was put. `before`: the previous row of this key. `headBefore` and `head`: the head's record before and after the put. */
   put(headBefore: Uint8Array | undefined, head: Uint8Array, before: FeedRow | undefined, row: FeedRow): void {
     const isContinuation = this.#head && headBefore && equalBytes(this.#head, headBefore);
     this.#head = copyOf(head);
@@ -31,24 +31,27 @@ export class RecentRows {
     if (this.#rows.length > recentRowsMax) this.#after = this.#rows.shift()!.revision;
   }
 
-  /** The live rows after a revision. Undefined if they are not known. */
+  /** Rows in the order of their revisions, among them all rows after `after`. Undefined: this cache does not have all of them. */
   rowsAfter(head: Uint8Array | undefined, after: number): readonly FeedRow[] | undefined {
     if (!this.#head || !head || after < this.#after || this.#rows.length === 0) return undefined;
     return equalBytes(this.#head, head) ? this.#rows : undefined;
   }
 
-  /** The rows were sent. An idle producer keeps no rows. */
+  /** Forgets all rows, for example when they were sent: an idle producer keeps no rows in memory. */
   forget(): void {
     this.#rows = [];
     this.#head = undefined;
   }
 }
 
-/** The values that were copied last. One row goes into many mailboxes, one after the other, and all of them share these copies. */
+/** The newest copies. The same row often goes into many mailboxes, one after the other; all of them share one copy. */
 const none: Uint8Array = Buffer.alloc(0);
 const last = { keyHash: none, content: { hash: none } };
 
-/** Copies the hashes out of Buffer's pool: a child that is away leaves its rows here, and a few bytes of the pool keep 64 KB of it alive. */
+/**
+ * Copies the hashes out of Buffer's memory pool. The rows of a child that is away stay in memory for long, and each reference to a few bytes of the pool
+ * would keep 64 KB of the pool in memory.
+ */
 function lastingRow({ keyHash, revision, originRevision, content }: FeedRow): FeedRow {
   if (!equalBytes(last.keyHash, keyHash)) last.keyHash = lasting(keyHash);
   if (!content) return { keyHash: last.keyHash, revision, originRevision };

@@ -1,9 +1,9 @@
 /**
- * The prefixes that a reconciliation compares. A prefix stands for all keys whose hashes begin with some digits; they are compared by a fingerprint of 8
- * bytes that nobody could know before the reconciliation began. A part of a split takes 8 bytes, since it needs no bounds; a row of a list takes 30.
+ * The prefixes that a reconciliation compares. A prefix means all keys whose hashes begin with the same digits. Both ends compare the rows of a prefix by one
+ * fingerprint of 8 bytes, which nobody could know before the reconciliation began. On the wire, a part of a split is 8 bytes, and a row of a list is 30.
  *
- * 8 bytes of a hash are enough because the fingerprint is keyed: the consumer makes the seed for this one reconciliation, after all contents were made. Sums
- * of SHA-256 without a key would not be safe: a maker of contents could make contents whose sums collide in 64 bits (Wagner's generalized birthday).
+ * 8 bytes are enough because the fingerprint depends on a random seed: the consumer makes the seed for this one reconciliation, when all contents exist
+ * already. Sums of SHA-256 without a seed would not be safe: an attacker could make contents whose sums are equal in 64 bits (Wagner's generalized birthday).
  */
 import { hash128, hashBytes } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
@@ -15,33 +15,33 @@ import type { FeedProducer } from './producer.ts';
 import { compareList, type HashRange, nothingFound, type ReconcileFindings, rowsBetween } from './reconcile-rows.ts';
 import type { TableRows } from './table.ts';
 
-/** Bytes of a seed: to guess a seed, an attacker has to guess 64 bits. */
+/** Bytes of a seed: an attacker would have to guess 64 bits. */
 export const seedBytes = 8;
-/** Bytes of a fingerprint: two different sets of rows have the same fingerprint once in 2^64. */
+/** Bytes of a fingerprint: two different sets of rows have the same fingerprint with a probability of 1 in 2^64. */
 export const fingerprintBytes = 8;
 /** Digits of a whole key hash. */
 export const digitsMax = 32;
-/** Parts of a split, one for each next digit. With 16, a million rows are cut to short lists in five rounds. */
+/** Parts of a split, one for each value of the next digit. With 16 parts, five rounds cut a million rows into short lists. */
 export const parts = 16;
-/** Prefixes in one request, so that the reply stays far below the frame limit. */
+/** Limit for the prefixes in one request, so that the reply stays far below the frame limit. */
 export const prefixesPerRequest = 256;
-/** Rows of a list, at most: some 2 KB. For prefixes in which the consumer has no rows. */
+/** Limit for the rows of a list, if the consumer has no rows under the prefix: about 2 KB. */
 export const listMax = 64;
-/** Rows of a list where the consumer has some rows. A longer list would cost more than another round of 16 fingerprints. */
+/** Limit for the rows of a list, if the consumer has rows under the prefix. A longer list costs more bytes than another round of 16 fingerprints. */
 const listFewMax = 8;
 /**
- * Bound for the prefixes that are still to be asked. The search asks the deepest prefixes first, so an honest producer leaves at most 15 of each request's
- * prefixes at each depth that its rows need.
+ * Limit for the prefixes that the consumer still has to ask. The search asks the deepest prefixes first. So with an honest producer, at most 15 prefixes for
+ * each asked prefix wait at each depth.
  */
 const leftMax = 65_536;
 /**
- * Bound for the prefixes of one reconciliation: those of some 5 million rows that all differ. A producer that reports differences without end is not
- * believed.
+ * Limit for the prefixes of one reconciliation: enough for about 5 million rows that all differ. If a producer reports more differences, the reconciliation
+ * ends with an error, because otherwise a wrong producer could keep it going for ever.
  */
 const askedMax = 4_194_304;
 const wordValues = 2 ** 32;
 
-/** A sum modulo 2^64 of fingerprints, as two words of 32 bits, because every row is added to it. */
+/** A sum of fingerprints modulo 2^64. It is stored as two numbers of 32 bits, because every row is added and this is faster than big integers. */
 class Fingerprint {
   #high = 0;
   #low = 0;
@@ -65,7 +65,7 @@ class Fingerprint {
   }
 }
 
-/** Fingerprints of the live rows of a prefix: of all rows, and of the rows of each next digit. */
+/** Fingerprints of the live rows under a prefix: one of all rows (`whole`), and one for each value of the next digit (`parts`). */
 interface Summary {
   readonly count: number;
   readonly whole: Uint8Array;
@@ -110,11 +110,11 @@ export function answerPrefix(
 export class PrefixSearch {
   readonly #consumer: FeedConsumer;
   readonly #seed: Uint8Array;
-  /** The prefixes that are still to be asked, the deepest last. */
+  /** The prefixes that are still to be asked, the longest last. */
   #open: PrefixSummary[];
   #asked: readonly PrefixSummary[] = [];
   #askedTotal = 0;
-  /** Summary of all rows: read once, for the first request and for its answer. */
+  /** Summary of all rows, for the first request and for the answer to it. So the table is read only once for both. */
   #first: Summary | undefined;
 
   constructor(reader: Reader, consumer: FeedConsumer, seed: Uint8Array) {
@@ -138,7 +138,7 @@ export class PrefixSearch {
     return this.#asked;
   }
 
-  /** Takes the answers to the newest request. Throws Protocol for an answer about another prefix. */
+  /** Processes the answers to the newest request. Throws Protocol for an answer about another prefix. */
   take(t: Transaction, answers: readonly PrefixAnswer[]): ReconcileFindings {
     for (const [i, one] of answers.entries()) {
       if (!answersPrefix(one, this.#asked[i]!.prefix))
@@ -184,7 +184,7 @@ function listed(seed: Uint8Array, { keyHash, originRevision, fingerprint }: Pref
   return { keyHash, originRevision, isLike: (row) => equalBytes(rowFingerprint(seed, row), fingerprint) };
 }
 
-/** Whether the answer is about this prefix: it settles the prefix, lists its rows, or splits it by one digit. */
+/** Whether the answer is about this prefix: the rows are the same, or the answer lists rows of this prefix, or splits the prefix by one digit. */
 function answersPrefix(one: PrefixAnswer, prefix: Uint8Array): boolean {
   switch (one.kind) {
     case 'same':
@@ -197,7 +197,7 @@ function answersPrefix(one: PrefixAnswer, prefix: Uint8Array): boolean {
 }
 
 /**
- * Throws Protocol for a prefix that lies in another one. Each prefix causes a scan, and all prefixes of a request together may cover the table once at most.
+ * Throws Protocol if one prefix of a request includes another. Each prefix causes a scan, and one request must not make the producer scan rows twice.
  */
 export function checkPrefixes(asked: readonly Pick<PrefixSummary, 'prefix'>[]): void {
   const sorted = asked.map(({ prefix }) => prefix).sort((a, b) => Buffer.compare(a, b));
@@ -208,7 +208,7 @@ export function checkPrefixes(asked: readonly Pick<PrefixSummary, 'prefix'>[]): 
   }
 }
 
-/** The fingerprint of one row; it covers key and content. */
+/** The fingerprint of one row. It depends on the seed, the key and the content. */
 function rowFingerprint(seed: Uint8Array, { keyHash, content }: FeedRow): Uint8Array {
   const bytes = Buffer.allocUnsafe(seed.length + 2 * hashBytes);
   bytes.set(seed, 0);
@@ -226,7 +226,7 @@ function digitAt(keyHash: Uint8Array, i: number): number {
 function boundsOf(prefix: Uint8Array): HashRange {
   const from = Buffer.from(digits(prefix).padEnd(digitsMax, '0'), 'hex');
   const last = Buffer.from(digits(prefix).padEnd(digitsMax, 'f'), 'hex');
-  // One byte longer than the last hash of the range, so every hash of the range is below it.
+  // `to` is one byte longer than the last hash of the range, so every hash of the range is before `to`.
   return { from, to: Buffer.concat([last, Buffer.of(0)]) };
 }
 

@@ -1,17 +1,17 @@
-/** The rows that a reconciliation compares, and the comparison of a list of the producer's rows with the consumer's own rows. */
+/** Reads the rows that a reconciliation compares, and compares a list of the producer's rows with the consumer's own rows. */
 import { hex } from '../store/bytes.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import type { FeedConsumer } from './consumer.ts';
 import type { FeedRow, Listed } from './feed.ts';
 import { decodeRow, rowKey, type TableRows, tableRange } from './table.ts';
 
-/** From a key hash (included) to a key hash (excluded). */
+/** A range of key hashes. `from` is included, `to` is excluded. */
 export interface HashRange {
   readonly from: Uint8Array;
   readonly to: Uint8Array;
 }
 
-/** Live rows without held rows: the two ends need not agree on held rows. */
+/** The live rows of a range, without held rows: the two ends do not have to agree on held rows. */
 export function* rowsBetween(reader: Reader, table: TableRows, { from, to }: HashRange): Generator<FeedRow> {
   const offset = tableRange(table.id).from.length;
   for (const [key, value] of reader.scan({ from: rowKey(table.id, from), to: rowKey(table.id, to) })) {
@@ -20,13 +20,13 @@ export function* rowsBetween(reader: Reader, table: TableRows, { from, to }: Has
   }
 }
 
-/** The result of answers. */
+/** What the consumer has found in the answers of one reply. */
 export interface ReconcileFindings {
-  /** Keys whose entries the consumer still has to get. */
+  /** Keys whose entries the consumer still has to fetch. */
   readonly wanted: Uint8Array[];
-  /** Keys that the producer has proven not to have. */
+  /** Keys that the producer certainly lacks: the list of their prefix does not contain them. */
   readonly absent: Uint8Array[];
-  /** Whether the holding of a row has ended. */
+  /** Whether a row is no longer held, because the producer has it again. */
   hasUnheld: boolean;
 }
 
@@ -34,7 +34,7 @@ export function nothingFound(): ReconcileFindings {
   return { wanted: [], absent: [], hasUnheld: false };
 }
 
-/** Compares a list of the producer's rows between two bounds with the consumer's rows there, and adds the result to `found`. */
+/** Compares a list of the producer's rows in a range with the consumer's rows in this range. Adds the result to `found`. */
 export function compareList(
   t: Transaction,
   consumer: FeedConsumer,
@@ -48,7 +48,7 @@ export function compareList(
     if (!item) found.absent.push(row.keyHash);
     else if (consumer.isUpToDate(t, row, item)) listed.delete(hex(row.keyHash));
   }
-  // Held rows do not belong to any prefix, but the consumer has them. In a table that two parents produced in turn, all rows may be held.
+  // `rowsBetween` leaves out held rows, but the consumer has them, so they need no fetch. In a table that two parents produced in turn, all rows may be held.
   const unheld = [...listed.values()].filter((item) => consumer.unholdListed(t, item));
   for (const { keyHash } of unheld) listed.delete(hex(keyHash));
   found.wanted.push(...[...listed.values()].map(({ keyHash }) => keyHash));

@@ -1,7 +1,7 @@
 /**
- * Reconciliation. When a consumer may not resume, both ends find the differing rows by fingerprints of the keys whose hashes begin alike
- * (reconcile-prefixes.ts), so that the bytes are proportional to the difference. The consumer drives the reconciliation and keeps its state. The producer
- * answers each request from its rows alone.
+ * Reconciliation: runs when a consumer is not allowed to resume. Both ends compare fingerprints of prefixes of key hashes (reconcile-prefixes.ts) to find the
+ * rows that differ, so the number of bytes depends only on the difference. The consumer sends the requests and keeps the state of the reconciliation. The
+ * producer keeps no state, and answers each request from its rows.
  */
 import { BanyanError } from '../runtime/errors.ts';
 import { hex } from '../store/bytes.ts';
@@ -22,17 +22,20 @@ import type { FeedProducer } from './producer.ts';
 import { answerPrefix, PrefixSearch } from './reconcile-prefixes.ts';
 import { nothingFound } from './reconcile-rows.ts';
 
-/** Keys in one request, so that the reply stays far below the frame limit. */
+/** Limit for the wanted keys in one request, so that the reply stays far below the frame limit. */
 export const wantedPerRequest = 256;
 
 export interface AnswerLimits {
-  /** Bytes of the entries in one reply. An entry that is larger travels alone. */
+  /** Limit for the bytes of the entries in one reply. A larger entry is alone in its reply. */
   readonly maxBytes: number;
-  /** Hash, in hex, of a content that the consumer has in pieces. The reply names this content and does not contain it. */
+  /** Hash (hex) of a content that the consumer has received in pieces. The reply names this content by its hash and does not repeat it. */
   readonly pieced?: string;
 }
 
-/** The producer's side, without state. `durableHead` was read before: later changes come as ordinary batches. */
+/**
+ * Answers a request, at the producer's side, without state. The caller read `durableHead` before this call: later changes are sent as ordinary batches after
+ * the reconciliation.
+ */
 export function answer(
   reader: Reader,
   producer: FeedProducer,
@@ -52,7 +55,7 @@ export function answer(
     entries.push(entry);
   }
   const { round, seed, prefixes } = request;
-  // The first reply contains the producer's identity. Later replies leave it out.
+  // Only the first reply contains the producer's identity.
   const { epoch, incarnation } = round > 1 ? { epoch: '', incarnation: '' } : producer;
   const answers = prefixes.map((one) => answerPrefix(reader, producer, seed, one));
   return { round, answers, entries, head: durableHead, epoch, incarnation };
@@ -65,7 +68,7 @@ function asPieced(entry: WireEntry, pieced: string | undefined): WireEntry {
   return hex(hash) === pieced ? { ...rest, pieces: hash } : entry;
 }
 
-/** One reconciliation, the consumer's side. */
+/** One reconciliation, at the consumer's side. */
 export class Reconciliation {
   readonly #consumer: FeedConsumer;
   readonly #seed: Uint8Array;
@@ -74,12 +77,12 @@ export class Reconciliation {
   /** The prefixes that this round asks about. */
   #asked: readonly PrefixSummary[] = [];
   #wanted: Uint8Array[] = [];
-  /** Keys that the producer lacks. Their rows are removed at the end, all at once. */
+  /** Keys that the producer lacks. Their rows are removed together at the end. */
   readonly #absent: Uint8Array[] = [];
   /** The consumer's place in the feed before the reconciliation. */
   readonly #before: ResumeTuple;
   #first: ReconcileReply | undefined;
-  /** The newest head of all replies: received rows may be as new as this, although the feed resumes at the head of the first reply. */
+  /** The newest head of all replies. The feed resumes at the head of the first reply, but received rows may be as new as this head. */
   #seenHead = 0;
 
   constructor(reader: Reader, consumer: FeedConsumer, seed: Uint8Array) {
@@ -89,7 +92,7 @@ export class Reconciliation {
     this.#search = new PrefixSearch(reader, consumer, seed);
   }
 
-  /** The next request. Undefined when nothing is left to ask. Wanted keys come first, so there are never many of them. */
+  /** Returns the next request. Undefined: nothing is left to ask. Wanted keys are asked before prefixes, so that their number stays small. */
   next(): ReconcileRequest | undefined {
     if (this.#search.isDone && this.#wanted.length === 0) return undefined;
     this.#round++;
@@ -98,7 +101,7 @@ export class Reconciliation {
     return { round: this.#round, seed, prefixes: this.#asked, wanted: this.#wanted.slice(0, wantedPerRequest) };
   }
 
-  /** Takes a reply: applies its entries, and works out what to ask next. Throws Protocol for a reply that does not answer the newest request. */
+  /** Processes a reply: applies its entries, and finds the next prefixes and keys to ask. Throws Protocol if the reply does not answer the newest request. */
   absorb(t: Transaction, reply: ReconcileReply): AppliedChange[] {
     checkReply(reply, this.#round, this.#asked.length, this.#wanted.slice(0, wantedPerRequest));
     if (!this.#first && reply.epoch === '') throw bad('without an epoch');
@@ -110,7 +113,7 @@ export class Reconciliation {
     this.#wanted = this.#wanted.filter((keyHash) => !received.has(hex(keyHash)));
     this.#wanted.push(...found.wanted);
     if (received.size > 0 || found.hasUnheld) this.#leaveFeed(t, reply.epoch || this.#first.epoch);
-    // A wanted key that was removed meanwhile comes as a tombstone in an ordinary batch. The tombstone in this reply is ignored.
+    // If a wanted key was removed meanwhile, an ordinary batch will bring its tombstone. The tombstone in this reply is ignored.
     const entries = contentWithPieces(t, this.#consumer.id, reply.entries);
     return this.#consumer.applyEntries(
       t,
@@ -118,7 +121,7 @@ export class Reconciliation {
     );
   }
 
-  /** Runs when nothing is left to ask: removes or holds the rows that the producer lacks, and resumes the feed at the head of the first reply. */
+  /** Runs when nothing is left to ask. Removes or holds the rows that the producer lacks, and lets the feed resume at the head of the first reply. */
   finish(t: Transaction): AppliedChange[] {
     if (!this.#first) throw new Error('a reconciliation without a reply');
     const { epoch, incarnation, head } = this.#first;
@@ -132,8 +135,8 @@ export class Reconciliation {
   }
 
   /**
-   * The producer is still the process to which the consumer was attached. So it has removed on purpose the rows that it lacks (their tombstones are purged),
-   * and has lost nothing. This happens with a consumer whose store was restored from an older copy.
+   * True: the producer is still the same process to which the consumer was attached before, and has lost nothing. So the producer has removed the rows that it
+   * lacks on purpose, and has purged their tombstones. This happens if the consumer's store was restored from an older copy.
    */
   #isSameProcess({ epoch, incarnation, head }: ReconcileReply): boolean {
     const before = this.#before;
@@ -141,8 +144,8 @@ export class Reconciliation {
   }
 
   /**
-   * Rows of two histories together are the state of neither. So until the end of the reconciliation the consumer may resume nowhere (rule 2), also not at the
-   * producer to which its cursor belonged, if that producer's store is restored in the middle.
+   * Runs when rows have changed in the middle of a reconciliation. The table now has rows of two histories, and matches neither. So the consumer must not
+   * resume at any producer before the reconciliation ends (rule 2). This includes the producer of its old cursor, whose store may be restored meanwhile.
    */
   #leaveFeed(t: Transaction, epoch: string): void {
     this.#consumer.setResume(t, { epoch, incarnation: '', cursor: 0, seenHead: 0 });
@@ -152,8 +155,8 @@ export class Reconciliation {
 const none = new Uint8Array(0);
 
 /**
- * Every reply must advance the reconciliation: each prefix is settled, listed, or split by the next digit (the search checks this), and at least one of the
- * wanted entries comes. Without this check, a lying producer could be asked for ever.
+ * Throws Protocol if a reply does not advance the reconciliation. It must have one answer for each prefix (PrefixSearch checks the answers), and at least one
+ * of the wanted entries. Without this check, a wrong producer could keep the reconciliation going for ever.
  */
 function checkReply(
   { round, answers, entries }: ReconcileReply,

@@ -1,19 +1,22 @@
 /**
- * Contents that many mailboxes have, read from the store once while they go out to all of them. A content is found by its hash and never changes, so a cached
- * content can't be stale. The cache has the contents that were read last; when it becomes too large, all of it is dropped.
+ * A cache of contents that many mailboxes have, so that the node reads a content once and sends it to all children. The key of the cache is the hash of the
+ * content, and a content never changes, so a cached content cannot be outdated. When the cache becomes too large, all of it is dropped.
  */
 import { asBuffer } from '../store/bytes.ts';
 import type { Reader } from '../store/store.ts';
 import { readContent } from './content.ts';
 import type { Content, ContentReference } from './feed.ts';
 
-/** Some sixteen batches: the contents that a change of a few placements sends to every child. A larger change clears the cache, and loses little by it. */
+/**
+ * Limit for the cache: about 16 batches. This is enough for the contents of a change of a few placements, which go to every child. A larger change clears the
+ * cache in the middle, which costs only a few more reads.
+ */
 export const sharedBytesMax = 1024 * 1024;
 
 export class SharedContents {
   readonly #cache = new Map<string, Content>();
   #bytes = 0;
-  /** The content that was read last, found by the identical hash object: children that get the same entry ask for it one after the other. */
+  /** The newest read content. Children that get the same entry read it one after the other, with the identical hash object, so no lookup is needed. */
   #last: { readonly hash: Uint8Array; readonly content: Content } | undefined;
   /** Number of reads of the store since the start. */
   reads = 0;

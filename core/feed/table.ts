@@ -1,7 +1,7 @@
 /**
- * Tables: rows by key hash. A row is `u48 revision, u48 originRevision` and the 16-byte hash of its content. Without a hash, the row is a tombstone. One more
- * byte after the hash marks the row as held (deletions.ts), quarantined (quarantine.ts), or both. Both ends of a feed have their rows in the order of key
- * hashes, so a reconciliation works on ranges of key hashes.
+ * Tables: rows keyed by key hash. A row is `u48 revision, u48 originRevision` and the 16-byte hash of its content. A row without a hash is a tombstone. A byte
+ * after the hash marks the row as held (deletions.ts), quarantined (quarantine.ts), or both. Both ends of a feed have their rows in the order of key hashes,
+ * so a reconciliation works on ranges of key hashes.
  */
 import { Buffer } from 'node:buffer';
 import { hash128, hashBytes } from '../object/hash.ts';
@@ -50,13 +50,13 @@ export class TableRows implements Table {
   }
 }
 
-/** A table without a feed: a source of the scheduler. Revisions are the origin's. */
+/** A table without a feed: a source of the scheduler. The revision of a row is the row's origin revision. */
 export class LocalTable extends TableRows {
   static open(t: Transaction, name: string): LocalTable {
     return new LocalTable(name, openTable(t, name));
   }
 
-  /** False when the key has this content already. */
+  /** Sets the content of a key. Returns false if the key has this content already. */
   put(t: Transaction, content: Content, originRevision: number): boolean {
     const keyHash = hash128(content.key);
     const before = this.get(t, keyHash);
@@ -73,7 +73,7 @@ export class LocalTable extends TableRows {
     writeRow(t, this.id, { ...row, revision, originRevision: revision });
   }
 
-  /** False if the key is not there. */
+  /** Removes a key. Returns false if the table does not have the key. */
   remove(t: Transaction, keyHash: Uint8Array): boolean {
     const before = this.get(t, keyHash);
     if (!before?.content) return false;
@@ -98,7 +98,7 @@ export function writeRow(t: Transaction, table: number, row: FeedRow): void {
   writeRowAt(t, rowKey(table, row.keyHash), row);
 }
 
-/** Writes under the same key object by which the row was read. This is cheaper in stores that remember the key. */
+/** Writes with the same key object with which the caller read the row. This is cheaper in stores that remember the key. */
 export function writeRowAt(t: Transaction, at: Uint8Array, row: FeedRow): void {
   const marks = row.content ? (row.held ? heldMark : 0) | (row.poisoned ? poisonedMark : 0) : 0;
   const bytes = Buffer.allocUnsafe(2 * u48Bytes + (row.content ? hashBytes : 0) + (marks ? 1 : 0));
@@ -113,7 +113,7 @@ export function removeRow(t: Transaction, table: number, keyHash: Uint8Array): v
   t.remove(rowKey(table, keyHash));
 }
 
-/** Two keys with one hash would silently share a row, so a collision throws. */
+/** Throws if the row belongs to another key with the same hash. Otherwise two keys would silently share one row. */
 export function checkCollision(reader: Reader, row: FeedRow | undefined, key: string): void {
   if (row?.content) checkSameKey(readContent(reader, row.content), key);
 }
@@ -122,7 +122,7 @@ export function checkSameKey({ key: other }: Content, key: string): void {
   if (other !== key) throw new Error(`the keys "${other}" and "${key}" have one hash`);
 }
 
-/** Stores a content for a row, or counts one that is stored. */
+/** Counts a row for a content, and stores the content if it is not stored yet. A mere reference must name a stored content. */
 export function referTo(t: Transaction, content: ContentRecord | ContentReference): ContentReference {
   if ('record' in content) return storeContent(t, content);
   retainContent(t, content);
@@ -159,7 +159,7 @@ export function decodeRow(keyHash: Uint8Array, bytes: Uint8Array): FeedRow {
 
 const nul = Buffer.of(0);
 
-/** The number of a table by its name. Each number is given once. */
+/** The number of the table with this name. A new name gets a new number; numbers are never used again. */
 export function openTable(t: Transaction, name: string): number {
   const at = concat(prefixOf('tableName'), text(name));
   const stored = t.get(at);
@@ -172,7 +172,7 @@ export function openTable(t: Transaction, name: string): number {
   return id;
 }
 
-/** Removes all of a table: rows, contents that only these rows named, indexes and states. The number is not given again. */
+/** Removes everything of a table: rows, contents that only these rows named, indexes and states. Its number is not used again. */
 export function dropTable(t: Transaction, name: string): void {
   const at = concat(prefixOf('tableName'), text(name));
   const stored = t.get(at);

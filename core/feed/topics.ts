@@ -1,7 +1,7 @@
-/** The changes that feeds announce. A key is the name of a table, as the producer or consumer was opened. */
+/** The changes that feeds announce. Each key is the name of a table: the name with which the producer or consumer was opened. */
 import { Topic } from '../store/topics.ts';
 
-/** Rows of a producer changed: there is something to send. */
+/** Rows of a producer have changed, so there are rows to send. */
 export const producerRowsTopic = new Topic<string>('producer rows');
 
 /** The rows that a consumer holds have changed. */

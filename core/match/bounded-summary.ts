@@ -1,20 +1,20 @@
 /**
- * A label summary in the form that a node sends: small enough for an entry, with a second summary beside it (`relay/children/owned-label-summary.ts`).
- * Whatever is left out counts as "maybe". The values of the keys with the most text go first. Then the properties and the labels of SyncTargets go, and then
- * the labels that the fewest places have. Where there are so many labels, each of the rare ones is at one place only, and the labels by which placements
- * select are at most places.
+ * Makes a label summary small enough to send: it has to fit into one entry, together with a second summary (`relay/children/owned-label-summary.ts`). Parts
+ * that are left out count as "maybe". The values of the keys with the most text are left out first. If this is not enough, the properties and the labels of
+ * SyncTargets are left out, and then the labels that the fewest places have. In a tree with so many labels, a rare label is usually at one place only, and a
+ * label that placements select is at the majority of places.
  */
 import { compareText } from '../object/text-order.ts';
 import { encodeKey, type KeySummaries, type KeySummary, withoutValues } from './key-summary.ts';
 import type { LabelSummary } from './label-summary.ts';
 
-/** Limit for the encoded keys together. A character takes at most three bytes, and two summaries fit in one entry (4 MiB). */
+/** Limit for all encoded keys together. A character is at most three bytes, so two summaries fit into one entry (4 MiB). */
 export const summaryCharactersMax = 524_288;
 
 const summarySections = ['keys', 'properties', 'targetLabels'] as const;
 type SummarySection = (typeof summarySections)[number];
 
-/** The same summary gives the same object. */
+/** The summary within the limits. Returns the same object again for the same summary. */
 export function boundedSummary(summary: LabelSummary): LabelSummary {
   if (summary.sets) return summary;
   const before = boundedSummaries.get(summary);
@@ -37,7 +37,7 @@ function shortened(summary: LabelSummary): LabelSummary {
     properties: { ...summary.properties },
     targetLabels: { ...summary.targetLabels },
   };
-  // Keys that save the same are in the order of their names: the same summary is always shortened in the same way.
+  // Keys with the same savings are sorted by name, so that the same summary is always shortened in the same way.
   const savings = summarySections
     .flatMap((section) => savingsIn(section, short[section]))
     .sort((a, b) => b.saves - a.saves);
@@ -47,7 +47,7 @@ function shortened(summary: LabelSummary): LabelSummary {
     excess -= saves;
   }
   const { properties, targetLabels, ...rest } = summary;
-  // The names of the keys alone are too many: both other sections are left out.
+  // If even the names of the keys are too much text, both other sections are left out.
   if (excess > 0) return { ...rest, ...commonest(short.keys) };
   return {
     ...rest,
@@ -57,7 +57,7 @@ function shortened(summary: LabelSummary): LabelSummary {
   };
 }
 
-/** The keys that most places have, as many as fit. */
+/** Keeps as many keys as fit, and prefers the keys that most places have. */
 function commonest(keys: KeySummaries): Pick<LabelSummary, 'keys' | 'moreKeys'> {
   const sorted = Object.entries(keys).sort(
     ([a, { present: atA }], [b, { present: atB }]) => atB - atA || compareText(a, b),
@@ -76,12 +76,12 @@ function charactersOf(keys: KeySummaries): number {
   return Object.entries(keys).reduce((sum, entry) => sum + charactersOfKey(entry), 0);
 }
 
-/** Characters of a key with the punctuation around it in JSON. */
+/** Number of characters of a key in JSON, with punctuation. */
 function charactersOfKey([name, key]: readonly [string, KeySummary]): number {
   return name.length + encodeKey(key).length + 4;
 }
 
-/** For each key: its form without values, and how many characters that form saves. */
+/** For each key: its form without values, and the number of characters that this form saves. */
 function savingsIn(section: SummarySection, keys: KeySummaries) {
   const named = Object.keys(keys).sort();
   return named.flatMap((name) => {

@@ -1,29 +1,29 @@
 /**
- * One key of a label summary that has too many sets to hold them: how many places have the key, which values, which numbers. Each key stands alone, so every
- * question about two keys together has the answer "maybe".
+ * One key of a label summary, for summaries with too many sets. It has the number of places with the key, the values, and the range of the numbers. Each key
+ * is separate: the summary does not know which keys are at the same place, so the answer to a question about two keys is at best "maybe".
  */
 
 import { cutCounts, presentMax } from '../object/bounded-counts.ts';
 import { stableStringify } from '../object/canonical.ts';
 import { isInteger, type LabelRequirement, type Labels } from '../object/selector.ts';
 
-/** How many values are counted for a key. With more values, the summary only counts the places with the key, and has the range of its numbers. */
+/** Limit for the values of a key. If a key has more, the summary has no values: only the number of places with the key, and the range of the numbers. */
 export const valuesPerKeyMax = 256;
-/** Characters of the values of one key together. Labels have at most 63 characters, properties any number. */
+/** Limit for the characters of all values of one key. A label has at most 63 characters, a property may have any number. */
 export const charactersPerKeyMax = 16_384;
 
-/** The smallest and the greatest number among values, as CEL's `double()` reads them. Empty: no value is a number. */
+/** The smallest and the greatest number among the values; CEL's `double()` decides what is a number. Empty: no value is a number. */
 export type NumberRange = readonly [low: number, high: number] | readonly [];
 
 export interface KeySummary {
   readonly present: number;
-  /** How many places have each value. Empty unless `complete`, because a part of the values rules nothing out. */
+  /** The number of places with each value. Empty unless `complete`: with only some of the values, nobody could exclude another value. */
   readonly values: Readonly<Record<string, number>>;
   readonly complete: boolean;
-  /** Over the integer values. */
+  /** The smallest and the greatest integer among the values. */
   readonly min?: number;
   readonly max?: number;
-  /** The range of the numbers; only without `complete`. Absent: not reported, or a value is a number that no order has (NaN, infinite). */
+  /** The range of the numbers; only if not `complete`. Absent: unknown, or a value is NaN or infinite. */
   readonly numbers?: NumberRange;
 }
 
@@ -31,13 +31,13 @@ export type KeySummaries = Readonly<Record<string, KeySummary>>;
 
 const absentKey: KeySummary = { present: 0, values: {}, complete: true };
 
-/** All keys of the places. With `more`, places have other keys too, and nothing is known about these. */
+/** The keys of all places. `more`: the places also have other keys, and nothing is known about them. */
 export interface KeySection {
   readonly keys: KeySummaries;
   readonly more?: true;
 }
 
-/** Undefined: the key may be at any place, with any value. */
+/** The summary of one key. Undefined: nothing is known, so any place may have the key with any value. */
 export function keySectionIn({ keys, more }: KeySection, name: string): KeySummary | undefined {
   return more && !Object.hasOwn(keys, name) ? undefined : keyOf(keys, name);
 }
@@ -46,7 +46,7 @@ function keyOf(keys: KeySummaries, name: string): KeySummary {
   return Object.hasOwn(keys, name) ? keys[name]! : absentKey;
 }
 
-/** Summaries of the keys of groups of places. All places of one group have the same values. */
+/** Makes the summaries of all keys from groups of places. All places of one group have the same values. */
 export function keysOfValues(groups: Iterable<readonly [values: Labels, places: number]>): Record<string, KeySummary> {
   const found: Record<string, { present: number; readonly values: Record<string, number> }> = Object.create(null);
   for (const [labels, places] of groups) {
@@ -62,7 +62,7 @@ export function keysOfValues(groups: Iterable<readonly [values: Labels, places: 
   );
 }
 
-/** Merges sections of disjoint places. A key about which one part knows nothing is left out, and `more` covers it. */
+/** Merges sections; no place is in two of them. If nothing is known about a key in one section, the key is left out, and counts as one of `more`. */
 export function mergeKeySections(parts: readonly KeySection[]): KeySection {
   const keys: Record<string, KeySummary> = Object.create(null);
   const open = parts.filter(({ more }) => more);
@@ -77,8 +77,8 @@ export function mergeKeySections(parts: readonly KeySection[]): KeySection {
 }
 
 /**
- * Remembers the merge of two keys. Of the many keys of a summary, one changes at a time. All others then stay the same objects, up to the node's own summary,
- * and need no new merge, comparison or encoding.
+ * A cache of the merges of two keys. Usually only one of the many keys of a summary changes at a time. With the cache, the merges of all other keys stay the
+ * same objects, up to the node's own summary, and need no new merge, comparison or encoding.
  */
 const merges = new WeakMap<KeySummary, WeakMap<KeySummary, KeySummary>>();
 
@@ -91,13 +91,13 @@ function mergedBefore(a: KeySummary, b: KeySummary): KeySummary {
 }
 
 /**
- * Key summaries that were made from sets: enough for all keys of some hundred subtrees. If there are more, the cache begins anew, and they are made and
- * merged again.
+ * A cache of key summaries that were made from sets. The limit is enough for all keys of a few hundred subtrees. A full cache is cleared; then the summaries
+ * are made and merged again.
  */
 const internedKeys = new Map<string, KeySummary>();
 const internedMax = 16_384;
 
-/** Returns one object for equal summaries, so that the unchanged keys of a set need no new merge. */
+/** Returns the same object for equal summaries, so that unchanged keys need no new merge. */
 function interned(key: KeySummary): KeySummary {
   const id = encodeKey(key);
   const before = internedKeys.get(id);
@@ -109,7 +109,7 @@ function interned(key: KeySummary): KeySummary {
 
 const encoded = new WeakMap<KeySummary, string>();
 
-/** Canonical JSON, with numbers that a parent accepts. */
+/** The key as canonical JSON. Counts are cut to the largest number that a parent accepts. */
 export function encodeKey(key: KeySummary): string {
   const before = encoded.get(key);
   if (before !== undefined) return before;
@@ -126,7 +126,10 @@ export function differentKeys(a: KeySummaries, b: KeySummaries): string[] {
   return names;
 }
 
-/** True if, for each key, everything that may be true of one of the `places.narrow` places may also be true of one of the `places.wide` places. */
+/**
+ * True: for each key, everything that is possible at a place of `narrow` is also possible at a place of `wide`. `places`: the numbers of places of both
+ * sections.
+ */
 export function coversKeys(wide: KeySection, narrow: KeySection, places: { wide: number; narrow: number }): boolean {
   if (narrow.more && !wide.more) return false;
   const names = new Set([...Object.keys(wide.keys), ...(wide.more ? [] : Object.keys(narrow.keys))]);
@@ -141,7 +144,7 @@ export function coversKeys(wide: KeySection, narrow: KeySection, places: { wide:
   });
 }
 
-/** The numbers among the values, whether the values themselves are reported or not. Undefined: nothing is known. */
+/** The range of the numbers among the values. It is known for some keys whose values are not. Undefined: nothing is known. */
 export function numbersOf(key: KeySummary): NumberRange | undefined {
   if (!key.complete) return key.numbers;
   const before = ranges.get(key);
@@ -151,7 +154,7 @@ export function numbersOf(key: KeySummary): NumberRange | undefined {
   return range;
 }
 
-/** The key in the form of a key with too many values. */
+/** The summary of the key without its values, like the summary of a key with too many values. */
 export function withoutValues(key: KeySummary): KeySummary {
   return manyValued(key, numbersOf(key));
 }
@@ -166,7 +169,7 @@ function manyValued(
 
 const ranges = new WeakMap<KeySummary, { readonly range: NumberRange | undefined }>();
 
-/** Some of `places` places may satisfy the requirement. */
+/** Whether at least one of the `places` places may satisfy the requirement. */
 export function mayHold(requirement: LabelRequirement, section: KeySection, places: number): boolean {
   const key = keySectionIn(section, requirement.key);
   if (!key) return true;
@@ -191,7 +194,7 @@ export function mayHold(requirement: LabelRequirement, section: KeySection, plac
   }
 }
 
-/** `absent`: how many places do not have the key. */
+/** `absent`: the numbers of places without the key. */
 function coversKey(wide: KeySummary, narrow: KeySummary, absent: { wide: number; narrow: number }): boolean {
   if (absent.narrow > 0 && absent.wide <= 0) return false;
   if (narrow.present === 0) return true;
@@ -220,7 +223,7 @@ function mergeKeys(a: KeySummary, b: KeySummary): KeySummary {
   return manyValued({ present, ...range }, joinNumbers(numbersOf(a), numbersOf(b)));
 }
 
-/** Undefined: the values exceed the limits. The number of values is checked before anything is copied. */
+/** Adds the counts of both. Undefined: the values exceed the limits. The number of values is checked before the copy, because the copy is expensive. */
 function addValues(a: KeySummary['values'], b: KeySummary['values']): Record<string, number> | undefined {
   const more = Object.keys(b);
   const fresh = more.filter((value) => !Object.hasOwn(a, value)).length;
@@ -232,7 +235,7 @@ function addValues(a: KeySummary['values'], b: KeySummary['values']): Record<str
 
 function boundedKey(present: number, values: Readonly<Record<string, number>>): KeySummary {
   const integers = Object.keys(values).filter(isInteger).map(Number);
-  // Not `Math.min(...integers)`: there may be more values than a call may have arguments.
+  // Not `Math.min(...integers)`: there may be more values than the arguments that a call may have.
   const range =
     integers.length === 0
       ? {}
@@ -265,8 +268,8 @@ function rangeOf(values: readonly string[]): NumberRange | undefined {
 }
 
 /**
- * A superset of what the engine's `double()` and `int()` accept: everything that JavaScript reads as a number, also with blanks around it, and the words for
- * values that are not finite. Undefined: certainly no number.
+ * The number in a text. Accepts at least every text that the engine's `double()` and `int()` accept: everything that JavaScript reads as a number, also with
+ * spaces around it, and words such as `inf`, for which it returns NaN. Undefined: the text is certainly no number.
  */
 function numberIn(value: string): number | undefined {
   const number = Number(value);

@@ -1,10 +1,10 @@
 /**
- * What a node reports to its parent about the destinations below it, so that the parent can leave out subtrees without knowing their destinations. While
- * there are few sets of labels and properties, the summary has the exact sets that selectors and expressions read. With more, the summary has counts and
- * ranges by key. A summary may say "maybe" too often, and never says "no" wrongly.
+ * The label summary: a node's report to its parent about the destinations below the node. With it, the parent can leave out subtrees although it does not
+ * know their destinations. As long as there are few different sets of labels and properties, the summary has the exact sets. With more sets, the summary has
+ * only counts and ranges for each key. The answer of a summary may be "maybe" too often, but it is never "no" if a destination matches.
  *
- * Leaves are agents, places are their Locations. An agent with two Locations is one leaf with two places. A placement that matches either of them matches the
- * leaf, once.
+ * Leaves are agents; places are the Locations of agents. An agent with two Locations is one leaf with two places. A placement that matches at least one of
+ * them matches the leaf, and counts it once.
  */
 
 import * as z from 'zod';
@@ -22,18 +22,18 @@ import {
   mergeKeySections,
 } from './key-summary.ts';
 
-/** How many distinct sets a summary holds exactly. With more sets, a placement is matched by key. The number comes from the design. */
+/** Limit for the different sets in a summary. With more sets, the summary has only counts for each key. The number comes from the design. */
 export const exactSetsMax = 256;
-/** Characters of all sets together: a node sends all of them again when one changes. With as many sets as allowed, some 500 characters a set. */
+/** Limit for the characters of all sets, because a node sends all sets again when one changes. With 256 sets, this is about 500 characters for each. */
 export const exactCharactersMax = 131_072;
-/** How many keys of properties a summary holds by key. With more, all are left out, and an expression that reads one gives "maybe". */
+/** Limit for the keys of properties, and of SyncTarget labels. With more, all are left out, and an expression that reads one of them gives "maybe". */
 export const propertyKeysMax = 512;
-/** Characters of the properties of one place. If a place has more, its properties are left out. */
+/** Limit for the characters of the properties of one place. If a place has more, all its properties are left out. */
 export const propertyCharactersMax = 4_096;
 
-/** One Location as its agent has it. An absent field was left out because of its size: nothing is known about it. */
+/** The labels and properties of one Location. An absent field was left out because of its size: nothing is known about it. */
 export interface LocationLabels {
-  /** The Location's own labels over the inherited ones. */
+  /** The inherited labels and the Location's own labels. For the same key, the own label wins. */
   readonly labels: Labels;
   /** `spec.properties` of the SyncTarget. */
   readonly properties?: Labels;
@@ -41,25 +41,25 @@ export interface LocationLabels {
   readonly targetLabels?: Labels;
 }
 
-/** Agents with equal facts: the fields of their first Location, and `others` for the other Locations. */
+/** Agents with the same labels and properties. The fields are those of the first Location of each agent; `others` has the other Locations. */
 export interface LabelSet extends LocationLabels {
   readonly leaves: number;
   readonly others?: readonly LocationLabels[];
-  /** Nothing new is placed at these agents. A placement that matches may be there or not. */
+  /** These agents get no new placements and keep their present ones. So a placement that matches may be there or not. */
   readonly cordoned?: true;
 }
 
 export interface LabelSummary {
   readonly leaves: number;
-  /** Present while there are few enough sets; then all fields below are absent. */
+  /** Present if there are few enough sets. Then the summary has none of the following fields. */
   readonly sets?: readonly LabelSet[];
-  /** By key of the Locations' labels. */
+  /** Summaries of the labels of the Locations, keyed by label key. */
   readonly keys?: KeySummaries;
-  /** Only beside `keys`: Locations have other keys too, about which nothing is known. */
+  /** Only together with `keys`: the Locations also have other keys, and nothing is known about them. */
   readonly moreKeys?: true;
-  /** Absent: as many places as leaves. */
+  /** The number of places. Absent: the same as the number of leaves. */
   readonly places?: number;
-  /** Absent beside `keys`: not reported by every child. */
+  /** Summaries of properties. Absent although `keys` is present: not every child has reported its properties, or they have too many keys. */
   readonly properties?: KeySummaries;
   readonly targetLabels?: KeySummaries;
 }
@@ -90,7 +90,7 @@ export function summaryOfAgent(places: readonly LocationLabels[], cordoned = fal
   return { leaves: 1, sets: [cordoned ? { ...set, cordoned } : set] };
 }
 
-/** Associative and commutative, except for the values that are kept beyond the bounds. */
+/** Merges summaries of disjoint subtrees. The order of merging does not matter, except for the values that are kept when a limit is exceeded. */
 export function mergeLabelSummaries(parts: readonly LabelSummary[]): LabelSummary {
   const leaves = parts.reduce((sum, part) => sum + part.leaves, 0);
   if (parts.every((part) => part.sets)) {
@@ -136,7 +136,7 @@ export function placesOf(set: LabelSet): readonly LocationLabels[] {
   return set.others ? [set, ...set.others] : [set];
 }
 
-/** The facts of a set as a key of maps: everything but the number of leaves. */
+/** A text that identifies the labels and properties of a set, for use as a key of maps. The number of leaves is not part of it. */
 export function setId(set: LabelSet): string {
   const cached = setIds.get(set);
   if (cached !== undefined) return cached;
@@ -147,7 +147,8 @@ export function setId(set: LabelSet): string {
 }
 
 /**
- * True if everything that matches below `narrow` matches below `wide` too, and `narrow` has no more leaves. Then a parent may keep using `wide` for a while.
+ * True: every placement that matches `narrow` also matches `wide`, and `narrow` does not have more leaves than `wide`. Then a parent that still uses `wide`
+ * misses no destination of `narrow`.
  */
 export function covers(wide: LabelSummary, narrow: LabelSummary): boolean {
   if (narrow.leaves > wide.leaves) return false;
@@ -165,7 +166,7 @@ export function covers(wide: LabelSummary, narrow: LabelSummary): boolean {
   );
 }
 
-/** The same summary gives the same bytes, so that an unchanged summary is not sent again. */
+/** Encodes a summary. Equal summaries give equal bytes, so that an unchanged summary is not sent again. */
 export function encodeLabelSummary(summary: LabelSummary): Uint8Array {
   const { keys, properties, targetLabels, sets, leaves, places, ...rest } = summary;
   const sections = Object.entries({ keys, properties, targetLabels })
@@ -228,14 +229,14 @@ const labelSummary = z
   })
   .refine(({ sets, keys }) => sets !== undefined || keys !== undefined, 'neither sets nor keys');
 
-/** Decodes the summary that a child sent. Throws Protocol on anything else. */
+/** Decodes the summary that a child sent. Throws Protocol if the bytes are no label summary. */
 export function decodeLabelSummary(bytes: Uint8Array): LabelSummary {
   return withPlacesOfAll(decodeChecked('a label summary', labelSummary, bytes));
 }
 
 /**
- * Makes sure that no key is at more places than there are. A key with a greater count would make up for places of other children that do not have the key,
- * and the parent would wrongly say "no" for these.
+ * Raises `places` to the largest count of a key, if a child reports a key at more places than it has. Otherwise, after a merge, the key would seem to be at all
+ * places of all children together, and the parent would give a wrong "no" for places of other children that do not have the key.
  */
 function withPlacesOfAll(summary: LabelSummary): LabelSummary {
   const { leaves, places = leaves, keys = {}, properties = {}, targetLabels = {} } = summary;
@@ -246,11 +247,11 @@ function withPlacesOfAll(summary: LabelSummary): LabelSummary {
   return most === places ? summary : { ...summary, places: most };
 }
 
-// Sets and summaries never change once they are made. So derived values are kept as long as the sets and summaries are.
+// Sets and summaries never change after they are made. So the derived values of a set or summary are kept as long as the set or summary exists.
 const setIds = new WeakMap<LabelSet, string>();
 const keyedCache = new WeakMap<LabelSummary, Keyed>();
 
-/** Undefined: the sets exceed the limits. */
+/** Adds the leaves of equal sets. Undefined: the sets exceed the limits. */
 function mergeSets(sets: readonly LabelSet[]): LabelSet[] | undefined {
   const merged = new Map<string, LabelSet>();
   let characters = 0;
@@ -289,7 +290,7 @@ function coversSection(wide: KeySummaries, narrow: KeySummaries | undefined, a: 
   return coversKeys({ keys: wide }, { keys: narrow }, { wide: a.places, narrow: b.places });
 }
 
-/** The fields of a place that a summary holds, within their limits. */
+/** The fields of a place that go into a summary. Properties that exceed their limit are left out. */
 function bounded({ labels, properties, targetLabels }: LocationLabels): LocationLabels {
   const characters = Object.entries(properties ?? {}).reduce((sum, [key, value]) => sum + key.length + value.length, 0);
   return {

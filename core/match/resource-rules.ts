@@ -1,4 +1,4 @@
-/** Which resources a rule of `spec.upsync` or `spec.associated` names. */
+/** Decides which resources a rule of `spec.upsync` or `spec.associated` names. */
 import type { GroupResource } from '../object/key.ts';
 
 export interface ResourceRule {
@@ -6,7 +6,7 @@ export interface ResourceRule {
   readonly resources?: readonly string[];
 }
 
-/** A rule about objects that placed objects own: which of them report their state too. */
+/** A rule of `spec.associated`: which objects that placed objects own are reported too. */
 export interface AssociatedItem {
   apiGroup?: string;
   resources?: string[];
@@ -16,8 +16,9 @@ export interface AssociatedItem {
 }
 
 /**
- * Resources that `*` does not include. Some of them change all the time and tell nothing about an object. The others are containers, which would hold up
- * everything that is sent down into them. A rule that wants one of these has to name it.
+ * Resources that `*` does not include. A rule that wants one of these resources has to name it. Events, leases and endpoints change all the time and say
+ * nothing about a placed object. Namespaces and CustomResourceDefinitions are containers: a rule with `*` that includes them would delay everything that is
+ * sent down into them.
  */
 const onlyByName = new Set([
   '/events',
@@ -29,7 +30,7 @@ const onlyByName = new Set([
   'apiextensions.k8s.io/customresourcedefinitions',
 ]);
 
-/** An empty or absent list of resources names nothing; an absent group is any. */
+/** Whether the rule names this resource. A rule without resources names nothing. A rule without `apiGroup` is for all groups. */
 export function namesResource({ apiGroup, resources = [] }: ResourceRule, of: GroupResource): boolean {
   if (apiGroup !== undefined && apiGroup !== '*' && apiGroup !== of.group) return false;
   if (resources.includes(of.resource)) return true;

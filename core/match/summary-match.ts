@@ -1,6 +1,6 @@
 /**
- * Compares a placement's rule with a label summary: whether a destination below may match, and how many leaves certainly match. Everything that a node
- * decides about destinations that it does not know itself is decided here.
+ * Compares a placement's rule with a label summary. Finds whether a destination below may match, and how many leaves certainly match. A node uses this file
+ * for all decisions about destinations that it knows only by a summary.
  */
 import {
   type LabelRequirement,
@@ -29,22 +29,22 @@ import {
 export interface Expression {
   readonly source: string;
   readonly syntax: Syntax;
-  /** `readsOf` the syntax. */
+  /** The paths that the expression reads: the result of `readsOf(syntax)`. */
   readonly reads: readonly (readonly [variable: string, ...fields: string[]])[];
   readonly program: CelProgram;
 }
 
 export interface MatchRule {
-  /** ORed. Without any selector, the rule selects nothing. */
+  /** One matching selector is enough. Without selectors, the rule selects nothing. */
   readonly selectors: readonly LabelSelector[];
-  /** Must be true at the same place as one of the selectors. `unreadable`: perhaps only nodes below can evaluate the expression. */
+  /** Must be true at a place that a selector matches. `unreadable`: this node cannot evaluate the expression, but nodes below perhaps can. */
   readonly expression?: Expression | 'unreadable';
 }
 
-/** `expected` is absent where the answer is only "maybe". */
+/** `matches`: at least one leaf may match. `expected`: the number of matching leaves; undefined if the answer is only "maybe" for some. */
 export type Match = { readonly matches: boolean; readonly expected: number | undefined };
 
-/** `error`: no match, since the expression can't be evaluated. */
+/** `error`: no match, because the expression cannot be evaluated. */
 type Verdict = 'yes' | 'maybe' | 'no' | 'error';
 
 export function matchSummary(rule: MatchRule, summary: LabelSummary): Match {
@@ -59,7 +59,7 @@ export function matchSummary(rule: MatchRule, summary: LabelSummary): Match {
   let isMaybe = false;
   for (const set of sets) {
     const verdict = judgeSet(selectors, rule.expression, summary, set);
-    // Nothing new is placed at a cordoned agent, and its present placements stay. Only a node nearer to the agent knows which case this is.
+    // A cordoned agent keeps its present placements and gets no new ones. Only a node below knows whether it has this placement.
     if (verdict === 'maybe' || (verdict === 'yes' && set.cordoned)) isMaybe = true;
     else if (verdict === 'yes') certain += set.leaves;
   }
@@ -67,8 +67,8 @@ export function matchSummary(rule: MatchRule, summary: LabelSummary): Match {
 }
 
 /**
- * How many leaves a selector selects although the expression certainly can't be evaluated there, with the error message of one of them. Where only counts by
- * key are known, no failure is certain.
+ * Counts the leaves that a selector selects and where the expression certainly fails, with the error message of one of them. If the summary has only counts
+ * for each key, no failure is certain, and the result is 0.
  */
 export function failuresBelow(rule: MatchRule, summary: LabelSummary): { leaves: number; message?: string } {
   const { selectors, expression } = rule;
@@ -91,7 +91,7 @@ function failureAt(expression: Expression, place: LocationLabels): string {
 
 type Selectors = readonly (readonly LabelRequirement[])[];
 
-/** One place that matches is enough. */
+/** The verdict for one set. One matching place is enough. */
 function judgeSet(
   selectors: Selectors,
   expression: MatchRule['expression'],
@@ -146,7 +146,7 @@ function verdictOf(outcome: PossibleResults): Verdict {
   return outcome.false || outcome.error ? 'maybe' : 'yes';
 }
 
-/** True if the summary has all fields of the place that the expression reads. */
+/** Whether the summary has all fields of the place that the expression reads. */
 function readsOnly(expression: Expression, place: LocationLabels): boolean {
   return expression.reads.every((path) => !isVariable(path[0]) || mapAt(path, place) !== undefined);
 }
@@ -159,7 +159,7 @@ function isVariable(name: string): boolean {
 
 type LabelSection = 'labels' | 'properties' | 'targetLabels';
 
-/** Where an expression finds the maps that a summary holds. */
+/** For each map of a summary, the path at which an expression finds the map. */
 const sections: readonly (readonly [section: LabelSection, at: readonly string[]])[] = [
   ['labels', ['location', 'metadata', 'labels']],
   ['properties', ['properties']],
@@ -167,7 +167,7 @@ const sections: readonly (readonly [section: LabelSection, at: readonly string[]
   ['targetLabels', ['syncTarget', 'metadata', 'labels']],
 ];
 
-/** The map that a path reads, or from which it reads a key. */
+/** The map that a path reads, and the key if the path reads one key of the map. Undefined: the summary has no map for this path. */
 export function sectionOf(path: readonly string[]): { section: LabelSection; key?: string } | undefined {
   for (const [section, at] of sections) {
     if (path.length < at.length || path.length > at.length + 1 || at.some((name, i) => path[i] !== name)) continue;
@@ -211,7 +211,10 @@ function sectionIn(keyed: Keyed, section: LabelSection): KeySection | undefined 
 
 const bindings = new WeakMap<LocationLabels, Readonly<Record<string, CelValue>>>();
 
-/** The shape that `relay/placements/location-expression.ts` gives to an expression at the agent, with the fields that the summary holds. */
+/**
+ * The variables of an expression, with the fields that a summary has. They have the same shape as in `relay/placements/location-expression.ts`, which
+ * evaluates the expression with the whole objects.
+ */
 function bindingsOf(place: LocationLabels): Readonly<Record<string, CelValue>> {
   const before = bindings.get(place);
   if (before) return before;
@@ -225,13 +228,13 @@ function bindingsOf(place: LocationLabels): Readonly<Record<string, CelValue>> {
   return made;
 }
 
-// ---------------------------------------------------------------------------------------------------- memory
+// ----------------------------------------------------------------------------------------------------- cache
 
-/** How many expressions are remembered for one summary. With more, the memory begins anew, and former expressions are evaluated again when needed. */
+/** Limit for the expressions in the cache of one summary. A full cache is cleared; then the expressions are evaluated again when needed. */
 const rememberedMax = 1_024;
 const verdicts = new WeakMap<LabelSummary, Map<string, Map<object, Verdict>>>();
 
-/** Remembers verdicts, because each report of the child that sent a summary asks the same questions again. */
+/** Returns a cached verdict, or makes it. The cache is useful because each report of the summary's child asks the same questions again. */
 function remembered(summary: LabelSummary, of: object, { source }: Expression, judge: () => Verdict): Verdict {
   const bySource = verdicts.get(summary) ?? new Map<string, Map<object, Verdict>>();
   verdicts.set(summary, bySource);

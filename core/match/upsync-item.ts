@@ -1,4 +1,4 @@
-/** Whether an item of a placement's `spec.upsync` matches an object of a cluster. Fields are ANDed. An item without resources matches nothing. */
+/** Decides whether an item of a placement's `spec.upsync` matches an object of a cluster. All fields must match. An item without resources matches nothing. */
 import type { ObjectKey } from '../object/key.ts';
 import { type LabelSelector, type Labels, matchesSelector } from '../object/selector.ts';
 import { namesResource } from './resource-rules.ts';

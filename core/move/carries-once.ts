@@ -1,5 +1,5 @@
 /**
- * Whether an object brings a volume that only one node at a time may write. Two copies of such an object must not run at once.
+ * Decides whether an object has a volume that only one node at a time may write. Two copies of this object must not run at the same time.
  * https://kubernetes.io/docs/concepts/storage/persistent-volumes/#access-modes
  */
 import type { KubeObject } from '../object/meta.ts';

@@ -20,7 +20,7 @@ export function movingStatus(part: MovePart): MovingStatus {
   };
 }
 
-/** Without a part, the placement has no order of moves. */
+/** The condition `Moving`. Without a part, the placement's strategy is None. */
 export function movingCondition(part: MovePart | undefined): NewCondition {
   const type = 'Moving';
   if (!part)
@@ -35,12 +35,12 @@ export function movingCondition(part: MovePart | undefined): NewCondition {
   return { type, status: 'False', reason: 'NothingHeld', message: 'no copy waits for another one' };
 }
 
-/** `1 old copy waits for us:nyc:store-3 to be available` */
+/** Text for held copies, for example `1 old copy waits for us:nyc:store-3 to be available`. */
 function waiting(part: MovePart): string {
   const held = heldCopies(part);
   const verb = held === 1 ? 'waits' : 'wait';
   if (part.order === 'BreakBeforeMake') {
-    return `${copies(held, 'new')} ${verb} for ${awaited(part, 'old copies')} to let go`;
+    return `${copies(held, 'new')} ${verb} for ${awaited(part, 'old destinations')} to remove the old copy`;
   }
   return `${copies(held, 'old')} ${verb} for ${awaited(part, 'a new one')} to be available`;
 }
@@ -59,7 +59,7 @@ function countOf(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** `12:03:10Z` */
+/** The time of the deadline, for example `12:03:10Z`. */
 function deadlineOf({ untilMs }: MovePart): string {
   return untilMs === undefined ? 'the deadline' : `${new Date(untilMs).toISOString().slice(11, 19)}Z`;
 }

@@ -1,14 +1,14 @@
 /**
- * What a node knows about a placement's move below it: a bounded part of its partial, which merges.
+ * A node's report about a placement's move below the node. It is a part of the node's partial, has a bounded size, and merges.
  *
- * The lowest node that sees both sides of a move decides. The node grants all copies that it holds when as many other copies are ready for them and no
- * awaited copy is still missing. What the node can't pair goes up in the node's own part. There is nothing above the origin, so the origin grants everything
- * held when no awaited copy is missing.
+ * The lowest node that sees both sides of a move decides. It grants all held copies when at least as many other copies are ready and no awaited copy is
+ * missing. If it cannot decide, it reports its counts in its own part, and a node above decides. Nothing is above the origin, so the origin grants all held
+ * copies when no awaited copy is missing.
  *
- * A grant names the sequence of the part that it was decided on. The sequence changes with every change of the set of moving destinations below the node, and
- * no value comes twice. So a grant that arrives late, after the set has changed, applies to nobody. The sequence is a sum: the node's own counter and the
- * sequences that its children reported. So it merges as the counts do, and a sequence and the counts beside it are always from one moment. The sequence wraps
- * around at `sequences`. Only false reports of children can bring it there; a comparison of two sequences takes the shorter way around.
+ * A grant names the sequence of the part from which it was decided. The sequence changes with each change of the set of moving destinations below the node,
+ * and no value is used twice. So if a grant arrives after the set has changed, it has no effect. The sequence is the sum of the node's own counter and of the
+ * sequences that its children reported. So it merges like the counts, and always fits the counts in the same part. The sequence begins again at 0 after
+ * `sequences`; only wrong reports of children can make it so large. A comparison of two sequences uses the smaller distance.
  */
 import * as z from 'zod';
 import { countUpTo, cutCounts, destinationsMax } from '../object/bounded-counts.ts';
@@ -17,32 +17,32 @@ import { dueMs, type Move, type MoveOrder, type MoveRow } from './move.ts';
 export interface MovePart {
   readonly order: MoveOrder;
   readonly sequence: number;
-  /** Old destinations that have their copy, or may have it. */
+  /** Number of old destinations that have their copy, or may have it. */
   readonly leaving: number;
-  /** New destinations that have no available copy yet. */
+  /** Number of new destinations that have no available copy yet. */
   readonly joining: number;
-  /** Destinations that are ready since the last grant: new ones that are available, or old ones that have let go. */
+  /** Number of destinations that became ready since the last grant: new ones that are available, or old ones that have removed their copy. */
   readonly done: number;
-  /** Destinations that stay, and are available with what was last sent to them, even if that is an older release. */
+  /** Number of destinations that stay and are available with the objects that were last sent to them, even of an older release. */
   readonly serving: number;
   /**
-   * Old destinations that were asked to let go and have not confirmed it, and subtrees that have not reported for the placement's present target,
-   * disconnected ones too. While there are any, the placement is not over below the node, whatever it matches.
+   * Number of old destinations that were asked to remove their copy and have not confirmed it, plus the number of subtrees, connected or not, that have not
+   * reported for the placement's present target. As long as there are any, the move is not over below the node, even if no destination matches.
    */
   readonly breaking: number;
-  /** Subtrees that have not reported for the placement's present target and may have copies. */
+  /** Number of subtrees that have not reported for the placement's present target and may have copies. The move waits for them. */
   readonly unknown: number;
-  /** Destinations that continued without a grant at their deadline, since the placement has its present generation. */
+  /** Number of destinations that continued without a grant at their deadline. Counted since the placement has its present generation. */
   readonly overdue: number;
-  /** When the first held destination continues by itself: ms since 1970. */
+  /** Time at which the first held destination continues without a grant: ms since 1970. */
   readonly untilMs?: number;
-  /** A sample of the paths that a grant waits for: the smallest, at most `waitsForMax`. */
+  /** Some of the paths that a grant waits for: the first ones in the order of text, at most `waitsForMax`. */
   readonly waitsFor: readonly string[];
 }
 
-/** Enough for a person to know where to look. */
+/** Number of paths in a sample: enough for a person to know where to look. */
 export const waitsForMax = 3;
-/** The sequence of a grant is the revision of its row, which has six bytes. */
+/** Number of different sequences. The sequence of a grant is also the revision of its row, which has six bytes. */
 export const sequences = 2 ** 48;
 
 export function emptyMovePart(order: MoveOrder): MovePart {
@@ -60,7 +60,7 @@ export function emptyMovePart(order: MoveOrder): MovePart {
   };
 }
 
-/** Associative and commutative for parts of one order. `relayPart` makes sure that parts of different orders never meet. */
+/** Merges two parts of the same order; the order of merging does not matter. `relayPart` makes sure that parts of different orders are never merged. */
 export function mergeMoveParts(a: MovePart, b: MovePart): MovePart {
   const untilMs = Math.min(a.untilMs ?? Number.POSITIVE_INFINITY, b.untilMs ?? Number.POSITIVE_INFINITY);
   return {
@@ -81,14 +81,14 @@ export function mergeMoveParts(a: MovePart, b: MovePart): MovePart {
   };
 }
 
-/** By how much `sequence` is ahead of `other`; negative: behind. */
+/** The distance from `other` to `sequence`. Positive: `sequence` is ahead. Negative: it is behind. */
 export function aheadBy(sequence: number, other: number): number {
   const ahead = (sequence - other) % sequences;
   if (ahead > sequences / 2) return ahead - sequences;
   return ahead < -sequences / 2 ? ahead + sequences : ahead;
 }
 
-/** The part with counts that a parent accepts. */
+/** The part with counts cut to the largest number that a parent accepts. */
 export function boundedMovePart(part: MovePart): MovePart {
   const { order, sequence, untilMs, waitsFor, ...counts } = part;
   return { ...part, ...cutCounts(counts) };
@@ -111,7 +111,7 @@ export const movePartSchema = z.object({
 
 // ------------------------------------------------------------------------------------------------ contributions
 
-/** The part of an agent. `serves`: the agent is available with what was last sent to it. */
+/** The part of an agent. `serves`: the agent is available with the objects that were last sent to it. */
 export function agentPart(move: Move, row: MoveRow | undefined, serves: boolean, path: string): MovePart {
   const base = emptyMovePart(move.order);
   const serving = serves ? 1 : 0;
@@ -134,7 +134,10 @@ export function agentPart(move: Move, row: MoveRow | undefined, serves: boolean,
   }
 }
 
-/** How an agent counts in the summary: by its report, as a destination that has not reported yet, or, as an old destination, not at all. */
+/**
+ * How an agent counts in the summary. `reported`: with its report. `never`: as a destination that has not reported yet. `nothing`: not at all, because it is an
+ * old destination.
+ */
 export function countsAs(row: MoveRow | undefined): 'reported' | 'never' | 'nothing' {
   if (row === undefined || row.state === 'joined') return 'reported';
   return row.state === 'joining' || row.state === 'returning' ? 'never' : 'nothing';
@@ -142,19 +145,18 @@ export function countsAs(row: MoveRow | undefined): 'reported' | 'never' | 'noth
 
 export interface RelayView {
   readonly part: MovePart | undefined;
-  /** The relay has reported about this placement at all. */
+  /** The relay has ever reported about this placement. */
   readonly reported: boolean;
   /** The relay's report is for the placement's present target. */
   readonly current: boolean;
   readonly connected: boolean;
-  /** By the relay's last report, there are copies below it. */
+  /** The relay's newest report shows copies below the relay. */
   readonly mayRun: boolean;
   readonly path: string;
 }
 
 /**
- * The part of a relay. The report of a relay that is disconnected or outdated still counts for copies that exist. It does not count for copies that are
- * available.
+ * The part of a relay. If the relay is disconnected or its report is outdated, then the copies in the report still count as existing, but not as available.
  */
 export function relayPart(order: MoveOrder, view: RelayView): MovePart {
   const base = emptyMovePart(order);
@@ -173,15 +175,15 @@ function silent(part: MovePart, path: string): MovePart {
 }
 
 /**
- * Whether the move waits for a relay without a current report. MakeBeforeBreak does not wait for a disconnected relay: its destinations keep what they have.
- * BreakBeforeMake waits for a relay that may still run an old copy. A relay that has never reported had nothing when it got the placement, and gets nothing
- * of it without a grant.
+ * Whether the move waits for a relay without a current report. MakeBeforeBreak does not wait for a disconnected relay, because its destinations keep their
+ * copies. BreakBeforeMake waits for a relay that may still run an old copy. It does not wait for a relay that has never reported: this relay had no copy when
+ * it got the placement, and creates none without a grant.
  */
 function isAwaited(order: MoveOrder, view: RelayView): boolean {
   return order === 'MakeBeforeBreak' ? view.connected : view.reported && view.mayRun;
 }
 
-/** The part of a subtree whose copies are unknown: an old copy may be there, and a new one may be missing. A grant of either order waits for the subtree. */
+/** The part of a subtree whose copies are unknown: an old copy may be there, and a new copy may be missing. In both orders, a grant waits for the subtree. */
 export function unknownMovePart(order: MoveOrder, path: string): MovePart {
   const awaited = order === 'MakeBeforeBreak' ? { joining: 1 } : { leaving: 1 };
   return { ...emptyMovePart(order), ...awaited, waitsFor: [path] };
@@ -189,17 +191,17 @@ export function unknownMovePart(order: MoveOrder, path: string): MovePart {
 
 // ----------------------------------------------------------------------------------------------------- decisions
 
-/** Destinations that are held until a grant. */
+/** Number of destinations that are held until a grant. */
 export function heldCopies(part: MovePart): number {
   return part.order === 'MakeBeforeBreak' ? part.leaving : part.joining;
 }
 
-/** Destinations that a grant waits for. */
+/** Number of destinations that a grant waits for. */
 export function awaitedOf(part: MovePart): number {
   return part.order === 'MakeBeforeBreak' ? part.joining : part.leaving;
 }
 
-/** `isOrigin`: the node has the placement itself, and sees all destinations. */
+/** Whether the node grants the move with this part. `isOrigin`: the placement is in a space of the node, so the node sees all destinations. */
 export function decidesToGrant(part: MovePart, isOrigin: boolean): boolean {
   const held = heldCopies(part);
   if (held === 0 || awaitedOf(part) > 0) return false;
@@ -208,12 +210,12 @@ export function decidesToGrant(part: MovePart, isOrigin: boolean): boolean {
   return part.order === 'BreakBeforeMake' || part.serving > 0;
 }
 
-/** Nothing of the placement is left below a child that has no destination of the placement either. */
+/** True: nothing of the move is left below the child. If the child also has no destination of the placement, then it has nothing of the placement. */
 export function isOver(part: MovePart | undefined): boolean {
   return part === undefined || part.leaving + part.joining + part.breaking + part.unknown === 0;
 }
 
-/** Whether a child with this part takes part in the grant. */
+/** Whether a grant concerns a child with this part. */
 export function isMoving(part: MovePart): boolean {
   return part.leaving + part.joining + part.done > 0;
 }

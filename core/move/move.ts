@@ -1,12 +1,12 @@
 /**
- * A move: the set of a placement's destinations changes, and `spec.move` gives the order in which new copies come and old copies go. This file has the states
- * of one destination at its parent, the last hop. They are pure transitions of one row, which the parent stores durably beside the mailbox.
+ * A move: the set of a placement's destinations changes, and `spec.move` gives the order in which new copies are created and old copies are removed. This file
+ * has the states of one destination, as pure changes of one row. The destination's parent, the last hop, has the row in its store.
  *
- *     MakeBeforeBreak   new: joined                        old: leaving ─(granted)→ breaking ─(its cluster has let go)→ no row
- *     BreakBeforeMake   new: joining ─(granted)→ no row    old: breaking ─(its cluster has let go)→ gone
+ *     MakeBeforeBreak   new: joined                        old: leaving ─(granted)→ breaking ─(objects are gone)→ no row
+ *     BreakBeforeMake   new: joining ─(granted)→ no row    old: breaking ─(objects are gone)→ gone
  *
- * A destination that matches again while it breaks is returning. It gets its objects only after its cluster has let go of the old ones. So its next report is
- * about the new copy, and never about the old one.
+ * If a destination matches again while it is breaking, it becomes returning. It gets its objects only after the old objects are gone from its cluster. So its
+ * next report is about the new copy, and never about the old one.
  *
  * One side of a move is held until a grant, and the grant waits for the other side. move-part.ts decides about grants.
  */
@@ -20,35 +20,35 @@ export interface MoveSpec {
   readonly deadlineSeconds?: number;
 }
 
-/** The order of moves that is in effect for a placement. Without one, a destination that no longer matches loses its objects at once. */
+/** The order of moves that is in effect for a placement. Without an order, a destination that no longer matches loses its objects immediately. */
 export interface Move {
   readonly order: MoveOrder;
   readonly deadlineSeconds: number;
 }
 
 export type MoveState =
-  /** Does not match any more, and keeps its objects until the grant. */
+  /** The destination does not match any more, and keeps its objects until the grant. */
   | 'leaving'
-  /** Got its objects during this move. Replaces a leaving copy as soon as it is available. */
+  /** The destination got its objects during this move. It replaces a leaving copy as soon as it is available. */
   | 'joined'
-  /** Matches, and gets nothing until the grant. */
+  /** The destination matches, and gets nothing until the grant. */
   | 'joining'
-  /** Its objects are being removed and may still be on its cluster. */
+  /** The destination's objects are being removed, and may still be on its cluster. */
   | 'breaking'
-  /** As `breaking`, and it matches again. */
+  /** Like `breaking`, but the destination matches again. */
   | 'returning'
-  /** Its objects have left its cluster during this move. Makes room for a joining copy. */
+  /** The destination's objects were removed from its cluster during this move. A joining copy can take its place. */
   | 'gone';
 
-/** The row of one placement and one agent. No row: the destination stays as it is, and is no part of a move. */
+/** The row of one placement and one agent. If there is no row, the destination is no part of a move and stays as it is. */
 export interface MoveRow {
   readonly state: MoveState;
-  /** When this state began: the deadline counts from here. */
+  /** Time at which this state began. The deadline counts from this time. */
   readonly sinceMs: number;
   /** The placement's generation when this state began. */
   readonly generation: number;
   readonly granted?: true;
-  /** Only in `breaking` and `returning`: the number under which the agent is asked to report when it has let go. */
+  /** Only in `breaking` and `returning`: the number of the question to the agent (`w/` entry). The agent answers when its objects are gone. */
   readonly asked?: number;
 }
 
@@ -61,29 +61,29 @@ export interface Moment {
 export interface MoveDecision {
   readonly may: boolean;
   readonly row: MoveRow | undefined;
-  /** The destination continues without a grant, because its deadline has passed. */
+  /** True: the destination continues without a grant, because its deadline has passed. */
   readonly overdue?: true;
 }
 
-/** The facts for another look at a row. */
+/** The facts with which a row is reviewed. */
 export interface MoveFacts extends Moment {
   readonly matches: boolean;
-  /** For a joined destination: it is available, by its agent's report for the placement's present target. */
+  /** For a joined destination: the agent's report for the placement's present target says that the copy is available. */
   readonly available: boolean;
-  /** For a breaking destination: its agent has answered that it has let go, and reports nothing about the placement any more. */
+  /** For a breaking destination: the agent has answered that its objects are gone, and reports nothing about the placement any more. */
   readonly letGo: boolean;
 }
 
 export interface Reviewed {
   readonly row: MoveRow | undefined;
-  /** The caller has to decide again whether the placement may be attached or detached. */
+  /** True: the caller has to decide again whether the agent may get or lose the placement (`mayJoin`, `mayLeave`). */
   readonly ask: boolean;
   readonly overdue?: true;
 }
 
 export const deadlineDefaultSeconds = 600;
 
-/** `carriesOnce`: the placement carries a volume that one node at a time may write (carries-once.ts). */
+/** The move that `spec.move` asks for. `carriesOnce`: an object of the placement has a volume that only one node at a time may write (carries-once.ts). */
 export function moveOf(spec: MoveSpec | undefined, carriesOnce: boolean): Move | undefined {
   const { strategy = 'Auto', deadlineSeconds = deadlineDefaultSeconds } = spec ?? { strategy: 'None' };
   if (strategy === 'None') return undefined;
@@ -95,7 +95,7 @@ export function moveSpecOf(placement: KubeObject): MoveSpec | undefined {
   return (placement.spec as { move?: MoveSpec } | undefined)?.move;
 }
 
-/** The clock was set back since the row began. The row then begins now, so that nobody waits until the clock reaches the old time again. */
+/** True: the clock was set back since the row began. The caller then begins the row at the present time; otherwise the deadline would come too late. */
 export function isAhead({ sinceMs }: MoveRow, nowMs: number): boolean {
   return sinceMs > nowMs;
 }
@@ -104,19 +104,19 @@ export function dueMs(move: Move, row: MoveRow): number {
   return row.sinceMs + move.deadlineSeconds * 1000;
 }
 
-/** May an agent that matches and has nothing of the placement get it? */
+/** Decides whether an agent that matches and has nothing of the placement may get it. */
 export function mayJoin(move: Move | undefined, row: MoveRow | undefined, now: Moment): MoveDecision {
   if (!move) return { may: true, row: undefined };
   if (row?.state === 'breaking' || row?.state === 'returning')
     return { may: false, row: { ...row, state: 'returning' } };
   if (move.order === 'MakeBeforeBreak') return { may: true, row: begin('joined', now) };
   if (row?.state === 'joining') return row.granted ? { may: true, row: undefined } : { may: false, row };
-  // The agent had the copy until a moment ago, and nobody was granted in its place. So the agent takes its own place.
+  // The agent had a copy until a moment ago, and no other agent was granted its place. So the agent may have its own place again.
   const isBack = row?.state === 'gone' && row.generation === now.generation;
   return isBack ? { may: true, row: undefined } : { may: false, row: begin('joining', now) };
 }
 
-/** May an agent that has the placement and does not match any more lose it? */
+/** Decides whether an agent that has the placement and does not match any more may lose it. */
 export function mayLeave(move: Move | undefined, row: MoveRow | undefined, now: Moment): MoveDecision {
   if (!move) return { may: true, row: undefined };
   if (move.order === 'BreakBeforeMake') return { may: true, row: begin('breaking', now) };
@@ -127,7 +127,7 @@ export function mayLeave(move: Move | undefined, row: MoveRow | undefined, now: 
     : { may: false, row };
 }
 
-/** Reviews a row after anything that concerns it has changed. */
+/** Returns the next row after a change of the facts or of the move. */
 export function review(move: Move | undefined, before: MoveRow, facts: MoveFacts): Reviewed {
   if (!move) return { row: undefined, ask: true };
   const row = isAhead(before, facts.nowMs) ? { ...before, sinceMs: facts.nowMs } : before;
@@ -158,7 +158,7 @@ export function review(move: Move | undefined, before: MoveRow, facts: MoveFacts
   }
 }
 
-/** The cluster has let go, or nobody waits for it any longer. */
+/** Ends `breaking`: the objects are gone from the cluster, or the deadline has passed. */
 function finishBreak(move: Move, row: MoveRow, facts: MoveFacts): Reviewed {
   if (move.order === 'MakeBeforeBreak') return changed(undefined);
   const { state: _state, asked: _asked, ...rest } = row;
@@ -166,7 +166,7 @@ function finishBreak(move: Move, row: MoveRow, facts: MoveFacts): Reviewed {
   return facts.letGo ? changed(gone) : { row: gone, ask: false, overdue: true };
 }
 
-/** A grant applies to the rows as they were when the grant was decided. */
+/** Returns the next row after a grant. The caller makes sure that the row is the same as when the grant was decided. */
 export function granted(move: Move, row: MoveRow): Reviewed {
   switch (row.state) {
     case 'leaving':

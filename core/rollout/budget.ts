@@ -1,7 +1,7 @@
-/** How many destinations an amount means: of all destinations, and as the share of one last hop. */
+/** Converts an amount (a number or a percentage) to a number of destinations: of all destinations, or the share of one last hop. */
 import type { Amount } from './spec.ts';
 
-/** The amount as a number of destinations, of `total`. A percentage is rounded up: 10 % of 6 is one. */
+/** The number of destinations that the amount means. A percentage is a part of `total` and is rounded up: 10 % of 6 is 1. */
 export function amountOf(amount: Amount, total: number): number {
   if (typeof amount === 'number') return amount;
   const percent = Number(amount.slice(0, -1));
@@ -9,9 +9,9 @@ export function amountOf(amount: Amount, total: number): number {
 }
 
 /**
- * The part of an amount that a node with `local` of `total` destinations may use. The share is rounded up and is at least one: even a release that may fail
- * nowhere has to be tried somewhere. The rounding at every last hop is the price of local decisions: all last hops together may exceed the amount by less
- * than one destination each.
+ * The share of an amount for a last hop with `local` of `total` destinations. The share is rounded up, and is at least one: even a release that must not fail
+ * anywhere has to be tried somewhere. Because each last hop rounds up and decides alone, all last hops together may exceed the amount, each by less than one
+ * destination.
  */
 export function shareOf(amount: Amount, local: number, total: number): number {
   const share =
@@ -19,7 +19,7 @@ export function shareOf(amount: Amount, local: number, total: number): number {
   return Math.max(1, share);
 }
 
-/** A budget is spent when as many destinations have failed as the budget allows. Without a failure, no budget is spent. */
+/** Whether as many destinations have failed as the budget allows. Without a failure, a budget is never spent, even a budget of 0. */
 export function isSpent(budget: Amount, failed: number, total: number): boolean {
   return failed > 0 && failed >= amountOf(budget, total);
 }

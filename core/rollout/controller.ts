@@ -1,10 +1,10 @@
 /**
- * The next step of a release: a function of the remembered state, the spec, and what the node knows at this moment. The caller asks again after everything
- * that may matter, so the answer is never older than the state. Only the fields of state.ts are kept.
+ * Computes the next step of a release from the stored state, the spec, and the present counts. The caller asks again after each change that may matter. Only
+ * the fields of state.ts are stored.
  *
- * A wave is done when the release was handed to all connected destinations of this wave and of the waves before, and one of two holds: the release is
- * available at all of them, or the expression gates of the wave hold. A wave that is done soaks. Then all its gates have to pass. A release is promoted when
- * its last wave has passed.
+ * A wave is done if two conditions hold. First, the release was handed to all connected destinations of this wave and of the waves before it. Second, the
+ * release is available at all of them, or the wave has expression gates and these pass. A wave that is done soaks: it waits for `soakSeconds`. Then all its
+ * gates have to pass. A release is promoted when its last wave has passed.
  */
 import { amountOf, isSpent } from './budget.ts';
 import { evaluateGate, type GateResult } from './gates.ts';
@@ -13,11 +13,11 @@ import { type Gate, gateConditionsOf, type RolloutSpec, type Wave, wavesOf } fro
 import { nextRelease, type Phase, type RolloutState, type StopReason, withPromotion } from './state.ts';
 import { greatestCount } from './waves.ts';
 
-/** `status` of a RolloutGate, written by the gate's owner. */
+/** The `status` of a RolloutGate. The owner of the gate writes it. */
 export interface GateStatus {
   readonly phase?: string;
   readonly message?: string;
-  /** The release that the status is about; absent: any release. */
+  /** The release that the status is for. Absent: every release. */
   readonly release?: number;
   readonly wave?: string;
 }
@@ -26,30 +26,36 @@ export interface ControllerInput {
   readonly nowMs: number;
   readonly rollout: RolloutSpec;
   readonly part: RolloutPart | undefined;
-  /** All destinations of the placement. */
+  /** Number of all destinations of the placement. */
   readonly expected: number;
   /** The number of the release that a person has approved. */
   readonly approved?: number;
   gateStatus(name: string): GateStatus | undefined;
-  /** The last answer of a webhook for this release; undefined: no answer yet. */
+  /** Returns the newest answer of a webhook for this release. Undefined: there is no answer yet. */
   webhookResult(wave: number, gate: number): GateResult | undefined;
 }
 
 export interface RolloutStep {
   readonly state: RolloutState;
-  /** Text for people, shown in the status. */
+  /** Text for people, in the status of the placement. */
   readonly message: string;
   readonly wave?: { readonly name: string; readonly number: number; readonly of: number };
   readonly counts: WaveCounts;
-  /** Webhooks that have to be asked now. */
+  /** Webhooks that the caller has to ask now. */
   readonly asks: readonly { readonly wave: number; readonly gate: number }[];
-  /** When the caller has to ask again, even if nothing happens. */
+  /** Time at which the caller has to ask again, even if nothing changes. */
   readonly wakeAtMs?: number;
 }
 
-/** One command writes object by object. The command is over after this time, and all of its writes are one release. */
+/**
+ * Time without a change before a release begins. One command (for example `kubectl apply`) writes its objects one after the other; with this wait, all its
+ * writes are one release.
+ */
 const quietMs = 1_000;
-/** A parent gives up a half-open connection after 60 s. The children of a lost parent are at another replica at most half a minute later. */
+/**
+ * Time for which a wave without connected destinations waits. A child notices a lost parent after 60 s, and is at another replica at most half a minute
+ * later.
+ */
 const awayMaxMs = 90_000;
 
 export function stepRollout(former: RolloutState, input: ControllerInput): RolloutStep {
@@ -71,7 +77,7 @@ export function stepRollout(former: RolloutState, input: ControllerInput): Rollo
   return withLease(outcome, rollout);
 }
 
-/** The clock was set back: a time that is now in the future becomes the present, so that nobody waits until the clock reaches it again. */
+/** Corrects the state if the clock was set back: times in the future become the present time. Otherwise the rollout would wait until the clock reaches them. */
 function notAhead(state: RolloutState, nowMs: number): RolloutState {
   const { doneAtMs, awayAtMs, progressAtMs } = state;
   if (progressAtMs <= nowMs && (doneAtMs ?? 0) <= nowMs && (awayAtMs ?? 0) <= nowMs) return state;
@@ -87,7 +93,7 @@ function authoriseFirst(state: RolloutState, input: ControllerInput): RolloutSte
   const quietAtMs = state.changedAtMs + quietMs;
   if (nowMs >= state.changedAtMs && nowMs < quietAtMs) {
     return {
-      ...stepAt(inPhase(state, 'Progressing'), input, 'begins when the objects have come to rest'),
+      ...stepAt(inPhase(state, 'Progressing'), input, 'begins when no object has changed for 1 s'),
       wakeAtMs: quietAtMs,
     };
   }
@@ -138,8 +144,8 @@ function stepWave(state: RolloutState, input: ControllerInput): RolloutStep {
 }
 
 /**
- * No destination that the wave is about is connected. They may be on the way to another replica, so the rollout waits for `awayMaxMs`. After that,
- * destinations that stay away hold up nobody.
+ * Waits if no destination of the wave is connected: the destinations may be on the way to another replica. After `awayMaxMs`, the rollout goes on, so that
+ * destinations that stay away do not block it.
  */
 function awayFor(state: RolloutState, isAway: boolean, input: ControllerInput): RolloutStep | undefined {
   if (!isAway) return undefined;
@@ -183,7 +189,7 @@ function advance(state: RolloutState, input: ControllerInput, waves: readonly Wa
     return { state: done, message: `release ${done.release} is promoted`, counts: noCounts, asks: [] };
   }
   if (input.rollout.strategy === 'BlueGreen' && state.wave === 0 && input.approved !== state.release) {
-    // A person decides, and the status asks for the decision: no deadline.
+    // A person has to decide, and the status asks for the decision. So there is no progress deadline.
     const waiting = { ...inPhase(state, 'WaitingForApproval'), progressAtMs: input.nowMs };
     return stepAt(waiting, input, `waits for the annotation ${approveAnnotation}: "${state.release}"`);
   }
@@ -209,7 +215,7 @@ function authorised(state: RolloutState, input: ControllerInput): RolloutStep {
 
 // ------------------------------------------------------------------------------------------------------------ rules
 
-/** Every other destination has the release and has reported its state. Only last hops whose share of the error budget is spent are in the way. */
+/** True: the rollout cannot go on, because last hops have spent their share of the error budget. All other destinations have the release and have reported. */
 function isBarred(upTo: WaveCounts, part: RolloutPart | undefined): boolean {
   const barred = part?.barred ?? 0;
   return barred > 0 && upTo.exposed + barred >= upTo.fresh && upTo.available + upTo.failed >= upTo.exposed;
@@ -251,13 +257,13 @@ function hasReceivedRelease(state: RolloutState, part: RolloutPart | undefined):
   return part?.release === state.id && part.received >= state.wave;
 }
 
-/** Progress is: more destinations have the release, or more have it available. */
+/** Records progress: more destinations have the release, or the release is available at more of them. */
 function noteProgress(state: RolloutState, counts: WaveCounts, nowMs: number): RolloutState {
   const progress = counts.exposed + counts.available;
   return progress > state.progress ? { ...state, progress, progressAtMs: nowMs } : state;
 }
 
-/** The release waits for others, at most until the progress deadline. */
+/** Makes the release wait, at most until the progress deadline. After the deadline, stops it. */
 function waitUntilDeadline(state: RolloutState, input: ControllerInput, message: string): RolloutStep {
   const deadlineAtMs = state.progressAtMs + input.rollout.progressDeadlineSeconds * 1000;
   if (input.nowMs >= deadlineAtMs) {
@@ -267,7 +273,7 @@ function waitUntilDeadline(state: RolloutState, input: ControllerInput, message:
   return { ...stepAt(state, input, message), wakeAtMs: deadlineAtMs };
 }
 
-/** A rollback is a release of its own that is handed to nobody. So a release that was delivered never changes its meaning. */
+/** Stops the release. A rollback is a new release that no destination gets. So the content of a delivered release never changes. */
 function stop(state: RolloutState, input: ControllerInput, reason: StopReason, message: string): RolloutStep {
   const waves = wavesOf(input.rollout);
   const waveText = `wave ${state.wave + 1}/${waves.length} '${waves[state.wave]?.name ?? ''}'`;
@@ -281,12 +287,12 @@ function stop(state: RolloutState, input: ControllerInput, reason: StopReason, m
 
 function renewed(state: RolloutState, { nowMs, rollout }: ControllerInput): RolloutState {
   const ageMs = nowMs - state.leaseAtMs;
-  // A negative age means that the clock was set back: renew then too.
+  // If the age is negative, the clock was set back: the authorisation is renewed too.
   if (ageMs >= 0 && ageMs < renewEveryMs(rollout)) return state;
   return { ...state, lease: state.lease + 1, leaseAtMs: nowMs };
 }
 
-/** An authorisation is renewed three times before it expires, so two renewals may be lost on the way. */
+/** The origin renews an authorisation three times before it expires, so two renewals may be lost. */
 function renewEveryMs(rollout: RolloutSpec): number {
   return (rollout.authorizationSeconds * 1000) / 3;
 }
@@ -325,7 +331,7 @@ function waitsForDestinations(upTo: WaveCounts): string {
 function stopMessage(state: RolloutState): string {
   const reason = state.stopped?.message ?? 'stopped';
   return state.phase === 'RolledBack'
-    ? `rolled back: ${reason}; every destination has what was promoted before; change the objects or the placement to begin anew`
+    ? `rolled back: ${reason}; every destination has what was promoted before; change the objects or the placement to start again`
     : `paused: ${reason}; destinations that have the release keep it; change the objects or the placement to try again`;
 }
 
@@ -333,7 +339,7 @@ function inPhase(state: RolloutState, phase: Phase): RolloutState {
   return state.phase === phase ? state : { ...state, phase };
 }
 
-/** 10:03:10Z */
+/** The time as text, for example `10:03:10Z`. */
 function timeOf(ms: number): string {
   return `${new Date(ms).toISOString().slice(11, 19)}Z`;
 }

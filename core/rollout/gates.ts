@@ -1,7 +1,6 @@
 /**
- * Gates that are CEL expressions over the counts of the destinations that have the release. All counts are doubles, so that `available/expected >= 0.99`
- * means what an author expects; a division of integers would give 0 or 1. A destination that is not connected is in no count but `total`: an offline
- * destination must not hold up the others.
+ * Gates that are CEL expressions over counts of destinations. All counts are doubles, so that a user can write `available/expected >= 0.99`; a division of
+ * integers would give 0 or 1. A disconnected destination counts only in `total`, because it must not block the others.
  */
 import { type CelProgram, type CelType, compileCel } from '../match/cel/cel.ts';
 import { CelError } from '../match/cel/cel-error.ts';
@@ -17,12 +16,12 @@ const counts = {
   failed: 'double',
 } as const satisfies Record<string, CelType>;
 
-/** The counts of all waves up to and including this one. The counts of this wave alone are under `wave`. */
+/** The variables of a gate: the counts of all waves up to this wave (included), and, in `wave`, the counts of this wave alone. */
 export const gateVariables: Readonly<Record<string, CelType>> = { ...counts, wave: { fields: counts } };
 
 export type GateResult =
   | { readonly passed: true }
-  /** `failed`: the gate will not pass any more. */
+  /** `failed`: the gate has failed for good and will not pass any more. */
   | { readonly passed: false; readonly failed: boolean; readonly message: string };
 
 export function compileGate(expression: string): CelProgram {
@@ -30,7 +29,7 @@ export function compileGate(expression: string): CelProgram {
 }
 
 const compiled = new Map<string, CelProgram>();
-/** An origin meets as many distinct expressions as its placements have. */
+/** Limit for the cache of compiled gates. A full cache is cleared. */
 const compiledMax = 1_000;
 
 export function evaluateGate(gate: Gate, upTo: WaveCounts, alone: WaveCounts): GateResult {

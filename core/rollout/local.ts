@@ -1,10 +1,10 @@
 /**
- * A release at a last hop: which children have the candidate, and which children may be next. The last hop decides without the root, within what the root has
- * authorised. A child is in flight when it has the candidate and is not available yet. The children in flight are never more than the node's share of
- * `maxUnavailable` and of the error budget. So even if all of them fail, the budget still holds. When the budget is spent, the last hop hands out nothing
- * more, whether the root knows of the failures or not.
+ * A release at a last hop: which children have the candidate, and which children are next. The last hop decides alone, within the authorisation of the
+ * origin. A child is in flight if it has the candidate and the candidate is not available there yet. The number of children in flight never exceeds the last
+ * hop's share of `maxUnavailable` and of the error budget. So even if all children in flight fail, the budget is not exceeded. When the budget is spent, the
+ * last hop hands out nothing more, even if the origin does not know about the failures yet.
  *
- * A change of one child costs the same for any number of children, because the waiting children and the children in flight are kept as sets.
+ * The waiting children and the children in flight are stored as sets, so the cost of a change of one child does not depend on the number of children.
  */
 import type { Labels } from '../object/selector.ts';
 import { TokenBucket } from '../runtime/token-bucket.ts';
@@ -21,14 +21,14 @@ export interface ChildFacts {
   readonly connected: boolean;
   /** The candidate was handed to the child. */
   readonly exposed: boolean;
-  /** The child's report about the candidate; both are false until the child reports. */
+  /** From the child's report about the candidate. Both are false until the child reports. */
   readonly available: boolean;
   readonly failed: boolean;
 }
 
 export interface WaveAdmission {
   readonly children: readonly string[];
-  /** Milliseconds until the rate allows the next child; absent: something else has to happen first. */
+  /** Milliseconds until the rate allows the next child. Absent: time alone does not allow another child. */
   readonly waitMs?: number;
 }
 
@@ -45,7 +45,7 @@ export class LocalRelease {
     const { ratePerMinute, expected } = release;
     if (ratePerMinute === undefined) return;
     const share = (ratePerMinute * local) / Math.max(expected, local, 1);
-    // A burst of one: the rate exists to prevent that the children of a whole minute go at once.
+    // The burst is one child, because the rate exists so that the children of one minute do not get the release all together.
     this.#rate = new TokenBucket(1, 60_000 / share, nowMs);
   }
 
@@ -53,12 +53,12 @@ export class LocalRelease {
     return this.#release;
   }
 
-  /** The same authorisation again. Of the fields that decide who is next, only the total may have changed. */
+  /** Stores a renewed authorisation. Of the fields that decide which child is next, only `expected` may have changed. */
   renew(release: ReleaseAttributes): void {
     this.#release = release;
   }
 
-  /** Stores the facts of a child and returns what the child adds to the node's part. */
+  /** Stores the facts of a child, and returns the child's contribution to the node's part. */
   set(name: string, facts: ChildFacts): RolloutPart {
     const { salt, waves, drawn, wave: authorised, release } = this.#release;
     const position = positionOf(salt, facts.path);
@@ -97,14 +97,14 @@ export class LocalRelease {
     return this.#waiting.size;
   }
 
-  /** The node's own contribution to the part, beside its children. */
+  /** The node's own contribution to its part, in addition to those of its children. */
   own(): RolloutPart {
     const { release, errorBudget } = this.#release;
     const isSpent = this.#failed.size > 0 && this.#failed.size >= this.#share(errorBudget);
     return { ...emptyPart(release, 0), barred: isSpent ? this.#waiting.size : 0 };
   }
 
-  /** The children that get the candidate now. The caller then sets them as exposed. */
+  /** Returns the children that get the candidate now. The caller then calls `set` for them, with `exposed`. */
   admit(nowMs: number): WaveAdmission {
     const { halted } = this.#release;
     const children: string[] = [];
@@ -128,7 +128,7 @@ export class LocalRelease {
     return shareOf(amount, this.#children.size, this.#release.expected);
   }
 
-  /** Positions are needed only until the origin has drawn the waves by count. */
+  /** The number of smallest positions that the origin needs; 0 after it has drawn the waves with a count. */
   #positionsNeeded(): number {
     const { waves, drawn } = this.#release;
     return drawn ? 0 : greatestCount(waves);

@@ -1,6 +1,6 @@
 /**
- * The part of a partial that is about an unfinished release. Parts merge as the rest of a partial does. Their size is bounded by the number of waves and the
- * greatest count. Parts of different releases do not mix: an older part only shows that somebody below has not received the newer release yet.
+ * The part of a partial about an unfinished release. Parts merge like the rest of a partial. The number of waves and the greatest count bound their size. The
+ * counts of different releases are never added: a part of an older release only shows that a node below has not received the newer release yet.
  */
 import * as z from 'zod';
 import { countUpTo, cutCounts, destinationsMax } from '../object/bounded-counts.ts';
@@ -8,37 +8,37 @@ import { smallestPositions } from './waves.ts';
 
 export interface WaveCounts {
   readonly expected: number;
-  /** Connected destinations. */
+  /** Number of connected destinations. */
   readonly fresh: number;
-  /** Fresh destinations that have the candidate. */
+  /** Number of connected destinations that have the candidate. */
   readonly exposed: number;
-  /** Exposed destinations where all of the candidate is available. */
+  /** Number of exposed destinations at which the whole candidate is available. */
   readonly available: number;
-  /** Exposed destinations where something of the candidate fails. */
+  /** Number of exposed destinations at which a part of the candidate fails. */
   readonly failed: number;
 }
 
 export interface RolloutPart {
   readonly release: number;
   /**
-   * The smallest wave index that every connected last hop has received. `receivedByAll` without any last hop; `notReceived` if a last hop has only older
-   * releases.
+   * The highest wave that all connected last hops have received. `receivedByAll`: there is no connected last hop. `notReceived`: a last hop has only an older
+   * release.
    */
   readonly received: number;
-  /** Counts by wave; the rest wave is the last. */
+  /** Counts of each wave; the rest wave is the last one. */
   readonly waves: readonly WaveCounts[];
   /** The smallest positions of connected destinations, at most `k`. */
   readonly smallest: readonly number[];
   readonly k: number;
-  /** Destinations that could be next, but whose last hop has spent its own share of the error budget. */
+  /** Number of destinations that could be next, but whose last hop has spent its share of the error budget. */
   readonly barred: number;
 }
 
 export const receivedByAll = 1_000;
 export const notReceived = -2;
-/** How many waves an author may name. More waves would be a program, not a plan. */
+/** Limit for the waves of a placement: more than any plan needs. */
 export const wavesMax = 20;
-/** The greatest `count` of a wave. It bounds a partial until the waves are drawn, and the release row after that: 1,000 numbers take some 20 KiB. */
+/** Limit for the `count` of a wave. Partials carry as many positions until the waves are drawn, and the release row after that: 1,000 numbers are 20 KiB. */
 export const countMax = 1_000;
 
 export const noCounts: WaveCounts = { expected: 0, fresh: 0, exposed: 0, available: 0, failed: 0 };
@@ -81,20 +81,20 @@ export function countsUpTo(part: RolloutPart | undefined, wave: number): WaveCou
   return (part?.waves ?? []).slice(0, wave + 1).reduce(addCounts, noCounts);
 }
 
-/** The part of a child that is not connected: its destinations still belong to the waves, their states are unknown. */
+/** The part of a disconnected child. Its destinations still belong to the waves, but their states are unknown. */
 export function silentPart(part: RolloutPart): RolloutPart {
   const waves = part.waves.map(({ expected }) => ({ ...noCounts, expected }));
   return { ...part, received: receivedByAll, waves, smallest: [], barred: 0 };
 }
 
-/** The part with counts that a parent accepts. */
+/** The part with counts cut to the largest number that a parent accepts. */
 export function boundedRolloutPart(part: RolloutPart): RolloutPart {
   const waves = part.waves.map((wave) => cutCounts({ ...wave }));
   return { ...part, waves, ...cutCounts({ barred: part.barred }) };
 }
 
 const count = countUpTo(destinationsMax);
-/** The bounds that a sender keeps too; the comments of the fields explain them. */
+/** The schema has the same limits as the sender. The comments of the fields explain them. */
 export const partSchema = z.object({
   release: z.number().int().min(0),
   received: z.number().int(),

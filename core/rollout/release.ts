@@ -1,6 +1,6 @@
 /**
- * What the origin sends to the last hops about a release: the attributes of the `r/` row. Their size is constant for each wave. They hold all that a last hop
- * needs to decide: conditions, limits, the greatest authorised wave, and how long the authorisation lasts.
+ * The attributes of the `r/` row, which the origin sends to the last hops for each release. They have everything that a last hop needs for its decisions:
+ * conditions, limits, the greatest authorised wave, and the duration of the authorisation. Their size is constant for each wave.
  */
 import type { Amount, RolloutSpec, WaveCondition } from './spec.ts';
 import { gateConditionsOf } from './spec.ts';
@@ -8,35 +8,35 @@ import type { RolloutState } from './state.ts';
 import type { Drawn } from './waves.ts';
 
 export interface ReleaseAttributes {
-  /** Name of the placement: the row goes to the same nodes as the placement. */
+  /** Name of the placement, because the row goes to the same nodes as the placement. */
   readonly refs: readonly string[];
   /** The id of the release (state.ts). Nodes compare ids. */
   readonly release: number;
   /** The number that people see. */
   readonly number: number;
   readonly salt: string;
-  /** The greatest wave that may get the release; -1: none. */
+  /** The greatest wave that may get the release. -1: no wave. */
   readonly wave: number;
-  /** The release is paused or has failed: no further destination gets it. */
+  /** True: the release is paused or has failed. No further destination gets it. */
   readonly halted: boolean;
   readonly waves: readonly WaveCondition[];
   readonly drawn: Drawn;
   readonly maxUnavailable?: Amount;
   readonly errorBudget: Amount;
   readonly ratePerMinute?: number;
-  /** Grows while the release continues. A last hop that has not seen it grow for `authorizationSeconds` hands out nothing more. */
+  /** Grows with each authorised wave and each renewal. If a last hop gets no higher lease for `authorizationSeconds`, it hands out nothing more. */
   readonly lease: number;
   readonly authorizationSeconds: number;
-  /** All destinations of the placement, for a last hop's share of the limits. */
+  /** Number of all destinations of the placement. A last hop computes its share of the limits with it. */
   readonly expected: number;
-  /** Target revisions of the candidate and of the last promoted state: see TargetAttributes. */
+  /** Target revisions of the candidate and of the promoted objects; see TargetAttributes. */
   readonly target: number;
   readonly promotedTarget: number;
   /** Number of objects and Customizers whose candidate differs from the promoted form. */
   readonly held: number;
-  /** Digest of the rows that the release is about. A node whose rows have another digest has not received all of them yet. */
+  /** Digest of the rows of the release. If the rows of a node have another digest, the node has not received all of them yet. */
   readonly digest: string;
-  /** The release was taken back: every destination is to have the promoted form. */
+  /** True: the release was rolled back. Every destination has to get the promoted form. */
   readonly rolledBack?: true;
 }
 
@@ -71,7 +71,7 @@ export function releaseOf(
   };
 }
 
-/** Nothing is held back: every destination gets what the source has. */
+/** True: no object is held back, so every destination gets the present objects of the source. */
 export function isPromoted(release: ReleaseAttributes): boolean {
   return release.held === 0;
 }

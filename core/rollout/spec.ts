@@ -16,7 +16,7 @@ export interface RolloutSpec {
   readonly paused?: boolean;
 }
 
-/** Which destinations belong to a wave: exactly one of the three fields. */
+/** Decides which destinations belong to a wave. Has exactly one of the three fields. */
 export interface WaveCondition {
   readonly selector?: LabelSelector;
   readonly fraction?: number;
@@ -29,7 +29,7 @@ export interface Wave extends WaveCondition {
   readonly gates?: readonly Gate[];
 }
 
-/** Exactly one of expression, rolloutGate and webhook. */
+/** Has exactly one of `expression`, `rolloutGate` and `webhook`. */
 export interface Gate {
   readonly name?: string;
   readonly expression?: string;
@@ -47,7 +47,7 @@ export interface Webhook {
   readonly caBundle?: string;
 }
 
-/** The name of the wave with the destinations that belong to no wave of the author. */
+/** The name of the wave for destinations that belong to none of the user's waves. */
 export const restName = 'rest';
 
 export function isStaged(rollout: RolloutSpec | undefined): rollout is RolloutSpec {
@@ -62,7 +62,7 @@ export function gateConditionsOf(rollout: RolloutSpec): WaveCondition[] {
   }));
 }
 
-/** The waves in order. The rest is the last wave, unless the author's last wave takes every destination. */
+/** All waves in their order. The rest wave comes last; it is absent if the user's last wave includes every destination. */
 export function wavesOf(rollout: RolloutSpec): Wave[] {
   const waves = rollout.waves ?? [];
   const last = waves.at(-1);

@@ -1,29 +1,30 @@
 /**
- * To which wave a destination belongs. The parent of the destination decides. The position of a destination in [0, 1) is a hash of the release's salt and the
- * destination's path. A fraction takes the positions below it. So fractions are nested, and different destinations come first in each release.
+ * Decides to which wave a destination belongs. This runs at the parent of the destination. The position of a destination in [0, 1) is a hash of the release's
+ * salt and the destination's path. A wave with a fraction includes all positions below the fraction. So a larger fraction includes all destinations of a
+ * smaller one, and other destinations are first in each release.
  *
- * A count takes the smallest positions of all connected destinations. Each subtree reports its smallest positions, and the merge keeps the smallest k
- * (bottom-k). So no node needs to know the destinations of another node. The root publishes exactly these positions. A threshold would not do: a destination
- * that was away during the draw and comes back could lie below the threshold, and the wave would get more destinations than its count.
+ * A wave with a count includes the smallest positions of all connected destinations. Each subtree reports its smallest positions, and a merge keeps the
+ * smallest k (bottom-k). So no node needs to know the destinations of another node. The origin sends exactly the drawn positions, not a threshold: if a
+ * destination was away during the draw and is below the threshold when it returns, the wave would get more destinations than its count.
  */
 import { hash128 } from '../object/hash.ts';
 import { type Labels, matchesSelector } from '../object/selector.ts';
 import type { WaveCondition } from './spec.ts';
 
-/** As many bits as a double holds exactly. */
+/** Bits of a position: as many as a double has exactly. */
 const positionBits = 53n;
 
-/** Uniform in [0, 1): the first 53 bits of a hash of salt and path. */
+/** The position of a destination, uniform in [0, 1): the first 53 bits of a hash of salt and path. */
 export function positionOf(salt: string, path: string): number {
   const hash = hash128(`${salt}\n${path}`);
   const first = Buffer.from(hash.buffer, hash.byteOffset, hash.byteLength).readBigUInt64BE();
   return Number(first >> (64n - positionBits)) / 2 ** Number(positionBits);
 }
 
-/** The drawn positions of waves with a count, in order; each such wave takes as many from the start as its count. Null: not drawn yet. */
+/** The drawn positions for waves with a count, smallest first. A wave with a count includes the first `count` of them. Null: not drawn yet. */
 export type Drawn = readonly number[] | null;
 
-/** The index of the first wave whose condition holds. If none holds: the number of conditions, which is the rest wave. */
+/** The index of the first wave whose condition holds. If no condition holds, the index of the rest wave: the number of conditions. */
 export function waveOf(
   conditions: readonly WaveCondition[],
   drawn: Drawn,
@@ -39,7 +40,7 @@ export function waveOf(
   return found < 0 ? conditions.length : found;
 }
 
-/** How many of the smallest positions the counts need. */
+/** The number of smallest positions that have to be drawn: the greatest count of a wave. */
 export function greatestCount(conditions: readonly WaveCondition[]): number {
   return Math.max(0, ...conditions.map(({ count }) => count ?? 0));
 }

@@ -1,23 +1,23 @@
 /**
- * Writes what peers have acknowledged into the store. Only tombstones wait for this write, and stay a little longer. A crash that loses the write costs just
- * as little. So each acknowledgement is written a moment after it came: one transaction for all sessions of a node writes the newest cursor of each session.
+ * Writes the acknowledgements of peers into the store. Only the removal of tombstones waits for this write, so the write is not urgent, and a crash may lose
+ * it. So acknowledgements are collected for a short time. Then one transaction, for all sessions of the node, writes the newest cursor of each session.
  */
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Store, Transaction } from '../store/store.ts';
 
-/** Half of the time that a person perceives as immediate, and long compared to the time between two messages of one session. */
+/** Delay of the write. 50 ms are half of the time that a person perceives as immediate, and much longer than the time between two messages of a session. */
 export const acknowledgedWithinMs = 50;
-/** Sessions whose acknowledgements one transaction writes, in some 2 ms. The other sessions wait for the next turn. */
+/** Limit for the sessions in one transaction, which takes about 2 ms. The other sessions wait for the next turn. */
 const sessionsPerTurn = 512;
 
-/** The session whose peer acknowledges. */
+/** A session whose peer sends acknowledgements. */
 export interface AcknowledgingSession {
-  /** Either writes everything, or throws a BanyanError before it has written anything. */
+  /** Writes the acknowledgement. If it throws a BanyanError, it has written nothing. */
   write(t: Transaction, cursor: number): void;
   /** Called after the commit of a transaction in which `write` did not throw. From now on, readers of the store find the acknowledgement. */
   written(): void;
-  /** `write` threw, or the store takes nothing: a newer session has taken over, or the store is closed. */
+  /** Called when `write` threw (for example because a newer session has taken over), or when the store refused the transaction (for example closed). */
   failed(error: BanyanError): void;
 }
 
@@ -25,8 +25,8 @@ export class Acknowledgements {
   readonly #store: Store;
   readonly #clock: Clock;
   /**
-   * The highest cursor of each session, which includes all lower ones. The flushes of a child may complete in another order than they were requested. Bound:
-   * one entry for each session.
+   * The highest acknowledged cursor of each session; it includes all lower ones. A lower cursor may arrive after a higher one, because the flushes of a child
+   * may complete in any order. Bound: one entry for each session.
    */
   #cursors = new Map<AcknowledgingSession, number>();
   #timer: Timer | undefined;
@@ -77,7 +77,7 @@ export class Acknowledgements {
   }
 }
 
-/** An error of the store itself passes through, because the transaction is over. */
+/** Runs the write of one session and returns its error. Other errors are of the store itself: they pass through, because they end the whole transaction. */
 function refusal(act: () => void): BanyanError | undefined {
   try {
     act();

@@ -1,27 +1,28 @@
 /**
- * Gives turns to Hellos. Each Hello costs a flush and some reads of tables. So when all children come at once, the parent admits them at a steady rate. A
- * child that has to wait gets the time after which to come again. If it comes then, it has its turn, however many others come as well. (The handshake rate
- * limiter of the listener comes first, core/wire/network/handshake-rate-limiter.ts: it saves handshakes, and cannot send the child anything.)
+ * Gives turns to Hellos. Each Hello costs a flush and some reads of tables. So if all children connect at the same time, the parent admits them at a steady
+ * rate. A child that has to wait receives the time after which it should connect again. At that time it has a reserved turn, no matter how many other
+ * children connect then. Before this, a connection passes the handshake rate limiter of the listener (core/wire/network/handshake-rate-limiter.ts). That
+ * limiter saves TLS handshakes, and cannot send the child a time.
  */
 import { nextSlot, type RateState } from '../runtime/rate.ts';
 
-/** Where the listener has a handshake rate limiter, the limiter has spread the Hellos already. */
+/** Rate of admission. If the listener has a handshake rate limiter, then the Hellos are already spread, and this limit is rarely reached. */
 export const helloPerSecond = 400;
 export const helloBurst = 400;
-/** A child that comes up to this much before its turn is admitted. */
+/** A child that connects up to this time before its turn is admitted. */
 const earlyMs = 250;
-/** A turn that the child has not taken within this time is forgotten. */
+/** A turn ends if the child does not use it within this time. */
 const lateMs = 30_000;
-/** Number of turns that the node remembers. A further child gets the longest wait. */
+/** Limit for the reserved turns. Each further child gets `longestWaitMs`, without a reserved turn. */
 const turnsMax = 20_000;
 const longestWaitMs = 60_000;
 
-/** Gives each Hello a turn: now, or at a later time. */
+/** Gives each Hello a turn: immediately, or at a later time. */
 export class HelloRateLimiter {
   readonly #turnsAtMs = new Map<string, number>();
   #rate: RateState;
 
-  /** 0: the child is admitted now. Otherwise: the ms after which the child should come again. */
+  /** Returns 0 if the child is admitted. Otherwise, returns the time in ms after which the child should connect again. */
   admit(child: string, nowMs: number): number {
     const turnMs = this.#turnsAtMs.get(child);
     if (turnMs !== undefined && nowMs <= turnMs + lateMs) {

@@ -1,6 +1,6 @@
 /**
- * Attach sequences. A child counts how often it has changed the parent to which it attaches, and sends the number in every Hello. Of two attachments, the one
- * with the higher number is the present one, wherever in the tree the two are compared.
+ * Attach sequences. A child counts how often it has changed its parent, and sends the number in every Hello. If two nodes of the tree know different
+ * attachments of one child, the attachment with the higher number is the present one.
  */
 import type { PeerIdentity } from '../identity/peer-identity.ts';
 import { withReplica } from '../identity/replica.ts';
@@ -13,13 +13,13 @@ import { boundedCounter } from './node-identity.ts';
 /** The stored record of a child's newest attachment. */
 export interface Attachment {
   readonly sequence: number;
-  /** The parent to which the child attached last: path and replica number. */
+  /** The parent of the newest attachment: path and replica number. */
   readonly parent: string;
 }
 
 /**
- * The attachment for the next Hello to this parent. A new sequence is at least the milliseconds since 1970. So it is above every sequence that a store sent
- * before it was emptied or restored from an older copy.
+ * Returns the attachment for the next Hello to this parent. A new sequence is at least the time in milliseconds since 1970. So even if the child's store was
+ * emptied or restored from an older copy, the new sequence is higher than all sequences that the child has sent before.
  */
 export function attachTo(before: Attachment | undefined, parent: string, wallMs: number): Attachment {
   if (before?.parent === parent && before.sequence < attachSequenceMax) return before;
@@ -28,14 +28,15 @@ export function attachTo(before: Attachment | undefined, parent: string, wallMs:
 }
 
 /**
- * The milliseconds since 1970 in the year 2248. A peer that sends this sequence or a higher one has a wrong clock, or lies; the node does not accept the
- * sequence.
+ * Limit for sequences: the milliseconds since 1970 in the year 2248. The parent does not accept this sequence or a higher one: the child's clock must be
+ * wrong, or the child is broken.
  */
 export const attachSequenceMax = 2 ** 43;
 
 /**
- * Called before the Hello. `moved`: the new sequence has to be durable before the child sends it; otherwise, after a crash, the child would send the same
- * number to two parents. The first sequence of a store need not be durable, because it comes from the time, and the time goes on without the store.
+ * Begins an attachment, before the Hello. `moved`: the child has changed its parent, so the new sequence has to be durable before the child sends it.
+ * Otherwise, after a crash, the child could send the same number to two parents. The first sequence of a store does not have to be durable: it comes from the
+ * clock, so after a crash the child gets a higher number anyway.
  */
 export function beginAttach(t: Transaction, peer: PeerIdentity, clock: Clock): { sequence: number; moved: boolean } {
   const before = readAttachment(t);
@@ -45,8 +46,8 @@ export function beginAttach(t: Transaction, peer: PeerIdentity, clock: Clock): {
 }
 
 /**
- * The parent knows a higher sequence of an attachment to itself that ended long ago. Either a copy of this store attached, or this store did before it was
- * restored from an older copy while the clock was behind. From now on this attachment has a higher sequence than that one.
+ * Raises the sequence of the present attachment above a sequence that the parent knows. The parent sends this number for an attachment to itself that ended
+ * long ago. There are two causes: a copy of this store attached to the parent; or this store was restored from an older copy while the clock was behind.
  */
 export function passAttachSequence(t: Transaction, parentSequence: number): void {
   const before = readAttachment(t);
@@ -54,7 +55,7 @@ export function passAttachSequence(t: Transaction, parentSequence: number): void
   t.put(prefixOf('attachment'), text(JSON.stringify({ ...before, sequence: parentSequence + 1 })));
 }
 
-/** Another process with this identity may have attached since, to any parent. So the next attachment gets a new sequence. */
+/** Makes the next attachment get a new sequence. For use when another process with this identity may have attached meanwhile, to any parent. */
 export function forgetAttachment(t: Transaction): void {
   t.remove(prefixOf('attachment'));
 }

@@ -1,4 +1,4 @@
-/** Full-jitter backoff: a wait is uniform between nothing and a bound that doubles, so that many children do not come back at once. */
+/** Backoff with full jitter: each wait is random between 0 and a limit, and the limit doubles. So many children do not return at the same time. */
 
 export interface Backoff {
   readonly attempt: number;
@@ -6,24 +6,24 @@ export interface Backoff {
 
 const baseMs = 500;
 const capMs = 60_000;
-/** Upper bound of the wait that a parent may ask for, because the reason may be repaired earlier. */
+/** Limit for a wait that a parent asks for, because somebody may repair the reason earlier. */
 const askedMaxMs = 600_000;
-/** A session that lasted this long was healthy: the next wait is short again. */
+/** After a session of at least this length, the backoff begins again with a short wait. */
 export const healthyMs = 120_000;
 
 export const noBackoff: Backoff = { attempt: 0 };
 
 /**
- * The parent ended in order and sent the time of its return. No child comes earlier, the children do not come all at once, and this is not counted as a
- * failure.
+ * Returns the wait after a planned shutdown of the parent, which sent the time of its return. No child returns earlier, and jitter spreads the children. The
+ * shutdown does not count as a failure.
  */
 export function waitForReturn(fraction: number, returnAfterMs: number): number {
   return Math.round(returnAfterMs + fraction * Math.max(baseMs, returnAfterMs));
 }
 
 /**
- * `fraction` is uniform in [0, 1). If the parent asked for a wait, the child waits that long and little more, because the parent has already spread its
- * children by these waits.
+ * Returns the next wait. `fraction` is uniform in [0, 1). If the parent asked for a wait (`askedMs`), the child waits this time and only a little more: the
+ * parent gives its children different waits, so they are spread already.
  */
 export function nextWait(backoff: Backoff, fraction: number, askedMs = 0): { waitMs: number; backoff: Backoff } {
   const boundMs = askedMs > 0 ? baseMs : Math.min(capMs, baseMs * 2 ** Math.min(backoff.attempt, 16));

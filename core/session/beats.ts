@@ -1,4 +1,4 @@
-/** Beats of a session, in both directions: heads, ages of the root's report, watermarks, and the digests by which the two ends compare a feed. */
+/** Beats of a session, in both directions: they carry heads, ages of the root's report, watermarks, and the digests for the comparison of the two ends. */
 import { digestDifference, sumBytes, sumOf } from '../feed/digest.ts';
 import { hashBytes } from '../object/hash.ts';
 import type { Reader } from '../store/store.ts';
@@ -9,8 +9,8 @@ import { SessionError } from './session-ends.ts';
 import type { Watermarks } from './watermark.ts';
 
 /**
- * A busy feed, which no beat can compare, is compared after a batch, once in this time plus or minus a quarter. By the quarter, the feeds of children that
- * started together with their parent are not compared at the same moment.
+ * Interval of the comparisons of a busy feed. A beat can compare a feed only when everything was sent, so a busy feed is compared directly after a batch,
+ * once in this time plus or minus a quarter. The random quarter spreads the comparisons of children that started at the same time.
  */
 const compareEveryMs = 5 * 60_000;
 const compareAfterMs = 0.75 * compareEveryMs;
@@ -18,7 +18,7 @@ const compareAfterMs = 0.75 * compareEveryMs;
 export class Beats {
   readonly #ports: RunnerPorts;
   #sequence = 0;
-  /** When this side last sent a digest of the produced feed, or when the session began. */
+  /** Time of the newest digest that this side has sent; at first, the time when the session began. */
   #comparedMs: number;
   /** Random addition to `compareAfterMs`. Undefined until `compareAfterMs` is over. */
   #compareJitterMs: number | undefined;
@@ -29,7 +29,7 @@ export class Beats {
     this.#comparedMs = ports.clock.monotonicMs();
   }
 
-  /** The age of the root's newest report, as the peer's last beat had it, and when that beat came. */
+  /** The age of the root's newest report in the newest beat of the peer, and the time when that beat arrived. */
   get rootReport(): { readonly ageMs: number; readonly atMs: number } | undefined {
     return this.#rootReport;
   }
@@ -47,7 +47,7 @@ export class Beats {
     return this.#frame({ ...contents, head, ready, watermarks: [] });
   }
 
-  /** For long, no beat could compare the feed. A beat follows the next batch that reaches the head. */
+  /** True: no beat has compared the feed for a long time. Then an additional beat follows the next batch that reaches the head. */
   get isCompareDue(): boolean {
     const { clock, random } = this.#ports;
     const overdueMs = clock.monotonicMs() - this.#comparedMs - compareAfterMs;
@@ -56,22 +56,21 @@ export class Beats {
     return overdueMs >= this.#compareJitterMs;
   }
 
-  /** An additional beat, besides those that the session machine asks for: this ready node has received more of its sources. */
+  /** Makes an additional beat that the session machine did not ask for: this node is ready and its watermarks have risen. */
   withWatermarks(marks: Watermarks, head: number): Frame {
     const watermarks = Object.entries(marks).map(([source, revision]) => ({ source, revision }));
     return this.#frame({ purgeRevision: 0, digest: undefined, head, ready: true, watermarks });
   }
 
   /**
-   * Whether this side may take up the peer's feed. Processes the watermarks of the beat first, because this side may have waited for exactly these
-   * watermarks.
+   * Whether this side may follow the peer's feed. First processes the watermarks of the beat, because this side may have waited for them.
    */
   mayTakeUp({ head, watermarks }: Beat): boolean {
     const marks = Object.fromEntries(watermarks.map(({ source, revision }) => [source, revision]));
     return this.#ports.watermarks?.(marks, head) ?? true;
   }
 
-  /** Throws DigestMismatch. */
+  /** Processes a beat of the peer. Throws DigestMismatch if the rows of the two ends differ. */
   received(beat: Beat, mode: SessionState['mode']): void {
     if (beat.digest) this.#compare(beat.digest, mode);
     this.#rootReport = { ageMs: beat.rootAgeMs, atMs: this.#ports.clock.monotonicMs() };
@@ -83,8 +82,8 @@ export class Beats {
   }
 
   /**
-   * The digest goes out only when this side has sent everything up to the head, because the consumer can compare at this revision only. Batches that are not
-   * acknowledged yet went out before this beat on the same line. So their rows are in the consumer's table when the consumer receives the beat.
+   * Returns the digest only if this side has sent everything up to the head, because the consumer can compare the rows only at this revision. Batches that are
+   * not acknowledged yet are no problem: they were sent before this beat on the same line, so the consumer has applied them when it receives the beat.
    */
   #digestAt(reader: Reader, { outgoing }: SessionState, head: number): WireDigest | undefined {
     const { producer } = this.#ports;
@@ -93,7 +92,7 @@ export class Beats {
     return { revision: head, count, sum: sumBytes(sum) };
   }
 
-  /** A difference causes a reconciliation: the stored tuple then names no incarnation, so the next session cannot resume. */
+  /** Compares the digests of the two ends. If they differ, clears the incarnation in the stored tuple: the next session cannot resume, and reconciles. */
   #compare(peer: WireDigest, mode: SessionState['mode']): void {
     const { store, consumer, mismatch, fence, differs } = this.#ports;
     const { tuple, digest } = store.read((reader) => ({

@@ -26,34 +26,34 @@ export interface ChildSessionPorts {
   readonly consumer: FeedConsumer;
   /** Called inside the transaction that applies changes of the down feed. */
   applied(t: Transaction, changes: readonly AppliedChange[]): void;
-  /** Called inside such a transaction if it changes no rows: the cursor may have moved. */
+  /** Called in a transaction that applies a part of the down feed and changes no rows: the cursor may have moved. */
   passed?(t: Transaction): void;
-  /** Called after a commit with changes. A node that announces changes in `applied` needs no other call. */
+  /** Called after a commit with changes. Not needed if the node announces the changes in `applied`. */
   committed?(changes: readonly AppliedChange[]): void;
   /**
-   * Called in the transaction that records that a parent has welcomed this node. What the listener writes into the up feed belongs to the first report to
-   * that parent.
+   * Called in the transaction that records that a parent has welcomed this node. Entries that the listener writes into the up feed are part of the first
+   * report to that parent.
    */
   attaching?(t: Transaction): void;
   connected(): void;
   disconnected(reason: string): void;
-  /** The parent is ready, and everything up to the head that it announced is stored here. */
+  /** Called when the parent is ready and this node has stored everything up to the parent's announced head. */
   caughtUp(): void;
   /**
-   * The parent has received revisions of the up feed that this store does not have: this store was lost, or restored from an older copy. Called before this
-   * node sends the parent anything.
+   * Called when the parent has received revisions of the up feed that this store does not have: this store was lost, or restored from an older copy. The call
+   * comes before this node sends any frame of the session.
    */
   putBack?(): void;
   /**
-   * Whether an entry that is missing in the up feed is missing on purpose. Undefined: this node will know the answer without any help of the parent, and then
-   * calls `readyChanged`.
+   * Whether the up feed is complete, so that the parent may delete rows that the feed does not have. Undefined: this node does not know yet; it will know
+   * without any message of the parent, and then calls `readyChanged`.
    */
   ready(parentHasReplicas?: boolean): boolean | undefined;
-  /** The watermarks of this node have risen. */
+  /** Called when the watermarks of this node have risen. */
   watermarksReached?(): void;
-  /** The value of `unreached` has changed. */
+  /** Called when `unreached` of the ChildSession has changed. */
   unreachedChanged?(): void;
-  /** The value of `alarm` has changed. */
+  /** Called when `alarm` or `waiting` of the ChildSession has changed. */
   alarmChanged?(): void;
   /** Makes the streams of a session. Absent: the node has no streams. */
   streamsOf?(link: Link): SessionStreams;

@@ -18,8 +18,8 @@ import type { WatermarkWait } from './watermark-gate.ts';
 
 const dialTimeoutMs = 10_000;
 /**
- * Ten years: no node is without its root for so long. A parent may send any number. Together with the time since then, the number must stay one that the next
- * hop accepts, and a moment that is a valid date.
+ * Limit for the age of the root's report: ten years, which no real age reaches. A parent could send any number. This node adds the time since the beat to it,
+ * and the sum must be a number that the next hop accepts and that gives a valid date.
  */
 export const rootAgeMaxMs = 10 * 365 * 86_400_000;
 const endsMessage = 'the child ends';
@@ -36,7 +36,7 @@ export class ChildSession {
   readonly #mismatch = new Mismatch();
   #lastRootReport: { readonly ageMs: number; readonly atMs: number } | undefined;
   readonly ends = new SessionEnds();
-  /** Raised when the feed from the parent differs from what the parent has. */
+  /** Raised when the rows of the down feed at this node differ from the parent's rows. */
   readonly alarm: FeedAlarm;
   readonly #startedAtMs: number;
   #waiting: WatermarkWait | undefined;
@@ -50,7 +50,7 @@ export class ChildSession {
     this.alarm = new FeedAlarm(ports.clock, () => ports.alarmChanged?.());
   }
 
-  /** Why there is no session. Undefined while there is a session, or before the first attempt has ended. */
+  /** Why there is no session. Undefined: there is a session, or the first attempt has not ended yet. */
   get unreached(): string | undefined {
     return this.#unreached;
   }
@@ -75,7 +75,7 @@ export class ChildSession {
     void this.#dial();
   }
 
-  /** The up feed has new rows. The session sends them when they are durable. */
+  /** Called when the up feed has new rows. The session sends the rows when they are durable. */
   #wake(): void {
     this.#awake = true;
     if (this.#flushing || !this.#runner) return;
@@ -95,7 +95,7 @@ export class ChildSession {
     this.#attempt?.cancel(endsMessage);
   }
 
-  /** The reason why this node takes nothing from its parent now. Undefined: it takes. */
+  /** Why this node does not follow its parent yet: the parent is behind. Undefined: this node follows its parent, or has no session. */
   get waiting(): WatermarkWait | undefined {
     return this.#waiting;
   }
@@ -126,7 +126,7 @@ export class ChildSession {
     this.#attempt = attempt;
     let link: Link | undefined;
     try {
-      // The contents of the Hello have to be durable before it is sent: the boot counter and the cursors.
+      // The boot counter and the cursors in the Hello have to be durable before the node sends it.
       await this.#ports.store.flushed();
       if (this.#stopped) return;
       link = await dialer.dial(attempt.events, dialTimeoutMs);
@@ -156,7 +156,7 @@ export class ChildSession {
     this.#wake();
   }
 
-  /** Age in ms of the newest report of the root, at most `rootAgeMaxMs`: the age that the parent sent, plus the time since then. */
+  /** Age in ms of the newest report of the root: the age in the parent's newest beat, plus the time since that beat. At most `rootAgeMaxMs`. */
   rootAgeMs(): number {
     const report = this.#runner?.rootReport ?? this.#lastRootReport;
     const { ageMs, atMs } = report ?? { ageMs: 0, atMs: this.#startedAtMs };
@@ -174,7 +174,7 @@ export class ChildSession {
     this.#ports.disconnected(reason);
   }
 
-  /** The parent ended in order and will return. This is no failure, so the backoff does not grow. */
+  /** Runs after a planned shutdown of the parent. The shutdown is no failure, so the backoff does not grow. */
   #waitForReturn(returnAfterMs: number): void {
     this.#detached(`the parent ends, and is back in ${returnAfterMs} ms`);
     if (this.#stopped) return;

@@ -1,4 +1,4 @@
-/** The consuming side of a session: writes batches, pieces and replies of a reconciliation into the store, and acknowledges them when they are durable. */
+/** The consuming side of a session: stores batches, pieces and replies of a reconciliation, and acknowledges them when they are durable. */
 import { type AppliedChange, type Batch, bytesOfEntries, type ReconcileReply } from '../feed/feed.ts';
 import { dropPieces, heldPieces, type Piece, storePiece } from '../feed/pieces.ts';
 import { Reconciliation } from '../feed/reconcile.ts';
@@ -17,10 +17,10 @@ type ConsumingPorts = Pick<
   'store' | 'consumer' | 'fence' | 'applied' | 'committed' | 'random' | 'produces'
 >;
 
-/** The part of a session that the consuming side uses. */
+/** The functions of a session that the consuming side uses. */
 export interface ConsumingSide {
   send(frame: Frame): void;
-  /** Does not call `then` if the session has ended by then. */
+  /** Calls `then` after the next flush, unless the session has ended meanwhile. */
   afterFlush(then: () => void): void;
   reconciled(cursor: number): void;
 }
@@ -29,9 +29,9 @@ export class Consuming {
   readonly #ports: ConsumingPorts;
   readonly #side: ConsumingSide;
   #reconciliation: Reconciliation | undefined;
-  /** False: the store has no pieces of this feed. Most feeds never have any, and otherwise each batch would look for them. */
+  /** False: the store has no pieces of this feed. Most feeds never have pieces, and this flag saves a search for pieces after each batch. */
   #mayHavePieces = true;
-  /** Counts against the credit that both sides give. */
+  /** Checks that the peer keeps to the credit; both sides give the same credit. */
   readonly #received = new Received(windowMaxBytes);
   #entries = 0;
 
@@ -40,7 +40,7 @@ export class Consuming {
     this.#side = side;
   }
 
-  /** Number of entries received with their contents. */
+  /** Number of received entries, with their contents. */
   get entries(): number {
     return this.#entries;
   }
@@ -67,8 +67,8 @@ export class Consuming {
   }
 
   /**
-   * The credit is returned after the flush, although the peer would send a piece again that a crash loses. Otherwise a fast line could fill the memory with
-   * pieces that wait for a slow disk.
+   * Stores a piece. The credit is returned only after the flush. A crash would do no harm without this rule, because the peer sends a lost piece again. But
+   * a fast line could fill the memory with pieces that wait for a slow disk.
    */
   storePiece(piece: Piece): void {
     const { store, consumer, fence } = this.#ports;
@@ -89,7 +89,7 @@ export class Consuming {
     });
   }
 
-  /** Drops pieces of contents that changed while they were on their way, in this session or an earlier one. */
+  /** Drops the remaining pieces. They belong to contents that changed before all their pieces had arrived, in this session or an earlier one. */
   dropPieces(): void {
     const { store, consumer, fence } = this.#ports;
     if (!this.#mayHavePieces) return;
@@ -101,17 +101,17 @@ export class Consuming {
     });
   }
 
-  /** Takes the reply to the newest request. */
+  /** Processes the reply to the newest request. */
   absorb(reply: ReconcileReply): void {
     const reconciliation = this.#reconciliation;
-    // The reconciliation still waits for its slot, so nothing was requested.
+    // Without a reconciliation, this side has sent no request: it still waits for its slot.
     if (!reconciliation) throw new BanyanError('Protocol', 'a reconcile reply before anything was asked');
     this.#entries += reply.entries.length;
     this.#commit((t) => reconciliation.absorb(t, reply));
     this.#askNext();
   }
 
-  /** The reconciliation has its slot. */
+  /** Begins the reconciliation, when it has its slot. */
   reconcile(): void {
     const { store, consumer, random } = this.#ports;
     const seed = random.bytes(seedBytes);
@@ -147,8 +147,8 @@ export class Consuming {
         applied(t, done);
       });
     } finally {
-      // The changes are committed, even if a step after the commit fails, as on a disk that has just become full. A listener that does not get the changes
-      // now would not get them before a restart.
+      // The listener must get committed changes even if a later step fails, for example because the disk has just become full. Otherwise the listener would
+      // not see these changes before a restart.
       if (changes.length > 0) committed(changes);
     }
   }

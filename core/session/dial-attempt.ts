@@ -23,20 +23,20 @@ import { SessionRunner } from './runner.ts';
 import { WatermarkGate, type WatermarkWait } from './watermark-gate.ts';
 import { heldFromWire, heldToWire, tupleFromWire, tupleToWire } from './wire-frames.ts';
 
-/** A parent that accepts the connection and sends no Welcome within this time counts as unreachable. */
+/** If a parent accepts the connection but sends no Welcome within this time, it counts as unreachable. */
 const welcomeWithinMs = 15_000;
 
 export interface DialAttemptEvents {
   waits(waiting: WatermarkWait | undefined): void;
   began(runner: SessionRunner, parentHasReplicas: boolean): void;
   differs(what: string): void;
-  /** No session has begun. Followed by `ended`. */
+  /** No session has begun. `ended` follows. */
   refused(refusal: Refusal): void;
-  /** A session had begun and is over. Followed by `ended` or `away`. */
+  /** A session had begun and is over. `ended` or `away` follows. */
   sessionOver(error: Error | undefined): void;
-  /** The last call, exactly once: either this one … */
+  /** The attempt is over. Exactly one of `ended` and `away` is called, once, as the last call. */
   ended(reason: string, askedMs?: number): void;
-  /** … or this one, when the parent ended in order: how long the parent is away. */
+  /** The attempt is over, because the parent shuts down as planned. `returnAfterMs`: the time until the parent is back. */
   away(returnAfterMs: number): void;
 }
 
@@ -64,7 +64,7 @@ export class DialAttempt {
   };
 
   hello(link: Link, attachSequence: number): void {
-    // The attempt may be over before the Hello is sent, for example after a refusal.
+    // The attempt may end before the Hello is sent, for example after a refusal.
     if (this.#over) return link.close('the attempt is over');
     this.#link = link;
     const { store, consumer, identity, path, role, software, clock } = this.#ports;
@@ -97,8 +97,8 @@ export class DialAttempt {
   }
 
   /**
-   * The Hello could not be sent. The attempt ends before the link closes: otherwise the close event of the link, which comes afterwards, would be taken for
-   * the end of the next session.
+   * Ends the attempt because of an error before the session. The attempt must end before the link closes: the close event of the link comes later, and must
+   * not be confused with the end of the next session.
    */
   fail(link: Link | undefined, reason: string): void {
     this.#end(reason);
@@ -118,7 +118,7 @@ export class DialAttempt {
     try {
       this.#onAnswer(frame);
     } catch (error) {
-      // For example, the disk is full. The next attempt may find room.
+      // For example, the disk is full. There may be room at the next attempt.
       if (!(error instanceof BanyanError)) throw error;
       this.#ports.log.warn(
         { code: error.code, reason: error.message },
@@ -177,7 +177,7 @@ export class DialAttempt {
     }));
     const head = Math.max(acknowledged, resumes ? up.cursor : 0);
     const isReady = this.#ports.ready(welcome.hasReplicas);
-    // Rows that are written and not durable yet belong to what this node reports. So the node becomes ready only with a head that covers these rows.
+    // Rows that are written but not durable yet belong to this node's report. So the node becomes ready only together with a head that covers these rows.
     const waitsForFlush = isReady === true && newest > head;
     const { epoch, incarnation } = producer;
     link.send({
@@ -226,7 +226,7 @@ export class DialAttempt {
           this.#ports.caughtUp();
           gate.progressed();
         },
-        // Beats to the parent carry no age, because the root is not in that direction.
+        // Beats to the parent carry no age, because the root is above the parent and not below it.
         rootAgeMs: () => 0,
         mismatch: this.#mismatch,
         differs: (what) => {
@@ -254,7 +254,7 @@ export class DialAttempt {
     if (waitsForFlush) this.#runner.ready(true);
   }
 
-  /** The parent has received revisions of the up feed that this store may have lost. */
+  /** True: the parent has received revisions of the up feed that this store may have lost. */
   #lacksHistory(reader: Reader, up: ResumeTuple): boolean {
     if (up.incarnation === '' || !this.#ports.producer.isOtherHistory(reader, up)) return false;
     return !isFormerStoreIncarnation(reader, up.incarnation);
@@ -290,7 +290,7 @@ export class DialAttempt {
   }
 }
 
-/** Texts of the other end go into logs, so their length has a bound. */
+/** Limit for texts of the parent, because they go into logs. */
 const peerTextCharsMax = 1_024;
 
 function shortened(text: string): string {

@@ -1,14 +1,14 @@
-/** Ends a session when a certificate of its handshake expires: a new handshake would fail, so an old session must not continue. */
+/** Ends a session when a certificate of its TLS handshake expires. A new handshake would fail then, so the old session must not continue. */
 import type { Expiry } from '../identity/expiry.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import type { Link } from '../wire/link.ts';
 
-/** Somebody may set the wall clock during a session, and timers cannot wait for years. So a distant expiry is checked again after this time. */
+/** Longest timer. After it, the expiry is checked again: somebody may have set the wall clock meanwhile, and one timer cannot wait for years. */
 const lookMs = 3_600_000;
 
 /**
- * The certificate of this link that has expired by now. Between the handshake and the first frame of a session there may be a slow line, the wait for a turn,
- * and a flush.
+ * Returns the expiry of the link's certificate if the certificate has expired. Call it before a session begins: a slow line, the wait for a turn and a flush
+ * may take a long time after the TLS handshake.
  */
 export function expiredOf({ expiry }: Link, clock: Clock): Expiry | undefined {
   return expiry && clock.wallMs() >= expiry.atMs ? expiry : undefined;
@@ -19,7 +19,7 @@ export class ExpiryWatch {
   readonly #over: () => void;
   #timer: Timer | undefined;
 
-  /** Calls `over` once, when the wall clock has reached `atMs`; never from within the constructor. */
+  /** Calls `over` once, when the wall clock has reached `atMs`. Never calls it inside the constructor. */
   constructor(clock: Clock, atMs: number, over: () => void) {
     this.#clock = clock;
     this.#over = over;

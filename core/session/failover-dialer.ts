@@ -1,4 +1,4 @@
-/** A dialer for a parent with replicas: each dial goes to the replica that candidates.ts names. With one parent, this is the dialer of that parent. */
+/** A dialer for a parent with replicas. Each dial goes to the replica that candidates.ts chooses. If there is only one dialer, it is used directly. */
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Random } from '../runtime/random.ts';
@@ -21,7 +21,7 @@ export function failoverDialer({ clock, random }: FailoverPorts, dialers: readon
   let endLast: (() => void) | undefined;
   return {
     async dial(events, timeoutMs) {
-      // A child dials when its last session is over. The link of that session may report its close later, if the parent does not answer.
+      // A child dials only after its previous session is over. But if the parent does not answer, the link of that session may report its close later.
       endLast?.();
       const index = state.next;
       let welcomedMs: number | undefined;
@@ -29,7 +29,7 @@ export function failoverDialer({ clock, random }: FailoverPorts, dialers: readon
       let leavesFor: 'home' | 'on' | undefined;
       let link: Link | undefined;
       let leaveReason: string | undefined;
-      // 0 without a Welcome: a parent that does not answer, or refuses late on a long line, counts as not reached.
+      // Without a Welcome this is 0: a parent that does not answer, or that refuses late on a slow line, counts as not reached.
       const sessionMs = (): number => (welcomedMs === undefined ? 0 : clock.monotonicMs() - welcomedMs);
       const observe = ({ frame }: Frame): void => {
         if (frame?.$case === 'welcome') welcomedMs ??= clock.monotonicMs();

@@ -1,17 +1,17 @@
 /**
- * Remembers for people that the two ends of a feed differed where they must not differ. The feed is reconciled within seconds, so nobody would notice. But
- * the need for the reconciliation shows a defect or a broken disk.
+ * Keeps an alarm for one day when the two ends of a feed differed and should have been equal. The node repairs the feed within seconds, so without the alarm
+ * nobody would notice. But such a difference shows a bug or a broken disk.
  */
 import type { Clock, Timer } from '../runtime/clock.ts';
 
 export interface Divergence {
   /** Wall time of the newest divergence. */
   readonly atMs: number;
-  /** Which feed, and what differed. */
+  /** The name of the feed, and how the ends differed. */
   readonly what: string;
 }
 
-/** Long enough for a person to notice. */
+/** Time for which the alarm is shown: long enough for a person to notice. */
 const shownForMs = 24 * 3_600_000;
 
 export class FeedAlarm {

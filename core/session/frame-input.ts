@@ -1,13 +1,13 @@
-/** Turns a frame into an input of the machine of an established session. Pure. The frames of streams do not come here (core/stream/streams.ts). */
+/** Turns a frame into an input of the session machine. Pure. Frames of streams are handled elsewhere (core/stream/streams.ts). */
 import { BanyanError } from '../runtime/errors.ts';
 import type { Frame } from '../wire/generated/mesh.ts';
 import type { Input } from './session.ts';
 import { batchFromWire, type Direction, directionOf, reconcileRequestFromWire, replyFromWire } from './wire-frames.ts';
 
-/** Upper bound of the time for which a peer announces to be away. The child dials after this time all the same. */
+/** Limit for the time after which a parent announces its return. If a parent announces a longer time, the child dials after this limit. */
 const returnAfterMaxMs = 60_000;
 
-/** Undefined: the session ignores the frame. Throws Protocol for a frame that may not come here, or that has a wrong form. */
+/** Undefined: the session ignores the frame. Throws Protocol for a frame that is not allowed in a session, or that has a wrong form. */
 export function inputOf({ frame }: Frame, produces: Direction): Input | undefined {
   const consumes = produces === 'down' ? 'up' : 'down';
   switch (frame?.$case) {

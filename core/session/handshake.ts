@@ -1,4 +1,4 @@
-/** Decides who may have a session, from what the parent has stored about the child, before anything else of the child is read. */
+/** Decides whether a child may have a session. The decision compares the Hello with the stored record of the child, before other data of the child are read. */
 
 import { BanyanError } from '../runtime/errors.ts';
 import { asText, concat, equalBytes, text } from '../store/bytes.ts';
@@ -9,7 +9,7 @@ import type { Hello } from '../wire/generated/mesh.ts';
 /** The versions of the protocol that this node speaks. */
 export const versionMin = 1;
 export const versionMax = 1;
-/** For messages. */
+/** The versions of this node, as a text for messages. */
 export const ownVersions = versions(versionMin, versionMax);
 
 export interface SessionRecord {
@@ -34,7 +34,7 @@ export function admit(
   hello: Hello,
   expectedPath: string,
   stored: SessionRecord | undefined,
-  /** The child has a session now, or the parent believes so. */
+  /** The child has a session at this parent, as far as the parent knows. */
   live = false,
 ): SessionAdmission {
   const version = Math.min(versionMax, hello.versionMax);
@@ -59,8 +59,8 @@ export function admit(
       bootCounter: stored.bootCounter,
     };
   }
-  // A copy that starts again and again counts up beyond the boot counter of the original. But the copy names a nonce that was welcomed before the newest one
-  // of the original. So does an original that was restored from a backup: it therefore waits until its old session is known to be dead.
+  // If a copy of the store starts often, its boot counter exceeds the original's. But the copy sends an older attached nonce than the original, so it is
+  // refused. An original that was restored from a backup also sends an older nonce: it is refused until the parent has noticed the end of its old session.
   const attachedNonce = hello.attachedNonce.toString('hex');
   if (
     stored &&
@@ -94,15 +94,18 @@ export function writeSession(t: Transaction, path: string, record: SessionRecord
 }
 
 /**
- * The child has left for good. A new child with its name is not compared with any start of the former one. Session sequences continue, so that the remains of
- * a former session commit nothing.
+ * Runs when a child was removed for good. A new child with the same name is then not compared with the starts of the old child. The session sequence stays and
+ * continues, so that an old session that is still open cannot commit anything.
  */
 export function forgetStarts(t: Transaction, path: string): void {
   const stored = readSession(t, path);
   if (stored) writeSession(t, path, { ...stored, bootCounter: 0, bootNonce: '', attachSequence: 0 });
 }
 
-/** Checked in every commit of a session: throws when another session has taken its place. Compares the encoded bytes, because the check is so frequent. */
+/**
+ * Makes the check that runs in every transaction of a session: it throws if another session of the child has taken over. The check compares the encoded
+ * bytes, without parsing, because it runs so often.
+ */
 export function fenceOf(path: string, record: SessionRecord): (t: Transaction) => void {
   const key = concat(prefixOf('session'), text(path));
   const encoded = encodeSession(record);

@@ -1,16 +1,16 @@
-/** Checks every field of a Hello and of a Welcome, before the receiver compares anything in them with its own records. */
+/** Checks every field of a Hello and of a Welcome, before the receiver uses any of them. */
 import { hashBytes } from '../object/hash.ts';
 import type { HeldPieces, Hello, ResumeTuple, Welcome } from '../wire/generated/mesh.ts';
 import { attachSequenceMax } from './attach.ts';
 import { bootCounterMax } from './node-identity.ts';
 import { nonceBytes, revisionMax } from './wire-frames.ts';
 
-/** Bound for a name and a version. */
+/** Limit for the text with the name and version of the software. */
 const softwareCharsMax = 256;
-/** Every node above shows the transport of a child, so its length has a bound. */
+/** Limit for the transport, because every node above shows it. */
 const transportCharsMax = 64;
 
-/** The first invalid field, as a text. */
+/** Describes the first invalid field. Undefined: all fields are valid. */
 export function validateHello(hello: Hello, certifiedRole: string): string | undefined {
   const { role, bootCounter, bootNonce, attachSequence, attachedNonce, software, transport, down, held } = hello;
   return (

@@ -1,16 +1,16 @@
 /**
- * Decides what to do when the digests of the two ends of a feed differ at one revision. The rule for who may resume should make such a difference impossible.
- * If one occurs all the same, the feed is reconciled, and people are informed. Some differences are intended: a consumer keeps rows that are newer than its
- * producer's, and rows that its producer has lost. A reconciliation leaves these rows as they are, and the same difference is not taken for a mismatch again.
- * Pure, except for the two differences that it remembers.
+ * Decides what to do if the digests of the two ends of a feed differ at the same revision. The rule for resuming should make this impossible. If it happens
+ * anyway, the feed is reconciled and an alarm is raised. But some differences are intended: a consumer keeps rows that are newer than the producer's, and rows
+ * that the producer has lost. A reconciliation does not remove these differences. So a difference that is the same after a reconciliation counts as intended,
+ * and causes no further reconciliation. The only state is two differences.
  */
 export class Mismatch {
   /** The difference that led to the newest reconciliation. */
   #suspected: string | undefined;
-  /** The difference that was still there after that reconciliation. */
+  /** The difference that remained after a reconciliation. */
   #intended: string | undefined;
 
-  /** `difference` as core/feed/digest.ts formats it. True: reconcile. */
+  /** `difference` is a result of `digestDifference` (core/feed/digest.ts). Returns true if the feed has to be reconciled. */
   isOne(difference: string): boolean {
     if (difference === '' || difference === this.#intended) return false;
     if (difference === this.#suspected) {

@@ -1,4 +1,4 @@
-/** Identifies a node in every Hello: how often its store was started, and which start this is. */
+/** The identity of a node in every Hello: a counter of the starts of its store, and a nonce for the present start. */
 
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
@@ -8,23 +8,23 @@ import type { Reader, Transaction } from '../store/store.ts';
 
 export interface NodeIdentity {
   /**
-   * Grows with each start, and is at least the seconds since 1970. So a parent does not take a node that lost its store, or restored an older copy of it, for
-   * a copy of the node.
+   * Grows with each start, and is at least the time in seconds since 1970. So if a node lost its store, or restored an older copy of it, its counter is still
+   * higher than before, and the parent does not refuse it as a copy of the node.
    */
   readonly bootCounter: number;
-  /** 16 bytes of this start, in hex: the boot counter at the time of the start, and 8 random bytes. */
+  /** Identifies this start. 16 bytes, in hex: the boot counter at the start, and 8 random bytes. */
   readonly bootNonce: string;
-  /** The node has caught up with its parent once: an entry that is missing in its feeds is missing on purpose. */
+  /** True: the node has caught up with its parent at least once. Since then, an entry that is missing in its feeds is missing on purpose. */
   readonly caughtUp: boolean;
-  /** The boot nonce of the newest start of this store that a parent welcomed. A copy of an older state of the store has an older nonce. */
+  /** The boot nonce of the newest start of this store that a parent has welcomed. An older copy of the store has an older nonce. */
   readonly attachedNonce?: string;
   /** The boot counter of the first start with this store. */
   readonly firstBoot: number;
 }
 
 /**
- * The identity by which the parent knows the last process of this node, which had another store. The lawful successor of that process begins with these
- * values, so that the parent takes the successor for the same node.
+ * The identity of the previous process of this node, which had another store. A legitimate successor begins with these values, so that the parent accepts it
+ * as the same node.
  */
 export interface Forebear {
   readonly bootCounter: number;
@@ -54,18 +54,20 @@ export function readNodeIdentity(reader: Reader): NodeIdentity | undefined {
 }
 
 /**
- * The seconds since 1970 in the year 2242. A node that sends this counter or a higher one has a wrong clock, or lies; the parent does not accept the counter.
+ * Limit for boot counters: the seconds since 1970 in the year 2242. The parent does not accept this counter or a higher one: the node's clock must be wrong,
+ * or the node is broken.
  */
 export const bootCounterMax = 2 ** 33;
 
-/** A growing number, as a store or the clock gives it. A number at or above the bound is ignored, because no parent would accept it. */
+/** Returns the counter, or 0 if it is not below the bound: no parent would accept such a counter. The counter comes from a store or the clock. */
 export function boundedCounter(counter: number | undefined, bound: number): number {
   return counter !== undefined && counter < bound ? counter : 0;
 }
 
 /**
- * The parent knows a higher boot counter of this node, and no other process has the node's place. Either the store was restored from an older copy while the
- * clock was behind, or the clock was ahead before. From now on this start counts as newer, as if the store had been started often enough.
+ * Raises the boot counter above the counter that the parent knows of this node, so that the parent accepts this start. The parent sends its counter only if no
+ * other process has a session as this node. There are two causes: the store was restored from an older copy while the clock was behind; or the clock was
+ * ahead before.
  */
 export function passBootCounter(t: Transaction, parentCounter: number): void {
   const identity = readNodeIdentity(t);
@@ -73,7 +75,7 @@ export function passBootCounter(t: Transaction, parentCounter: number): void {
   t.put(prefixOf('node'), text(JSON.stringify({ ...identity, bootCounter: parentCounter + 1 })));
 }
 
-/** A parent has welcomed this start. */
+/** Records that a parent has welcomed this start. */
 export function markAttached(t: Transaction): void {
   const identity = readNodeIdentity(t);
   if (!identity || identity.attachedNonce === identity.bootNonce) return;
@@ -86,9 +88,9 @@ export function markCaughtUp(t: Transaction): void {
 }
 
 /**
- * A start with this nonce belonged to a former incarnation of the store, and the present incarnation has caught up with a parent since. A replica of that
- * parent may still know the node by that start; this does not show that the present store lacks anything. In a store that was restored to a copy of a former
- * incarnation, the starts of later incarnations count as newer.
+ * True: the start with this nonce used an earlier store of this node, and the present store has caught up with a parent since. A replica of that parent may
+ * still name the old start; this does not mean that the present store lacks rows. If the present store is a restored copy of an earlier store, the starts of
+ * the later stores do not count as earlier.
  */
 export function isFormerStoreIncarnation(reader: Reader, bootNonce: string): boolean {
   const identity = readNodeIdentity(reader);
@@ -101,7 +103,7 @@ function nonceOf(bootCounter: number, random: Random): string {
   return hex(nonce);
 }
 
-/** The boot counter of the start with this nonce, if the nonce comes from this node. The 16 bytes of another sender may contain any number. */
+/** The boot counter in a nonce that this node made. For the nonce of another node, the result may be any number. */
 function bootOf(bootNonce: string): bigint {
   return Buffer.from(bootNonce, 'hex').readBigUInt64BE();
 }

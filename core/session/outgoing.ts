@@ -1,29 +1,30 @@
 /**
- * Decides what a producing side sends next: batches in order of revision, and beside them, in pieces, the contents that are larger than a message. While such
- * a content is on its way, entries that may overtake it go ahead, so that small changes do not wait minutes for a large one on a slow line:
+ * Decides what a producing side sends next. Batches are sent in the order of revisions. A content that is larger than a message is sent in pieces, between
+ * the batches. Meanwhile, entries that may overtake the large entry go ahead of it, so that small changes do not wait minutes for it on a slow line:
  *
  *     revisions   1 2 3 [4: large] 5 6 7 (8: must stay behind)
  *     sent        batch 0..3, piece, ahead 5 6 7, piece, piece, batch 3..7 with 4 alone, batch 7..8
  *
- * The consumer's cursor advances over contiguous revisions only: it stays at 3 until the batch that names 4.
+ * The consumer's cursor advances over contiguous revisions only: it stays at 3 until the batch with entry 4 arrives.
  *
- * The machine asks for one message at a time, and the runner reports the result. Pure.
+ * The machine asks for one message at a time, and the runner reports the result. Pure functions.
  */
 import type { ReconcileRequest } from '../feed/feed.ts';
 import { hex } from '../store/bytes.ts';
 import { answerBytes, type Flow, messageBytes, onSent, roomBytes } from './flow.ts';
 import { heldWithPieces, noPieces, type PiecesHeld, withoutPieces } from './pieces-held.ts';
 
-/** Large contents that may be skipped at the same time. At the next large content, nothing more goes ahead. */
+/** Limit for large entries that wait at the same time while others go ahead of them. With this number of large entries, nothing more goes ahead. */
 const owedMax = 16;
-/** Messages that go ahead for each piece: small changes go first, and the large content still gets its share. */
+/** Messages that go ahead for each piece. So small changes go first, and the large content still advances. */
 const aheadForPiece = 3;
 
+/** A large entry whose content is being sent in pieces, or waits for this. */
 export interface Owed {
   readonly keyHash: Uint8Array;
   readonly revision: number;
   readonly contentHash: Uint8Array;
-  /** The number of bytes of the record that the consumer has. */
+  /** The number of bytes of the content's record that the consumer has. */
   readonly offset: number;
   readonly total: number;
 }
@@ -31,7 +32,7 @@ export interface Owed {
 /** The message that the runner has to make and send. */
 export type Send =
   | { readonly type: 'sendBatch'; readonly after: number; readonly head: number; readonly maxBytes: number }
-  /** A batch of entries that may overtake `owed`. None of them may be larger than `maxBytes`. */
+  /** A batch of entries that may overtake `owed`. No entry of the batch is larger than `maxBytes`. */
   | {
       readonly type: 'sendAhead';
       readonly owed: Owed;
@@ -40,9 +41,9 @@ export type Send =
       readonly maxBytes: number;
     }
   | { readonly type: 'sendPiece'; readonly owed: Owed; readonly maxBytes: number }
-  /** The batch from `from` to `to` that contains only the owed entry, if that entry has not changed. */
+  /** The batch from `from` to `to`. It contains only the owed entry; if this entry has changed meanwhile, the batch is empty. */
   | { readonly type: 'sendOwed'; readonly owed: Owed; readonly from: number; readonly to: number }
-  /** `pieced`: the content that was sent in pieces for this answer. */
+  /** An answer to a request. `pieced`: the content that was sent in pieces for this answer. */
   | {
       readonly type: 'sendAnswer';
       readonly request: ReconcileRequest;
@@ -52,7 +53,7 @@ export type Send =
 
 /** The result of a `Send`. */
 export type Done =
-  /** `all`: the batch reaches the head that it announces. `named`: the batch names the content that was sent in pieces. */
+  /** `all`: the batch reaches its announced head. `named`: the batch names the content that was sent in pieces. */
   | {
       readonly type: 'sent';
       readonly to: number;
@@ -62,11 +63,11 @@ export type Done =
     }
   | { readonly type: 'sentAhead'; readonly to: number; readonly bytes: number }
   | { readonly type: 'sentPiece'; readonly offset: number; readonly bytes: number }
-  /** The next entry is too large for a message. */
+  /** The next entry is too large for one message. */
   | { readonly type: 'large'; readonly owed: Owed }
-  /** An answer contains a content that is too large for a message. */
+  /** An answer contains a content that is too large for one message. */
   | { readonly type: 'answerOwed'; readonly owed: Owed }
-  /** The next entry may not overtake. It waits until the owed entry is sent. */
+  /** The next entry is not allowed to overtake. It waits until the owed entry is sent. */
   | { readonly type: 'blocked' }
   /** The owed entry has changed or was removed: its pieces are of no use any more. */
   | { readonly type: 'outdated' }
@@ -74,16 +75,16 @@ export type Done =
 
 export interface OutgoingFeed {
   readonly head: number;
-  /** Everything up to here was sent in order. Undefined while the consumer must reconcile first. */
+  /** The revision up to which everything was sent. Undefined while the consumer has to reconcile first. */
   readonly sent: number | undefined;
-  /** In order of revision, all above `sent`. */
+  /** Large entries, in the order of their revisions, all after `sent`. */
   readonly owed: readonly Owed[];
-  /** Everything up to here was sent, except the owed entries. */
+  /** The revision up to which everything was sent, except for the owed entries. */
   readonly ahead: number;
   /** The head at which the next entry was not allowed to overtake. Undefined: overtaking may be tried. */
   readonly blockedAt: number | undefined;
   readonly aheadSincePiece: number;
-  /** An answer that goes before everything else, because the consumer waits for it. */
+  /** The request that has to be answered. Its answer goes before everything else, because the consumer waits for it. */
   readonly answer: { readonly request: ReconcileRequest; readonly owed?: Owed } | undefined;
   /** The runner is making a message and has not reported the result yet. */
   readonly awaitsResult: boolean;
@@ -95,18 +96,18 @@ export function openOutgoing(head: number, sent: number | undefined, held: Piece
   return { head, sent, held, ...none };
 }
 
-/** A beat announces the head. If everything up to the head was sent, the consumer drops the pieces that it has. */
+/** Runs when a beat, which announces the head, was sent. If everything up to the head was sent, the consumer drops its pieces at this beat. */
 export function onBeatSent(outgoing: OutgoingFeed): OutgoingFeed {
   const { sent, head } = outgoing;
   return sent !== undefined && sent >= head ? { ...outgoing, held: noPieces } : outgoing;
 }
 
-/** The consumer is at `cursor`. A consumer that acknowledges this after a reconciliation continues from there, and has dropped its pieces. */
+/** Runs when the consumer acknowledges `cursor`. After a reconciliation, the feed continues from this cursor, and the consumer has dropped its pieces. */
 export function onCursor(outgoing: OutgoingFeed, cursor: number): OutgoingFeed {
   return outgoing.sent === undefined ? { ...outgoing, sent: cursor, held: noPieces } : outgoing;
 }
 
-/** The next message, if there is a message and room for it. */
+/** Returns the next message to send. Undefined: there is no message, or no room for it, or the runner still makes the message before. */
 export function nextSend(outgoing: OutgoingFeed, flow: Flow): { outgoing: OutgoingFeed; send: Send | undefined } {
   const send = outgoing.awaitsResult || roomBytes(flow) === 0 ? undefined : choose(outgoing, flow);
   return send ? { outgoing: { ...outgoing, awaitsResult: true }, send } : { outgoing, send };
@@ -132,7 +133,7 @@ function mayGoAhead({ head, ahead, owed, blockedAt, aheadSincePiece }: OutgoingF
   return ahead < head && blockedAt === undefined && owed.length < owedMax && aheadSincePiece < aheadForPiece;
 }
 
-/** Takes the result of the requested message: gives the state afterwards, and adds the message to those in flight. */
+/** Processes the result of the requested message. Returns the new state, and the flow with the message in flight. */
 export function onDone(
   outgoing: OutgoingFeed,
   flow: Flow,
@@ -169,18 +170,18 @@ export function onDone(
   }
 }
 
-/** A batch in order covers the first owed entry, or no entry is owed. */
+/** The state after a normal batch. If entries are owed, the batch was that of the first owed entry. */
 function afterBatch(outgoing: OutgoingFeed, { to, all, named }: Done & { readonly type: 'sent' }): OutgoingFeed {
   const [first, ...rest] = outgoing.owed;
   const held = all ? noPieces : afterNaming(outgoing.held, named, first);
-  // The next owed entry may have the same content as the entry of this batch. Then some or all of its pieces have been sent already.
+  // The next owed entry may have the same content as the entry of this batch. So its offset is read from `held`, which knows the sent pieces.
   const owed = rest.map((one, i) => (i === 0 ? withHeld(one, held) : one));
   return { ...outgoing, sent: to, owed, held, blockedAt: undefined, aheadSincePiece: 0 };
 }
 
 /**
- * The entry that was not allowed to overtake may have been written again meanwhile, and have a later revision: the target of a placement moves with each
- * object that it covers. The machine looks again once for each piece, not for each change.
+ * The state after a piece. If the head has risen, the machine tries again whether entries may overtake: the entry that was not allowed to may have a newer
+ * revision now, because the target of a placement is written again with each changed object. One try for each piece is enough.
  */
 function afterPiece(outgoing: OutgoingFeed, offset: number): OutgoingFeed {
   const { head, blockedAt } = outgoing;
@@ -190,7 +191,7 @@ function afterPiece(outgoing: OutgoingFeed, offset: number): OutgoingFeed {
   return piece ? { ...next, held: heldWithPieces(outgoing.held, hexOf(piece), offset) } : next;
 }
 
-/** The batch of the owed entry goes out all the same, without the entry, so that the cursor moves on. */
+/** Ends the sending of pieces of an outdated entry. Its batch is still sent, without the entry, so that the cursor moves on. */
 function withoutFirst(outgoing: OutgoingFeed): OutgoingFeed {
   return withOffset(outgoing, ({ total }) => total);
 }
@@ -207,7 +208,7 @@ function withHeld(owed: Owed, held: PiecesHeld): Owed {
   return { ...owed, offset: Math.min(held?.get(hexOf(owed)) ?? 0, owed.total) };
 }
 
-/** The consumer has put the named content together, and keeps no pieces of it. */
+/** Runs when a message names a content: the consumer then puts the content together, and keeps no pieces of it. */
 function afterNaming(held: PiecesHeld, named: boolean, owed: Owed | undefined): PiecesHeld {
   return named && owed ? withoutPieces(held, hexOf(owed)) : held;
 }

@@ -16,12 +16,12 @@ export interface ChildFeeds {
   readonly consumer: FeedConsumer;
 }
 
-/** Compares the attachments of children at this node with their attachments at the replicas of this node. */
+/** Compares the attachments of children at this node with their attachments at the other replicas of this node. */
 export interface AttachWatch {
   readonly hasReplicas: boolean;
   /**
-   * Why a child with this attach sequence may not attach: a higher sequence is known. `sequence`: that higher one, if it belongs to an attachment to this
-   * node.
+   * Returns why a child with this attach sequence is not allowed to attach: this node knows a higher sequence. Undefined: the child may attach. `sequence`:
+   * the higher sequence, present if it belongs to an attachment to this node.
    */
   superseded(
     child: string,
@@ -39,42 +39,43 @@ export interface ParentSessionsPorts {
   /** Path of this node. */
   readonly path: string;
   readonly software: string;
-  /** The feeds of a child, by its name below this node; throws to refuse it. */
+  /** Returns the feeds of the child with this name. Throws to refuse the child. */
   feedsOf(t: Transaction, child: string, role: 'relay' | 'agent'): ChildFeeds;
   /**
-   * Whether a row that is missing in the child's feed is missing on purpose: everything from above has arrived, and all work that concerns the child is done.
+   * Whether the child's feed is complete, so that the child may delete rows that the feed does not have: everything from above has arrived, and all work for
+   * the child is done.
    */
   ready(child: string): boolean;
-  /** A child has received more of its feed than this node has: the node's store was restored from an older copy. */
+  /** Called when a child has received more of its feed than this node has: this node's store was restored from an older copy. */
   putBack?(): void;
   /**
-   * Called before the child gets a Welcome: the child has rows of its feed that are not, or may not be, in this node's store. `wasPutBack`: this node sent
-   * the rows, and its store was restored from an older copy since then.
+   * Called before the child gets a Welcome, if the child has rows of its feed that this node's store does not have, or perhaps does not have. `wasPutBack`:
+   * this node sent the rows before its store was restored from an older copy.
    */
   hasOtherHistory?(child: string, wasPutBack: boolean): void;
-  /** Also called without changes, when only the cursor has moved. */
+  /** Called in the transaction that applies changes of the child's up feed. Also called without changes, if only the cursor has moved. */
   applied(t: Transaction, child: string, changes: readonly AppliedChange[]): void;
-  /** Called after that commit, if there were changes. A node announces changes in `applied` instead. */
+  /** Called after the commit of that transaction, if there were changes. Not needed if the node announces the changes in `applied`. */
   committed?(child: string, changes: readonly AppliedChange[]): void;
   /** Present at a node that has replicas. */
   readonly replicas?: AttachWatch;
-  /** How far this node has received its sources. For children that get watermarks. */
+  /** The watermarks of this node, for its children. */
   watermarks?(): Watermarks;
-  /** The child has acknowledged. Readers of the feed find the acknowledgement a moment later. */
+  /** Called when the child has acknowledged this cursor. The acknowledgement is stored a moment later. */
   acknowledged?(child: string, cursor: number): void;
-  /** The child's acknowledgement is stored. */
+  /** Called when the child's acknowledgement is stored. */
   acknowledgementStored?(child: string): void;
-  /** Everything that the child had to report at the beginning of its session is stored. */
+  /** Called when the child is ready and this node has stored everything that the child reported at the beginning of its session. */
   caughtUp?(child: string): void;
-  /** As `caughtUp`; or the child is not ready to report everything, and all that it can report now is stored. */
+  /** Called like `caughtUp`, but also if the child is not ready: then this node has stored everything that the child can report before it is ready. */
   reportedAll?(child: string): void;
   connected(child: string): void;
   disconnected(child: string, reason: string): void;
-  /** The alarms in `status` have changed. */
+  /** Called when the alarms in `status` have changed. */
   alarmChanged?(child: string): void;
   /** Makes the streams of a session. Absent: the node has no streams. */
   streamsOf?(child: string, link: Link): SessionStreams;
-  /** Calls back in a later turn of the event loop, after the work that waits already. */
+  /** Runs the function in a later turn of the event loop, after the work that waits already. */
   defer(run: () => void): void;
   /** Age in ms of the newest report of the root, over all hops; 0 at the root. */
   rootAgeMs(): number;
@@ -83,12 +84,12 @@ export interface ParentSessionsPorts {
 export interface SessionStatus {
   readonly connected: boolean;
   readonly connectedSinceMs?: number;
-  /** The child's name for the transport, because the child knows more about the way. */
+  /** The transport as the child names it, because the child knows more about the way (for example proxies). */
   readonly transport?: string;
-  /** Time since the child was last connected; 0 while it is connected. */
+  /** Time in ms since the child's last session ended, or since this node started; 0 while the child is connected. */
   readonly silentMs: number;
-  /** Present when the feed from the child differed from what the child has. */
+  /** Present for one day after the rows of the child's up feed at this node differed from the child's rows. */
   readonly diverged?: Divergence | undefined;
-  /** Present when a copy of the child was refused. */
+  /** Present for one day after this node refused a copy of the child. */
   readonly cloned?: Divergence | undefined;
 }

@@ -1,4 +1,4 @@
-/** The parent's side: one session for each child that is attached. */
+/** The parent's side of sessions: one session for each attached child. */
 import type { ResumeTuple } from '../feed/feed.ts';
 import { heldPieces } from '../feed/pieces.ts';
 import { producerRowsTopic } from '../feed/topics.ts';
@@ -22,18 +22,19 @@ import { heldFromWire, heldToWire, tupleFromWire, tupleToWire } from './wire-fra
 
 interface Attached {
   readonly runner: SessionRunner;
-  /** Name of the table of the feed that the child receives. */
+  /** Name of the table of the child's down feed. */
   readonly table: string;
   readonly sinceMs: number;
   readonly transport: string;
 }
 
-/** A connection on which no Hello comes within this time is closed. */
+/** If no Hello arrives within this time, the parent closes the connection. */
 const helloWithinMs = 10_000;
-/** Frames that may come between a child's Hello and the parent's Welcome: its resume and a beat. */
+/** Limit for frames between a child's Hello and the parent's Welcome. A child normally sends two: its resume and a beat. */
 const earlyFramesMax = 16;
 /**
- * A process that ends in order is usually back within this time. Children that got the time in a goodbye come then, at the rate at which Hellos are admitted.
+ * Time after which a process is usually back after a planned shutdown. The goodbye to each child contains a time to return: this time, plus a delay so that
+ * the children return at `returnsPerSecond`.
  */
 const returnAfterMs = 2_000;
 const returnsPerSecond = 200;
@@ -41,7 +42,7 @@ const returnsPerSecond = 200;
 export class ParentSessions {
   readonly #ports: ParentSessionsPorts;
   readonly #attached = new Map<string, Attached>();
-  /** Attached children, by the table of the feed that they receive. */
+  /** Attached children, keyed by the table of their down feed. */
   readonly #childOfTable = new Map<string, string>();
   readonly #unsubscribe: () => void;
   readonly #lostAtMs = new Map<string, number>();
@@ -52,9 +53,9 @@ export class ParentSessions {
   readonly #acceptor: SessionAcceptor;
   readonly #slots: ReconcileSlots;
   readonly #acknowledgements: Acknowledgements;
-  /** By child. Bound: one for each child that has ever attached. */
+  /** Keyed by child. Bound: one for each child that has ever attached. */
   readonly #mismatches = new Map<string, Mismatch>();
-  /** By child; only for children that ever raised one. */
+  /** Keyed by child, only for children that have raised an alarm. */
   readonly #alarms = new Map<string, FeedAlarm>();
   readonly #clones = new Map<string, FeedAlarm>();
   readonly ends = new SessionEnds();
@@ -82,7 +83,7 @@ export class ParentSessions {
     });
   }
 
-  /** Called by the listener for each new connection. A connection becomes one session, or is refused by an error. */
+  /** Called by the listener for each new connection. Throws to refuse the connection. A connection carries at most one session. */
   accept(link: Link): LinkEvents {
     const child = this.#acceptor.childOf(link);
     const early: Frame[] = [];
@@ -127,12 +128,12 @@ export class ParentSessions {
     };
   }
 
-  /** The readiness of the feeds of these children, or of all children, may have changed. */
+  /** Call it when the readiness of the down feeds of these children, or of all children, may have changed. */
   readyChanged(children: Iterable<string> = this.#attached.keys()): void {
     for (const child of children) this.#attached.get(child)?.runner.ready(this.#ports.ready(child));
   }
 
-  /** The watermarks of this node have risen. */
+  /** Call it when the watermarks of this node have risen. */
   watermarksChanged(): void {
     for (const child of this.#watermarkReceivers) this.#publishWatermarks(child);
   }
@@ -196,7 +197,7 @@ export class ParentSessions {
         applied: (t, changes) => this.#ports.applied(t, child, changes),
         committed: (changes) => this.#ports.committed?.(child, changes),
         acknowledged: (cursor) => {
-          // An agent that acknowledges has begun to follow this node. It needs no watermarks any more, because it passes them to nobody.
+          // An agent that acknowledges follows this node already. It needs no more watermarks, because it has no children.
           if (link.peer.role === 'agent') this.#watermarkReceivers.delete(child);
           this.#ports.acknowledged?.(child, cursor);
         },
@@ -253,7 +254,7 @@ export class ParentSessions {
     return mismatch;
   }
 
-  /** Relays pass the watermarks of their parent on. An agent needs watermarks only when it comes from another replica of this node. */
+  /** Relays always get watermarks, because they pass them on. An agent needs watermarks only if it comes from another replica of this node. */
   #startWatermarks(child: string, { peer }: Link, resumes: boolean): void {
     if (peer.role === 'agent' && (resumes || !this.#ports.replicas?.hasReplicas)) return;
     this.#watermarkReceivers.add(child);

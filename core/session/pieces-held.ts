@@ -1,10 +1,10 @@
 /**
- * A producing side's record of contents that its consumer has only in part: their bytes, by hash in hex. So a content that changes on its way and changes
- * back, as when a placement comes and goes, is not sent from its beginning again.
+ * The producing side's record of incomplete contents at its consumer: the number of bytes that the consumer has of each, keyed by hash (hex). It saves bytes
+ * if a content changes while it is being sent and then changes back: the producer continues after the bytes that the consumer has.
  *
- * A piece that begins behind the consumer's bytes would end the session. So this record never claims more than the consumer has. Both sides drop everything
- * when the feed has caught up, which both see by the same frames. But a consumer with too many pieces drops some, and the producer cannot know which. From
- * then on nothing is known until the feed has caught up: undefined.
+ * A piece that leaves a gap after the consumer's bytes ends the session. So this record must never have more bytes than the consumer has. Both sides drop
+ * their pieces when the feed has caught up; the same frames show this to both. But a consumer with too many incomplete contents drops some, and the producer
+ * cannot know which. From then on, until the feed has caught up, the record is undefined: unknown.
  */
 import { heldMax } from '../feed/pieces.ts';
 

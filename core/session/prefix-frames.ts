@@ -1,6 +1,6 @@
 /**
- * Converts the prefixes of a reconciliation, and the answers to them, between the types of feeds and the wire. The parts, or the rows, of an answer lie one
- * behind the other in one field, without tags.
+ * Converts the prefixes of a reconciliation, and the answers to them, between the types of feeds and the wire. All parts of an answer are in one field, one
+ * after the other, without tags; so are all rows.
  */
 import type { PrefixAnswer, PrefixItem, PrefixSummary, ReconcileRequest } from '../feed/feed.ts';
 import {
@@ -27,7 +27,7 @@ export function prefixToWire({ prefix, fingerprint }: PrefixSummary): wire.Prefi
 
 type Asks = Pick<ReconcileRequest, 'seed' | 'prefixes'>;
 
-/** Throws Protocol for prefixes that no consumer asks for. */
+/** Throws Protocol for prefixes that no correct consumer asks for. */
 export function prefixesFromWire({ seed, prefixes }: Pick<wire.ReconcileRequest, 'seed' | 'prefixes'>): Asks {
   if (prefixes.length === 0) return { seed: new Uint8Array(0), prefixes };
   if (seed.length !== seedBytes)

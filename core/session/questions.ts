@@ -1,20 +1,20 @@
 /**
- * Counts what a reconciling consumer has asked of a producer, which has to scan rows for each request. In one session a producer answers one reconciliation,
- * with rounds in order. All requests together may scan the table as often as an honest consumer may need.
+ * Limits the requests of a reconciling consumer, because the producer has to scan rows for each request. In one session, a producer answers one
+ * reconciliation, and the numbers of its rounds must grow by one. All requests together may scan the table only as often as a correct consumer needs.
  */
 import type { ReconcileRequest } from '../feed/feed.ts';
 import { parts } from '../feed/reconcile-prefixes.ts';
 
 /**
- * A search asks for the parts of a split, each part once. So all prefixes of one length cover the table at most once, and lengths go from 0 to 32 digits. A
- * million rows that all differ need six lengths.
+ * Limit for the scans of the whole table. A correct consumer asks each prefix at most once, so all prefixes of one length together cover the table at most
+ * once. There are 33 lengths, from 0 to 32 digits. A million rows that all differ need six lengths.
  */
 const wholesMax = 33;
 
 export interface Questions {
   /** The number of the newest round. */
   readonly round: number;
-  /** The share of all key hashes that the requests so far cover: 1 for the whole table once. */
+  /** The part of the table that all requests up to this one have scanned. 1 means: the whole table once. */
   readonly wholes: number;
 }
 
@@ -24,7 +24,7 @@ export function withQuestion({ wholes }: Questions, { round, prefixes }: Reconci
   return { round, wholes: prefixes.reduce((sum, { prefix }) => sum + parts ** -prefix.length, wholes) };
 }
 
-/** Why no honest consumer asks `next` behind `before`. */
+/** Describes why a correct consumer would not ask `next` after `before`. Undefined: the request is correct. */
 export function flawOfQuestion(before: Questions, next: Questions): string | undefined {
   if (next.round !== before.round + 1)
     return `a reconcile request of round ${next.round} behind round ${before.round}: rounds grow by one`;

@@ -1,12 +1,12 @@
 /**
- * Counts the bytes that the peer has sent and that this side has not acknowledged as stored. This is the receiver's side of the count in flow.ts: the
- * receiver sees when the peer sends more than it may. This side subtracts acknowledged bytes before the peer can receive the acknowledgement, so the count of
- * an honest peer is never lower.
+ * Counts the received bytes that this side has not acknowledged yet, to check that the peer does not exceed its credit. flow.ts counts the same at the sender.
+ * This side subtracts the bytes before the peer receives the acknowledgement. So this count is never higher than the count of a correct peer, and a correct
+ * peer never exceeds the limit.
  */
 import { maxFrameBytes } from '../wire/codec/frames.ts';
 import { SessionError } from './session-ends.ts';
 
-/** One message may always be in flight, whatever its size and however little is allowed (flow.ts, `roomBytes`). */
+/** One message may always be in flight, even if it is larger than the credit (flow.ts, `roomBytes`). */
 const slackBytes = maxFrameBytes;
 
 export class Received {
@@ -17,7 +17,7 @@ export class Received {
     this.#creditBytes = creditBytes;
   }
 
-  /** Called before anything is done with the received bytes. Throws Protocol. */
+  /** Call it before the received bytes are used. Throws Protocol if the peer has exceeded its credit. */
   arrived(bytes: number): void {
     this.#unacknowledgedBytes += bytes;
     if (this.#unacknowledgedBytes <= this.#creditBytes + slackBytes) return;
@@ -25,7 +25,7 @@ export class Received {
     throw new SessionError('CreditExceeded', 'Protocol', message);
   }
 
-  /** An acknowledgement or credit for these bytes goes out now. */
+  /** Call it directly before an acknowledgement or credit for these bytes is sent. */
   acknowledged(bytes: number): void {
     this.#unacknowledgedBytes -= bytes;
   }

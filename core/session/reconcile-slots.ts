@@ -1,34 +1,35 @@
 /**
- * A small pool of slots for reconciliations. Each reconciliation reads whole tables, so after the loss of a store, a thousand at once would delay every live
- * session. A session that waits for a slot is in no hurry, because its node keeps what it has. First come, first served.
+ * A small pool of slots for reconciliations. Each reconciliation reads whole tables. After the loss of a store, a thousand reconciliations at the same time
+ * would delay all live sessions. A session can wait for its slot without harm, because its node keeps its rows meanwhile. The order is first come, first
+ * served.
  */
 import type { Clock, Timer } from '../runtime/clock.ts';
 
-/** Fewer than this keep two cores busy. The others wait for a slot. */
+/** Number of slots. Fewer would be enough to keep two cores busy. */
 export const reconcilesMax = 8;
-/** A reconciliation that takes longer runs over a slow line. It costs little, and continues without its slot. */
+/** A reconciliation that takes longer than this runs over a slow line, so it costs little at a time. It continues without its slot. */
 export const slotMs = 10_000;
 
 export class ReconcileSlots {
   readonly #clock: Clock;
   readonly #running = new Map<object, Timer>();
-  /** By owner. Bound: the number of sessions. */
+  /** Keyed by owner. Bound: the number of sessions. */
   readonly #waiting = new Map<object, () => void>();
-  /** Owners that have lost their slot by time and are not done. */
+  /** Owners that lost their slot after `slotMs` and are not done. */
   readonly #slow = new WeakSet<object>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Calls `begin` when there is a slot, which may be at once. For an owner that has a slot, or has lost its slot by time, each call begins at once. */
+  /** Calls `begin` when a slot is free. Calls it immediately if the owner already has a slot, or lost its slot after `slotMs`. */
   take(owner: object, begin: () => void): void {
     if (this.#running.has(owner) || this.#slow.has(owner)) return begin();
     if (this.#running.size < reconcilesMax) this.#grant(owner, begin);
     else this.#waiting.set(owner, begin);
   }
 
-  /** The owner is done, or its session is over. Harmless for an owner without a slot. */
+  /** Call it when the owner is done or its session is over. Does nothing for an owner without a slot. */
   release(owner: object): void {
     this.#waiting.delete(owner);
     this.#slow.delete(owner);

@@ -1,36 +1,40 @@
 /**
- * When a child leaves a replica that is cut off from the root, for the next replica. Pure; failover-dialer.ts carries the decision out.
+ * Decides when a child leaves a replica that is cut off from the root, and goes to the next replica. Pure functions; failover-dialer.ts carries the decision
+ * out.
  *
- * A replica whose own uplink is dead serves its children as usual, but receives nothing new. Its beats contain the age of the newest report of the root. The
- * child cannot know the age at the other replicas before it tries one. So the child tries the next replica. If the root's report is much fresher there, the
- * move was worth it. If all replicas are cut off, the move was in vain, and the next move comes after twice as long. So when the center is away for a day, a
- * child below replicas moves less than ten times.
+ * A replica without a connection to its own parent still serves its children, but has no new data for them. Its beats contain the age of the newest report of
+ * the root. The child cannot know this age at the other replicas, so it goes to the next replica and compares. If the root's report is much newer there, the
+ * move was useful. If not, all replicas may be cut off, and the child waits twice as long before the next move. So if the center is away for a day, a child of
+ * replicas moves fewer than ten times.
  */
 
 export interface RootWatch {
-  /** Consecutive moves that led to no fresher report of the root. */
+  /** Number of consecutive moves after which the root's report was not newer. */
   readonly vainMoves: number;
-  /** How often in a row the child has left home because home was cut off. */
+  /** How many times in a row the child has left home because home was cut off. */
   readonly homeDepartures: number;
   /** Hysteresis: the child does not leave the present replica before this time. */
   readonly staysUntilMs: number;
-  /** When the child leaves the present replica, whose report of the root is too old. The time is random, so that not all children leave at once. */
+  /** Time at which the child leaves the present replica, because its report of the root is too old. It is random, so that children do not leave together. */
   readonly leavesAtMs: number | undefined;
-  /** The root's report at the replica that the child left last, until it is known whether the move was worth it. */
+  /** The root's report at the previous replica. Present from the move until the first beat of the new replica shows whether the move was useful. */
   readonly departure: { readonly ageMs: number; readonly atMs: number } | undefined;
 }
 
-/** A relay finds its parent dead after 60 s and dials again after at most 60 s. So a relay whose parent is reachable again is back within this time. */
+/**
+ * The age at which the root's report is too old. A relay notices a dead parent after 60 s, and dials again after at most 60 s. So if the relay's parent is
+ * reachable again, the relay is connected within this time, and its children do not have to leave.
+ */
 export const rootStaleMs = 180_000;
-/** Spreads the moves, so that not all children of a replica come to the next one in one moment. */
+/** Random addition to the time of a move, so that the children of a replica do not arrive at the next one all together. */
 export const leaveSpreadMs = 60_000;
-/** Two beats, and the delays of beats on two ways. */
+/** A move was useful if the root's report is newer by at least this time: two beats, plus the delays of beats over two different routes. */
 export const fresherByMs = 45_000;
-/** The time that a session elsewhere has to last before a child goes home. */
+/** Time for which a child stays at a replica after a move. It doubles with each move that was not useful. */
 export const staysForMs = 600_000;
-/** Doublings of `staysForMs`: up to five hours, which is short compared to an absence that is found so often. */
+/** Limit for the doublings of `staysForMs`: up to five hours. */
 const doublingsMax = 5;
-/** Doublings of the time before the child goes home: it goes home within three hours after home is connected to the root again. */
+/** Limit for the doublings of the time before the child goes home. With it, the child is home within three hours after home has the root again. */
 const homewardDoublingsMax = 3;
 
 export const rootWatch: RootWatch = {
@@ -42,13 +46,13 @@ export const rootWatch: RootWatch = {
 };
 
 export interface RootReport {
-  /** The age in a beat of the parent. */
+  /** Age of the root's newest report, as a beat of the parent has it. */
   readonly ageMs: number;
   readonly nowMs: number;
   readonly isHome: boolean;
 }
 
-/** `fraction`: uniform in [0, 1). */
+/** Processes the age in a beat. `leaves`: the child leaves the present replica now. `fraction`: uniform in [0, 1). */
 export function onRootReport(
   before: RootWatch,
   report: RootReport,
@@ -73,8 +77,8 @@ export function onRootReport(
 }
 
 /**
- * A new session, for whatever reason. `isElsewhere`: at another replica than the last session. What the child found about the former replica is no reason to
- * stay at this one, unless the child came to see whether the report of the root is fresher here.
+ * Runs at each new session. `isElsewhere`: the session is at another replica than the previous session. Then the child does not have to stay for
+ * `staysUntilMs`, because this time was for the previous replica. Exception: if the child moved to compare the root's reports, the time stays.
  */
 export function onSessionChanged(watch: RootWatch, isElsewhere: boolean): RootWatch {
   const staysUntilMs = isElsewhere && !watch.departure ? 0 : watch.staysUntilMs;
@@ -82,12 +86,12 @@ export function onSessionChanged(watch: RootWatch, isElsewhere: boolean): RootWa
   return { ...watch, leavesAtMs: undefined, staysUntilMs };
 }
 
-/** The factor by which the time before going home grows, since home was cut off. */
+/** Factor for the time before the child goes home. It grows each time the child had to leave home because home was cut off. */
 export function returnDelayFactor({ homeDepartures }: RootWatch): number {
   return 2 ** Math.min(homewardDoublingsMax, homeDepartures);
 }
 
-/** At the first beat of the replica that the child tries. */
+/** Runs at the first beat of the new replica: compares the root's report with that of the previous replica. */
 function judged(watch: RootWatch, { ageMs, nowMs }: RootReport): RootWatch {
   const { departure } = watch;
   if (!departure) return watch;

@@ -19,42 +19,42 @@ export interface RunnerPorts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly link: Link;
-  /** The direction that this side produces. */
+  /** The direction of the feed that this side produces. */
   readonly produces: Direction;
   readonly producer: FeedProducer;
   readonly consumer: FeedConsumer;
   readonly random: Random;
   /** Absent: this side has no streams, and ignores frames of streams. */
   readonly streams?: SessionStreams | undefined;
-  /** Throws when another session has taken over. Checked inside every transaction on behalf of this session. */
+  /** Throws if another session has taken over. Called inside every transaction of this session. */
   fence(t: Transaction): void;
   /**
-   * Called inside the transaction that applies changes: what the listener writes commits together with the cursor. Also called without changes, when only the
-   * cursor has moved.
+   * Called inside the transaction that applies changes. So the rows that the listener writes are committed together with the cursor. Also called without
+   * changes, if only the cursor has moved.
    */
   applied(t: Transaction, changes: readonly AppliedChange[]): void;
-  /** After that commit. */
+  /** Called after the commit of that transaction, if there were changes. */
   committed(changes: readonly AppliedChange[]): void;
   acknowledged(cursor: number): void;
-  /** Called a moment later, when the acknowledgement is stored with the producer's rows. */
+  /** Called a moment after `acknowledged`, when the acknowledgement is stored. */
   acknowledgementStored?(): void;
   /** Stores acknowledgements, for all sessions of the node. */
   readonly acknowledgements: Acknowledgements;
   caughtUp(): void;
-  /** Everything that the peer had to report at the beginning is stored, or the peer is not ready to report all of it. */
+  /** Called when everything that the peer reports at the beginning is stored; for a peer that is not ready: everything that it sends before it is ready. */
   reportedAll?(): void;
   /**
-   * Takes the watermarks that the peer sends with a head. False: this side may not take up the peer's feed yet, even if the peer is ready. Absent: this side
-   * always may.
+   * Processes the watermarks that the peer sends with a head. Returns false if this side must not follow the peer's feed yet, even if the peer is ready.
+   * Absent: this side may always follow a ready peer.
    */
   watermarks?(marks: Watermarks, head: number): boolean;
-  /** The last call, exactly once. `returnAfterMs`: the peer ended in order, and sent the time of its return. */
+  /** The last call, exactly once. `returnAfterMs`: the peer shuts down as planned, and sent the time after which it is back. */
   ended(error?: Error, returnAfterMs?: number): void;
   /** Absent: a reconciliation needs no slot. */
   readonly slots?: ReconcileSlots;
-  /** Remembers differences across the sessions with one peer. */
+  /** Decides about differences of digests. It is kept for all sessions with the same peer. */
   readonly mismatch: Mismatch;
-  /** The two ends of the consumed feed differ where they must not differ. */
+  /** Called when the two ends of the consumed feed differ and should be equal. */
   differs(what: string): void;
   /** Age in ms of the newest report of the root at this side, over all hops. */
   rootAgeMs(): number;

@@ -28,7 +28,7 @@ import { SessionError } from './session-ends.ts';
 import type { Watermarks } from './watermark.ts';
 import { isNonce } from './wire-frames.ts';
 
-/** For reports of which a newer one replaces the older ones: how many were requested, and the newest one that became durable. */
+/** For messages of a kind in which a newer message replaces older ones: the number of requested messages, and the number of the newest durable one. */
 type PendingReport = { requested: number; durable: number };
 
 export class SessionRunner {
@@ -40,18 +40,18 @@ export class SessionRunner {
   /** The transport's buffer is full: data wait, control frames do not. */
   #congested = false;
   #waiting: Send | undefined;
-  /** The owners of slots for reconciliations: of the feed that this side produces, and of the feed that it consumes. */
+  /** Owners of slots for reconciliations, one for each feed. */
   readonly #slots = { produced: {}, consumed: {} };
   readonly #beats: Beats;
   readonly #consuming: Consuming;
-  /** Number of entries sent with their contents. */
+  /** Number of sent entries, with their contents. */
   #sent = 0;
 
   readonly #acknowledging: AcknowledgingSession;
-  /** When bytes came last. The machine gets this time only at a tick, because bytes come with every frame. */
+  /** Time of the newest received bytes. The machine gets this time only at each tick, because bytes arrive with every frame. */
   #receivedAtMs: number;
   readonly #readiness: PendingReport = { requested: 0, durable: 0 };
-  /** `unsent`: the watermarks that still have to be sent. */
+  /** `unsent`: the newest watermarks, if they were not sent yet. */
   readonly #watermarks: PendingReport & { unsent?: Watermarks } = { requested: 0, durable: 0 };
 
   constructor(ports: RunnerPorts, start: Omit<SessionStart, 'nowMs'>) {
@@ -90,7 +90,7 @@ export class SessionRunner {
     return this.#state.mode === 'resumed';
   }
 
-  /** Entries with their contents, in batches and in reconciliations: the cost of the session. */
+  /** Numbers of sent and received entries, in batches and reconciliations. They show the cost of the session. */
   get entries(): { readonly sent: number; readonly received: number } {
     return { sent: this.#sent, received: this.#consuming.entries };
   }
@@ -104,7 +104,10 @@ export class SessionRunner {
     this.#input({ type: 'produced', head });
   }
 
-  /** Sent together with a head that covers the rows that made this side ready. With an older head, the peer would believe that it has everything. */
+  /**
+   * Sends the readiness of this side, together with a head that covers the rows that made this side ready. With an older head, the peer would think too early
+   * that it has everything.
+   */
   ready(ready: boolean): void {
     this.#withHead(this.#readiness, () => {
       this.#input({ type: 'ready', ready });
@@ -113,14 +116,14 @@ export class SessionRunner {
   }
 
   /**
-   * The peer's Hello contained a cursor in this side's feed. The rows up to the cursor are durable at the peer, but the acknowledgement may have been lost
-   * with the session before.
+   * Records the cursor of the peer's Hello as an acknowledgement. The rows up to this cursor are durable at the peer, but the real acknowledgement may have
+   * been lost at the end of the previous session.
    */
   noteConsumerAt(cursor: number): void {
     this.#ports.acknowledgements.note(this.#acknowledging, cursor);
   }
 
-  /** Called before another session takes over, so that the new session finds every acknowledgement in the store. */
+  /** Stores pending acknowledgements. Call it before another session takes over, so that the new session finds them in the store. */
   settle(): void {
     this.#ports.acknowledgements.settle(this.#acknowledging);
   }
@@ -138,7 +141,7 @@ export class SessionRunner {
 
   receive(frame: Frame): void {
     const { clock, link } = this.#ports;
-    // The timer of the peer may fire first. Without this check, the peer's goodbye would count as an end in order.
+    // Both sides watch the expiry of the certificate. If the peer's timer fires first, its goodbye must count as an expiry, not as a normal end.
     const expired = frame.frame?.$case === 'goodbye' ? expiredOf(link, clock) : undefined;
     if (this.#ended) return;
     if (expired) return this.#expired(expired);
@@ -159,14 +162,14 @@ export class SessionRunner {
     else this.#input(input);
   }
 
-  /** Sends a goodbye with the reason to the peer, and ends the session. 0: this side does not send the time of its return. */
+  /** Sends a goodbye with the reason to the peer, and ends the session. `returnAfterMs`: the time after which this node is back; 0: unknown. */
   goodbye(reason: string, returnAfterMs = 0): void {
     if (this.#ended) return;
     this.#send({ frame: { $case: 'goodbye', value: { reason, returnAfterMs } } });
     this.end();
   }
 
-  /** The age of the root's newest report, as the peer's last beat had it, and when that beat came. */
+  /** The age of the root's newest report in the newest beat of the peer, and the time when that beat arrived. */
   get rootReport(): { readonly ageMs: number; readonly atMs: number } | undefined {
     return this.#beats.rootReport;
   }
@@ -236,7 +239,7 @@ export class SessionRunner {
     }
   }
 
-  /** Sent with a head that covers the rows that the watermarks stand for, like readiness. */
+  /** Sends watermarks, together with a head that covers the rows of these watermarks. */
   watermarks(marks: Watermarks): void {
     this.#withHead(this.#watermarks, () => {
       this.#watermarks.unsent = marks;
@@ -245,8 +248,8 @@ export class SessionRunner {
   }
 
   /**
-   * Calls `report` when the present head is durable; not if a later report became durable first and was sent. Flushes may complete in another order than they
-   * were requested.
+   * Calls `report` when the present head is durable. If a newer message of the same kind was sent first, `report` is not called: flushes may complete in any
+   * order.
    */
   #withHead(order: PendingReport, report: () => void): void {
     const head = this.#ports.store.read((reader) => this.producerHead(reader));
@@ -260,8 +263,7 @@ export class SessionRunner {
   }
 
   /**
-   * Sends watermarks only when this side is ready. Before that, the feed may lack the rows that the watermarks stand for, and the peer ignores the
-   * watermarks.
+   * Sends the unsent watermarks if this side is ready. Before this side is ready, the feed may lack rows of these watermarks, and the peer ignores them.
    */
   #publishWatermarks(): void {
     const { unsent } = this.#watermarks;
@@ -288,7 +290,7 @@ export class SessionRunner {
       this.#sent += entries;
       if (frame) this.#send(frame);
       this.#input({ type: 'done', done });
-      // Nothing newer was written when this batch was made.
+      // With `done.all`, the batch reaches the written head, so the consumer can compare digests after it.
       if (done.type === 'sent' && done.all && this.#beats.isCompareDue) {
         const { outgoing, ready } = this.#state;
         this.#run({ state: this.#state, effects: [{ type: 'sendBeat', head: outgoing.head, ready: ready === true }] });
@@ -298,7 +300,7 @@ export class SessionRunner {
     else this.#afterFlush(sendMade);
   }
 
-  /** Checks the epoch of an acknowledgement. */
+  /** Throws Protocol if an acknowledgement is for another epoch. */
   #checkEpoch(epoch: Uint8Array): void {
     const { producer } = this.#ports;
     if (isNonce(epoch, producer.epoch)) return;
@@ -350,7 +352,7 @@ export class SessionRunner {
     this.end(new SessionError('CertificateExpired', 'Unauthorized', words));
   }
 
-  /** One timer at a time. The due time only moves later, so a timer that fires early finds nothing to do and is set again. */
+  /** Sets the timer for the next tick, if none is set. The due time can only become later, so a timer that fires too early is simply set again. */
   #armTimer(): void {
     if (this.#timer) return;
     const { clock } = this.#ports;

@@ -1,4 +1,4 @@
-/** Makes the message that the machine asks for (outgoing.ts), from the producer's rows in one snapshot. */
+/** Makes the message that the machine of outgoing.ts asks for. It reads the producer's rows in one snapshot. */
 
 import { mayOvertake } from '../entries/overtaking.ts';
 import { contentHash, encodeContent } from '../feed/content.ts';
@@ -20,9 +20,9 @@ export interface Sender {
 export interface Made {
   readonly done: Done;
   readonly frame?: Frame;
-  /** Number of entries in the frame, with their contents. */
+  /** Number of entries in the frame. */
   readonly entries: number;
-  /** The frame contains state up to this head, which must be durable before the frame is sent. */
+  /** The head of the rows in the frame. It must be durable before the frame is sent. */
   readonly head?: number;
 }
 
@@ -59,7 +59,7 @@ function makeBatch(reader: Reader, sender: Sender, { after, head, maxBytes }: Of
   return { done, frame: batchFrame(produces, batch), entries: batch.entries.length };
 }
 
-/** Cuts the batch before the first entry that may not overtake. */
+/** Makes a batch that overtakes. It ends before the first entry that is not allowed to overtake. */
 function makeAhead(reader: Reader, sender: Sender, { owed, after, head, maxBytes }: Of<'sendAhead'>): Made {
   const { producer, produces } = sender;
   const row = producer.get(reader, owed.keyHash);
@@ -87,7 +87,7 @@ function makePiece(reader: Reader, { producer, produces }: Sender, { owed, maxBy
   return { done, frame: pieceFrame(produces, { contentHash, offset, total, data }), entries: 0 };
 }
 
-/** Entries that went ahead are not sent again. An entry that has changed since comes with its new revision. */
+/** Makes the batch of an owed entry. Entries that went ahead are not sent again. If the owed entry has changed, it is sent later with its new revision. */
 function makeOwed(reader: Reader, { producer, produces }: Sender, { owed, from, to }: Of<'sendOwed'>): Made {
   const row = producer.get(reader, owed.keyHash);
   const { keyHash, revision, contentHash } = owed;
@@ -100,8 +100,8 @@ function makeOwed(reader: Reader, { producer, produces }: Sender, { owed, from, 
 }
 
 /**
- * The answer contains the head of the rows from which it was made. The consumer continues from this head, so the head has to be durable before the answer is
- * sent.
+ * Makes the answer to a request. The answer contains the head of the rows that it was made from. The consumer continues from this head, so the head has to be
+ * durable before the answer is sent.
  */
 function makeAnswer(reader: Reader, sender: Sender, { request, maxBytes, pieced }: Of<'sendAnswer'>): Made {
   const { producer, produces } = sender;
@@ -117,7 +117,7 @@ function makeAnswer(reader: Reader, sender: Sender, { request, maxBytes, pieced 
   return { done, frame: replyFrame(produces, reply), entries: reply.entries.length, head };
 }
 
-/** The first entry, if it is larger than a message: a batch then has only this entry, and its content goes in pieces. */
+/** Returns the first entry if it is larger than a message: its content then has to be sent in pieces. A batch has no other entry in this case. */
 function owedOf(entries: readonly WireEntry[], maxBytes: number): Owed | undefined {
   const [first] = entries;
   if (!first?.content || entryBytes(first) <= maxBytes) return undefined;

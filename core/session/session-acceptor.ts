@@ -1,6 +1,6 @@
 /**
- * Decides whether a child gets a session: which child it is, whether it is admitted, and when its session begins. A refused child gets the reason and the
- * time after which to come again. Before this node answers, it compares what the child has received of its feed with its own store.
+ * Decides whether a child gets a session: identifies the child, admits or refuses it, and begins its session. A refused child gets the reason, and the time
+ * after which it may try again. Before this node answers, it compares the child's place in the down feed with its own store.
  */
 
 import type { ResumeTuple } from '../feed/feed.ts';
@@ -19,27 +19,27 @@ import type { ChildFeeds, ParentSessionsPorts, SessionStatus } from './parent-po
 import type { SessionEnds } from './session-ends.ts';
 import { tupleFromWire } from './wire-frames.ts';
 
-/** An admitted session. It may begin when it is durable. */
+/** An admitted session. It begins when its record is durable. */
 export interface AdmittedSession extends ChildFeeds {
   readonly record: SessionRecord;
   readonly version: number;
   /** The head of the child's feed when the session was opened. */
   readonly head: number;
-  /** Whether this node was ready for the child at that moment. */
+  /** Whether this node was ready for the child when the session was opened. */
   readonly ready: boolean;
 }
 
-/** The wait of a refused child: long, because a person has to act. */
+/** Wait of a refused child. It is long, because usually a person has to repair the reason. */
 const refusedAfterMs = 30_000;
 /**
- * A child whose session has been over for this long counts as vacant. Its process would be back by now, because waits between attempts grow to 60 s at most,
- * and a machine starts in less. Then the node sends a child with a too low boot counter or attach sequence the number that it has to exceed. If it did so
- * earlier, a copy could take the place of an original that is away for a moment.
+ * Time after which the place of a child without a session counts as vacant. A running process would be back earlier: its waits between attempts are at most
+ * 60 s, and a machine starts in less time. If the place is vacant and a child sends a too low boot counter or attach sequence, this node sends the child the
+ * number that it has to exceed. Earlier, this would be wrong: a copy could take the place of an original that is away for a moment.
  */
 const vacantAfterMs = 120_000;
 /**
- * The wait of a child that gets such a number, and of a child that was refused because a certificate has expired: that child comes again with a new
- * certificate, or fails in the handshake.
+ * Wait of a child that can try again soon: it got the number to exceed, or its certificate has expired. After an expiry, it tries again with a new
+ * certificate, or its TLS handshake fails.
  */
 const comesAgainAfterMs = 1_000;
 export const takenOver = 'a newer session of this child took over';
@@ -47,10 +47,10 @@ export const takenOver = 'a newer session of this child took over';
 export interface SessionAcceptorPorts extends ParentSessionsPorts {
   readonly ends: SessionEnds;
   isAttached(child: string): boolean;
-  /** Writes what the child's present session still has to write. */
+  /** Stores the pending acknowledgements of the child's present session. */
   settle(child: string): void;
   status(child: string): SessionStatus;
-  /** Another process came with the identity of the child. */
+  /** Called when another process tried to attach with the identity of the child. */
   cloned(child: string, message: string): void;
 }
 
@@ -75,7 +75,7 @@ export class SessionAcceptor {
     return withReplica(nameOf(path), replica);
   }
 
-  /** Calls `begin` when the session is durable; never if the child gets no session. */
+  /** Processes the first frame of a connection. Calls `begin` when the session is durable. Does not call it if the child gets no session. */
   hello(link: Link, child: string, { frame }: Frame, begin: (hello: Hello, opened: AdmittedSession) => void): void {
     if (frame?.$case !== 'hello') {
       this.hangUp(link, 'no_hello', 'the first frame was no hello');
@@ -100,7 +100,7 @@ export class SessionAcceptor {
       this.#ports.store.flushed().then(
         () => {
           const expired = expiredOf(link, this.#ports.clock);
-          // Somebody may have deleted the child's inventory objects during the flush. The child then gets the same answer as if it had asked now.
+          // If somebody deleted the child's inventory objects during the flush, the child gets the same answer as an unknown child.
           if (this.#ports.store.read((reader) => opened.producer.isDropped(reader))) {
             const message = `"${child}" was removed from the inventory while it attached`;
             this.#refuse(link, { afterMs: refusedAfterMs, reason: 'unknown_child', message });
@@ -121,7 +121,7 @@ export class SessionAcceptor {
     }
   }
 
-  /** Flushes may complete in another order than they were requested. A process that came later may have been welcomed already, or is about to be. */
+  /** False: a newer process of the child has opened a session meanwhile. This can happen because flushes may complete in any order. */
   #isNewest(link: Link, { sessionSequence }: SessionRecord): boolean {
     return (
       this.#ports.store.read((reader) => readSession(reader, sessionRecordKeyOf(link))?.sessionSequence) ===
@@ -174,7 +174,7 @@ export class SessionAcceptor {
       isOther: producer.isOtherHistory(reader, tuple),
     }));
     if (isBehind) {
-      // The log line names the child: if this store was never restored, that child is wrong.
+      // The log line names the child, because the child may be the cause: if this store was never restored, that child is wrong.
       const message =
         'the store of this node was restored from an older copy: a child has received more of its feed than the store has';
       this.#ports.log.warn({ child, cursor: tuple.cursor, incarnation: tuple.incarnation }, message);
@@ -183,7 +183,7 @@ export class SessionAcceptor {
     if (isOther) hasOtherHistory?.(child, isBehind);
   }
 
-  /** Closes the link of a peer that breaks the order of frames. The peer gets no answer. */
+  /** Closes the link without an answer, for example if the peer sends frames in the wrong order. */
   hangUp(link: Link, refusal: Refusal, reason: string): void {
     this.#ports.ends.refuse(refusal);
     link.close(reason);
@@ -206,7 +206,7 @@ export class SessionAcceptor {
   }
 }
 
-/** The key of a session's record. Each replica is a child of its own. */
+/** The key of a session's record. Each replica of a child has its own record. */
 export function sessionRecordKeyOf({ peer }: Link): string {
   return withReplica(peer.path, peer.replica ?? 0);
 }

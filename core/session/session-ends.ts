@@ -1,8 +1,8 @@
-/** Why sessions end: a bounded set of codes for metrics. The message beside the code is for people. */
+/** Counts sessions by the reason of their end. The reasons are a bounded set of codes, for metrics. Each error also has a message, for people. */
 import { BanyanError, type ErrorCode, type Retry } from '../runtime/errors.ts';
 import type { Refusal } from '../wire/refusals.ts';
 
-/** Ends that are counted apart from others with the same error code. All other ends are counted by their error code. */
+/** Reason of an end. Some ends have their own code here, although they share an error code with others. All other ends are counted by their error code. */
 export type SessionEnd =
   | 'InOrder'
   | 'CertificateExpired'
@@ -30,15 +30,15 @@ export function endOf(error: Error | undefined): SessionEnd {
   return error instanceof BanyanError ? error.code : 'Other';
 }
 
-/** The counts of one side. Metrics read them. */
+/** The counts of one side, for metrics. */
 export class SessionEnds {
   readonly refused = new Map<Refusal, number>();
-  /** Only ends that have happened. Bound: the number of codes. */
+  /** Number of ended sessions, keyed by reason. Has only reasons that occurred. Bound: the number of codes. */
   readonly by = new Map<SessionEnd, number>();
 
   /**
-   * Dials that led to no connection. For example: a proxy or gateway answered something else, the host name is unknown, or the certificate is of another
-   * tree.
+   * Number of dials without a connection, keyed by reason. Examples: a proxy or gateway gave a wrong answer, the host name is unknown, or the certificate is of
+   * another tree.
    */
   readonly undialed = new Map<SessionEnd, number>();
 

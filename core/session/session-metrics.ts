@@ -1,4 +1,4 @@
-/** Metrics of sessions and their lines, in the text format of Prometheus; computed when they are read. */
+/** Metrics of sessions, in the text format of Prometheus. They are computed when somebody reads them. */
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { SessionEnds } from './session-ends.ts';
 
@@ -14,7 +14,7 @@ export interface MeasuredSessions {
 export function measureSessions(registry: Registry, { children, parent, rootAgeMs }: MeasuredSessions): void {
   new Counter({
     name: 'banyan_session_ends_total',
-    help: 'Sessions that were established and are over, by who was at the other end and by the reason.',
+    help: 'Sessions that were established and are over, by the peer (child or parent) and by the reason.',
     labelNames: ['peer', 'reason'],
     registers: [registry],
     collect() {
@@ -25,7 +25,7 @@ export function measureSessions(registry: Registry, { children, parent, rootAgeM
   });
   new Counter({
     name: 'banyan_session_refusals_total',
-    help: 'Connections between nodes that never came to a session, by who was at the other end and by the reason.',
+    help: 'Connections between nodes on which no session began, by the peer (child or parent) and by the reason.',
     labelNames: ['peer', 'reason'],
     registers: [registry],
     collect() {
@@ -37,7 +37,7 @@ export function measureSessions(registry: Registry, { children, parent, rootAgeM
   if (parent) {
     new Counter({
       name: 'banyan_dial_failures_total',
-      help: 'Dials of the parent that led to no connection, by the reason; the words are in the log and in the status of the Node.',
+      help: 'Dials of the parent that led to no connection, by the reason; the error text is in the log and in the status of the Node.',
       labelNames: ['reason'],
       registers: [registry],
       collect() {

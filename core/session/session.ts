@@ -1,8 +1,8 @@
 /**
- * An established session as a pure state machine, the same for both sides: each side produces one feed and consumes the other. An input gives effects, in
- * order. "Store, then send" is one effect, so that no mistake can send anything that is not durable.
+ * An established session as a pure state machine. Both sides use the same machine: each side produces one feed and consumes the other. Each input gives a list
+ * of effects. "Store, then send" is one effect, so that no bug in the order of effects can send something that is not durable.
  *
- * The handshake comes before (handshake.ts). The runner carries the effects out (runner.ts).
+ * The handshake is over when a session begins (handshake.ts). The runner carries the effects out (runner.ts).
  */
 import { type Batch, bytesOfEntries, type ReconcileReply, type ReconcileRequest } from '../feed/feed.ts';
 import type { Piece } from '../feed/pieces.ts';
@@ -22,16 +22,16 @@ import type { PiecesHeld } from './pieces-held.ts';
 import { flawOfQuestion, noQuestions, type Questions, withQuestion } from './questions.ts';
 import { SessionError } from './session-ends.ts';
 
-/** A side sends a beat when it has sent no beat for this long. The required bound is 20 s. */
+/** A side sends a beat if its last beat was this long ago. The protocol requires at most 20 s. */
 export const beatEveryMs = 15_000;
-/** When three beats are missing and no byte has come for this long, the peer counts as dead. */
+/** The peer counts as dead if no byte has arrived for this time, which is three missing beats. */
 export const deathAfterMs = 3 * 20_000;
 export type Input =
   /** The feed that this side produces is durable up to `head`. */
   | { readonly type: 'produced'; readonly head: number }
   /** The result of the message that the machine asked for. */
   | { readonly type: 'done'; readonly done: Done }
-  /** A beat was sent that the machine did not ask for. */
+  /** The runner has sent a beat that the machine did not ask for. */
   | { readonly type: 'beatSent' }
   /** This side's readiness changed. */
   | { readonly type: 'ready'; readonly ready: boolean }
@@ -44,30 +44,30 @@ export type Input =
   | { readonly type: 'reply'; readonly reply: ReconcileReply }
   /** The reconciliation has nothing more to ask: the feed continues from `cursor`. */
   | { readonly type: 'reconciled'; readonly cursor: number }
-  /** Whether the peer's feed resumes at this side's cursor. This side waits until the peer has answered this. */
+  /** The peer's answer, whether its feed resumes at this side's cursor. This side waits for the answer. */
   | { readonly type: 'resume'; readonly resumes: boolean }
-  /** The peer ends in order. Without `returnAfterMs`, the peer has not sent the time of its return. */
+  /** The peer ends the session normally. `returnAfterMs`: the peer is back after this time; absent: unknown. */
   | { readonly type: 'goodbye'; readonly returnAfterMs?: number }
-  /** Bytes of any kind came. */
+  /** Bytes of any kind have arrived. */
   | { readonly type: 'alive' }
   | { readonly type: 'tick' };
 
 export type Effect =
-  /** Read and send, then report the result by the input `done`. */
+  /** Read the rows, send the message, then report the result with the input `done`. */
   | { readonly type: 'send'; readonly send: Send }
-  /** Apply, flush, and only then acknowledge. */
+  /** Apply the batch, flush, and only then acknowledge it. */
   | { readonly type: 'applyThenAck'; readonly batch: Batch }
-  /** The same, but return credit for the bytes instead of an acknowledgement: the cursor does not move. */
+  /** Apply the batch, flush, and only then return credit for its bytes. There is no acknowledgement, because the cursor does not move. */
   | { readonly type: 'applyAhead'; readonly batch: Batch; readonly bytes: number }
   | { readonly type: 'storePiece'; readonly piece: Piece }
   | { readonly type: 'acknowledged'; readonly cursor: number }
   | { readonly type: 'sendBeat'; readonly head: number; readonly ready: boolean }
   | { readonly type: 'startReconcile' }
   | { readonly type: 'absorb'; readonly reply: ReconcileReply }
-  /** Everything that was under way has come. No entry will name the remaining pieces. */
+  /** Drop the remaining pieces: everything has arrived, so no entry will name them. */
   | { readonly type: 'dropPieces' }
   | { readonly type: 'caughtUp' }
-  /** Everything that the peer can report about its state at the beginning of the session is stored. */
+  /** Everything that the peer can report at the beginning of the session is stored. */
   | { readonly type: 'reportedAll' }
   | { readonly type: 'close'; readonly error?: BanyanError; readonly returnAfterMs?: number };
 
@@ -76,7 +76,7 @@ export interface SessionState {
   readonly outgoing: OutgoingFeed;
   readonly flow: Flow;
   readonly questions: Questions;
-  /** Undefined: not known yet, and the peer has received nothing about it. */
+  /** Whether this side is ready. Undefined: this side does not know yet, and has sent no beat. */
   readonly ready: boolean | undefined;
   // Consuming.
   readonly cursor: number;
@@ -85,7 +85,7 @@ export interface SessionState {
   readonly peerReady: boolean;
   readonly caughtUp: boolean;
   readonly reportedAll: boolean;
-  // Signs of life.
+  // Liveness.
   readonly receivedAtMs: number;
   readonly beatAtMs: number;
 }
@@ -96,11 +96,11 @@ export interface SessionStart {
   readonly head: number;
   /** The cursor of the peer's consumer. Undefined: the consumer must reconcile. */
   readonly sentFrom: number | undefined;
-  /** Undefined: this side will know the answer without any message of the peer. The first beat waits for the answer, but no longer than beats wait. */
+  /** Undefined: this side does not know yet, and needs no message of the peer to know. The first beat waits for the answer, at most `beatEveryMs`. */
   readonly ready: boolean | undefined;
-  /** The bytes that the peer lets this side have in flight. */
+  /** The credit of the peer: the bytes that this side may have in flight. */
   readonly creditBytes: number;
-  /** Contents, by hash in hex, with the number of bytes that the peer has of them from an earlier session. */
+  /** Contents that the peer has in part from an earlier session: the number of bytes, keyed by hash (hex). */
   readonly held: PiecesHeld;
   /** The cursor of this side's consumer. */
   readonly cursor: number;
@@ -127,7 +127,7 @@ export function begin(start: SessionStart): Stepped {
     receivedAtMs: start.nowMs,
     beatAtMs: start.nowMs,
   };
-  // The first beat contains the head, by which the peer knows when it has caught up. A side that is not ready will not report more than that for now.
+  // The first beat contains the head, so that the peer knows when it has caught up. A side that is not ready sends nothing beyond this head for now.
   const beats: Effect[] = ready === undefined ? [] : [{ type: 'sendBeat', head: start.head, ready }];
   return chain(
     { state, effects: beats },
@@ -217,7 +217,7 @@ function onBatch(state: SessionState, batch: Batch): Stepped {
 
 function onAck(state: SessionState, cursor: number, nowMs: number): Stepped {
   const { outgoing } = state;
-  // A consumer that has just reconciled is at the head of the first reply.
+  // A consumer that has just reconciled acknowledges the head of the first reply. `sent` is undefined then.
   const most = outgoing.sent ?? outgoing.head;
   if (cursor > most) return fail(state, `an acknowledgement of ${cursor}, and nothing beyond ${most} was sent`);
   const flow = onAcknowledged(onAnswerTaken(state.flow, nowMs), cursor, nowMs);
@@ -225,8 +225,8 @@ function onAck(state: SessionState, cursor: number, nowMs: number): Stepped {
 }
 
 /**
- * Answers requests only for a feed that was not resumed, one at a time, and a limited number. Otherwise a peer could make this side scan its table as often
- * as the peer likes.
+ * Answers a request of a reconciling peer. Allows requests only for a feed that was not resumed, only one at a time, and only a limited number. Otherwise a
+ * peer could make this side scan its table without end.
  */
 function onRequest(state: SessionState, request: ReconcileRequest, nowMs: number): Stepped {
   const { outgoing } = state;
@@ -258,7 +258,7 @@ function send(state: SessionState): Stepped {
   return sendFrom(state, state.outgoing, state.flow);
 }
 
-/** Runs for every frame, so it makes one new state and no intermediate ones. */
+/** Runs for every frame, so it makes at most one new state object. */
 function sendFrom(state: SessionState, before: OutgoingFeed, flow: Flow, first?: Effect): Stepped {
   const { outgoing, send: next } = nextSend(before, flow);
   const isSame = outgoing === state.outgoing && flow === state.flow;
@@ -277,7 +277,7 @@ function reconcileIfReady(state: SessionState): Stepped {
   return withEffects({ ...state, mode: 'reconciling' }, { type: 'startReconcile' });
 }
 
-/** The peer has announced that nothing comes after the cursor. Both ends see this by the same frame, so the producer knows that the pieces are dropped. */
+/** Drops the pieces if the peer has announced that nothing comes after the cursor. The producer sees this by the same frame, and knows they are dropped. */
 function dropPieces(state: SessionState, head: number): Stepped {
   return state.mode === 'resumed' && state.cursor >= head ? withEffects(state, { type: 'dropPieces' }) : idle(state);
 }
@@ -290,8 +290,8 @@ function noteCaughtUp(state: SessionState): Stepped {
 }
 
 /**
- * A peer that is not ready sends what comes after the cursor, and nothing more before it is ready. Without this rule, two nodes that wait for each other's
- * report might wait for ever.
+ * Notes when the peer has reported everything that it can report now. A peer that is not ready counts too, as soon as this side has everything that the peer
+ * sends before it is ready. Otherwise two nodes could wait for each other's report for ever.
  */
 function noteReportedAll(state: SessionState): Stepped {
   const { reportedAll, mode, peerReady, peerHead, cursor } = state;
@@ -301,8 +301,8 @@ function noteReportedAll(state: SessionState): Stepped {
 }
 
 /**
- * The peer has learned that its store was restored from an older copy. Its answers so far are of no use. The next session waits until the peer is ready
- * again.
+ * Ends the session, because the peer has found out in the middle of a reconciliation that its store was restored from an older copy. Its answers so far are
+ * of no use. The next session waits until the peer is ready again.
  */
 function withdrawn(state: SessionState): Stepped {
   const message = 'the peer is not ready any more: what it lacks may be lost there, and is no deletion';

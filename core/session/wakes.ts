@@ -1,4 +1,4 @@
-/** Wakes the sessions of children whose feeds have new rows, when the rows are durable. One flush serves all children that were woken before it. */
+/** When new rows in the feeds of children are durable, wakes the sessions of these children. One flush is enough for all children that wait for it. */
 import type { Clock } from '../runtime/clock.ts';
 import { describeError } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -11,20 +11,20 @@ export interface WakesPorts {
   readonly log: Logger;
   /** The child's present session. */
   runnerOf(child: string): SessionRunner | undefined;
-  /** Calls back in a later turn of the event loop, after the work that waits already. */
+  /** Runs the function in a later turn of the event loop, after the work that waits already. */
   defer(run: () => void): void;
 }
 
 /**
- * The number of children whose batches are made in one turn of the event loop: half a millisecond, with one entry for each child. Batches leave at the end of
- * the turn. With 64 children in one turn, a hundred children waited for most of the work that is done for all.
+ * Number of children whose batches are made in one turn of the event loop. With one entry for each child, they take half a millisecond. Batches leave the
+ * process only at the end of the turn, so a larger number delays the first children: with 64, a hundred children waited for most of the whole work.
  */
 const childrenPerTurn = 16;
 
-/** A disk that was full may get room although nobody writes anything. */
+/** Time after which a failed flush is tried again. A full disk may get room although nobody writes to this store. */
 export const flushAgainMs = 1_000;
 
-/** A child's feed is durable up to the head. */
+/** A child whose feed is durable up to `head`. */
 interface Woken {
   readonly runner: SessionRunner;
   readonly head: number;
@@ -47,7 +47,7 @@ export class Wakes {
     queueMicrotask(() => this.#flush());
   }
 
-  /** Wakes those of the children again that still have a session. */
+  /** After a failed flush, wakes the children again that still have a session. */
   #again(children: readonly string[]): void {
     const waiting = children.filter((child) => this.#ports.runnerOf(child));
     for (const child of waiting) this.#awake.add(child);
@@ -56,7 +56,7 @@ export class Wakes {
     this.#ports.clock.after(flushAgainMs, () => this.#flush());
   }
 
-  /** Some children at a time. While the batches of the last children are made, the batches of the first are on the line and their answers are read. */
+  /** Serves a few children in each turn. So the batches of the first children are already on the line while the batches of the last ones are made. */
   #produced(woken: readonly Woken[]): void {
     for (const { runner, head } of woken.slice(0, childrenPerTurn)) runner.produced(head);
     const rest = woken.slice(childrenPerTurn);

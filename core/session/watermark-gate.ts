@@ -1,6 +1,6 @@
 /**
- * A child's handling of watermarks during one session: keeps the watermarks that the parent sends until this node has reached them, and decides whether a
- * replica has received enough for the child to follow it.
+ * Handles watermarks at the child during one session. Keeps the parent's watermarks until this node has received everything up to them. If the parent is a
+ * replica, decides whether it has received enough, so that this node may follow it.
  */
 
 import { isAbove } from '../entries/from-parent.ts';
@@ -29,30 +29,30 @@ export interface WatermarkGatePorts {
   readonly store: Store;
   readonly log: Logger;
   readonly consumer: FeedConsumer;
-  /** Whether the feed was resumed, or was reconciled in this session. Before that, the cursor belongs to another feed. */
+  /** Whether the feed was resumed or reconciled in this session. Until then, the cursor belongs to the feed of the previous parent. */
   isResumed(): boolean;
-  /** The stored watermarks of the parent have risen. */
+  /** Called when the stored watermarks of the parent have risen. */
   reached(): void;
   readonly clock: Clock;
-  /** The node has begun to wait, waits for something else, or does not wait any more. */
+  /** Called when this node begins to wait, waits for another source, or stops waiting (undefined). */
   waits(waiting: WatermarkWait | undefined): void;
 }
 
-/** The node takes nothing from the parent now. */
+/** A wait: the node does not follow its parent, because the parent is behind. */
 export interface WatermarkWait {
   readonly sinceMs: number;
-  /** The source and the revisions that the parent lacks, as a text. */
+  /** A text with the first source in which the parent is behind, and the revisions of both. */
   readonly for: string;
 }
 
-/** The attribute of the node's report about itself. */
+/** The attribute `waits` of the node's report about itself. */
 export function waitsAttributes(waiting: WatermarkWait | undefined): { readonly waits?: WaitsAttributes } {
   return waiting ? { waits: { since: timestamp(waiting.sinceMs), for: waiting.for } } : {};
 }
 
 export class WatermarkGate {
   readonly #ports: WatermarkGatePorts;
-  /** True if the parent has replicas. Without replicas, the positions of this node are never compared with another parent. */
+  /** True if the parent has replicas. Without replicas, this node never compares its positions with another parent, so it does not record them. */
   readonly #recordsPositions: boolean;
   #waits: boolean;
   #waiting: WatermarkWait | undefined;
@@ -66,12 +66,12 @@ export class WatermarkGate {
     this.isOpen();
   }
 
-  /** The parent has received everything that this node has: a row that the parent lacks is missing on purpose. Once open, the gate stays open. */
+  /** True: the parent has received everything that this node has, so a row that the parent lacks is missing on purpose. Once open, the gate stays open. */
   isOpen(): boolean {
     if (!this.#waits) return true;
     const { path, store, log, clock } = this.#ports;
     const ownPositions = believed(store.read((reader) => readWatermarks(reader)).own, clock.wallMs());
-    // A node that was moved may have rows of sources that its new parent never receives.
+    // A node that was moved in the tree may have rows of sources that its new parent never receives. Such sources must not make the node wait.
     const comparable = Object.fromEntries(Object.entries(ownPositions).filter(([source]) => isAbove(path, source)));
     const reason = describeParentLag(this.#parentMarks, comparable);
     this.#waits = reason !== undefined;
@@ -92,7 +92,7 @@ export class WatermarkGate {
     waits(this.#waiting);
   }
 
-  /** Takes the watermarks that the parent sent with a head. Gives whether this node may take up the parent's feed. */
+  /** Processes the watermarks that the parent sent with a head. Returns whether this node may follow the parent's feed. */
   receive(watermarks: Watermarks, head: number): boolean {
     const marks = believed(watermarks, this.#ports.clock.wallMs());
     if (Object.keys(marks).length > 0) {
@@ -106,19 +106,20 @@ export class WatermarkGate {
     return this.isOpen();
   }
 
-  /** Called in the transaction that applies changes from the parent. */
+  /** Records the positions of this node. Called in the transaction that applies changes from the parent. */
   applied(t: Transaction, changes: readonly AppliedChange[]): void {
     const wallMs = this.#ports.clock.wallMs();
     if (this.#recordsPositions) raiseWatermarks(t, { own: positionsOf(changes, wallMs) }, wallMs);
   }
 
-  /** More of the feed may be stored, so this node may have reached the pending watermarks. */
+  /** Call it when more of the feed may be stored: this node may then have reached the pending watermarks. */
   progressed(): void {
     const { store, consumer, reached, clock, isResumed } = this.#ports;
     if (!this.#pending || !isResumed()) return;
     const { marks, head } = this.#pending;
     const { epoch, cursor, seenHead } = store.read((reader) => consumer.resume(reader));
-    // An empty feed has nothing to store. Up to the head, a row may be missing that a newer row has superseded; the newer row comes after the head.
+    // With head 0 the feed is empty, and there is nothing to wait for. Otherwise this node needs the rows up to `seenHead`, not only up to the watermarks'
+    // head: a row up to that head may be missing because a newer row, after that head, has superseded it.
     if (head > 0 && (epoch === '' || cursor < Math.max(head, seenHead))) return;
     this.#pending = undefined;
     store.write((t) => raiseWatermarks(t, { complete: marks }, clock.wallMs()));

@@ -24,9 +24,9 @@ import { prefixAnswerFromWire, prefixAnswerToWire, prefixesFromWire, prefixToWir
 
 export type Direction = 'down' | 'up';
 
-/** Rows keep revisions in six bytes. */
+/** Limit for revisions: rows store a revision in six bytes. */
 export const revisionMax = 2 ** 48 - 1;
-/** Epochs, incarnations, boot nonces. */
+/** Length of epochs, incarnations and boot nonces. */
 export const nonceBytes = 16;
 
 const feedOf = { down: Feed.FEED_DOWN, up: Feed.FEED_UP } as const;
@@ -51,7 +51,7 @@ export function pieceFrame(direction: Direction, piece: Piece): Frame {
   return { frame: { $case: 'piece', value } };
 }
 
-/** Returns credit for bytes that went beside the order of the feed. */
+/** Returns credit for the bytes of a piece or of a batch ahead. */
 export function creditFrame(direction: Direction, bytes: number): Frame {
   return { frame: { $case: 'credit', value: { stream: 0, feed: feedOf[direction], bytes } } };
 }
@@ -60,7 +60,7 @@ export function heldToWire(held: readonly HeldPieces[]): wire.HeldPieces[] {
   return held.map(({ contentHash, bytes }) => ({ contentHash: buffer(contentHash), bytes }));
 }
 
-/** By hash in hex. Contents beyond the number that a consumer may hold are ignored. */
+/** The number of bytes of each incomplete content, keyed by hash (hex). Contents beyond `heldMax` are ignored: a consumer does not keep more. */
 export function heldFromWire(held: readonly wire.HeldPieces[]): ReadonlyMap<string, number> {
   return new Map(held.slice(0, heldMax).map(({ contentHash, bytes }) => [hex(contentHash), bytes]));
 }
@@ -200,7 +200,10 @@ function producerToWire({ epoch, incarnation }: { epoch: string; incarnation: st
   return { epoch: bytesOf(epoch), incarnation: bytesOf(incarnation) };
 }
 
-/** Epochs and incarnations are the same in each frame of a feed. Bound: a relay's children several times over, some 4 MB; then the map is cleared. */
+/**
+ * Limit for the cache of converted epochs and incarnations, which are the same in each frame of a feed. The limit is several times the number of a relay's
+ * children, about 4 MB. A full cache is cleared.
+ */
 const noncesMax = 16_384;
 const nonces = new Map<string, Buffer>();
 
@@ -208,14 +211,14 @@ function bytesOf(hexText: string): Buffer {
   const cached = nonces.get(hexText);
   if (cached) return cached;
   if (nonces.size >= noncesMax) nonces.clear();
-  // Allocated outside of Buffer's pool: a few bytes of the pool keep 64 KB of it alive.
+  // Allocated outside of Buffer's pool: otherwise each cached nonce of a few bytes would keep 64 KB of the pool in memory.
   const bytes = Buffer.allocUnsafeSlow(hexText.length >> 1);
   bytes.write(hexText, 'hex');
   nonces.set(hexText, bytes);
   return bytes;
 }
 
-/** Whether these bytes are that nonce. */
+/** Whether the bytes are the nonce with this hex text. */
 export function isNonce(bytes: Uint8Array, hexText: string): boolean {
   return equalBytes(bytes, bytesOf(hexText));
 }

@@ -1,24 +1,24 @@
 /**
- * Bytes in order, put in and taken out in pieces of any size. The memory for each byte is bounded. Without that, a peer could send a whole window in frames
- * of one byte, and each would need a buffer of its own of 190 bytes; or send a few bytes in a frame of megabytes, and the bytes would keep the frame in
- * memory. So a chunk that is small, or is a small part of its memory, is copied into blocks. Other chunks are not copied.
+ * A queue of bytes. Bytes are put in and taken out in chunks of any size. The memory for each byte is bounded. Without this bound, a peer could send a whole
+ * window in frames of one byte, each of which needs a buffer of 190 bytes; or a few bytes in a frame of megabytes, which would stay in memory because of
+ * these bytes. So the queue copies a chunk into a block if the chunk is small, or is only a small part of its memory. Other chunks are not copied.
  */
 
-/** For a chunk of this size, the cost of its own buffer does not matter. An idle stream keeps at most one block. */
+/** Size of a block. A chunk of at least this size is not copied, because the cost of its buffer does not matter. An idle stream keeps at most one block. */
 const blockBytes = 4 * 1024;
-/** Memory for each byte of a chunk that is not copied: the frames of this product are larger than their data by a few bytes only. */
+/** Limit for the memory for each byte of a chunk that is not copied. Frames of Banyan nodes are only a few bytes larger than their data. */
 const keptPerByteMax = 2;
 
 const noBlock = Buffer.alloc(0);
 
 export class ByteQueue {
   #chunks: Uint8Array[] = [];
-  /** How many bytes of the first chunk were taken already. */
+  /** Number of bytes of the first chunk that were taken already. */
   #taken = 0;
-  /** The block that still has room, if there is one. Bytes in it never change once written, because they may have been taken out without a copy. */
+  /** The block that still has room, if there is one. Written bytes of a block never change, because a caller may have them without a copy. */
   #block = noBlock;
   #filled = 0;
-  /** The part of the block that is in the queue. The next bytes extend it while it is the last chunk. */
+  /** The last chunk of the queue that is a part of the block. While this chunk is the last of the queue, the next bytes extend it. */
   #tail: Uint8Array | undefined;
 
   get isEmpty(): boolean {
@@ -31,7 +31,7 @@ export class ByteQueue {
     else this.#copy(chunk);
   }
 
-  /** The queue has at least this many bytes. */
+  /** Takes this number of bytes. The queue must have them. */
   take(bytes: number): Buffer {
     const parts: Uint8Array[] = [];
     let index = 0;
@@ -51,7 +51,7 @@ export class ByteQueue {
     return Buffer.concat(parts);
   }
 
-  /** As many bytes as possible without a copy. */
+  /** Takes as many bytes as possible without a copy. Undefined: the queue is empty. */
   takeSome(): Buffer | undefined {
     const first = this.#chunks[0];
     return first && this.take(first.length - this.#taken);
@@ -66,7 +66,7 @@ export class ByteQueue {
   #copy(chunk: Uint8Array): void {
     for (let at = 0; at < chunk.length; ) {
       const missing = chunk.length - at;
-      // Not from Buffer's pool: a part would keep the whole pool in memory.
+      // Allocated outside of Buffer's pool: otherwise a few bytes would keep the whole pool in memory.
       if (this.#block.length === 0) this.#block = Buffer.allocUnsafeSlow(Math.max(blockBytes, missing));
       const bytes = Math.min(missing, this.#block.length - this.#filled);
       this.#block.set(chunk.subarray(at, at + bytes), this.#filled);
@@ -76,7 +76,7 @@ export class ByteQueue {
     }
   }
 
-  /** Queues the bytes that were just written into the block: extends the last chunk if that is a part of the block. */
+  /** Queues the bytes that were just written into the block. Extends the last chunk if it is a part of the block. */
   #append(bytes: number): void {
     const tail = this.#tail;
     const isLast = tail !== undefined && this.#chunks.at(-1) === tail;

@@ -1,19 +1,19 @@
 /**
- * Finds streams that only one side of a session knows. From time to time, each side sends a list of its streams. The other side resets a stream that it does
- * not know in two lists in a row. Once proves nothing: the call of the stream may be on its way while its id is in a list.
+ * Finds streams that only one side of a session knows. From time to time, each side sends a list of its streams. The other side resets a stream that is in
+ * two consecutive lists and that it does not know. One list is not enough: it may arrive before the call of the stream.
  */
 
-/** Much longer than the time between an Open and its call, and much shorter than a working day. */
+/** Time between two lists: much longer than the time between an Open and its call, and much shorter than a working day. */
 export const censusEveryMs = 30_000;
 
 export interface CensusState {
-  /** The ids of the last list that were not known here. */
+  /** The ids of the previous list that this side did not know. */
   readonly suspects: ReadonlySet<number>;
 }
 
 export const noSuspects: CensusState = { suspects: new Set() };
 
-/** `listed`: ids that the other side has sent; only the first `idsMax` count. `unknown`: the ids that have to be reset. */
+/** Processes a list of the other side. `listed`: its ids; only the first `idsMax` are used. Returns in `unknown` the ids that have to be reset. */
 export function takeCensus(
   state: CensusState,
   listed: readonly number[],

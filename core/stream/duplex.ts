@@ -1,26 +1,27 @@
 /**
- * A stream's end as a Duplex of Node, for code that speaks HTTP or pipes files. Back pressure passes through: bytes count as consumed when the reader asks
- * for them, and a write is done when its bytes were sent. A reset destroys the Duplex with an error. Destroying the Duplex resets the stream.
+ * The end of a stream as a Duplex of Node.js, for code that uses HTTP or pipes. Back pressure works in both directions: bytes count as consumed when the reader
+ * asks for them, and a write is done when its bytes were sent. A reset of the stream destroys the Duplex with an error. If the Duplex is destroyed, the stream
+ * is reset.
  */
 import { Duplex } from 'node:stream';
 import { ByteQueue } from './byte-queue.ts';
 import { type ByteStream, errorOfReset, type StreamHandler } from './stream.ts';
 
-/** `join` makes the end for a handler: `router.open` or `offer.accept`. `at`: path of this node. */
+/** Makes the Duplex. `join` makes the stream's end for a handler, for example `router.open` or `offer.accept`. `at`: the path of this node. */
 export function duplexOf(at: string, join: (handler: StreamHandler) => ByteStream): Duplex {
   return new StreamDuplex(at, join);
 }
 
 /**
- * Bytes wait in the queue, not in Node's own buffer. Node's buffer, 64 KiB by default, keeps each chunk as it arrived, and 64 Ki chunks of one byte take 12
- * MB. With a mark of one byte, Node's buffer takes one chunk, and the next one when that chunk is read.
+ * Limit of Node's own buffer: one byte, so that it has at most one chunk. All other bytes wait in `#arrived`. By default, Node's buffer has 64 KiB and keeps
+ * each chunk as received; 64 Ki chunks of one byte would need 12 MB.
  */
 const readableHighWaterMark = 1;
 
 class StreamDuplex extends Duplex {
   readonly #at: string;
   readonly #stream: ByteStream;
-  /** Bounded by the stream's window. */
+  /** Received bytes that wait for the reader. Bounded by the stream's window. */
   readonly #arrived = new ByteQueue();
   #wanted = false;
   #ended = false;

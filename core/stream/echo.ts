@@ -1,4 +1,4 @@
-/** The kind `echo`: sends all bytes back, no faster than the peer takes them. For people who look for a problem of a line. */
+/** The kind `echo`: sends all bytes back, as fast as the peer reads them. People use it to test a line. */
 import { createHash, type Hash } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { Readable, Writable } from 'node:stream';
@@ -9,7 +9,7 @@ import type { ByteStream } from './stream.ts';
 
 export const echoKind = 'echo';
 
-/** A gigabyte takes a minute on a fast line. */
+/** Limit for the bytes of one echo. A gigabyte takes a minute on a fast line. */
 export const echoBytesMax = 2 ** 30;
 const chunkBytes = 64 * 1024;
 
@@ -22,7 +22,7 @@ export const echoEndpoint: Endpoint = (offer) => {
   });
 };
 
-/** Sends this many bytes, each chunk different, and compares the bytes that come back. Throws Protocol if they differ. */
+/** Sends this number of bytes, each chunk different, and compares the bytes that the peer sends back. Throws Protocol if they differ. */
 export async function echo(stream: Duplex, bytes: number): Promise<void> {
   const [sent, received] = [createHash('sha256'), createHash('sha256')];
   let receivedBytes = 0;

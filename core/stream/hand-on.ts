@@ -1,6 +1,6 @@
 /**
- * Opens a stream to the next hop: one node, or several replicas of one path. The replicas are asked one after another, while the former one refuses and time
- * remains. Nothing of a stream is sent before an endpoint takes the stream, so it can be asked for again.
+ * Opens a stream to the next hop: one node, or several replicas of one path. If a replica refuses and time remains, the next replica is asked. This is safe,
+ * because no bytes of a stream are sent before an endpoint accepts the stream.
  */
 import type { Clock } from '../runtime/clock.ts';
 import { splice } from './splice.ts';
@@ -8,8 +8,8 @@ import type { Offer, ResetCode, StreamReset } from './stream.ts';
 import type { SessionStreams } from './streams.ts';
 
 /**
- * Resets for which another replica may have another answer: whether a child is attached to it, and whether the replica answers at all. Every other reset is
- * the same at all replicas.
+ * Resets after which another replica may accept the stream: the child may be attached to the other replica, or the first replica may not answer. All other
+ * resets would be the same at every replica.
  */
 const differsByReplica: ReadonlySet<ResetCode> = new Set([
   'Disconnected',
@@ -17,10 +17,13 @@ const differsByReplica: ReadonlySet<ResetCode> = new Set([
   'Unavailable',
   'DeadlineExceeded',
 ]);
-/** With less time than this, asking a hop is useless. */
+/** Least time to ask a hop. With less time, the hop could not answer. */
 const askMinMs = 20;
 
-/** `leftMs`: time until an endpoint has to take the stream. Each hop gets an equal share of the rest, so that a silent hop leaves time for the next ones. */
+/**
+ * Asks the hops for the stream. `leftMs`: time until an endpoint has to accept the stream. Each hop gets an equal share of the remaining time, so that a hop
+ * that does not answer leaves time for the next ones.
+ */
 export function handOn(offer: Offer, hops: readonly SessionStreams[], leftMs: number, clock: Clock): void {
   const untilMs = clock.monotonicMs() + leftMs;
   const ask = (index: number, former?: StreamReset): void => {

@@ -1,4 +1,4 @@
-/** The kind `health`: a node sends one line with its identity, and the reason why it is not ready. */
+/** The kind `health`: a node sends one line with its identity, whether it is ready, and if not, the reason. */
 import type { Readable } from 'node:stream';
 import { BanyanError, describeError } from '../runtime/errors.ts';
 import type { Endpoint } from './router.ts';
@@ -10,11 +10,11 @@ export interface NodeHealth {
   readonly role: 'center' | 'relay' | 'agent';
   readonly version: string;
   readonly ready: boolean;
-  /** Absent when it is ready. */
+  /** Why the node is not ready. Absent: it is ready. */
   readonly notReady?: string;
 }
 
-/** A line has some hundred bytes. */
+/** Limit for the line. A line normally has a few hundred bytes. */
 const lineBytesMax = 64 * 1024;
 
 export function healthEndpoint(health: () => NodeHealth): Endpoint {
@@ -31,7 +31,7 @@ export function healthEndpoint(health: () => NodeHealth): Endpoint {
   };
 }
 
-/** Throws Protocol. */
+/** Reads the line. Throws Protocol if the peer sends no valid line. */
 export async function readHealth(stream: Readable): Promise<NodeHealth> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -43,7 +43,7 @@ export async function readHealth(stream: Readable): Promise<NodeHealth> {
   const line = Buffer.concat(chunks).toString();
   try {
     const { path, role, version, ready, notReady } = JSON.parse(line) as NodeHealth;
-    // The peer may be another implementation: a reason that is no text is dropped.
+    // The peer may be another implementation. A reason that is no text is ignored.
     const why = ready !== true && typeof notReady === 'string' && notReady !== '' ? { notReady } : {};
     return { path, role, version, ready: ready === true, ...why };
   } catch (cause) {

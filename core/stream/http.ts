@@ -1,4 +1,4 @@
-/** HTTP/1.1 over byte streams, one request for each stream: to the API of a node of the tree, and to the API server of an agent's cluster. */
+/** HTTP/1.1 over byte streams, one request for each stream. The requests go to the API of a node, or to the API server of an agent's cluster. */
 import { request as httpRequest } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { duplexOf } from './duplex.ts';
@@ -16,7 +16,7 @@ export interface StreamUser {
   readonly groups: readonly string[];
 }
 
-/** Until an endpoint takes the stream: two seconds a hop in a deep tree. */
+/** Time until an endpoint has to accept the stream: two seconds for each hop in a deep tree. */
 const deadlineMs = 10_000;
 
 export interface HttpDestination {
@@ -25,7 +25,7 @@ export interface HttpDestination {
   readonly user: StreamUser;
 }
 
-/** `at`: path of this node. If the stream is reset, the request fails with the error of `errorOfReset`. */
+/** Makes requests over streams. `at`: the path of this node. If the stream is reset, the request fails with the error of `errorOfReset`. */
 export function askOver(router: StreamRouter, at: string, { path, kind, user }: HttpDestination): Ask {
   const { name, groups } = user;
   const request = { path, kind, header: new Uint8Array(0), user: name, groups, deadlineMs, bulk: false };
@@ -34,7 +34,7 @@ export function askOver(router: StreamRouter, at: string, { path, kind, user }: 
     httpRequest({ method, path: target, headers: { ...headers, host: 'banyan' }, createConnection });
 }
 
-/** `take` serves HTTP on the connection for this user. */
+/** An endpoint for HTTP. `take` serves HTTP on the connection, in the name of this user. */
 export function httpEndpoint(at: string, take: (connection: Duplex, user: StreamUser) => void): Endpoint {
   return (offer) => {
     const { user: name, groups } = offer.request;

@@ -1,4 +1,4 @@
-/** A stream inside one node: both ends with their machines and credits. Frames are passed without encoding, in a later turn of the event loop. */
+/** A stream inside one node. Both ends have their machines and credits. Frames go from end to end without encoding, in a later turn of the event loop. */
 import type { PeerIdentity } from '../identity/peer-identity.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Frame } from '../wire/generated/mesh.ts';
@@ -20,7 +20,7 @@ export interface LoopbackPorts {
   readonly observer: StreamObserver;
 }
 
-/** Returns the end of the requester. `offered` gets the offer of the other end. */
+/** Opens the stream, and returns the end of the requester. `offered` gets the offer for the other end. */
 export function openLoopback(
   { at, clock, observer }: LoopbackPorts,
   request: StreamRequest,

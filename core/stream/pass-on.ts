@@ -1,6 +1,7 @@
 /**
- * Passes an HTTP request to another server unchanged, and the answer back: watches, logs, uploads, and connections that change their protocol (kubectl's
- * exec, attach and port-forward). Headers that belong to a single connection are not passed on (https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1).
+ * Passes an HTTP request unchanged to another server, and passes the answer back. This includes watches, logs, uploads, and connections that change their
+ * protocol (kubectl's exec, attach and port-forward). Headers of a single connection are not passed on
+ * (https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1).
  */
 import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
@@ -10,19 +11,19 @@ import { BanyanError } from '../runtime/errors.ts';
 
 export interface ForwardedRequest {
   readonly method: string;
-  /** Path and query, encoded as received. */
+  /** Path and query, with the encoding of the received request. */
   readonly target: string;
   readonly headers: OutgoingHttpHeaders;
 }
 
-/** Begins the request to the other server. The caller sends its body and reads its answer. */
+/** Begins a request to the other server. The caller then sends the body and reads the answer. */
 export type Ask = (passed: ForwardedRequest) => ClientRequest | Promise<ClientRequest>;
 
 export interface PassOn {
-  /** The target at the other server, instead of the target here. */
+  /** The target at the other server. It replaces the target of the received request. */
   readonly target: string;
   readonly ask: Ask;
-  /** Called only while nothing has been answered. */
+  /** Called if the request fails before any part of the answer was sent. */
   failed(error: unknown): void;
 }
 
@@ -48,7 +49,7 @@ export async function passOn(
   const sent = await beginRequest(from, target, ask, failed);
   if (!sent) return;
   if (clientClosed()) return giveUp(sent);
-  // A request that was answered in full ends by itself, in order.
+  // A request with a complete answer ends by itself. Only a request without one must be destroyed.
   let isAnswered = false;
   to.once('close', () => {
     if (!isAnswered) sent.destroy();
@@ -75,14 +76,14 @@ export async function passOn(
     pipeline(answer, to as ServerResponse, () => {});
   });
   from.on('error', () => {});
-  // The client broke the request off, or the answer ended before the whole request arrived.
+  // Without the end of the request: the client aborted it, or the answer ended before the whole request arrived.
   from.once('close', () => {
     if (!from.readableEnded) sent.destroy();
   });
   from.pipe(sent);
 }
 
-/** `socket`, `head`: the arguments of the event `upgrade` of a server. */
+/** Passes on a request that changes the protocol. `socket` and `head` are the arguments of a server's event `upgrade`. */
 export async function passUpgrade(
   from: IncomingMessage,
   socket: Duplex,
@@ -119,7 +120,7 @@ export async function passUpgrade(
   sent.end();
 }
 
-/** The statuses that servers of Node accept; they throw for any other status. The answering server may belong to anybody's edge cluster. */
+/** Whether Node's servers accept the status. They throw for other statuses, and the answering server is in an edge cluster that may send anything. */
 function isFinal({ statusCode = 0 }: IncomingMessage): boolean {
   return statusCode >= 200 && statusCode <= 599;
 }
@@ -129,18 +130,18 @@ function noAnswer(why: string): BanyanError {
 }
 
 /**
- * Sends the head at once. A watch may stay silent for long, and its client wants to know that the watch has begun; HTTP/1.1 would send the head only with the
- * first bytes of the body.
+ * Sends the head immediately. HTTP/1.1 would send it only with the first bytes of the body. But a watch may have no events for a long time, and its client
+ * waits for the head to know that the watch has begun.
  */
 export function sendHead(to: ServerResponse | Http2ServerResponse): void {
   if ('flushHeaders' in to) to.flushHeaders();
 }
 
 /**
- * For a request of the event `upgrade` that gets an ordinary answer. The connection ends with the answer at both ends, because nobody would read further
- * requests. At that time node:http has let go of the socket. Without listeners here, an error of the socket would end the process, and the answer would never
- * learn that the socket has room again. Undefined: the request arrived before the request in front of it was answered, so the connection is destroyed; a
- * client has to wait for its former answers before it changes the protocol.
+ * Makes an ordinary answer to a request of the event `upgrade`. The connection is closed after the answer, because nobody would read further requests.
+ * node:http does not handle the socket any more after this event. So this function adds listeners: without them, an error of the socket would end the process,
+ * and the answer would not continue when the socket has room again. Undefined: an earlier request of the connection was not answered yet. A client must wait
+ * for earlier answers before it changes the protocol, so the connection is destroyed.
  */
 export function answerOf(request: IncomingMessage, socket: Duplex): ServerResponse | undefined {
   socket.on('error', () => {});
@@ -153,13 +154,13 @@ export function answerOf(request: IncomingMessage, socket: Duplex): ServerRespon
   }
   answer.shouldKeepAlive = false;
   socket.on('drain', () => answer.emit('drain'));
-  // If the request has a body, node:http has put a stream of its own in front of the connection.
+  // If the request has a body, `socket` is not the connection but a stream that node:http has put in front of it.
   const { socket: connection } = request;
   answer.once('finish', () => (connection instanceof Socket ? connection.destroySoon() : socket.end()));
   return answer;
 }
 
-/** Whether the connection has closed since this call. The start of a request may take time, and the client may hang up meanwhile. */
+/** Returns a function that answers whether the connection has closed since this call. The client may close it while the other request is being started. */
 function closedOf(to: { once(event: 'close', act: () => void): unknown }): () => boolean {
   let isClosed = false;
   to.once('close', () => {
@@ -168,12 +169,12 @@ function closedOf(to: { once(event: 'close', act: () => void): unknown }): () =>
   return () => isClosed;
 }
 
-/** Drops a request that has no client any more: nobody would send its body or end it. */
+/** Destroys a request whose client has gone: nobody would send its body or end it. */
 function giveUp(sent: ClientRequest): void {
   sent.on('error', () => {}).destroy();
 }
 
-/** Carries bytes in one direction. If `from` ends in order, its last bytes still arrive. If `from` breaks off, `to` is destroyed too. */
+/** Copies bytes in one direction. If `from` ends normally, its last bytes still arrive. If `from` is aborted, `to` is destroyed too. */
 function pipeOneWay(from: Duplex, to: Duplex): void {
   from.on('error', () => to.destroy());
   from.once('close', () => {

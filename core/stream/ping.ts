@@ -1,4 +1,4 @@
-/** Asks a node for its identity and health through the tree. If `bytes` is set, also sends bytes there and back. */
+/** Asks a node for its identity and health, through the tree. Can also send bytes to the node and back, to test the line. */
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../runtime/clock.ts';
 import { durationText } from '../runtime/duration-text.ts';
@@ -20,19 +20,19 @@ export interface PingRequest {
   readonly path: string;
   readonly user: string;
   readonly groups: readonly string[];
-  /** For the whole ping. */
+  /** Time limit for the whole ping. */
   readonly timeoutMs: number;
-  /** Bytes to send there and back; 0: none. */
+  /** Number of bytes to send to the node and back. 0: none. */
   readonly bytes: number;
 }
 
 export interface Pinged extends NodeHealth {
-  /** From the request to the complete answer. */
+  /** Time from the request to the complete answer. */
   readonly roundTripMs: number;
   readonly echo?: { readonly bytes: number; readonly ms: number };
 }
 
-/** Throws the error of `errorOfReset`, with the path of the node that found the reason. */
+/** Pings a node. If this fails, throws the error of `errorOfReset`, with the path of the node that found the reason. */
 export async function ping(ports: PingPorts, request: PingRequest): Promise<Pinged> {
   const { clock } = ports;
   const { bytes, timeoutMs } = request;

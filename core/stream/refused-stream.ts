@@ -1,4 +1,4 @@
-/** The end of a stream that never began. Its handler gets the reason after the caller has the end. */
+/** The end of a stream that was refused before it began. Its handler gets the reason in a later turn, after the caller has received the end. */
 import type { ByteStream, StreamHandler, StreamReset } from './stream.ts';
 
 export class RefusedStream implements ByteStream {

@@ -1,16 +1,17 @@
-/** The next hop on the way to a path. */
+/** Finds the next hop on the way to a path. */
 import { childPath, depthOf, isBelow, segmentsOf } from '../identity/node-path.ts';
 import type { RequestOrigin } from './stream.ts';
 
 export type Hop =
   | { readonly to: 'here' }
-  /** `below`: the name after the child's name on the way; absent: the child is the target. */
+  /** `below`: the name after the child's name in the path. Absent: the child is the target. */
   | { readonly to: 'child'; readonly name: string; readonly below?: string }
   | { readonly to: 'parent' }
   | { readonly to: 'nowhere'; readonly why: string };
 
 /**
- * `own`, `target`: paths. `from`: for a request from below, the name of the child. A way goes up, then down, and never back to where the request came from.
+ * The next hop from the node `own` to the node `target`. `from`: for a request from below, the name of the child. A request goes up first, then down, and never
+ * back to the node that sent it.
  */
 export function nextHop(own: string, target: string, origin: RequestOrigin, from?: string): Hop {
   if (target === own) return { to: 'here' };

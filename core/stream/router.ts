@@ -1,6 +1,6 @@
 /**
- * Where streams meet at a node. Its own API, its parent and its children ask for streams. The node's own rules decide about each request. Then an endpoint of
- * the node takes the stream, or the node asks the next hop, within the rest of the deadline.
+ * Handles requests for streams at a node. The requests come from the node's own API, its parent and its children. The node's own rules allow or refuse each
+ * request. Then an endpoint of the node accepts the stream, or the node asks the next hop, within the remaining deadline.
  */
 import type { Clock } from '../runtime/clock.ts';
 import { durationText } from '../runtime/duration-text.ts';
@@ -22,12 +22,12 @@ import type {
 import { checkRequest } from './stream-frames.ts';
 import { SessionStreams } from './streams.ts';
 
-/** Takes the offer or refuses it. */
+/** Accepts or refuses the offer. */
 export type Endpoint = (offer: Offer) => void;
 
 /**
- * A neighbour of this node. While it is attached: its streams, and in `others` the streams of its other replicas. Otherwise: whether the neighbour exists at
- * all, and how long it has been disconnected.
+ * A neighbour of this node. If it is connected: its streams, and in `others` the streams of its other replicas. If not: whether this node knows the neighbour
+ * at all, and how long it has been disconnected.
  */
 export type AdjacentNode =
   | { readonly streams: SessionStreams; readonly others?: readonly SessionStreams[] }
@@ -37,15 +37,18 @@ export interface RouterPorts {
   readonly path: string;
   readonly clock: Clock;
   readonly observer: StreamObserver;
-  /** Undefined: the request may pass; otherwise the reason against it. Every hop decides by its own rules. */
+  /** Returns why the request is forbidden. Undefined: it is allowed. Each hop has its own rules. */
   authorize(request: StreamRequest, origin: RequestOrigin): string | undefined;
-  /** `below`: the next name on the way. One of several replicas may be nearer to it than the others. */
+  /** The child with this name. `below`: the next name in the path. If the child has replicas, the replica to which `below` is attached should come first. */
   child(name: string, below?: string): AdjacentNode;
-  /** Undefined at the root. */
+  /** The parent. Undefined at the root. */
   parent(): AdjacentNode | undefined;
 }
 
-/** Each hop keeps a tenth of the remaining deadline, and at least 20 ms. So the hop next to a silent node is the first to report the time-out. */
+/**
+ * Share of the remaining deadline that each hop keeps for itself; at least 20 ms. So if a node does not answer, the hop next to it is the first to report the
+ * time-out.
+ */
 const deadlineShare = 0.1;
 const deadlineReserveMs = 20;
 
@@ -57,12 +60,12 @@ export class StreamRouter {
     this.#ports = ports;
   }
 
-  /** Sets what this node does with streams of a kind. */
+  /** Sets the endpoint of this node for streams of a kind. */
   register(kind: string, endpoint: Endpoint): void {
     this.#endpoints.set(kind, endpoint);
   }
 
-  /** The streams of a new session, with a child by its name or with the parent. */
+  /** Makes the streams of a new session with a child or with the parent. */
   sessionWith(adjacent: { child: string } | 'parent', link: Link): SessionStreams {
     const { path, clock, observer } = this.#ports;
     return new SessionStreams({
@@ -78,7 +81,7 @@ export class StreamRouter {
     });
   }
 
-  /** Opens a stream from this node itself. Throws BadRequest for a request that no node would take. */
+  /** Opens a stream that begins at this node. Throws BadRequest for an invalid request. */
   open(request: StreamRequest, handler: StreamHandler): ByteStream {
     checkRequest(request);
     const { path: at, clock, observer } = this.#ports;

@@ -1,11 +1,11 @@
-/** Who may open a stream that passes or ends at a node, until users can have other rights (docs/decisions/0003-users.md). */
+/** Decides who may open a stream that passes through a node or ends there. Finer rights for users do not exist yet (docs/decisions/0003-users.md). */
 import type { RequestOrigin, StreamRequest } from './stream.ts';
 
 const administrators = 'system:masters';
 
 /**
- * Only administrators may. A node above is believed about the user that it names: it could send workloads just as well. A node below is not believed unless
- * that is configured: an agent in a shop could name any user.
+ * Allows only administrators. The node trusts a node above about the name of the user, because a node above could also send workloads. It trusts a node below
+ * only if the configuration says so: an agent in a shop could name any user.
  */
 export function streamRules({ fromBelow }: { readonly fromBelow: boolean }) {
   return ({ user, groups, kind }: StreamRequest, origin: RequestOrigin): string | undefined => {

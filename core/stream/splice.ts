@@ -1,10 +1,13 @@
 /**
- * Joins two hops of a stream at the node between them. Each hop keeps its own credits: bytes that the far side does not take are not taken from the near
- * side.
+ * Joins two hops of a stream at the node between them. Each hop has its own credits. The node reports bytes of one side as consumed only after it has sent them
+ * to the other side. So a slow receiver slows down the sender, and bytes do not collect at this node.
  */
 import type { ByteStream, Offer, StreamHandler, StreamReset } from './stream.ts';
 
-/** `openNext` asks the next hop. The offer is accepted when the next hop accepts. `refused`: the next hop refused, and the requester still waits. */
+/**
+ * `openNext` asks the next hop. When the next hop accepts, this function accepts the offer. `refused` is called if the next hop refuses while the requester
+ * still waits.
+ */
 export function splice(
   offer: Offer,
   openNext: (handler: StreamHandler) => ByteStream,
@@ -29,7 +32,7 @@ export function splice(
   });
 }
 
-/** Bytes from one end go to the other end. When they were sent there, they count as consumed here. */
+/** A handler for one end: passes its bytes to the other end. When the other end has sent them, they count as consumed at this end. */
 function onward(other: () => ByteStream): StreamHandler {
   return {
     onData: (bytes) => other().write(bytes),

@@ -1,12 +1,12 @@
-/** What a node counts about streams. Metrics read it. */
+/** Counts streams of a node, for metrics. */
 import type { ResetCode, StreamObserver } from './stream.ts';
 
 export class StreamCounts implements StreamObserver {
-  /** Open ends. A stream that passes through the node has two ends there. */
+  /** Number of open ends. A stream that passes through the node has two ends at this node. */
   open = 0;
-  /** Closed ends, by the code of their reset; `''`: closed in order. */
+  /** Number of closed ends, keyed by the code of the reset; `''`: closed without a reset. */
   readonly closedBy = new Map<ResetCode | '', number>();
-  /** Requests and frames that were refused. */
+  /** Number of refused requests and frames, keyed by code. */
   readonly refusedBy = new Map<ResetCode, number>();
 
   opened(): void {

@@ -1,4 +1,4 @@
-/** One end of a stream: its queue, its handler, and the link of its call once that exists. Carries out what the stream's machine decides. */
+/** One end of a stream, with its queue, its handler, and the link of its call when the call exists. Carries out the decisions of the stream's machine. */
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Frame } from '../wire/generated/mesh.ts';
@@ -19,27 +19,27 @@ import {
 
 export interface StreamEndPorts {
   readonly id: number;
-  /** Path of this node, for the resets that it makes. */
+  /** Path of this node, for resets of this node. */
   readonly at: string;
   readonly clock: Clock;
   readonly observer: StreamObserver;
   readonly windowBytes: number;
-  /** Time until the stream has to be accepted. */
+  /** Time until an endpoint has to accept the stream. */
   readonly deadlineMs: number;
-  /** Both ends are in this process: nothing is lost between them, and neither needs signs of life. */
+  /** True: both ends are in this process. No frames can be lost between them, so they need no beats. */
   readonly isLocal?: boolean;
   /** Name of the peer, for error messages. */
   readonly peer: string;
-  /** Sends a reset on the session, while there is no call yet. */
+  /** Sends a reset on the session; used as long as there is no call. */
   sendReset(frame: Frame): void;
-  /** Called once, after the handler. */
+  /** Called once when the end is closed, after the handler's `onClosed`. */
   closed(): void;
 }
 
 export class StreamEnd implements ByteStream, LinkEvents {
   readonly #ports: StreamEndPorts;
   readonly #queue = new ByteQueue();
-  /** Frames to send as soon as there is a call: at most a credit and an end. */
+  /** Frames that wait for the call: at most a credit and an end. */
   readonly #waiting: Frame[] = [];
   #state: StreamState;
   #handler: StreamHandler | undefined;
@@ -51,7 +51,7 @@ export class StreamEnd implements ByteStream, LinkEvents {
   #life = { sentAtMs: 0, receivedAtMs: 0 };
   #pulse: Timer | undefined;
 
-  /** With a handler, this is the end that asks. Otherwise `credit` is the credit of the Open. */
+  /** `side` with a handler: this end asks for the stream. `side` with `credit`: the other end asks, and has given this credit with its Open. */
   constructor(ports: StreamEndPorts, side: { handler: StreamHandler } | { credit: number }) {
     this.#ports = ports;
     this.#handler = 'handler' in side ? side.handler : undefined;
@@ -67,7 +67,7 @@ export class StreamEnd implements ByteStream, LinkEvents {
     return this.#state.phase === 'closed';
   }
 
-  /** Whether there is a call. */
+  /** Whether the stream has its call. */
   get isAttached(): boolean {
     return this.#link !== undefined;
   }
@@ -76,7 +76,7 @@ export class StreamEnd implements ByteStream, LinkEvents {
 
   accept(handler: StreamHandler): this {
     if (this.isClosed) {
-      // The stream was withdrawn before this call: the new handler gets the reason.
+      // The stream was already withdrawn: the new handler gets the reason.
       queueMicrotask(() => handler.onClosed(this.#resetReason));
       return this;
     }
@@ -113,7 +113,7 @@ export class StreamEnd implements ByteStream, LinkEvents {
 
   // ------------------------------------------------------------------------------------------------------ the line
 
-  /** The call exists now. If the stream has ended meanwhile, the call is closed. */
+  /** Gives the stream its call. If the stream has ended meanwhile, closes the call. */
   attach(link: Link): void {
     this.#link = link;
     if (this.isClosed) return link.close('the stream is over');
@@ -143,7 +143,7 @@ export class StreamEnd implements ByteStream, LinkEvents {
       case 'data':
         this.#delivered = frame.value.data;
         this.#input({ type: 'data', bytes: frame.value.data.length });
-        // Otherwise these bytes would keep their frame in memory until the next one comes.
+        // Otherwise these bytes would keep their whole frame in memory until the next frame arrives.
         this.#delivered = noBytes;
         return;
       case 'credit':
@@ -160,7 +160,7 @@ export class StreamEnd implements ByteStream, LinkEvents {
     this.#input({ type: 'reset' });
   }
 
-  /** The session or the call is over. */
+  /** Ends the stream, because the session or the call is over. */
   lost(message: string, code: ResetCode = 'Unavailable'): void {
     this.#resetReason = { code, message, at: this.#ports.at };
     this.#input({ type: 'lost' });
@@ -176,7 +176,7 @@ export class StreamEnd implements ByteStream, LinkEvents {
 
   onClose(error?: Error): void {
     const message = `${this.#ports.peer}: ${error?.message ?? 'the call ended before the stream'}`;
-    // Only this refusal of a call is about the stream itself. Every other one is about the way to the peer.
+    // Only TooManyRequests is about the stream itself. All other errors are about the connection to the peer.
     const isTooMany = error instanceof BanyanError && error.code === 'TooManyRequests';
     this.lost(message, isTooMany ? 'TooMany' : 'Unavailable');
   }
@@ -264,5 +264,5 @@ export class StreamEnd implements ByteStream, LinkEvents {
 
 const noBytes = new Uint8Array(0);
 
-/** An empty frame, which every version ignores. */
+/** A beat on a call: an empty frame, which every version ignores. */
 const signOfLife: Frame = { frame: undefined };

@@ -1,4 +1,4 @@
-/** Converts requests and resets to frames and back. Every field that a peer sends is checked here before it is used. */
+/** Converts requests and resets to frames and back. Checks every field that a peer sends, before the field is used. */
 import { segmentsOf } from '../identity/node-path.ts';
 import { checkDnsLabel } from '../object/names.ts';
 import { BanyanError } from '../runtime/errors.ts';
@@ -13,12 +13,12 @@ import {
   type StreamReset,
 } from './stream.ts';
 
-/** 16 levels of names of 63 characters. */
+/** Limit for a path: 16 levels with names of 63 characters. */
 export const pathLengthMax = 1024;
-/** As much as HTTP servers accept for a request line with its headers. */
+/** Limit for the header of a request: as much as HTTP servers accept for a request line with its headers. */
 export const headerBytesMax = 64 * 1024;
 const userLengthMax = 1024;
-/** A reason has one sentence. */
+/** Limit for the message of a reset, which is normally one sentence. */
 const messageLengthMax = 1024;
 
 export function openFrame(stream: number, request: StreamRequest, creditBytes: number): Frame {
@@ -57,13 +57,13 @@ export function resetFromWire({ code, message, at, sinceMs }: Reset): StreamRese
   };
 }
 
-/** The code of a later version reads as a failure; only its message is known. */
+/** The name of a code. A code of a later version becomes `Internal`, and only its message tells the reason. */
 function codeOf(code: number): ResetCode {
   for (const [name, value] of Object.entries(resetCodes)) if (value === code) return name as ResetCode;
   return 'Internal';
 }
 
-/** Throws BadRequest with the field, its value and the allowed values. */
+/** Converts and checks an Open. Throws BadRequest with the invalid field, its value and the allowed values. */
 export function streamRequestFromWire(open: Open): StreamRequest {
   const { path, kind, deadlineMs, header, user, groups, bulk, creditBytes } = open;
   checkRequest({ path, kind, deadlineMs, header, user, groups, bulk });
@@ -71,7 +71,7 @@ export function streamRequestFromWire(open: Open): StreamRequest {
   return { path, kind, deadlineMs, header, user, groups, bulk };
 }
 
-/** Throws BadRequest. */
+/** Throws BadRequest if a field of the request is invalid. */
 export function checkRequest({ path, kind, deadlineMs, header, user, groups }: StreamRequest): void {
   const wrongPath = path.length > pathLengthMax || segmentsOf(path).some((name) => checkDnsLabel(name) !== undefined);
   if (wrongPath)

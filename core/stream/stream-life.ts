@@ -1,11 +1,11 @@
 /**
- * Signs of life on the call of a stream. Gateways cut calls without traffic, and a half-open connection looks like a silent peer. Sessions do the same, but
- * the call of a stream may be on another connection.
+ * Liveness checks (beats) on the call of a stream. They are needed for two reasons: gateways close calls without traffic, and without beats a broken
+ * connection looks like a peer that has nothing to send. The beats of the session are not enough, because the call may be on another connection.
  */
 
-/** A beat goes out when nothing else was sent for this time. The shortest time-out of common gateways is 30 s. */
+/** A side sends a beat if it has sent nothing else for this time. The shortest time-out of common gateways is 30 s. */
 export const streamBeatEveryMs = 15_000;
-/** A peer from which no byte arrived for this time is gone: four beats. */
+/** The peer counts as dead if no byte has arrived for this time, which is four beats. */
 export const streamDeathAfterMs = 60_000;
 
 export interface StreamLife {
@@ -16,7 +16,7 @@ export interface StreamLife {
 export interface Pulse {
   readonly beat: boolean;
   readonly dead: boolean;
-  /** When to check again. */
+  /** Time until the next check, in ms. */
   readonly afterMs: number;
 }
 

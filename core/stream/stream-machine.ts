@@ -1,11 +1,11 @@
 /**
- * One end of a stream at one hop, as a pure state machine over counts of bytes: an input gives effects, in order. stream-end.ts has the bytes themselves and
- * carries out the effects.
+ * One end of a stream at one hop, as a pure state machine that counts bytes. Each input gives a list of effects. stream-end.ts has the bytes, and carries out
+ * the effects.
  *
- * Credit: a side sends no more than it was credited. The side that asks gives its credit with the Open. The first credit of the other side says that an
- * endpoint has taken the stream. Credits, ends and resets need no credit.
+ * Credit: a side may send only as many bytes as the other side has credited. The side that asks for the stream gives its credit with the Open. The first
+ * credit of the other side means that an endpoint has accepted the stream. Only data need credit; credits, ends and resets do not.
  *
- * Invariant while open: window = bytes that the peer may still send + bytes delivered and not consumed + bytes consumed and not credited again.
+ * Invariant while the stream is open: window = bytes that the peer may still send + bytes delivered and not consumed + bytes consumed and not credited again.
  */
 import { creditBytesMax, dataBytesMax, type ResetCode } from './stream.ts';
 
@@ -36,7 +36,7 @@ export type StreamEffect =
   | { readonly type: 'accepted' }
   | { readonly type: 'deliver' }
   | { readonly type: 'ended' }
-  /** Without `why`: closed in order. `sendReset`: the peer gets a reset. For `reset` and `lost`, the caller that gave the input knows the reason. */
+  /** No `why`: both sides ended the stream normally. `sendReset`: the peer gets a reset. For `reset` and `lost`, the caller has the reason. */
   | { readonly type: 'closed'; readonly why?: Reason; readonly sendReset: boolean };
 
 export type Reason = { readonly code: ResetCode; readonly message: string } | 'reset' | 'lost';
@@ -52,18 +52,18 @@ export interface StreamState {
   readonly ending: boolean;
   readonly finSent: boolean;
   // Receiving.
-  /** How many bytes the peer may still send. */
+  /** Number of bytes that the peer may still send. */
   readonly granted: number;
-  /** Delivered and not consumed. */
+  /** Number of bytes that were delivered and are not consumed yet. */
   readonly held: number;
-  /** Consumed and not credited again. */
+  /** Number of bytes that were consumed and are not credited again yet. */
   readonly owed: number;
   readonly finReceived: boolean;
 }
 
 export type StreamStepped = { readonly state: StreamState; readonly effects: readonly StreamEffect[] };
 
-/** `credit`: the credit that the Open gave to the other side. */
+/** The first state of an end. `credit`: for the end that answers, the credit in the Open, which allows this end to send. */
 export function beginStream(side: { asks: true } | { asks: false; credit: number }, windowBytes: number): StreamState {
   return {
     asks: side.asks,
@@ -105,7 +105,7 @@ export function stepStream(state: StreamState, input: StreamInput): StreamSteppe
     case 'reset':
       return close(state, 'reset', false);
     case 'lost':
-      // The peer has received everything and has sent everything. It closed the call first.
+      // Both directions have ended, and the peer has closed the call first. This is a normal end.
       if (state.finSent && state.finReceived) return close({ ...state, held: 0 }, undefined, false);
       return close(state, 'lost', false);
     case 'sent':
@@ -152,7 +152,7 @@ function onFin(state: StreamState): StreamStepped {
   return closeIfDone({ ...state, finReceived: true }, [{ type: 'ended' }]);
 }
 
-/** Credits are returned in halves of the window, so that a slow reader costs one frame for each half and not one for each byte. */
+/** Returns credit only when half of the window was consumed. So a slow reader costs one frame for each half window, and not one for each byte. */
 function onConsumed(state: StreamState, bytes: number): StreamStepped {
   if (bytes > state.held) throw new Error(`${bytes} bytes were reported as consumed, and only ${state.held} are held`);
   const owed = state.owed + bytes;
@@ -164,7 +164,7 @@ function onConsumed(state: StreamState, bytes: number): StreamStepped {
   };
 }
 
-/** One frame at a time: `sent` triggers the next one. */
+/** Sends the next data frame, if possible. Sends only one frame at a time; the input `sent` then asks for the next one. */
 function pump(state: StreamState, before: readonly StreamEffect[] = []): StreamStepped {
   if (state.phase !== 'open') return { state, effects: before };
   const { queued, credit, full, ending, finSent } = state;

@@ -1,4 +1,4 @@
-/** The counts of streams as Prometheus metrics. They are read at each scrape. */
+/** Shows the counts of streams as Prometheus metrics. Each scrape reads the counts. */
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { StreamCounts } from './stream-counts.ts';
 

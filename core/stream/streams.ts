@@ -1,6 +1,6 @@
 /**
- * The streams of one session: ids, limits, the census, and which call belongs to which stream. The parent asks for a stream on the session, and the child
- * opens a call for it. If the child asks, it opens the call itself, and the request is the first frame of the call.
+ * The streams of one session: their ids, their limits, the census, and their calls. If the parent asks for a stream, it sends the request on the session, and
+ * the child opens a call for the stream. If the child asks, it opens the call itself, and the request is the first frame on the call.
  */
 
 import type { Clock, Timer } from '../runtime/clock.ts';
@@ -34,24 +34,28 @@ export interface SessionStreamsPorts {
   readonly at: string;
   readonly clock: Clock;
   readonly observer: StreamObserver;
-  /** The other side asks for a stream. */
+  /** Called when the other side asks for a stream. */
   offered(offer: Offer): void;
 }
 
-/** The sum of all windows of a session. Half of it is kept for streams that open later: four bulk streams, or 32 others, get their full windows. */
+/**
+ * Limit for the sum of all windows of a session. Half of it is reserved, so that streams which open later get at least `windowBytesMin`. With the other half,
+ * four bulk streams or 32 other streams get their full windows.
+ */
 export const windowBytesTotal = 16 * 1024 * 1024;
-/** The smallest window of a stream, with any number of streams: half a megabyte a second at a round trip of 60 ms. */
+/** The smallest window of a stream, even if all streams are open: half a megabyte per second at a round trip of 60 ms. */
 const windowBytesMin = windowBytesTotal / 2 / streamsMax;
-/** Opens of the other side, each together with its call: a burst of all streams, then this rate. */
+/** Limit for the opens of the other side: a burst of as many as there may be streams, then one in `openEveryMs`. */
 const opensBurst = streamsMax;
 const openEveryMs = 10;
-/** Calls of the child without an Open yet: as many as the burst of opens. Each is a timer and a call of some 15 KB. */
+/** Limit for calls of the child whose Open has not arrived yet: as many as the burst of opens. Each of them costs a timer and a call of about 15 KB. */
 const callsWithoutOpenMax = opensBurst;
-/** Ids that may still arrive by a call on a connection of its own: as many as there may be open calls, and as many calls that failed. */
+/** Limit for the recorded ids that may still arrive, on calls with their own connections: as many as open calls, plus the same number of failed calls. */
 const skippedMax = 2 * streamsMax;
 /**
- * How many refusals a second are answered, and unknown streams of a census. A peer that asks more often gets no answer until its deadline. A peer that lists
- * more unknown streams gets the answer for its next list: a full list is half of the burst, and lists are half a minute apart.
+ * Limit for the answers to refused requests and to unknown streams in a census. If a peer sends more requests, the extra requests get no answer before their
+ * deadline. If a peer lists more unknown streams, the rest are answered after its next list. This is rare: a full list is half of the burst, and lists are
+ * half a minute apart.
  */
 const refusalsBurst = 2 * streamsMax;
 const refusalEveryMs = 5;
@@ -83,7 +87,7 @@ export class SessionStreams {
     return this.#ends.size;
   }
 
-  /** Asks the other side for a stream. If that is impossible, the handler gets the reason in a later turn of the event loop. */
+  /** Asks the other side for a stream. If this is not possible, the handler gets the reason in a later turn of the event loop. */
   open(request: StreamRequest, handler: StreamHandler): ByteStream {
     const refusal = this.#refusalOf(request);
     if (refusal) return new RefusedStream(handler, refusal);
@@ -97,7 +101,7 @@ export class SessionStreams {
     return end;
   }
 
-  /** A frame of the session about a stream. */
+  /** Processes a frame of the session that is about a stream. */
   receive({ frame }: Frame): void {
     if (this.#endedBy !== undefined) return;
     switch (frame?.$case) {
@@ -110,7 +114,7 @@ export class SessionStreams {
     }
   }
 
-  /** Only at the parent: the child has opened a call for a stream. Refuses the call by throwing NotFound, TooManyRequests or Protocol. */
+  /** Only at the parent: accepts a call that the child has opened for a stream. Throws NotFound, TooManyRequests or Protocol to refuse the call. */
   accept(id: number, link: Link): LinkEvents {
     if (this.#endedBy !== undefined) throw new BanyanError('NotFound', `there is no stream ${id}: ${this.#endedBy}`);
     if (id % 2 === 1) return this.#onCall(id, link);
@@ -126,7 +130,7 @@ export class SessionStreams {
     return end;
   }
 
-  /** The session is over, and so are its streams. */
+  /** Ends all streams, because the session is over. */
   end(reason: string): void {
     this.#endedBy = reason;
     this.#timer?.stop();
@@ -135,7 +139,7 @@ export class SessionStreams {
 
   // ------------------------------------------------------------------------------------------- the other side asks
 
-  /** Only at the child: the parent asks on the session. */
+  /** Only at the child: processes a request of the parent, which arrives on the session. */
   #onOpen(open: Open): void {
     const refuse = (reset: StreamReset) => this.#ports.link.send(resetFrame(open.stream, reset));
     const end = this.#take(open, refuse);
@@ -154,7 +158,7 @@ export class SessionStreams {
     this.#ports.offered(offer);
   }
 
-  /** Only at the parent: a call that the child opened for a request of its own. Its first frame is the request. */
+  /** Only at the parent: handles a call that the child opened for its own request. The first frame on the call is the request. */
   #onCall(id: number, link: Link): LinkEvents {
     const tooMany = this.#tooManyCalls() ?? this.#tooFast();
     if (tooMany) {
@@ -178,7 +182,7 @@ export class SessionStreams {
           return refuse(this.#resetOf('Protocol', `the first frame on the call of stream ${id} is not its open`));
         }
         const taken = this.#take(frame.frame.value, refuse);
-        // Also if too many refusals were answered already: otherwise the call would stay open as long as the session.
+        // The call is closed even if the refusal gets no answer (too many refusals). Otherwise it would stay open as long as the session.
         if (!taken) return link.close('its open is not taken');
         end = taken.end;
         end.attach(link);
@@ -211,7 +215,7 @@ export class SessionStreams {
       this.#ends.get(stream)?.lost(`its id ${stream} was used again`);
       return turnAway('Protocol', `an open with the id ${stream}, which is used, or not of that side`);
     }
-    // At the parent, the call was counted already.
+    // At the parent, `#onCall` has counted the call already.
     const tooFast = side === 'child' ? this.#tooFast() : undefined;
     if (tooFast) return turnAway('TooMany', tooFast);
     let request: StreamRequest;
@@ -229,7 +233,7 @@ export class SessionStreams {
 
   // ------------------------------------------------------------------------------------------------------ helpers
 
-  /** Only at the child: opens the call of a stream. `first`: the first frame on it. */
+  /** Only at the child: opens the call of a stream. `first`: the first frame on the call. */
   #call(id: number, bulk: boolean, end: StreamEnd, first?: Frame): void {
     const { link } = this.#ports;
     const failed = (reason: string) => end.reset(this.#resetOf('Unavailable', reason));
@@ -313,7 +317,7 @@ export class SessionStreams {
 
   // ------------------------------------------------------------------------------------------------------- census
 
-  /** Runs only while there are streams: an idle session sends no census. */
+  /** Sets the timer for the next census. It runs only while there are streams, so an idle session sends no census. */
   #scheduleCensus(): void {
     if (this.#timer) return;
     this.#timer = this.#ports.clock.after(censusEveryMs, () => {
@@ -335,5 +339,5 @@ export class SessionStreams {
   }
 }
 
-/** The Open follows its call at once, so ten seconds are ample. */
+/** Time within which the Open must arrive on a new call. The child sends it immediately, so ten seconds are more than enough. */
 const openWithinMs = 10_000;

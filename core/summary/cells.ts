@@ -1,6 +1,6 @@
 /**
- * What a group keeps about one subject of its rows: one cell for each kind of aggregate. A cell is a value that merges in any order. Without a row that has a
- * value, there is no cell. Two aggregates that need the same value share a cell.
+ * The cells of a group. A group has one cell for each subject and each kind of aggregate. A cell is a value that merges in any order. If no row of the group
+ * has a value for the subject, the cell is undefined. Aggregates of the same subject that need the same kind of cell share it.
  */
 import * as z from 'zod';
 import { boundedRowCount, countedMax, countUpTo } from '../object/bounded-counts.ts';
@@ -9,9 +9,9 @@ import { mergeSketches, type QuantileSketch, sketchOf } from './quantile-sketch.
 import { mergeTop, rowsMax, type TopValues, topOf, topValuesMax } from './top-values.ts';
 
 export interface CellValues {
-  /** Rows with a value. */
+  /** Number of rows with a value. */
   count: number;
-  /** In units of 10⁻⁹. */
+  /** The sum in units of 10⁻⁹, and the number of rows in it. */
   sum: { readonly sum: bigint; readonly rows: number };
   min: bigint;
   max: bigint;
@@ -22,14 +22,14 @@ export interface CellValues {
 
 export type CellKind = keyof CellValues;
 
-/** The kind of a cell follows from its place. */
+/** The value of a cell. The position of the cell in its group gives its kind. */
 export type Cell = CellValues[CellKind];
 
 /** The value of a row: as a number for aggregates that calculate, as a text for aggregates that compare. */
 export interface CellInput {
   readonly number: bigint;
   readonly text: string;
-  /** Names the row. */
+  /** The name of the row. */
   readonly row: string;
 }
 
@@ -42,7 +42,7 @@ interface CellRules<T> {
 
 const naturals = countUpTo(countedMax);
 const hash = z.string().regex(/^[0-9a-f]{16}$/);
-/** Digits of a sum that travels. */
+/** Limit for the digits of a sum on the wire. */
 const decimalDigitsMax = 60;
 const decimalMax = 10n ** BigInt(decimalDigitsMax) - 1n;
 const decimal = z
@@ -53,7 +53,7 @@ const bins = z
   .array(z.tuple([z.number().int(), naturals]))
   .max(1024)
   .transform((pairs) => new Map(pairs));
-/** A longer value is refused when a row is evaluated. */
+/** A value of TOPK. Longer values cause an error already when a row is evaluated. */
 const value = z.string().max(1024);
 
 const rules: { readonly [kind in CellKind]: CellRules<CellValues[kind]> } = {
@@ -109,12 +109,12 @@ export function cellOf(kind: CellKind, input: CellInput): Cell {
 export function mergeCells(kind: CellKind, a: Cell | undefined, b: Cell | undefined): Cell | undefined {
   if (a === undefined) return b;
   if (b === undefined) return a;
-  // Both cells have this kind: cells stand in the order of the summarizer's kinds.
+  // Both cells are of this kind, because all groups have their cells in the order of the summarizer's kinds.
   const { merge } = rules[kind] as CellRules<Cell>;
   return merge(a, b);
 }
 
-/** Equal cells give equal JSON. */
+/** Encodes a cell. Equal cells give equal JSON. */
 export function encodeCell(kind: CellKind, cell: Cell | undefined): unknown {
   const { encode } = rules[kind] as CellRules<Cell>;
   return cell === undefined ? null : encode(cell);
@@ -129,7 +129,7 @@ function sortedBins(from: ReadonlyMap<number, number>): [number, number][] {
   return [...from].sort(([a], [b]) => a - b).map(([bin, count]) => [bin, boundedRowCount(count)]);
 }
 
-/** Sums of rows stay far below this bound: see `decimalOf`. */
+/** Cuts a sum to the limit. Correct sums are far below the limit (`decimalOf`). */
 function boundedDecimal(sum: bigint): string {
   if (sum > decimalMax) return decimalMax.toString();
   return (sum < -decimalMax ? -decimalMax : sum).toString();

@@ -1,24 +1,25 @@
 /**
- * What one child adds to a placement's summary at this node: a pure function of the child's report, of whether the child is connected, and of the placement's
- * present target. docs/architecture.md, "Summaries", has the rules. The sum over all children is the node's own partial.
+ * Computes the contribution of one child to a placement's summary at this node. It depends only on the child's report, on whether the child is connected, and
+ * on the placement's present target. docs/architecture.md, "Summaries", has the rules. The sum over all children is the node's own partial.
  */
 import { type DestinationCounts, emptyPartial, type Failure, type Partial, smallestFailures } from './partial.ts';
 
 export interface ChildView {
-  /** The child's latest partial of this placement, if there is one. */
+  /** The child's newest partial for this placement. Absent: there is none. */
   readonly reported?: Partial;
   readonly connected: boolean;
-  /** How long the child has been disconnected; 0 while it is connected. */
+  /** Time for which the child has been disconnected; 0 while it is connected. */
   readonly silentMs: number;
-  /** Destinations at or below the child, as far as this node knows; undefined when the node knows only "maybe". */
+  /** Number of matching destinations at or below the child, as this node computes it. Undefined: the node does not know the exact number. */
   readonly expected: number | undefined;
-  /** The child has reported nothing here, and was attached to another replica of this node before. What it reported there is not known. */
+  /** The child has reported nothing to this node, but was attached to another replica of this node. This node does not know the reports to that replica. */
   readonly wasAttached?: boolean;
   /**
-   * Destinations whose state is unknown, because the child's entry does not have the form of its key (core/entries/up-check.ts). Used instead of `reported`.
+   * Number of destinations whose state is unknown, because the child's entry is invalid and quarantined (core/entries/up-check.ts). Used instead of
+   * `reported`.
    */
   readonly refused?: number;
-  /** Only for an agent: objects that this node could not make for the agent. The agent has an older form of them, or none. */
+  /** Only for an agent: objects that this node could not make for the agent. The agent has an older form of these objects, or does not have them. */
   readonly heldBack?: readonly Failure[];
 }
 
@@ -34,8 +35,8 @@ export function contribution(wanted: PlacementTarget, child: ChildView): Partial
 }
 
 /**
- * An agent reports about the objects that it received. Objects that could not be made for the agent are not part of its report, so they are added here as
- * failed.
+ * Adds the objects that this node could not make for an agent, as failed. An agent reports only about objects that it has received, so these are not part of
+ * its report.
  */
 function withHeldBack(partial: Partial, heldBack: readonly Failure[]): Partial {
   const { fresh, outdated } = partial.counts;
@@ -67,19 +68,19 @@ function reportedBy(wanted: PlacementTarget, child: ChildView): Partial {
   return aged(counted(base, outdatedCounts(counts)), reported.oldestAgeMs);
 }
 
-/** Fresh destinations with a report for an older target: their state for the present target is unknown. */
+/** Counts of a report for an older target. The fresh destinations count as outdated, because their state for the present target is unknown. */
 function outdatedCounts(counts: DestinationCounts): Record<string, number> {
   const { expected, fresh, stale, never, quarantined } = counts;
   return { expected, fresh, stale, never, quarantined, outdated: fresh };
 }
 
-/** The last report of a disconnected child may be outdated: its destinations are neither available nor failed. */
+/** Counts of a disconnected child. Its newest report may be outdated, so its destinations count as stale, and neither as available nor as failed. */
 function staleCounts(counts: DestinationCounts): Record<string, number> {
   const { expected, fresh, stale, never, quarantined } = counts;
   return { expected, stale: stale + fresh, never, quarantined };
 }
 
-/** The placement's selection has changed, and the child's count is for the old selection. This node's own count replaces it, if that is exact. */
+/** Counts for a report from before a change of the selection. `expected` of the report is for the old selection; this node's own exact number replaces it. */
 function reselected(counts: DestinationCounts, expected: number | undefined): DestinationCounts {
   if (expected === undefined) return counts;
   const fresh = Math.min(counts.fresh, expected);

@@ -1,6 +1,6 @@
 /**
- * The numbers of summaries: fixed-point decimals, as whole multiples of 10⁻⁹ (the smallest unit of a Kubernetes quantity). Their sums are exact and do not
- * depend on the order. Sums of binary fractions do.
+ * The numbers of summaries: decimals as whole multiples of 10⁻⁹ (the smallest unit of a Kubernetes quantity). Their sums are exact and do not depend on the
+ * order. Sums of binary floating-point numbers would depend on the order.
  */
 import { Duration } from '@marcbachmann/cel-js/evaluator';
 import { Quantity } from '../match/cel/quantity.ts';
@@ -8,10 +8,10 @@ import { Quantity } from '../match/cel/quantity.ts';
 const decimalUnit = 1_000_000_000n;
 const decimalDigits = 9;
 
-/** 10³⁰: the sum of the greatest possible number of rows still has fewer than the 60 digits that a partial may carry. */
+/** Limit for a value: 10³⁰. With this limit, the sum over the greatest possible number of rows has fewer than the 60 digits that a partial may carry. */
 const magnitudeMax = 10n ** 30n * decimalUnit;
 
-/** Undefined: the value is no number, or is beyond 10³⁰. Fractions are rounded to the nearest 10⁻⁹. Durations are in seconds. */
+/** Converts a value. Fractions are rounded to the nearest 10⁻⁹; durations become seconds. Undefined: the value is no number, or is beyond 10³⁰. */
 export function decimalOf(value: unknown): bigint | undefined {
   const decimal = exactly(value);
   return decimal !== undefined && decimal <= magnitudeMax && decimal >= -magnitudeMax ? decimal : undefined;
@@ -33,14 +33,14 @@ function ofFraction(value: number): bigint | undefined {
   return BigInt(whole + fraction);
 }
 
-/** Divides, rounding half away from zero. */
+/** Divides. A result between two units is rounded to the nearest one, and a half is rounded away from zero. */
 export function divideDecimal(value: bigint, by: number): bigint {
   const divisor = BigInt(by);
   const half = value < 0n ? -divisor / 2n : divisor / 2n;
   return (value + half) / divisor;
 }
 
-/** `2.5`, `-3` */
+/** The decimal as text, for example `2.5` or `-3`. */
 export function formatDecimal(value: bigint): string {
   const digits = (value < 0n ? -value : value).toString().padStart(decimalDigits + 1, '0');
   const fraction = digits.slice(-decimalDigits).replace(/0+$/, '');
@@ -48,7 +48,7 @@ export function formatDecimal(value: bigint): string {
   return `${sign}${digits.slice(0, -decimalDigits)}${fraction === '' ? '' : `.${fraction}`}`;
 }
 
-/** For JSON: a number if every reader of JSON takes it exactly, else its decimal text. */
+/** The decimal for JSON: a number if all JSON parsers read it exactly, otherwise the decimal text. */
 export function shownDecimal(value: bigint): number | string {
   const whole = value / decimalUnit;
   const isShort = value % decimalUnit === 0n && Number.isSafeInteger(Number(whole));

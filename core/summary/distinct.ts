@@ -1,11 +1,12 @@
 /**
- * Counts different values by their smallest hashes (Bar-Yossef et al., "Counting distinct elements in a data stream", RANDOM 2002). The count is exact up to
- * `hashesMax` values. Beyond that, it is an estimate with a standard error of 1/√(hashesMax − 2), 4.4 %. A union of hashes does not depend on the order.
+ * Counts different values with their smallest hashes (Bar-Yossef et al., "Counting distinct elements in a data stream", RANDOM 2002). With fewer than
+ * `hashesMax` values, the count is exact. Otherwise it is an estimate with a standard error of 1/√(hashesMax − 2), 4.4 %. The order of merging does not
+ * matter.
  */
 import { compareText } from '../object/text-order.ts';
 import { sampleHash, smallestOf } from './order.ts';
 
-/** At most 8 KiB of hex text. */
+/** Limit for the kept hashes: 8 KiB of hex text. */
 export const hashesMax = 512;
 
 /** Hashes in hex, sorted. */
@@ -22,7 +23,7 @@ export function mergeDistinct(a: Distinct, b: Distinct): Distinct {
 export function countDistinct(hashes: Distinct): number {
   const greatest = hashes.at(-1);
   if (greatest === undefined || hashes.length < hashesMax) return hashes.length;
-  // A number has room for 52 bits of the hash.
+  // The first 13 hex digits are 52 bits of the hash; a number can hold them exactly.
   const share = Number.parseInt(greatest.slice(0, 13), 16) / 2 ** 52;
   return Math.round((hashesMax - 1) / share);
 }

@@ -1,4 +1,4 @@
-/** Orders that are the same on every node and in every locale, and hashes for values that have no order of their own. */
+/** Orders that are the same on every node and in every locale, and hashes that give an order to any values. */
 import { hash128 } from '../object/hash.ts';
 import { hex } from '../store/bytes.ts';
 
@@ -6,12 +6,12 @@ export function compareNumbers(a: number, b: number): number {
   return a - b;
 }
 
-/** 64 bits in hex. Ordered by this hash, the first rows are a uniform sample, and the same sample on every node. */
+/** A hash of 64 bits, in hex. If rows are sorted by this hash, the first rows are a uniform sample, and every node gets the same sample. */
 export function sampleHash(data: string | Uint8Array): string {
   return hex(hash128(data).subarray(0, 8));
 }
 
-/** The `max` smallest items of the union of two sorted lists without duplicates. */
+/** Merges two sorted lists without duplicates, and returns the `max` smallest items. An item of both lists is returned once. */
 export function smallestOf<T>(
   a: readonly T[],
   b: readonly T[],

@@ -1,7 +1,7 @@
 /**
- * The partial of the built-in summary: what is known about one placement at some destinations. The partials of disjoint sets of destinations merge into the
- * partial of the union. The merge is associative and commutative, so any tree of merges gives the same result. Merging `emptyPartial` changes only the
- * generation and the target.
+ * The partial of the built-in summary: the state of one placement at a set of destinations. Two partials of disjoint sets merge into the partial of both sets
+ * together. The merge is associative and commutative, so the order of merging does not matter. A merge with `emptyPartial` changes only the generation and the
+ * target.
  */
 import * as z from 'zod';
 import { boundedMovePart, type MovePart, mergeMoveParts, movePartSchema } from '../move/move-part.ts';
@@ -15,35 +15,35 @@ import { text } from '../store/bytes.ts';
 export interface Partial {
   /** The placement's generation at its origin. */
   readonly generation: number;
-  /** The revision of the origin's space for which the counts are exact: see TargetAttributes in core/entries/down-attributes.ts. */
+  /** The target for which the counts are exact; see TargetAttributes in core/entries/down-attributes.ts. */
   readonly target: number;
   readonly counts: DestinationCounts;
-  /** The longest time for which a destination has been silent; absent when no destination is silent. */
+  /** The longest time for which a destination has been disconnected. Absent: no destination is disconnected. */
   readonly oldestAgeMs?: number;
-  /** A sample of at most `failuresMax` failures: the smallest by path, then by object. */
+  /** A sample of at most `failuresMax` failures: the first ones in the order of path, then object. */
   readonly failures: readonly Failure[];
   /** Only while a release is unfinished. */
   readonly rollout?: RolloutPart;
-  /** Only if the placement keeps an order when its destinations change. */
+  /** Only if the placement has an order of moves (`spec.move`). */
   readonly move?: MovePart;
 }
 
-/** Numbers of destinations: fresh + stale + never + quarantined = expected. */
+/** Numbers of destinations. fresh + stale + never + quarantined = expected. */
 export interface DestinationCounts {
   readonly expected: number;
   readonly fresh: number;
   readonly stale: number;
   readonly never: number;
   readonly quarantined: number;
-  /** The agent has stored all objects of the target. */
+  /** Destinations whose agent has stored all objects of the target. */
   readonly synced: number;
-  /** The cluster has accepted all objects of the target. */
+  /** Destinations whose cluster has accepted all objects of the target. */
   readonly applied: number;
-  /** All objects of the target are available. */
+  /** Destinations at which all objects of the target are available. */
   readonly available: number;
   readonly failed: number;
   readonly conflicted: number;
-  /** The destination has reported, but for an older target. */
+  /** Destinations whose newest report is for an older target. */
   readonly outdated: number;
 }
 
@@ -56,7 +56,7 @@ export interface Failure {
   readonly message: string;
 }
 
-/** One page of text for a person. Also bounds a placement's status, for any number of failing destinations. */
+/** Limit for the sample of failures: one page to read. It also limits the size of a placement's status, for any number of failing destinations. */
 export const failuresMax = 10;
 
 export const countNames = [
@@ -100,13 +100,13 @@ function mergedMove(a: MovePart | undefined, b: MovePart | undefined): { move?: 
   return move ? { move } : {};
 }
 
-/** The sample of several samples. The smallest failures of all are among the smallest of each, so the merge is associative. */
+/** Merges samples: keeps the smallest failures. This is associative, because the smallest failures of all are also among the smallest of their own sample. */
 export function smallestFailures(...samples: readonly (readonly Failure[])[]): readonly Failure[] {
   const all = samples.flat();
   return all.length === 0 ? all : all.sort(compareFailures).slice(0, failuresMax);
 }
 
-/** Equal partials give equal bytes, so that an unchanged partial is not sent again. */
+/** Encodes a partial. Equal partials give equal bytes, so that an unchanged partial is not sent again. */
 export function encodePartial(partial: Partial): Uint8Array {
   const { counts, rollout, move } = partial;
   const sent = {
@@ -118,7 +118,7 @@ export function encodePartial(partial: Partial): Uint8Array {
   return text(stableStringify(sent));
 }
 
-/** `expected` stays the sum of the other counts even when these are cut, because a parent adds them up. */
+/** Cuts the counts to the limit. `expected` stays the sum of the four counts, even if these were cut, because the parent checks the sum. */
 function reportedCounts(counts: DestinationCounts): DestinationCounts {
   if (counts.expected <= destinationsMax) return counts;
   const cut = cutCounts({ ...counts });
@@ -129,7 +129,7 @@ const count = countUpTo(destinationsMax).default(0);
 const partialSchema = z.object({
   generation: z.number().int().min(0),
   target: z.number().int().min(0),
-  // A count that an older sender does not have reads as 0.
+  // A count that the sender leaves out is read as 0.
   counts: z.object({ ...mapCounts(() => count), expected: countUpTo(expectedMax).default(0) }),
   oldestAgeMs: z.number().min(0).exactOptional(),
   failures: z
@@ -139,7 +139,7 @@ const partialSchema = z.object({
   move: movePartSchema.exactOptional(),
 });
 
-/** Decodes the partial that a child sent. Throws Protocol on anything else. */
+/** Decodes the partial that a child sent. Throws Protocol if the bytes are no partial. */
 export function decodePartial(bytes: Uint8Array): Partial {
   return decodeChecked('a partial', partialSchema, bytes);
 }

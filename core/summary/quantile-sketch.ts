@@ -1,25 +1,27 @@
 /**
  * Quantiles of many values within a relative error of 1 %: DDSketch (Masson, Rim, Lee: "DDSketch: a fast and fully-mergeable quantile sketch with
- * relative-error guarantees", VLDB 2019). Values are counted in buckets whose bounds grow by a constant factor. So a merge is an addition: exact, in any
- * order. This is own code because @datadog/sketches-js changes its stores in place, and a segment tree needs values that do not change.
+ * relative-error guarantees", VLDB 2019). Values are counted in buckets whose bounds grow by a constant factor. A merge adds the counts, so it is exact and
+ * does not depend on the order. The library @datadog/sketches-js was rejected: it changes its sketches in place, and a segment tree needs values that do not
+ * change.
  *
- * Bound: `binsMax` buckets for each sign. Values that are smaller than the greatest value by more than a factor of 10⁸ are counted in the lowest bucket that
- * is kept. This is associative: a bucket that one part has folded lies below the lowest bucket of the whole, too.
+ * Bound: `binsMax` buckets for each sign. If the buckets would be more, the counts of the lowest buckets are added to the lowest bucket that is kept. This only
+ * concerns values that are more than 10⁸ times smaller than the greatest value. It is associative: if one part has dropped a bucket, the bucket is also too
+ * low for the whole.
  */
 import { compareNumbers } from './order.ts';
 
 export interface QuantileSketch {
   readonly zero: number;
-  /** Bucket to count, for values above and below zero. Values below zero are in buckets by their magnitude. */
+  /** Counts keyed by bucket, for values above zero and for values below zero. A value below zero is in the bucket of its absolute value. */
   readonly above: ReadonlyMap<number, number>;
   readonly below: ReadonlyMap<number, number>;
 }
 
-/** A little less than the promised 1 %, so that a result rounded to six digits keeps the promise. */
+/** Relative error of a bucket: a little less than the promised 1 %, because the result is also rounded to six digits. */
 const bucketError = 0.0099;
 const growth = (1 + bucketError) / (1 - bucketError);
 const logGrowth = Math.log(growth);
-/** e^(1024 × ln growth) is 6.4 × 10⁸. */
+/** Limit for the buckets. 1,024 buckets cover a factor of 6.4 × 10⁸: e^(1024 × ln growth). */
 const binsMax = 1024;
 const none: ReadonlyMap<number, number> = new Map();
 
@@ -33,7 +35,7 @@ export function mergeSketches(a: QuantileSketch, b: QuantileSketch): QuantileSke
   return { zero: a.zero + b.zero, above: mergeBins(a.above, b.above), below: mergeBins(a.below, b.below) };
 }
 
-/** The value at a rank, 0.5 for the median. Undefined: there are no values. */
+/** The quantile `q`, for example 0.5 for the median. Undefined: there are no values. */
 export function quantile({ zero, above, below }: QuantileSketch, q: number): number | undefined {
   const count = zero + sum(above) + sum(below);
   if (count === 0) return undefined;
@@ -51,7 +53,7 @@ export function quantile({ zero, above, below }: QuantileSketch, q: number): num
   throw new Error('a sketch counts less than it has');
 }
 
-/** The value whose relative distance to both bounds of the bucket is the same, with six digits. */
+/** The value with the same relative distance to both bounds of the bucket, rounded to six digits. */
 function middleOf(bin: number): number {
   return Number(((2 * growth ** bin) / (growth + 1)).toPrecision(6));
 }
@@ -61,7 +63,7 @@ function mergeBins(a: ReadonlyMap<number, number>, b: ReadonlyMap<number, number
   if (b.size === 0) return a;
   const bins = new Map(a);
   for (const [bin, n] of b) bins.set(bin, (bins.get(bin) ?? 0) + n);
-  // Almost always, the buckets fit within the bound, and nothing has to be folded.
+  // `folded` almost always returns the buckets unchanged, because they are within the limit.
   return bins.size <= 1 ? bins : folded(bins);
 }
 

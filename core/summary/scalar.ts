@@ -1,4 +1,4 @@
-/** The result of an expression as a value without parts that JSON can hold. */
+/** Converts the result of an expression to a scalar: a value for JSON that is no list and no map. */
 import { Optional } from '@marcbachmann/cel-js';
 import { Duration } from '@marcbachmann/cel-js/evaluator';
 import { Quantity } from '../match/cel/quantity.ts';
@@ -6,13 +6,13 @@ import type { CelValue } from '../match/cel/values.ts';
 import { decimalOf, shownDecimal } from './decimal.ts';
 import type { Scalar } from './user-partial.ts';
 
-/** An optional value gives its content, or null. */
+/** The content of an optional value, or null if it has none. Other values are returned unchanged. */
 export function plainOf(value: CelValue): CelValue {
   if (!(value instanceof Optional)) return value;
   return value.hasValue() ? plainOf(value.value()) : null;
 }
 
-/** Undefined: the value is a list, a map or bytes. Numbers as in `shownDecimal`, times in RFC 3339, durations in seconds. */
+/** The value as a scalar. Numbers have the form of `shownDecimal`, times of RFC 3339; durations are in seconds. Undefined: a list, a map or bytes. */
 export function scalarOf(value: unknown): Scalar | undefined {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
   if (value instanceof Date) return value.toISOString();
@@ -20,7 +20,7 @@ export function scalarOf(value: unknown): Scalar | undefined {
   return number === undefined ? undefined : shownDecimal(number);
 }
 
-/** A value in an error message: `the string "abc"`. */
+/** Describes a value for an error message, for example `the string "abc"`. */
 export function describeValue(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';

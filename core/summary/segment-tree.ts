@@ -1,20 +1,20 @@
 /**
- * An associative merge over many slots. A change of one slot costs at most ceil(log2(slots)) merges, whatever the merge is. A value can be taken out without
- * an inverse of the merge (minimum, samples have none); a running total would need one.
+ * The merge of many slots. After a change of one slot, the new total costs at most ceil(log2(slots)) merges. The merge must be associative, but needs no
+ * inverse (minimum and samples have none): a value can be removed without one. A running total would need an inverse.
  *
- * Merges are made when the total is asked for. Changes in between that share a part of their way to the root share its merges. So a change of all slots costs
- * at most one merge each. An empty slot holds `undefined` and costs no merge.
+ * Merges are made only when the total is asked for. Several changes before this share the merges of the nodes that are above all of them. So even a change of
+ * all slots costs at most one merge for each slot. An empty slot has `undefined` and costs no merge.
  */
 export class SegmentTree<T> {
   readonly #merge: (a: T, b: T) => T;
-  /** Node i has children 2i and 2i+1; leaves begin at #capacity. */
+  /** Node i has the children 2i and 2i+1. The leaves begin at #capacity. */
   #nodes: (T | undefined)[];
-  /** Marks the nodes above the leaves whose children have changed. If a node is marked, all nodes above it are. */
+  /** Marks the inner nodes with a changed slot below them. If a node is marked, then all nodes above it are marked too. */
   #stale: Uint8Array;
   #capacity = 1;
   readonly #slots = new Map<string, number>();
   readonly #free: number[] = [];
-  /** How many merges were made since the start. Tests check the bound of log2(n) with it. */
+  /** Number of merges since the start. Tests check with it that a change costs at most log2(n) merges. */
   merges = 0;
 
   constructor(merge: (a: T, b: T) => T) {
@@ -51,7 +51,7 @@ export class SegmentTree<T> {
     return true;
   }
 
-  /** The merge of all slots; undefined if there are none. */
+  /** The merge of all slots. Undefined: there are no slots. */
   total(): T | undefined {
     return this.#capacity === 1 ? this.#nodes[1] : this.#at(1);
   }

@@ -16,21 +16,21 @@ export interface NamedExpression {
   def: string;
 }
 
-/** As many values as a person reads. */
+/** Number of values of TOPK if the field has no `k`: as many as a person reads. */
 export const topValuesDefault = 10;
 
 export interface CombinedField {
   name: string;
   type: AggregateType;
   subject?: string;
-  /** Only for TOPK: how many values; absent: topValuesDefault. */
+  /** Only for TOPK: the number of values. Absent: topValuesDefault. */
   k?: number;
 }
 
 export const aggregateTypes = ['COUNT', 'SUM', 'AVG', 'MIN', 'MAX', 'DISTINCT', 'P50', 'P90', 'P99', 'TOPK'] as const;
 export type AggregateType = (typeof aggregateTypes)[number];
 
-/** The variables of the expressions of a row. */
+/** The variables of expressions that are evaluated for each row. */
 export const rowVariables = {
   obj: 'dyn',
   returned: 'dyn',
@@ -59,7 +59,7 @@ export const rowVariables = {
 
 export type RowVariable = keyof typeof rowVariables;
 
-/** Types that convert to a number. The type `dyn` is decided for each row. */
+/** Types that can be converted to a number. A value of type `dyn` is checked for each row. */
 export const numericTypes: ReadonlySet<string> = new Set([
   'dyn',
   'int',
@@ -69,7 +69,7 @@ export const numericTypes: ReadonlySet<string> = new Set([
   'kubernetes.Quantity',
 ]);
 
-/** Types of values without parts: a column of a row, a key of a group. */
+/** Types of values that may be a column of a row or a part of the key of a group. */
 export const scalarTypes: ReadonlySet<string> = new Set([
   ...numericTypes,
   'string',

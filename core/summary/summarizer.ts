@@ -1,8 +1,8 @@
 /**
- * A StatusSummarizer that is ready to run: its expressions are compiled, its aggregates have cells. This file also makes the partial of one row.
+ * Compiles a StatusSummarizer, assigns a cell to each aggregate, and makes the partial of one row.
  *
- * If an expression fails for a row, the row counts only among the errors, so that all columns of a summary cover the same rows. A subject that names a
- * missing field, or is null, has no value. That is no error: COUNT, AVG and the others leave out the row.
+ * If an expression fails for a row, the row counts only as an error, so that all columns of a summary are about the same rows. A subject that reads a missing
+ * field, or is null, has no value for the row. This is no error: the aggregates of this subject leave out the row.
  */
 import { type CelProgram, compileCel } from '../match/cel/cel.ts';
 import { CelError } from '../match/cel/cel-error.ts';
@@ -27,26 +27,26 @@ export interface SummaryRow {
   readonly path: string;
   /** `deployments.apps shop/till` */
   readonly object: string;
-  /** The expressions name only these `fields`; absent: any field. */
+  /** The value of a variable. The expressions read only these `fields` of it; undefined: they may read all fields. */
   variable(name: RowVariable, fields: ReadonlySet<string> | undefined): CelValue;
 }
 
 export interface Summarizer {
   readonly spec: SummarizerSpec;
-  /** The value of `UserPartial.spec` in its partials. */
+  /** The value of `UserPartial.spec` in the partials of this summarizer. */
   readonly fingerprint: string;
   readonly kinds: readonly CellKind[];
-  /** For each combined field, the index of its cell; undefined for a COUNT of rows. */
+  /** For each combined field: the index of its cell. Undefined: the field counts rows and needs no cell. */
   readonly cellOfField: readonly (number | undefined)[];
-  /** The partial without any row. */
+  /** The partial of no rows. */
   readonly empty: UserPartial;
-  /** The partial of one row. Undefined: the filter leaves the row out. */
+  /** Makes the partial of one row. Undefined: the filter leaves out the row. */
   evaluate(row: SummaryRow): UserPartial | undefined;
 }
 
-/** CEL steps for all expressions of one row: some 0.5 ms. So ten thousand rows take no more than a few seconds, whatever the expressions are. */
+/** Limit for the CEL steps of all expressions of one row: about 0.5 ms. So with any expressions, ten thousand rows take at most a few seconds. */
 const rowSteps = 10_000;
-/** Bounds for the values of a row. They keep a partial within `partialBytesMax`. */
+/** Limits for the values of a row, so that a partial stays within `partialBytesMax`. */
 const keyBytesMax = 1024;
 const valueBytesMax = 256;
 const columnCharactersMax = 512;
@@ -68,7 +68,7 @@ const cellOfType: { readonly [type in AggregateType]: CellKind } = {
 
 interface CompiledCell {
   readonly kind: CellKind;
-  /** The first combined field that needs this cell: error messages name its subject. */
+  /** The first combined field that needs this cell. Error messages name the subject of this field. */
   readonly field: string;
   readonly type: AggregateType;
   readonly subject: CelProgram;
@@ -81,10 +81,10 @@ interface Compiled {
   readonly select: readonly CelProgram[];
 }
 
-/** An expression of a row gave a value that can't be used. */
+/** The value of an expression cannot be used for a row. */
 class RowProblem extends Error {}
 
-/** Throws CelError for an expression that does not compile. */
+/** Compiles a summarizer. Throws CelError if an expression does not compile. */
 export function compileSummarizer(spec: SummarizerSpec): Summarizer {
   const { cells, cellOfField } = layOut(spec.combinedFields ?? []);
   const compiled: Compiled = {
@@ -98,7 +98,7 @@ export function compileSummarizer(spec: SummarizerSpec): Summarizer {
   const nothing: Grouped | SelectedRows = spec.select
     ? { form: 'selected', limit: spec.limit, sample: [] }
     : { form: 'grouped', kinds, groupsMax: spec.maxGroups, groups: new Map() };
-  // Fields that only change how rows are shown do not change the partials.
+  // `having` and `orderBy` only change the table, not the partials, so they are not part of the fingerprint.
   const { having: _having, orderBy: _orderBy, ...counting } = spec;
   const fingerprint = sampleHash(stableStringify(counting));
   const empty: UserPartial = {
@@ -118,7 +118,7 @@ export function compileSummarizer(spec: SummarizerSpec): Summarizer {
   };
 }
 
-/** Makes one cell for each subject and kind. */
+/** Assigns one cell to each pair of subject and kind. */
 function layOut(fields: readonly CombinedField[]): { cells: CompiledCell[]; cellOfField: (number | undefined)[] } {
   const cells: CompiledCell[] = [];
   const places = new Map<string, number>();
@@ -236,7 +236,7 @@ function valueOrNothing(read: () => CelValue): CelValue {
   }
 }
 
-/** Remembers the id of a key, because the key recurs with every row of its group. */
+/** A cache of the ids of keys, because each row of a group has the same key. */
 const idsByKey = new Map<string, string>();
 const idsByKeyMax = 10_000;
 

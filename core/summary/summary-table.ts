@@ -1,6 +1,6 @@
 /**
- * Makes the table of a StatusSummary from a partial: typed columns, ordered rows, and the counts of left-out rows. The table depends on the values only,
- * never on the order of their arrival.
+ * Makes the table of a StatusSummary from a partial: typed columns, sorted rows, and the counts of rows that are left out. The table depends only on the
+ * values, not on the order in which they arrived.
  */
 import { type CelProgram, type CelType, compileCel } from '../match/cel/cel.ts';
 import { CelError } from '../match/cel/cel-error.ts';
@@ -20,7 +20,7 @@ export interface Column {
   readonly type: ColumnType;
 }
 
-/** `Any`: the result of an expression of a group or a selection. A number that JSON can't hold exactly is its decimal text. */
+/** `Any`: the result of an expression of `groupBy` or `select`. A number that JSON cannot hold exactly is shown as its decimal text. */
 export type ColumnType = 'Any' | 'Integer' | 'Number' | 'List';
 
 export type ShownValue = Scalar | readonly { readonly value: Scalar; readonly count: number }[];
@@ -28,16 +28,16 @@ export type ShownValue = Scalar | readonly { readonly value: Scalar; readonly co
 export interface SummaryTable {
   readonly columns: readonly Column[];
   readonly rows: readonly { readonly columns: readonly ShownValue[] }[];
-  /** How many rows were summarized. */
+  /** Number of summarized rows. */
   readonly total: number;
   readonly rowErrors: RowErrors;
-  /** How many groups were merged into `otherGroup`. */
+  /** Number of groups that were merged into `otherGroup`. */
   readonly dropped?: number;
-  /** How many rows `otherGroup` has. No group that is left out has more. */
+  /** Number of rows of `otherGroup`. So no group that was merged into it has more rows than this. */
   readonly errorBound?: number;
 }
 
-/** The text in the first column of the row that has all groups beyond the limit. */
+/** The text in the first column of the row with all groups that exceed the limit. */
 export const otherGroup = '__other__';
 
 interface TableRow {
@@ -75,7 +75,7 @@ export function columnsOf(spec: SummarizerSpec): Column[] {
   return [...(spec.groupBy ?? []).map(({ name }): Column => ({ name, type: 'Any' })), ...fields];
 }
 
-/** The columns as variables of `having`. */
+/** The types of the columns as variables of `having`. */
 export function havingVariables(spec: SummarizerSpec): Record<string, CelType> {
   return Object.fromEntries(columnsOf(spec).map(({ name, type }) => [name, type === 'List' ? { list: 'dyn' } : 'dyn']));
 }
@@ -95,7 +95,7 @@ const columnType: { readonly [type in AggregateType]: ColumnType } = {
 
 // ------------------------------------------------------------------------------------------------------ groups
 
-/** Without a groupBy, there is one group, even if there are no rows. */
+/** The rows of the table, one for each group. Without `groupBy` there is always one group, even if there are no rows. */
 function groupRows(summarizer: Summarizer, { groups }: Grouped, columns: readonly Column[]): TableRow[] {
   const isWhole = (summarizer.spec.groupBy ?? []).length === 0;
   const all = isWhole && groups.size === 0 ? [{ key: '[]', rows: 0, cells: [] }] : [...groups.values()].map(keyed);
@@ -122,7 +122,7 @@ function aggregates(
   });
 }
 
-/** Without any value, COUNT, DISTINCT and SUM are 0, TOPK is empty, and the others are null. */
+/** The value of an aggregate. If no row has a value: COUNT, DISTINCT and SUM are 0, TOPK is empty, and the others are null. */
 function aggregate({ type, k = topValuesDefault }: CombinedField, cell: Cell | undefined): ShownValue {
   switch (type) {
     case 'COUNT':
@@ -158,7 +158,7 @@ function calculated(type: 'AVG' | 'MIN' | 'MAX' | 'P50' | 'P90' | 'P99', cell: C
 
 const programs = new WeakMap<SummarizerSpec, CelProgram>();
 
-/** Leaves out the groups for which the condition is false. A group for which it fails is left out too, and counts as an error. */
+/** Leaves out the groups for which the condition is false. If the condition fails for a group, the group is left out too and counts as an error. */
 function having(spec: SummarizerSpec, rows: readonly TableRow[]): { kept: readonly TableRow[]; errors: number } {
   if (spec.having === undefined) return { kept: rows, errors: 0 };
   const program = programs.get(spec) ?? compileCel(spec.having, havingVariables(spec), 'bool');
@@ -176,14 +176,14 @@ function having(spec: SummarizerSpec, rows: readonly TableRow[]): { kept: readon
   return { kept, errors };
 }
 
-/** A column's value for CEL. The decimal text of an aggregate becomes a number again. */
+/** Converts a column's value for CEL. The decimal text of an aggregate becomes a number. */
 function bound({ type }: Column, value: ShownValue): CelValue {
   return type === 'Number' && typeof value === 'string' ? Number(value) : celValue(value);
 }
 
 type RowOrder = (a: readonly ShownValue[], b: readonly ShownValue[]) => number;
 
-/** The order of the summarizer, then by all columns from the left, so that equal tables are equal texts. */
+/** The order of the rows: first by `orderBy`, then by all columns from the left. So equal tables give equal texts. */
 function orderOf(spec: SummarizerSpec, columns: readonly Column[]): RowOrder {
   const requested = (spec.orderBy ?? []).map(({ name, descending = false }) => ({
     at: columns.findIndex((column) => column.name === name),
@@ -199,14 +199,14 @@ function orderOf(spec: SummarizerSpec, columns: readonly Column[]): RowOrder {
   };
 }
 
-/** A missing value comes last in both directions. */
+/** Compares two values of a column. A missing value is last, ascending and descending. */
 function compareShown(column: Column, a: ShownValue, b: ShownValue, descending: boolean): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null);
   const order = compareValues(column, a, b);
   return descending ? -order : order;
 }
 
-/** Numbers come before texts. */
+/** Compares two values that are not null. Numbers are before texts. */
 function compareValues({ type }: Column, a: Exclude<ShownValue, null>, b: Exclude<ShownValue, null>): number {
   const [x, y] = type === 'Number' ? [parseDecimal(a), parseDecimal(b)] : [a, b];
   if (isNumber(x) && isNumber(y)) return x < y ? -1 : x > y ? 1 : 0;

@@ -1,7 +1,8 @@
 /**
- * The most frequent values. The counts of up to `topValuesMax` different values are exact. Dropping the rarest values beyond that would depend on the order
- * of merges. So with more values, those with the smallest hashes are counted, and a uniform sample of rows is kept beside them. A frequent value appears in
- * the sample, however many rare values there are. Its count is then an estimate, with a standard error of at most 1/(2√rowsMax), 4.4 % of the rows.
+ * The most frequent values. With up to `topValuesMax` different values, all counts are exact. With more values, it would depend on the order of merges which
+ * values are the rarest and are dropped. So instead, only the values with the smallest hashes are counted, and a uniform sample of rows is kept in addition. A
+ * frequent value is in the sample even if there are very many rare values. Its count is then an estimate, with a standard error of at most 1/(2√rowsMax),
+ * 4.4 % of the rows.
  */
 import { compareText } from '../object/text-order.ts';
 import { sampleHash, smallestOf } from './order.ts';
@@ -12,7 +13,7 @@ export const rowsMax = 128;
 export interface TopValues {
   /** Sorted by hash. */
   readonly values: readonly CountedValue[];
-  /** All rows. If values were left out, this is more than the sum of the counts. */
+  /** Number of all rows. If values were left out, it is larger than the sum of the counts. */
   readonly rows: number;
   /** Sorted by hash. */
   readonly sample: readonly SampledRow[];
@@ -29,7 +30,7 @@ export interface SampledRow {
   readonly value: string;
 }
 
-/** `row` is a unique name of the row. */
+/** The top values of one row. `row`: a unique name of the row. */
 export function topOf(value: string, row: string): TopValues {
   return {
     values: [{ hash: sampleHash(value), value, count: 1 }],
@@ -51,7 +52,7 @@ export function mergeTop(a: TopValues, b: TopValues): TopValues {
   };
 }
 
-/** The k most frequent values. Values with equal counts are ordered by text. */
+/** The k most frequent values. Values with equal counts are sorted by text. */
 export function topValues({ values, rows, sample }: TopValues, k: number): { value: string; count: number }[] {
   const counts = new Map(values.map(({ value, count }) => [value, count]));
   const counted = values.reduce((sum, { count }) => sum + count, 0);

@@ -1,4 +1,4 @@
-/** The form in which partials of user-defined summaries travel: JSON. Equal partials give equal bytes. */
+/** Encodes and decodes partials of user-defined summaries, as JSON. Equal partials give equal bytes. */
 import * as z from 'zod';
 import { boundedRowCount, countedMax, countUpTo } from '../object/bounded-counts.ts';
 import { stableStringify } from '../object/canonical.ts';
@@ -10,14 +10,14 @@ import { type Cell, type CellKind, cellKinds, cellSchema, encodeCell } from './c
 import { hashesMax } from './distinct.ts';
 import { errorsMax, type Grouped, type SelectedRows, type UserPartial, withGroupsMax } from './user-partial.ts';
 
-/** A quarter of the largest frame, and about the size of a StatusSummary with as many rows. */
+/** Limit for an encoded partial: a quarter of the largest frame. A StatusSummary with the same number of rows has about the same size. */
 export const partialBytesMax = 1024 * 1024;
 /** The largest limits that a summarizer may have. */
 export const groupsLimit = 1000;
 export const selectLimit = 200;
 const cellsMax = 32;
 
-/** If the partial is too large, it goes with half as many groups; the other groups are merged. */
+/** Encodes a partial. If it is too large, the number of its groups is halved until it fits; the other groups are merged into one. */
 export function encodeUserPartial(partial: UserPartial): Uint8Array {
   const bytes = text(stableStringify(wireOf(partial)));
   const { content } = partial;
@@ -25,13 +25,13 @@ export function encodeUserPartial(partial: UserPartial): Uint8Array {
   return encodeUserPartial(withGroupsMax(partial, Math.floor(content.groups.size / 2)));
 }
 
-/** Decodes the partial that a child sent. Throws Protocol on anything else. */
+/** Decodes the partial that a child sent. Throws Protocol if the bytes are no partial. */
 export function decodeUserPartial(bytes: Uint8Array): UserPartial {
   const { content, ...rest } = decodeChecked('a summary', partialSchema, bytes);
   return { ...rest, content: content.form === 'selected' ? content : groupedOf(content) };
 }
 
-/** Decodes each content once, because several callers check, keep and merge the same content. */
+/** Cache of decoded contents, because several callers need the same content. */
 const decoded = new WeakMap<object, UserPartial>();
 
 export function readUserPartial(content: { readonly body: Uint8Array }): UserPartial {
@@ -69,7 +69,7 @@ function groupedWire({ form, kinds, groupsMax, groups, below, rest }: Grouped): 
 
 const naturals = countUpTo(countedMax);
 const hash = z.string().regex(/^[0-9a-f]{16}$/);
-/** Texts from rows. The summarizer cuts them to less than this. */
+/** A text from a row. The summarizer makes only shorter texts. */
 const rowText = z.string().max(4096);
 const cells = z.array(z.unknown()).max(cellsMax);
 const scalar = z.union([rowText, z.number(), z.boolean(), z.null()]);

@@ -1,11 +1,11 @@
 /**
- * The partial of a summary that a user defines: the aggregated rows of some destinations. The partials of disjoint sets of rows merge into the partial of the
- * union. The merge is associative, commutative and exact, so any tree of merges equals a fold over the rows.
+ * The partial of a user-defined summary: the aggregated rows of a set of destinations. Two partials of disjoint sets of rows merge into the partial of both
+ * sets together. The merge is associative, commutative and exact, so the order of merging does not matter.
  *
  * Bounds:
- * - Groups: at most `groupsMax`, those with the smallest hashes. All other groups are merged into `rest`. A group that is kept was never merged into `rest`
- *   anywhere: `below` is the hash up to which groups are kept, and a merge uses the lower bound of both sides. So the groups that are shown are exact.
- * - Rows of a selection: a sample, by the smallest hashes.
+ * - Groups: at most `groupsMax`, those with the smallest hashes. All other groups are merged into `rest`. Each side keeps only groups with an id less than its
+ *   `below`, and a merge uses the smaller `below` of both sides. So no part of a kept group was ever merged into `rest`, and the shown groups are exact.
+ * - Rows of a selection: a sample of the rows with the smallest hashes.
  * - Errors: a count and a sample.
  */
 
@@ -14,23 +14,23 @@ import { type Cell, type CellKind, mergeCells } from './cells.ts';
 import { type Distinct, distinctOf, mergeDistinct } from './distinct.ts';
 import { smallestOf } from './order.ts';
 
-/** The value of a column of a row. */
+/** The value of one column. */
 export type Scalar = string | number | boolean | null;
 
 export interface UserPartial {
-  /** Hash of the summarizer's specification. Partials with different hashes do not merge. */
+  /** Hash of the summarizer's specification. Only partials with the same hash may be merged. */
   readonly spec: string;
-  /** Rows that passed the filter and had no error. */
+  /** Number of rows that passed the filter without an error. */
   readonly rows: number;
   readonly errors: RowErrors;
-  /** Destinations whose rows are left out, because their part of the tree has another version of the summarizer. */
+  /** Number of destinations whose rows are left out, because their part of the tree has another version of the summarizer. */
   readonly outdated: number;
   readonly content: Grouped | SelectedRows;
 }
 
 export interface RowErrors {
   readonly count: number;
-  /** The smallest errors, at most `errorsMax`. */
+  /** The first errors in the order of `compareErrors`, at most `errorsMax`. */
   readonly sample: readonly RowError[];
 }
 
@@ -46,12 +46,12 @@ export interface RowError {
 
 export interface Grouped {
   readonly form: 'grouped';
-  /** The kinds of the cells; the same for each group. */
+  /** The kinds of the cells, in their order. They are the same in all groups. */
   readonly kinds: readonly CellKind[];
   readonly groupsMax: number;
-  /** By `Group.id`. */
+  /** Groups, keyed by `SummaryGroup.id`. */
   readonly groups: ReadonlyMap<string, SummaryGroup>;
-  /** Groups with ids from here on are in `rest`; absent: all groups are kept. */
+  /** Groups with this id or a greater one are in `rest`. Absent: all groups are kept. */
   readonly below?: string;
   readonly rest?: Rest;
 }
@@ -66,7 +66,7 @@ export interface SummaryGroup {
 export interface Rest {
   readonly rows: number;
   readonly cells: readonly (Cell | undefined)[];
-  /** The groups in `rest`, for the count of different groups. */
+  /** The hashes of the groups in `rest`, to count these groups. */
   readonly groups: Distinct;
 }
 
@@ -78,12 +78,12 @@ export interface SelectedRows {
 }
 
 export interface SelectedRow {
-  /** Hash of the row's name, so that the sample is uniform, whatever the rows hold. */
+  /** Hash of the row's name. So the sample is uniform and does not depend on the values of the rows. */
   readonly hash: string;
   readonly values: readonly Scalar[];
 }
 
-/** Bounds the size of a StatusSummary for any number of failing rows. More than a person reads. */
+/** Limit for the sample of errors: more than a person reads. It limits the size of a StatusSummary for any number of failing rows. */
 export const errorsMax = 10;
 /** Length of the hash before the key in the id of a group. */
 const hashLength = 16;
@@ -105,7 +105,7 @@ export function mergeUserPartials(a: UserPartial, b: UserPartial): UserPartial {
   };
 }
 
-/** The partial with fewer groups, for a partial that is too large to send. */
+/** Returns the partial with fewer groups. Used for a partial that is too large to send. */
 export function withGroupsMax(partial: UserPartial, groupsMax: number): UserPartial {
   const { content } = partial;
   if (content.form === 'selected') return partial;
@@ -135,7 +135,7 @@ function mergeGrouped(a: Grouped, b: Grouped): Grouped {
   return cut({ form: 'grouped', kinds, groupsMax, groups, ...(rest ? { rest } : {}) }, below);
 }
 
-/** Moves groups into `rest`: those from `below` on, and those beyond `groupsMax`. */
+/** Moves groups into `rest`: groups whose id is not less than `below`, and groups that exceed `groupsMax`. */
 function cut(content: Grouped & { groups: Map<string, SummaryGroup> }, below: string | undefined): Grouped {
   const { kinds, groups, groupsMax } = content;
   let bound = below;

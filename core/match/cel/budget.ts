@@ -1,8 +1,8 @@
 /**
- * What an expression may cost. The engine has no limit of its own, and loops nest. So every turn of a loop costs the size of its body, every concatenation
- * costs the size of its result, and every call costs the texts that it reads and returns. The first charge that exceeds the budget throws. Functions whose
- * result can be much larger than their arguments charge before they make the result (`chargeText`). The charges are added to the engine's syntax tree after
- * the check, where a loop is a node `comprehension` with a node `step`.
+ * Limits the cost of an expression. The engine has no limit, and loops can be inside of loops. So each turn of a loop costs the size of its body, each
+ * concatenation costs the size of its result, and each call costs the texts that it reads and returns. The first charge that exceeds the budget throws.
+ * Functions whose result can be much larger than their arguments charge before they make the result (`chargeText`). The charges are added to the engine's
+ * syntax tree after the check; at this time, a loop is a node `comprehension` with a node `step`.
  */
 import type { ParseResult } from '@marcbachmann/cel-js';
 import { describeError } from '../../runtime/errors.ts';
@@ -10,13 +10,13 @@ import { CelError } from './cel-error.ts';
 import { compilePattern } from './pattern.ts';
 
 export interface EvaluationBudget {
-  /** The steps that are left; below 0: exceeded. */
+  /** The number of remaining steps. Below 0: the budget is exceeded. */
   remaining: number;
 }
 
 /**
- * For all rules of one object together: about 50 ms. Kubernetes allows ten million units for an expression and a hundred million for an object, about a
- * second.
+ * Budget for all rules of one object together: about 50 ms. Kubernetes allows ten million units for an expression and a hundred million for an object, which
+ * is about one second.
  */
 const budgetSteps = 1_000_000;
 
@@ -28,14 +28,14 @@ export function defaultBudget(): EvaluationBudget {
 }
 
 export interface BudgetedExpression {
-  /** Variables by name, each with the fields that the expression names. Undefined: the expression also uses the variable as a whole. */
+  /** The variables of the expression, keyed by name, with the fields that the expression reads. Undefined: the expression reads the variable as a whole. */
   readonly names: ReadonlyMap<string, ReadonlySet<string> | undefined>;
   run(bindings: Readonly<Record<string, unknown>>, budget: EvaluationBudget): unknown;
 }
 
 type Evaluate = (evaluator: unknown, node: unknown, context: unknown) => unknown;
 
-/** The used part of the engine's nodes. Version 8 is pinned, and a test checks this form. */
+/** The part of the engine's nodes that this file uses. Version 8 is pinned, and a test checks this form. */
 interface CelNode {
   readonly op: string;
   readonly args: unknown;
@@ -48,10 +48,10 @@ const unitsPerStep = 16;
 /** Characters of text that one step pays for when a call reads them. */
 const scannedPerStep = 64;
 
-/** The charge function of the expression under evaluation. Evaluation is synchronous, so there is one at a time. */
+/** The charge function of the expression that is being evaluated. Evaluation is synchronous, so there is only one at a time. */
 let currentCharge: ((steps: number) => void) | undefined;
 
-/** For functions of the library: throws when the budget does not allow this many more characters or items. */
+/** Charges for characters or items that a function of the library will make. Throws if the budget does not allow them. */
 export function chargeText(characters: number): void {
   currentCharge?.(Math.ceil(characters / unitsPerStep));
 }
@@ -86,7 +86,7 @@ export function instrument(parsed: ParseResult): BudgetedExpression {
   };
 }
 
-/** The engine's own functions can't be replaced. So calls are renamed to the guarded functions of library.ts. */
+/** The engine's own functions cannot be replaced. So calls of them are renamed to guarded functions of library.ts. */
 const guardedNames: ReadonlyMap<string, string> = new Map([
   // The engine would use JavaScript's RegExp.
   ['matches', 'matchesPattern'],
@@ -105,7 +105,7 @@ function renameCalls(tree: unknown): void {
   });
 }
 
-/** Finds an invalid literal pattern when the expression is compiled, and not only when it is evaluated. */
+/** Finds an invalid literal pattern already when the expression is compiled. */
 function checkPattern(source: string): void {
   try {
     compilePattern(source);
@@ -157,11 +157,11 @@ function wrapLoop(node: CelNode, loop: CelNode, charge: (steps: number) => void)
   });
 }
 
-/** Charges for the receiver of a call: the function reads it, even if the function returns only a number. */
+/** Charges for the text on which a function is called: the function reads it, even if it returns only a number. */
 function wrapCall(node: CelNode, charge: (steps: number) => void): void {
   const receiver: unknown = Array.isArray(node.args) ? node.args[1] : undefined;
   const evaluate = isNode(receiver) ? receiver.meta.evaluate : undefined;
-  // After the expansion, a macro has no receiver.
+  // An expanded macro has no receiver.
   if (!isNode(receiver) || !evaluate) return;
   receiver.setMeta('evaluate', (evaluator, at, context) => {
     const value = evaluate(evaluator, at, context);

@@ -4,7 +4,7 @@ export type CelErrorKind = 'syntax' | 'type' | 'evaluation' | 'cost';
 
 export class CelError extends Error {
   readonly kind: CelErrorKind;
-  /** The expression reads a field or an item that does not exist. */
+  /** True: the expression reads a field or an item that does not exist. */
   readonly isMissing: boolean;
 
   constructor(kind: CelErrorKind, message: string, options: { cause?: unknown; isMissing?: boolean } = {}) {

@@ -1,10 +1,10 @@
 /**
  * CEL, the Common Expression Language (https://github.com/google/cel-spec), behind an interface of this project. Expressions are compiled once against
- * declared variables and evaluated often. They can neither run for long nor hang.
+ * declared variables and evaluated often. A budget limits their time.
  *
- * Three things are added to the engine (@marcbachmann/cel-js): regular expressions go to RE2 (pattern.ts); every turn of a loop and every concatenation is
- * charged to a budget; and Kubernetes' functions beyond the language are defined (library.ts). The checker knows the declared types. At run time everything
- * is dynamic, so that values need no wrapping.
+ * This project adds three things to the engine (@marcbachmann/cel-js): RE2 evaluates regular expressions (pattern.ts); each turn of a loop and each
+ * concatenation is charged to a budget (budget.ts); and library.ts has the functions that Kubernetes adds to the language. Types are checked only when an
+ * expression is compiled. At run time all values are dynamic, so they need no wrappers.
  */
 import { type Environment, EvaluationError } from '@marcbachmann/cel-js';
 import { describeError } from '../../runtime/errors.ts';
@@ -26,19 +26,19 @@ export type CelType =
   | { readonly list: CelType }
   /** Keys are strings. */
   | { readonly map: CelType }
-  /** Only these fields can be named. Each may be missing at run time. */
+  /** An expression can read only these fields. Each field may be missing at run time. */
   | { readonly fields: Readonly<Record<string, CelType>> }
   | { readonly optional: CelType };
 
 export interface CelProgram {
   readonly source: string;
-  /** The type that the checker found: `string`, `int`, `map<string, dyn>`; `dyn` when the type depends on the values. */
+  /** The type of the result, for example `string`, `int` or `map<string, dyn>`. `dyn`: the type depends on the values. */
   readonly resultType: string;
-  /** Variables that the expression names. */
+  /** The variables that the expression reads. */
   readonly variables: ReadonlySet<string>;
-  /** The fields of a variable that the expression names. Callers may leave out all others. Undefined: the expression uses the variable as a whole. */
+  /** The fields of a variable that the expression reads; callers may leave out all others. Undefined: the expression reads the variable as a whole. */
   fieldsOf(variable: string): ReadonlySet<string> | undefined;
-  /** Throws CelError of kind `evaluation` or `cost`. All evaluations with the same budget share it. */
+  /** Throws CelError of kind `evaluation` or `cost`. Several evaluations can share one budget. */
   evaluate(bindings: Readonly<Record<string, CelValue>>, budget?: EvaluationBudget): CelValue;
 }
 
@@ -47,10 +47,10 @@ const nothing: ReadonlySet<string> = new Set();
 /** The engine's codes for a missing field and a missing item. */
 const missingCodes: ReadonlySet<string> = new Set(['no_such_key', 'index_out_of_bounds']);
 
-/** A longer expression would be a program, not a rule. */
+/** Limit for the length of an expression: far more than any rule needs. */
 const sourceCharactersMax = 16_384;
 
-/** Throws CelError of kind `syntax` or `type`. `result`: the type that the expression must have. */
+/** Compiles an expression. `result`: the type that the expression must have. Throws CelError of kind `syntax` or `type`. */
 export function compileCel(
   source: string,
   variables: Readonly<Record<string, CelType>>,
@@ -108,7 +108,7 @@ function checkTypes(source: string, variables: Readonly<Record<string, CelType>>
   return checked.type ?? 'dyn';
 }
 
-/** Gives one name to one declared type, so that two values of that type can be compared: `self == oldSelf`. */
+/** Names of declared types. The same type always gets the same name, so that two values of this type can be compared: `self == oldSelf`. */
 interface TypeNames {
   readonly environment: Environment;
   readonly byType: Map<CelType, string>;

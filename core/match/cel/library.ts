@@ -1,5 +1,5 @@
 /**
- * Functions that Kubernetes' expressions have beyond the language: strings, lists, regular expressions, quantities, format.
+ * Functions that Kubernetes adds to the language: for strings, lists, regular expressions, quantities, and `format`.
  * https://kubernetes.io/docs/reference/using-api/cel/#cel-options-language-features-and-libraries
  */
 import { Environment } from '@marcbachmann/cel-js';
@@ -72,7 +72,7 @@ define('list.max(): dyn', (list: Ordered[]) => first(list, 'max', (a, b) => a > 
 define('list.indexOf(dyn): int', (list: unknown[], item: unknown) => BigInt(list.indexOf(item)));
 define('list.lastIndexOf(dyn): int', (list: unknown[], item: unknown) => BigInt(list.lastIndexOf(item)));
 
-/** The item that is before all others by `isBefore`. */
+/** The first item in the order of `isBefore`. */
 function first(list: Ordered[], name: string, isBefore: (a: Ordered, b: Ordered) => boolean): Ordered {
   const [head, ...rest] = list;
   if (head === undefined) throw new RangeError(`${name} called on empty list`);
@@ -83,7 +83,7 @@ function first(list: Ordered[], name: string, isBefore: (a: Ordered, b: Ordered)
 
 // ------------------------------------------------------------------------------------- regular expressions
 
-/** Most patterns are literals of a rule. Patterns that are made at run time must not fill the memory, so the cache is bounded. */
+/** Limit for the cache of compiled patterns. Most patterns are literals of rules, but an expression can also make any number of patterns at run time. */
 const patternsMax = 256;
 const patterns = new Map<string, Pattern>();
 
@@ -133,7 +133,7 @@ const nanosPerUnit = 1_000_000_000n;
 
 // ------------------------------------------------------------------------------------------------- format
 
-/** Formats with the verbs %s %d %f %e %b %o %x %X of the strings extension; %.3f gives a precision. */
+/** Formats a text with the verbs %s %d %f %e %b %o %x %X of the strings extension. `%.3f` sets the precision to 3. */
 function format(text: string, args: unknown[]): string {
   let next = 0;
   return text.replace(/%(?:\.(\d{1,2}))?([a-zA-Z%])/g, (_, precision: string | undefined, verb: string) => {

@@ -1,20 +1,19 @@
 /**
- * Regular expressions of users (`pattern` in schemas, `matches` in CEL). Kubernetes and CEL use RE2, whose time is linear in the length of the text.
- * JavaScript's engine can take exponential time on a hostile pattern and text, so it never gets a pattern of a user unless `compileSimple` accepts the
- * pattern.
+ * Regular expressions of users (`pattern` in schemas, `matches` in CEL). Kubernetes and CEL use RE2, which needs only linear time in the length of the text.
+ * JavaScript's engine can need exponential time for a malicious pattern. So it gets a pattern of a user only if `compileSimple` accepts the pattern.
  */
 import { RE2JS } from '@bufbuild/re2';
 import { describeError } from '../../runtime/errors.ts';
 
-/** A longer pattern costs more to compile than any schema is worth. Kubernetes' own cost estimate for CEL ends near this length too. */
+/** Limit for the length of a pattern, because long patterns take long to compile. Kubernetes' cost estimate for CEL has a similar limit. */
 export const patternCharactersMax = 4096;
 
 export interface Pattern {
-  /** True when any part of the text matches. */
+  /** Whether any part of the text matches. */
   test(text: string): boolean;
 }
 
-/** Throws SyntaxError with the error in the pattern. */
+/** Compiles a pattern. Throws SyntaxError if the pattern is invalid. */
 export function compilePattern(source: string): Pattern {
   if (source.length > patternCharactersMax) {
     throw new SyntaxError(`pattern has ${source.length} characters, at most ${patternCharactersMax} are allowed`);
@@ -34,8 +33,9 @@ const simplePattern = new RegExp(
 );
 
 /**
- * Handles patterns that are anchored at both ends and have at most one repetition, at the end. JavaScript's engine can't backtrack there and gives the same
- * results as RE2. It is ten times as fast, and most patterns of schemas are of this kind.
+ * Compiles a simple pattern with JavaScript's engine: a pattern that is anchored at both ends and has at most one repetition, at the end. Undefined: the
+ * pattern is not simple. For simple patterns, JavaScript's engine cannot backtrack and gives the same results as RE2, ten times as fast. Most patterns of
+ * schemas are simple.
  */
 function compileSimple(source: string): Pattern | undefined {
   return simplePattern.test(source) ? new RegExp(source) : undefined;

@@ -1,7 +1,7 @@
-/** Quantities of Kubernetes (`100m`, `1.5Gi`, `2e3`) as exact numbers: https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/ */
+/** Kubernetes quantities (`100m`, `1.5Gi`, `2e3`) as exact numbers: https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/ */
 
 const syntax = /^([+-]?)(\d*)(?:\.(\d*))?(?:([eE][+-]?\d{1,3})|(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei))?$/;
-/** The smallest unit of a quantity is 10⁻⁹. A finer value is rounded up, away from zero. */
+/** Decimal digits of the smallest unit of a quantity, 10⁻⁹. Values between two units are rounded away from zero. */
 const nanoDigits = 9;
 
 const decimalExponents: Readonly<Record<string, number>> = {
@@ -18,7 +18,7 @@ const decimalExponents: Readonly<Record<string, number>> = {
 const binaryExponents: Readonly<Record<string, number>> = { Ki: 10, Mi: 20, Gi: 30, Ti: 40, Pi: 50, Ei: 60 };
 
 export class Quantity {
-  /** In units of 10⁻⁹. */
+  /** The value in units of 10⁻⁹. */
   readonly nanos: bigint;
 
   constructor(nanos: bigint) {

@@ -1,16 +1,16 @@
-/** The engine's syntax tree before the check expands macros. It shows what an expression reads without an evaluation. */
+/** The engine's syntax tree of an expression, before the type check expands macros. The tree shows what the expression reads, without an evaluation. */
 import { describeError } from '../../runtime/errors.ts';
 import { CelError } from './cel-error.ts';
 import { baseEnvironment } from './library.ts';
 
-/** The used part of the engine's nodes. Version 8 is pinned, and tests check this form. */
+/** The part of the engine's nodes that this project uses. Version 8 is pinned, and tests check this form. */
 export interface Syntax {
   /** `id`, `value`, `.`, `[]`, `call`, `rcall`, `!_`, `&&`, `<`, … */
   readonly op: string;
   readonly args: unknown;
 }
 
-/** Throws CelError of kind `syntax`. */
+/** Parses an expression. Throws CelError of kind `syntax`. */
 export function parseSyntax(source: string): Syntax {
   try {
     return baseEnvironment.parse(source).ast;
@@ -23,19 +23,19 @@ export function isSyntax(value: unknown): value is Syntax {
   return typeof value === 'object' && value !== null && 'op' in value && 'args' in value;
 }
 
-/** The nodes directly below a node, in order. */
+/** The direct child nodes of a node, in the order of the expression. */
 export function partsOf(node: Syntax): Syntax[] {
   const parts: Syntax[] = [];
   const collect = (args: unknown): void => {
     if (isSyntax(args)) parts.push(args);
     else if (Array.isArray(args)) for (const item of args) collect(item);
   };
-  // The value of a literal is never a node, even if it has the form of one.
+  // The value of a literal is never a node, even if it looks like a node.
   if (node.op !== 'value') collect(node.args);
   return parts;
 }
 
-/** `location.metadata.labels["a/b"]` as a variable and its fields. Undefined: the node has other parts than names and constant strings. */
+/** The path of a node like `location.metadata.labels["a/b"]`: the variable and the fields. Undefined: the node has parts that are not constant names. */
 export function fieldPathOf(node: Syntax): readonly [variable: string, ...fields: string[]] | undefined {
   if (node.op === 'id') return typeof node.args === 'string' ? [node.args] : undefined;
   if (node.op !== '.' && node.op !== '[]') return undefined;
@@ -45,7 +45,7 @@ export function fieldPathOf(node: Syntax): readonly [variable: string, ...fields
   return path && typeof name === 'string' ? [...path, name] : undefined;
 }
 
-/** Every path that the expression reads, each in its full length. A variable that a macro binds also looks like a path. */
+/** Every path that the expression reads, each as long as possible. The result may also contain variables that a macro binds: they look like paths. */
 export function readsOf(node: Syntax): (readonly [variable: string, ...fields: string[]])[] {
   const path = fieldPathOf(node);
   return path ? [path] : partsOf(node).flatMap(readsOf);

@@ -1,10 +1,10 @@
 /**
- * Evaluates an expression whose variables are only partly known: for all places of a summary at once. Every sub-expression gets the set of its possible
- * results (some values, numbers in a range, anything), and whether it may fail. The result at each single place is in this set, so what can't be true here is
- * true nowhere below. Dependencies between two variables are not known, which only adds "maybe".
+ * Evaluates an expression for all places of a summary together, although its variables are only partly known. Each sub-expression gets the set of its possible
+ * results (some values, numbers in a range, or anything), and whether it may fail. The result at each single place is in this set. So if the set does not
+ * contain `true`, the expression is true at no place. Relations between two variables are not known; this only makes more answers "maybe".
  *
- * Operators on known values are evaluated by the engine, each as a small expression of its own. Their meaning is not repeated in this file, because a second
- * copy could differ. An interpreter of our own with exact semantics was rejected for the same reason.
+ * For operators on known values, the engine evaluates a small expression with only this operator. This file does not implement the operators again, because
+ * they could then differ from the engine's. For the same reason, an interpreter of our own with exact semantics was rejected.
  */
 import { type CelProgram, compileCel } from './cel.ts';
 import { CelError } from './cel-error.ts';
@@ -18,18 +18,18 @@ export interface PossibleResults {
   readonly error: boolean;
 }
 
-/** What is known about one field of strings at all places together. */
+/** The knowledge about one field, over all places together. The values of the field are strings. */
 export interface FieldFact {
   readonly mayBePresent: boolean;
   readonly mayBeAbsent: boolean;
   /** All values of the field; absent: any string. */
   readonly values?: readonly string[];
-  /** Only without `values`: the range of those strings that are numbers. Empty: no string is a number; absent: not known. */
+  /** Only without `values`: the range of those values that are numbers. Empty: no value is a number. Absent: unknown. */
   readonly numbers?: readonly [low: number, high: number] | readonly [];
 }
 
 export interface KnownFields {
-  /** The fact for a path such as `["properties", "x"]`; undefined: nothing is known. */
+  /** Returns the fact for a path, for example `["properties", "x"]`. Undefined: nothing is known. */
   fieldOf(path: readonly string[]): FieldFact | undefined;
 }
 
@@ -43,12 +43,12 @@ type ValueRange =
 const any: ValueRange = { kind: 'any' };
 const nothing: ValueRange = { kind: 'some', values: [], error: true };
 
-/** For how many combinations of values one operator is evaluated. With more, its result is "anything". */
+/** Limit for the combinations of values for which one operator is evaluated. With more combinations, the result is "anything". */
 const combinationsMax = 1_024;
-/** How many evaluations by the engine one expression may take: some 20 ms. After that, results are "anything". */
+/** Limit for the engine's evaluations for one expression: about 20 ms. After that, the results are "anything". */
 const evaluationsMax = 16_384;
 
-/** Never throws CelError of kind `syntax`, because the caller has parsed the syntax. */
+/** Evaluates an expression with partly known variables. Never throws CelError of kind `syntax`, because the caller has parsed the expression. */
 export function evaluateAbstractly(syntax: Syntax, facts: KnownFields): PossibleResults {
   const state: State = { facts, evaluationsLeft: evaluationsMax };
   return outcomeOf(rangeOf(syntax, state));
@@ -59,7 +59,7 @@ interface State {
   evaluationsLeft: number;
 }
 
-/** Macros that bind a variable or do not evaluate their arguments. The parts of such a call mean something else than the same text alone. */
+/** Macros that bind a variable or do not evaluate their arguments. So the arguments of these calls cannot be evaluated on their own. */
 const macros = new Set(['all', 'exists', 'exists_one', 'existsOne', 'map', 'filter', 'bind', 'has', 'dyn']);
 for (const name of ['optMap', 'optFlatMap', 'transformList', 'transformMap', 'transformMapEntry']) macros.add(name);
 
@@ -104,7 +104,7 @@ function fieldRange(node: Syntax, { facts }: State): ValueRange | undefined {
 
 // -------------------------------------------------------------------------------------------------- logic
 
-/** An error on one side does not count if the other side decides, on either side: https://github.com/google/cel-spec, "Logical Operators". */
+/** Evaluates `&&` and `||`. An error of one side does not count if the other side decides: https://github.com/google/cel-spec, "Logical Operators". */
 function logical(node: Syntax, state: State): ValueRange {
   const [a, b] = partsOf(node).map((part) => outcomeOf(rangeOf(part, state))) as [PossibleResults, PossibleResults];
   const isOr = node.op === '||';
@@ -144,7 +144,7 @@ function outcomeOf(range: ValueRange): PossibleResults {
       return {
         true: range.values.includes(true),
         false: range.values.includes(false),
-        // A value that is not boolean can't decide anything.
+        // A value that is not boolean is an error as a condition.
         error: range.error || range.values.some((value) => typeof value !== 'boolean'),
       };
     case 'numbers':
@@ -162,7 +162,7 @@ function fromFlags(outcome: PossibleResults): ValueRange {
 
 // -------------------------------------------------------------------------------------------------- fields
 
-/** `"key" in properties` asks the same as `has()`. In a list or an unknown map, `in` is evaluated like other operators. */
+/** Evaluates `in`. `"key" in properties` asks the same as `has()`. For a list or an unknown map, `in` is evaluated like other operators. */
 function membership(node: Syntax, state: State): ValueRange {
   const [item, list] = partsOf(node) as [Syntax, Syntax];
   const path = fieldPathOf(list);
@@ -194,7 +194,7 @@ function call(node: Syntax, state: State): ValueRange {
   return applied(node, state);
 }
 
-/** Above 2^53, a double differs from the text. A bound of that size counts as no bound. */
+/** The range of `double()` or `int()` of a text. Above 2^53, a double is not exact, so a bound of this size counts as infinite. */
 function numbersIn(numbers: FieldFact['numbers']): ValueRange {
   if (!numbers) return any;
   if (numbers.length === 0) return nothing;
@@ -232,7 +232,7 @@ const opposites: Readonly<Record<string, string>> = {
   '!=': '==',
 };
 
-/** Undefined: there are other values than numbers. Without any value, the range is empty (low > high), and a comparison with it has no result. */
+/** The range of the values. Undefined: some values are no numbers, or too large. If there are no values, the range is empty (low > high). */
 function boundsOf(range: ValueRange): NumberBounds | undefined {
   if (range.kind === 'numbers') return [range.low, range.high];
   if (range.kind !== 'some') return undefined;
@@ -270,7 +270,7 @@ function applied(node: Syntax, state: State): ValueRange {
   );
 }
 
-/** Evaluates the operator for each combination of its operands' possible values. */
+/** Evaluates the operator for each combination of possible values of its operands. */
 function operated(node: Syntax, operands: readonly ValueRange[], state: State): ValueRange {
   let combinations: CelValue[][] = [[]];
   let error = false;
@@ -300,8 +300,9 @@ function operated(node: Syntax, operands: readonly ValueRange[], state: State): 
 const binary = new Set(['+', '-', '*', '/', '%', '<', '<=', '>', '>=', '==', '!=', 'in']);
 
 /**
- * Whether the engine gives the same result with and without type information. The checker would know the types of operands and items; here they are never
- * known. Operands or items of different types have a different meaning in the two cases, so only scalars of one type are compared.
+ * Whether the engine gives the same result with and without type information. In the user's expression, the checker may know the types of operands and items;
+ * in the small expressions of this file, they are unknown. For operands or items of different types, the results may differ. So only scalars of one type are
+ * evaluated.
  */
 function isAlike(node: Syntax, values: readonly CelValue[]): boolean {
   if (!binary.has(node.op)) return true;
@@ -318,10 +319,10 @@ function typeOf(value: CelValue): string {
 const operandName = (index: number) => `operand${index}`;
 
 const operators = new Map<string, CelProgram | undefined>();
-/** How many compiled operators and functions are kept, by source and number of operands. Users name functions, so the number needs a bound. */
+/** Limit for the cache of compiled operators and functions. Users can name any function, so the cache needs a limit. */
 const operatorsMax = 1_000;
 
-/** The compiled node with variables for its operands. Undefined: the node is no operator on values. */
+/** The node as a compiled expression, with variables in place of its operands. Undefined: the node is no operator on values. */
 function operatorOf(node: Syntax): CelProgram | undefined {
   const source = templateOf(node);
   if (source === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Values as expressions see them: whole numbers are bigint, fractions are number, objects are Map (a field may have the name `constructor`). */
+/** Values of expressions. Whole numbers are bigint, other numbers are number. Objects are Map, because a field may have a name such as `constructor`. */
 import type { Optional } from '@marcbachmann/cel-js';
 import type { Duration } from '@marcbachmann/cel-js/evaluator';
 
@@ -15,7 +15,7 @@ export type CelValue =
   | CelValue[]
   | Map<string, CelValue>;
 
-/** Converts a JSON value of unknown type. A whole number becomes an integer. */
+/** Converts a JSON value. A whole number becomes a bigint. */
 export function celValue(value: unknown): CelValue {
   switch (typeof value) {
     case 'string':
@@ -44,7 +44,7 @@ const keywords = new Set(
 );
 
 /**
- * The name by which an expression reaches a field, escaped as Kubernetes does. Undefined: no expression can reach the field.
+ * The name of a field in expressions, escaped as Kubernetes does. Undefined: expressions cannot read the field.
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#escaping
  */
 export function celFieldName(name: string): string | undefined {

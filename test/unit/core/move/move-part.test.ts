@@ -157,7 +157,7 @@ describe('the message of a move', () => {
       message: '1 old copy waits for us:nyc:store-3 to be available, until 12:03:10Z',
     });
     expect(movingCondition(breaks({ joining: 2, leaving: 4, waitsFor: ['a', 'b', 'c'], untilMs })).message).toBe(
-      '2 new copies wait for a, b, c and 1 more to let go, until 12:03:10Z',
+      '2 new copies wait for a, b, c and 1 more to remove the old copy, until 12:03:10Z',
     );
     expect(movingCondition(make({ leaving: 1, untilMs })).message).toContain('for a new one to be available');
     expect(movingCondition(make({ overdue: 1 }))).toMatchObject({ status: 'False', reason: 'DeadlinePassed' });

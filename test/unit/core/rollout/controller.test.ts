@@ -62,7 +62,7 @@ describe('a release in waves', () => {
     );
     sim.edit();
     sim.turn();
-    expect(sim.outcome.message).toBe('begins when the objects have come to rest');
+    expect(sim.outcome.message).toBe('begins when no object has changed for 1 s');
     sim.until(() => sim.state.phase === 'Soaking');
     expect(sim.outcome.message).toMatch(/^wave 1\/2 'one': 10 of 10 available, soaks until \d\d:\d\d:\d\dZ$/);
     sim.until(() => sim.state.phase === 'WaitingForGate');
