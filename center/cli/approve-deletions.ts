@@ -8,7 +8,8 @@ import { ancestorsOf, objectName, shownPath } from '../../core/identity/node-pat
 import type { KubeObject } from '../../core/object/meta.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
-import type { NodeApiClient } from './api-client.ts';
+import type { NodeApiClient as Client } from './api-client.ts';
+import { nodeContexts } from './node-contexts.ts';
 
 interface HeldEntries {
   entries: number;
@@ -23,6 +24,8 @@ interface ShownNodeAlarms {
   heldInMailbox?: HeldEntries;
   rolledBack?: { source: string; had: number; seen: number; since: string; token: string }[];
 }
+
+type NodeApiClient = Pick<Client, 'contexts' | 'get' | 'apply'>;
 
 const nodes = '/apis/mesh.banyan.io/v1alpha1/nodes';
 const lookEveryMs = 500;
@@ -66,7 +69,9 @@ function describe(
 ): string[] {
   const name = shownPath(path);
   for (const { source, had, seen, since } of rolledBack) {
-    print(`${name}: ${source} was emptied or put back: it had revision ${had}, ${seen} has been seen below (${since})`);
+    print(
+      `${name}: ${source} was emptied or restored from an older copy: it had revision ${had}, ${seen} has been seen below (${since})`,
+    );
   }
   const sampled = (what: HeldEntries, message: string) => {
     print(`${name}: ${what.entries} entries are held since ${what.since}${message}`);
@@ -90,28 +95,45 @@ function tokensOf({ held, heldInMailbox, rolledBack = [] }: ShownNodeAlarms): st
  */
 async function parentOf(api: NodeApiClient, path: string, found: string): Promise<string | undefined> {
   const above = ancestorsOf(path).at(-1);
-  const context = above === undefined ? undefined : `node/${shownPath(above)}`;
-  if (context === undefined || context === found || !api.contexts().includes(context)) return undefined;
-  try {
-    return (await api.get(context, `${nodes}/${objectName(path)}`)) ? context : undefined;
-  } catch {
-    return undefined;
-  }
+  const context = above === undefined ? undefined : (await shownAt(api, above, path)).context;
+  return context === found ? undefined : context;
 }
 
 /** The context of the node. If the node does not answer, the context of the nearest node above it that answers and shows the node. */
 async function contextOf(api: NodeApiClient, path: string): Promise<string> {
-  const inKubeconfig = new Set(api.contexts());
-  const contexts = [path, ...ancestorsOf(path).reverse()].map((at) => `node/${shownPath(at)}`);
   let reason = 'no node of the kubeconfig shows it';
-  for (const context of contexts.filter((one) => inKubeconfig.has(one))) {
-    try {
-      if (await api.get(context, `${nodes}/${objectName(path)}`)) return context;
-    } catch (error) {
-      reason = describeError(error);
-    }
+  for (const at of [path, ...ancestorsOf(path).reverse()]) {
+    const { context, failure } = await shownAt(api, at, path);
+    if (context !== undefined) return context;
+    reason = failure ?? reason;
   }
   throw new BanyanError('NotFound', `there is no node "${path}" here: ${reason}; ${cliCommand('tree')} lists all`);
+}
+
+/** Among the replicas of the node `at`, the context of the one to which `path` is attached, or else of the first one that shows `path`. */
+async function shownAt(
+  api: NodeApiClient,
+  at: string,
+  path: string,
+): Promise<{ readonly context?: string; readonly failure?: string }> {
+  const exact = `node/${shownPath(at)}`;
+  const contexts = [...new Set([exact, ...nodeContexts(api.contexts(), at)])].filter((one) =>
+    api.contexts().includes(one),
+  );
+  let first: string | undefined;
+  let failure: string | undefined;
+  for (const context of contexts) {
+    try {
+      const node = await api.get(context, `${nodes}/${objectName(path)}`);
+      if (!node) continue;
+      const { session } = (node.status ?? {}) as { session?: { state?: string } };
+      if (session?.state === 'Connected') return { context };
+      first ??= context;
+    } catch (error) {
+      failure = describeError(error);
+    }
+  }
+  return { ...(first === undefined ? {} : { context: first }), ...(failure === undefined ? {} : { failure }) };
 }
 
 async function alarmsOf(api: NodeApiClient, context: string, path: string): Promise<ShownNodeAlarms> {

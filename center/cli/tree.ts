@@ -58,11 +58,10 @@ export interface TreeRow {
   readonly transport: string;
   /** Alarms that need a person: held entries, a store that was restored. */
   readonly notes: string;
-  /**
-   * When the node last received something from the root. The node itself reports this time. For a disconnected node, its parent reports the time. Absent: the
-   * same time as for the parent.
-   */
+  /** When the node last received something from the root, as the node itself reports. Absent: the same time as for the parent. */
   readonly receivedAtMs?: number;
+  /** When the node lost its session, as its parent reports. Absent while the node has a session, with whichever replica of the parent. */
+  readonly detachedAtMs?: number;
   /** Precedence of the row. The parent's report has precedence over the node's own report, and any report over no report. */
   readonly rank: number;
 }
@@ -103,6 +102,9 @@ function pathOf(context: string): string {
   return pathShownAs(context.slice('node/'.length));
 }
 
+/** The rank of a report by a parent to which the node is attached. */
+const attachedRank = 2.5;
+
 /** Whether the row is shown: the path is at or below `root`, or is another replica of `root`. */
 function isShown(path: string, root: string): boolean {
   return isAtOrBelow(path, root) || splitReplica(path).name === root;
@@ -112,18 +114,22 @@ function isShown(path: string, root: string): boolean {
 function mergedRow(a: TreeRow, b: TreeRow): TreeRow {
   const [lower, more] = a.rank < b.rank ? [a, b] : [b, a];
   const notes = [...new Set([more.notes, lower.notes].flatMap((one) => (one === '' ? [] : one.split('; '))))];
-  const contacts = [lower.receivedAtMs, more.receivedAtMs].filter((one) => one !== undefined);
-  return { ...more, notes: notes.join('; '), ...(contacts.length > 0 ? { receivedAtMs: Math.min(...contacts) } : {}) };
+  const receivedAtMs = earliest(lower.receivedAtMs, more.receivedAtMs);
+  const { detachedAtMs, ...row } = { ...lower, ...more, notes: notes.join('; ') };
+  return {
+    ...row,
+    ...(receivedAtMs === undefined ? {} : { receivedAtMs }),
+    ...(detachedAtMs === undefined || more.rank === attachedRank ? {} : { detachedAtMs }),
+  };
 }
 
 /** The age of the newest data that each node has from the root. Empty: the data is as fresh as possible. */
 export function rootAges(rows: readonly TreeRow[], nowMs: number): ReadonlyMap<string, string> {
   const contacts = new Map<string, number | undefined>();
   // Parents come before their children.
-  for (const { path, receivedAtMs } of rows) {
+  for (const { path, receivedAtMs, detachedAtMs } of rows) {
     const above = path === '' ? undefined : contacts.get(parentOf(path));
-    const both = [above, receivedAtMs].filter((one) => one !== undefined);
-    contacts.set(path, both.length > 0 ? Math.min(...both) : undefined);
+    contacts.set(path, earliest(above, receivedAtMs, detachedAtMs));
   }
   return new Map(Array.from(contacts, ([path, atMs]) => [path, atMs === undefined ? '' : ageText(nowMs - atMs)]));
 }
@@ -199,14 +205,20 @@ function rowOf(node: KubeObject, rootDepth: number, rank: number): TreeRow {
       ...alarmsOf(status),
       ...(rank === 1 && session?.state === 'Disconnected' ? readyMessageOf(status) : []),
     ].join('; '),
-    ...rootContactOf(rank === 1 ? rootContactAt : session?.state === 'Disconnected' ? session.since : undefined),
+    ...timeOf('receivedAtMs', rank === 1 ? rootContactAt : undefined),
+    ...timeOf('detachedAtMs', rank === 2 && session?.state === 'Disconnected' ? session.since : undefined),
     // If several replicas report a child, the report of the replica to which the child is attached counts.
     rank: session?.state === 'Connected' ? rank + 0.5 : rank,
   };
 }
 
-function rootContactOf(time: string | undefined): { readonly receivedAtMs?: number } {
-  return time === undefined ? {} : { receivedAtMs: Date.parse(time) };
+function timeOf(name: 'receivedAtMs' | 'detachedAtMs', time: string | undefined): Partial<TreeRow> {
+  return time === undefined ? {} : { [name]: Date.parse(time) };
+}
+
+function earliest(...timesMs: readonly (number | undefined)[]): number | undefined {
+  const present = timesMs.filter((one) => one !== undefined);
+  return present.length > 0 ? Math.min(...present) : undefined;
 }
 
 /** The notes about alarms: held and lost entries with their numbers, and the conditions that are alarms. */

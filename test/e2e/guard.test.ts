@@ -116,7 +116,7 @@ describe.skipIf(withoutKubectl)(`a tree in which a node loses its store${why}`, 
     await until('both have it', () => everywhere('till', 'later').every((one) => one === 'again'));
     await until('nor at the other', () => condition('node/center', 'hq', 'DeletionHeld') === 'False');
     expect(banyan('approve-deletions', 'center', '--dry-run', '--data', tree.data).out).toContain(
-      'center.retail was emptied or put back',
+      'center.retail was emptied or restored from an older copy',
     );
     expect(condition('node/center', '', 'StoreRolledBack')).toBe('True');
     expect(banyan('approve-deletions', 'center', '--data', tree.data).out).toContain('deletions approved');

@@ -34,6 +34,18 @@ it('shows the age of each node’s newest data from the root, if it is old', asy
   expect(us).not.toMatch(/\d[smhd]/);
 });
 
+it('shows no age for a child that one replica of its parent has lost and another one has', async () => {
+  const at = (session: object) => node('eu:shop', { session });
+  const rows = await lines({
+    '': [node('', {}), node('eu', { session: { state: 'Connected', since: ago(9_000) } })],
+    eu: [node('eu', {}), at({ state: 'Disconnected', since: ago(600) })],
+    'eu~1': [node('eu', {}), at({ state: 'Connected', since: ago(590) })],
+  });
+  expect(rows.filter((row) => row.includes('shop'))).toEqual([
+    expect.stringMatching(/shop +Relay +Connected$/),
+  ]);
+});
+
 it('shows each alarm of a node once, whichever node reports it', async () => {
   const condition = (type: string, message: string) => ({ type, status: 'True', message });
   const held = { entries: 60, token: 't' };
