@@ -179,7 +179,12 @@ export class Views {
 
   #open<C extends ViewSource>(name: string, contents: C, reported = new ReportedKinds()): OpenView<C> {
     const { clock, random, log } = this.#ports;
-    const storage = new ViewStorage(contents, clock, log);
+    let view: OpenView<C> | undefined;
+    const source: ViewSource = {
+      list: () => (view ?? contents).list(),
+      get: (key) => (view ?? contents).get(key),
+    };
+    const storage = new ViewStorage(source, clock, log);
     const kinds = new ViewKinds(new SpaceKinds(storage, [...builtinKinds(), ...ownKinds('Workload')]), reported);
     const space = new EmbeddedSpace({
       name,
@@ -190,6 +195,7 @@ export class Views {
       fields: fieldManager,
       admissions: [],
     });
-    return new OpenView(space, storage, contents);
+    view = new OpenView(space, storage, contents);
+    return view;
   }
 }

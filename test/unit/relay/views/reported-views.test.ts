@@ -1,8 +1,8 @@
-/** Watches on `/reported/PATH` over a child that leaves, and over replicas. */
+/** Watches on read-only spaces: over a child that is removed, over replicas, and beside changes that are announced later. */
 import { describe, expect, it } from 'vitest';
 import type { StorageEvent } from '../../../../core/apiserver/storage.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
-import { formatKey } from '../../../../core/object/key.ts';
+import { formatKey, parseKey } from '../../../../core/object/key.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
@@ -10,11 +10,17 @@ import { text } from '../../../../core/store/bytes.ts';
 import { passUpsynced } from '../../../../relay/gather/upsynced.ts';
 import { ordinaryStanding, withoutReplicas } from '../../../../relay/replicas/replicas.ts';
 import { Views, type ViewsPorts } from '../../../../relay/views/views.ts';
-import { ReportedBench, report, upsynced } from '../support/reported-bench.ts';
+import { ReportedBench, report, source, upsynced } from '../support/reported-bench.ts';
 
 const nothing = { shown: () => [], shownOne: () => undefined };
 
-function viewsOf(bench: ReportedBench, path: string, child: string, replicas: ViewsPorts['replicas']): Views {
+function viewsOf(
+  bench: ReportedBench,
+  path: string,
+  child: string,
+  replicas: ViewsPorts['replicas'],
+  slices: ViewsPorts['slices'] = nothing,
+): Views {
   return new Views({
     store: bench.store,
     clock: new VirtualClock(),
@@ -25,7 +31,7 @@ function viewsOf(bench: ReportedBench, path: string, child: string, replicas: Vi
     statusOf: () => undefined,
     exactStatusOf: () => undefined,
     summaries: nothing,
-    slices: nothing,
+    slices,
     path,
     replicas,
   });
@@ -76,5 +82,28 @@ describe('the view /reported/PATH', () => {
     views.reportersChanged('eu~1');
     expect(views.resolve('/reported/eu:shop')!.storage.get(report)).toBeUndefined();
     expect(events).toEqual([`ADDED ${formatKey(report)}`, `DELETED ${formatKey(report)}`]);
+  });
+});
+
+describe('the view /spaces/SOURCE', () => {
+  it('reports to a client that lists before a change is announced what has changed since its list', () => {
+    const bench = new ReportedBench('eu');
+    bench.child('paris', 'relay');
+    const key = parseKey('edge.banyan.io/singleplacementslices//shop-0');
+    const body = text(
+      '{"apiVersion":"edge.banyan.io/v1alpha1","kind":"SinglePlacementSlice","metadata":{"name":"shop-0"}}',
+    );
+    let isThere = true;
+    const slices = { shown: () => (isThere ? [{ key, body }] : []), shownOne: () => (isThere ? body : undefined) };
+    const views = viewsOf(bench, 'eu', 'paris', withoutReplicas, slices);
+    const { storage } = views.resolve(`/spaces/${source}`)!;
+    isThere = false;
+    const listed = storage.scan({ group: key.group, resource: key.resource });
+    const revision = storage.revision();
+    isThere = true;
+    views.changed(source, key);
+    const events = storage.eventsSince(revision);
+    expect(listed).toEqual([]);
+    expect(events === 'expired' ? events : events.map(({ type }) => type)).toEqual(['ADDED']);
   });
 });
