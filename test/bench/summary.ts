@@ -147,7 +147,7 @@ class Tree {
         const entries = Array.from({ length: objects }, (_, i) =>
           state(keyOf(i), { available }, { observedGeneration: 1, replicas: round, readyReplicas: round }),
         );
-        relay.say(`a${k}`, [...entries, relay.partial(available)], round);
+        relay.report(`a${k}`, [...entries, relay.partial(available)], round);
         yield;
       }
     }

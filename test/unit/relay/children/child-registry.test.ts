@@ -282,7 +282,7 @@ describe('the children of a node', () => {
 
   it('get all entries again if they are relays without a label summary, which may wait for this node before they report one', () => {
     const { consumer } = store.write((t) => book.feedsOf(t, 'paris', 'relay'));
-    const says = (key: string, from: number) =>
+    const reports = (key: string, from: number) =>
       store.write((t) =>
         consumer.apply(t, {
           epoch: 'lost',
@@ -304,9 +304,9 @@ describe('the children of a node', () => {
       store.write((t) => book.feedsOf(t, 'paris', 'relay'));
       return store.read((reader) => consumer.resume(reader));
     };
-    says('node/paris', 0);
+    reports('node/paris', 0);
     expect(comesAgain()).toMatchObject({ epoch: '', incarnation: '', cursor: 0 });
-    says(entryKey.labels(), 0);
+    reports(entryKey.labels(), 0);
     expect(comesAgain()).toMatchObject({ epoch: 'lost', incarnation: 'lost', cursor: 1 });
   });
 });
