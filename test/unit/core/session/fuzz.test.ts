@@ -35,9 +35,9 @@ describe('the promises of a session', () => {
   });
 
   it.each<Side>(['parent', 'child'])('hold when a %s receives any two valid frames in sequence', async (side) => {
-    const said = saidTo(side, new OneSide(side));
-    for (const { before, number, value } of said) {
-      for (const next of said) {
+    const frames = saidTo(side, new OneSide(side));
+    for (const { before, number, value } of frames) {
+      for (const next of frames) {
         const frames = [...before, frameOf(number, value), frameOf(next.number, next.value)];
         expect([number, next.kind, await broken(side, frames)]).toEqual([number, next.kind, undefined]);
       }

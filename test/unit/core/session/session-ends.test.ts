@@ -112,7 +112,7 @@ describe('a pair of sessions', () => {
     await pair.run(5);
     expect(pair.up).toHaveLength(7);
     expect([...pair.parent.sessions.ends.by]).toEqual([['CreditExceeded', 1]]);
-    expect(pair.said.some((line) => line.includes('where 4194304 and one message are allowed'))).toBe(true);
+    expect(pair.events.some((line) => line.includes('where 4194304 and one message are allowed'))).toBe(true);
   });
 
   it('ends when a peer has pieces in flight clearly beyond its credit, before they are on the disk', async () => {

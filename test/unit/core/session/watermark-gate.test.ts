@@ -58,16 +58,16 @@ describe('a child that attaches to one of several replicas', () => {
   });
 
   it('waits for no revision that no space can have given, and passes none on', () => {
-    const lie = 2 ** 47;
+    const falseRevision = 2 ** 47;
     took({ 'center.retail': 7, 'center.ops': 3 });
-    const withLie = { own: { 'center.retail': lie, 'center.ops': 3 }, complete: { 'center.retail': lie } };
-    store.write((t) => t.put(prefixOf('watermarks'), Buffer.from(JSON.stringify(withLie))));
+    const withFalseRevision = { own: { 'center.retail': falseRevision, 'center.ops': 3 }, complete: { 'center.retail': falseRevision } };
+    store.write((t) => t.put(prefixOf('watermarks'), Buffer.from(JSON.stringify(withFalseRevision))));
     const at = gate('eu:shop');
     expect([at.isOpen(), waiting?.for]).toEqual([false, 'center.ops is at revision 0 there, and at 3 here']);
-    expect(at.receive({ 'center.ops': lie, 'center.retail': 8 }, 0)).toBe(false);
+    expect(at.receive({ 'center.ops': falseRevision, 'center.retail': 8 }, 0)).toBe(false);
     expect(at.receive({ 'center.ops': 3 }, 0)).toBe(true);
     store.write((t) =>
-      at.applied(t, [row('o/center.ops//configmaps/n/a', lie), row('o/center.ops//configmaps/n/b', 9)]),
+      at.applied(t, [row('o/center.ops//configmaps/n/a', falseRevision), row('o/center.ops//configmaps/n/b', 9)]),
     );
     expect(store.read((reader) => readWatermarks(reader))).toEqual({
       own: { 'center.ops': 9 },

@@ -27,11 +27,11 @@ beforeAll(async () => {
 
 let listener: Listener;
 let counted: string[];
-let heard: () => void;
+let wake: () => void;
 let accepts: boolean;
 beforeEach(() => {
   counted = [];
-  heard = () => {};
+  wake = () => {};
   accepts = true;
 });
 afterEach(() => listener[Symbol.asyncDispose]());
@@ -43,7 +43,7 @@ async function listen(terminatedTls = false): Promise<void> {
   };
   const refused = (refusal: string) => {
     counted.push(refusal);
-    heard();
+    wake();
   };
   const where = { host: '127.0.0.1', port: 0, credentials: own };
   listener = await listenMesh({ ...where, accept, refused, terminatedTls, log: silentLogger });
@@ -55,7 +55,7 @@ const shown = (of?: NodeCredentials): ConnectionOptions => (of ? { cert: of.cert
 /** Resolves when something was counted, and the listener has finished all of its connections. */
 async function counts(): Promise<string[]> {
   await new Promise<void>((resolve) => {
-    heard = resolve;
+    wake = resolve;
     if (counted.length > 0) resolve();
   });
   await listener[Symbol.asyncDispose]();
