@@ -17,7 +17,7 @@ export async function broken(side: Side, frames: Conversation): Promise<string |
     own.store.read((reader) => JSON.stringify(own.producer.digest(reader), (_key, value) => String(value)));
   const [headBefore, digestBefore] = [head(), digest()];
   try {
-    for (const frame of frames) await one.hears(frame);
+    for (const frame of frames) await one.receive(frame);
     await pair.run(50);
   } catch (error) {
     return `an error that is none of the protocol: ${error instanceof Error ? error.stack : String(error)}`;

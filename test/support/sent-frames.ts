@@ -26,7 +26,7 @@ export function frameOf(number: number, value: Buffer): Buffer {
 }
 
 /** Frames that `to` receives from its peer, in the order in which they may be sent. */
-export function saidTo(to: Side, { pair }: OneSide): SentFrame[] {
+export function framesFor(to: Side, { pair }: OneSide): SentFrame[] {
   // A parent must know the key. For a child, the key looks like a key of a newer version.
   const key = to === 'parent' ? 'labels' : 'x';
   const row: Row = { key, attributes: Buffer.from('{}'), body: Buffer.from('{}'), originRevision: 3 };

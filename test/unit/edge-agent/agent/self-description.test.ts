@@ -17,7 +17,7 @@ const resource = (group: string, name: string, ...versions: string[]): ServedRes
 class Bench {
   readonly clock = new VirtualClock();
   asked = 0;
-  told = 0;
+  changes = 0;
   came = 0;
   served: ServedResource[] = [resource('apps', 'deployments')];
   described: ClusterDescription = { kubernetesVersion: 'v1.34.1', nodes: 3, nodesReady: 2 };
@@ -29,7 +29,7 @@ class Bench {
     this.description = new SelfDescription({
       clock: this.clock,
       logger: silentLogger,
-      changed: () => this.told++,
+      changed: () => this.changes++,
       kindsAdded: () => this.came++,
       cluster: {
         describe: async () => {
@@ -146,11 +146,11 @@ test('an ended description neither asks nor reports', async () => {
   const bench = new Bench();
   await bench.settle();
   bench.description.stop();
-  const { asked, told } = bench;
+  const { asked, changes } = bench;
   bench.description.changed();
   bench.listener();
   await bench.advance(120_000);
-  expect([bench.asked, bench.told]).toEqual([asked, told]);
+  expect([bench.asked, bench.changes]).toEqual([asked, changes]);
 });
 
 test('if more is served than the report can hold, Kubernetes’ own kinds are reported', () => {
