@@ -55,7 +55,7 @@ function tellPartial(): void {
     number
   >;
   const counts = { expected: 1, fresh: 1, synced: 1, applied: 1, available: 1 };
-  kept.tell('partial/center.retail/all', {}, { generation: generation!, target: target!, counts, failures: [] });
+  kept.report('partial/center.retail/all', {}, { generation: generation!, target: target!, counts, failures: [] });
 }
 
 interface Placement {
@@ -107,7 +107,7 @@ describe('an agent written from the protocol page alone', () => {
 
   it('reports what it has applied, and is counted', async () => {
     tellPartial();
-    kept.tell('node/outsider', { role: 'agent', version: 'second/1' });
+    kept.report('node/outsider', { role: 'agent', version: 'second/1' });
     agent.push();
     await until('it is acknowledged', () => agent.acknowledged === kept.head);
     await until('it is in the summary', () => summary()?.available === 1);
@@ -127,7 +127,7 @@ describe('an agent written from the protocol page alone', () => {
     expect(agent.resumed).toBe(true);
     await until('the change has come', () => data('a') === '2');
     expect(agent.came).toBeLessThanOrEqual(3);
-    expect(agent.heard).not.toContain('request');
+    expect(agent.receivedKinds).not.toContain('request');
   });
 
   it('reconciles when it may not resume, and ends with exactly the rows of its parent', async () => {
@@ -146,7 +146,7 @@ describe('an agent written from the protocol page alone', () => {
     agent = new Outsider(kept, place);
     await agent.attach();
     await until('it has caught up', () => agent.caughtUp);
-    expect(agent.heard).toContain('reply');
+    expect(agent.receivedKinds).toContain('reply');
     expect(names()).toEqual(right);
     expect([data('a'), data('b')]).toEqual(['2', '2']);
     expect(agent.came).toBe(2);
@@ -162,7 +162,7 @@ describe('an agent written from the protocol page alone', () => {
     await attach();
     await until(
       'the parent has asked and is content',
-      () => agent.heard.includes('request') && agent.acknowledged === kept.head,
+      () => agent.receivedKinds.includes('request') && agent.acknowledged === kept.head,
     );
     await until('it is in the summary', () => summary()?.available === 1);
     agent.close();

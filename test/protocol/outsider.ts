@@ -31,15 +31,15 @@ export class Kept {
   readonly rows = new Rows();
   tuple: Tuple = { epoch: '', incarnation: '', cursor: 0, seenHead: 0 };
   /** State of the up feed: the values, and the revision at which each was written. */
-  readonly told = new Rows();
+  readonly reported = new Rows();
   readonly revisions = new Map<string, number>();
   readonly epoch = randomBytes(16).toString('hex');
   readonly incarnations: { nonce: string; start: number }[] = [];
   head = 0;
 
-  tell(key: string, attributes: object, body: object | '' = '', originRevision = 0): void {
+  report(key: string, attributes: object, body: object | '' = '', originRevision = 0): void {
     const bytes = (value: object | '') => Buffer.from(value === '' ? '' : JSON.stringify(value));
-    const name = this.told.put({ key, attributes: bytes(attributes), body: bytes(body), originRevision });
+    const name = this.reported.put({ key, attributes: bytes(attributes), body: bytes(body), originRevision });
     this.revisions.set(name, ++this.head);
   }
 
@@ -60,7 +60,7 @@ export class Outsider {
   readonly #place: Place;
   readonly #call: Call;
   readonly #nonce = randomBytes(16);
-  readonly heard: string[] = [];
+  readonly receivedKinds: string[] = [];
   /** Numbers of entries in batches and replies: the cost of the session. */
   came = 0;
   refused = '';
@@ -119,10 +119,10 @@ export class Outsider {
 
   /** Sends the entries that `Kept.tell` has added. */
   push(): void {
-    const { head, epoch, told, revisions } = this.#kept;
+    const { head, epoch, reported, revisions } = this.#kept;
     if (this.#sent >= head) return;
     const changed = [...revisions].filter(([, revision]) => revision > this.#sent).sort(([, a], [, b]) => a - b);
-    const entries = changed.map(([name, revision]) => entry(name, revision, told.get(name)));
+    const entries = changed.map(([name, revision]) => entry(name, revision, reported.get(name)));
     const batch = write(
       [1, up],
       [2, entries],
@@ -150,7 +150,7 @@ export class Outsider {
     const known = kindOf(message);
     if (!known) return;
     const { kind, fields } = known;
-    this.heard.push(kind);
+    this.receivedKinds.push(kind);
     switch (kind) {
       case 'retry':
         this.refused = `${textIn(fields, 2)}: ${textIn(fields, 3)}`;
@@ -178,10 +178,10 @@ export class Outsider {
     this.#parentReady = numberIn(fields, 6) === 1;
     const has = tupleOf(bytesIn(fields, 3));
     const resumes = this.#mayResume(has);
-    const said = write([1, up], [2, resumes], [3, Buffer.from(kept.epoch, 'hex')], [4, this.#nonce]);
-    this.#call.send(frame('resume', said));
-    this.#sayBeat();
-    this.#beat = setInterval(() => this.#sayBeat(), 15_000);
+    const resume = write([1, up], [2, resumes], [3, Buffer.from(kept.epoch, 'hex')], [4, this.#nonce]);
+    this.#call.send(frame('resume', resume));
+    this.#sendBeat();
+    this.#beat = setInterval(() => this.#sendBeat(), 15_000);
     if (resumes) {
       this.#sent = has.cursor;
       this.push();
@@ -198,7 +198,7 @@ export class Outsider {
     return epoch === this.#kept.epoch && at >= 0 && seenHead <= end && cursor <= seenHead;
   }
 
-  #sayBeat(): void {
+  #sendBeat(): void {
     this.#call.send(frame('beat', write([1, ++this.#beats], [2, this.#kept.head], [5, true])));
   }
 
@@ -294,14 +294,14 @@ export class Outsider {
   // ----------------------------------------------------------------------------- reconciliation, as a producer
 
   #answer(fields: Fields): void {
-    const { told, revisions, head, epoch } = this.#kept;
+    const { reported, revisions, head, epoch } = this.#kept;
     const seed = bytesIn(fields, 3);
     const wanted = allIn(fields, 5).map((bytes) => bytes.toString('hex'));
-    const entries = wanted.map((name) => entry(name, revisions.get(name) ?? head, told.get(name)));
+    const entries = wanted.map((name) => entry(name, revisions.get(name) ?? head, reported.get(name)));
     const reply = write(
       [1, up],
       [2, numberIn(fields, 2)],
-      [3, allIn(fields, 4).map((asked) => answer(told, seed, asked))],
+      [3, allIn(fields, 4).map((asked) => answer(reported, seed, asked))],
       [4, entries],
       [5, head],
       [6, Buffer.from(epoch, 'hex')],
