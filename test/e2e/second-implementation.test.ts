@@ -49,7 +49,7 @@ async function attach(): Promise<void> {
 }
 
 /** All objects of the parent's present state are available here. */
-function tellPartial(): void {
+function reportPartial(): void {
   const { target, generation } = JSON.parse(kept.row('t/center.retail/all')!.attributes.toString()) as Record<
     string,
     number
@@ -106,7 +106,7 @@ describe('an agent written from the protocol page alone', () => {
   });
 
   it('reports what it has applied, and is counted', async () => {
-    tellPartial();
+    reportPartial();
     kept.report('node/outsider', { role: 'agent', version: 'second/1' });
     agent.push();
     await until('it is acknowledged', () => agent.acknowledged === kept.head);
@@ -158,7 +158,7 @@ describe('an agent written from the protocol page alone', () => {
     agent.close();
     // Like a store that was restored: it does not have the incarnation that the parent knows.
     kept.incarnations.length = 0;
-    tellPartial();
+    reportPartial();
     await attach();
     await until(
       'the parent has asked and is content',

@@ -71,7 +71,7 @@ describe.skipIf(missing)(`the limits of an agent${why}`, () => {
       site.tree.kubectl('node/eu', ['get', 'cm', '-n', 'sales', '-o', 'name', '--server', mailbox]).out;
     const large = () => come().match(/configmap\/day-/g)?.length ?? 0;
     await until('all large ones have come up', () => large() === largeObjects);
-    expect(site.agent.said).not.toMatch(/TooLarge|is larger than/);
+    expect(site.agent.log).not.toMatch(/TooLarge|is larger than/);
   });
 });
 

@@ -366,10 +366,10 @@ export class GatherNode {
 }
 
 export function state(object: ObjectKey, attributes: Partial<StateAttributes>, status: object): Content {
-  const said = { desired: 0, applied: true, available: true, ...attributes };
+  const reported = { desired: 0, applied: true, available: true, ...attributes };
   return {
     key: entryKey.state(source, object),
-    attributes: text(JSON.stringify(said)),
+    attributes: text(JSON.stringify(reported)),
     body: text(JSON.stringify(status)),
   };
 }
