@@ -35,12 +35,12 @@ export function readiness(world: World): Check {
     receiving(connection, to, frame) {
       const ready = readyIn(frame);
       if (ready === undefined) return;
-      const words = isReady.get(connection) ?? { parent: false, child: false };
-      isReady.set(connection, { ...words, [to === 'child' ? 'parent' : 'child']: ready });
+      const statements = isReady.get(connection) ?? { parent: false, child: false };
+      isReady.set(connection, { ...statements, [to === 'child' ? 'parent' : 'child']: ready });
       if (to === 'child' && ready) knowsNothing.delete(connection.child);
     },
     // The relay has received that its parent is ready. It can't know that the parent is a liar.
-    lied(connection, to, frame) {
+    receivedFromLiar(connection, to, frame) {
       if (to === 'child' && readyIn(frame)) knowsNothing.delete(connection.child);
     },
     committed(host, changes, before) {

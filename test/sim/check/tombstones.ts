@@ -25,7 +25,7 @@ export function tombstones(world: World): Check {
       if (tuple) durable.set(tuple.epoch, Math.max(durable.get(tuple.epoch) ?? 0, tuple.cursor));
     },
     // A liar that acknowledges everything has lost it: at the next honest session, the feed is reconciled.
-    lied(connection, to, { frame }) {
+    receivedFromLiar(connection, to, { frame }) {
       const acknowledgedAt = reportedTermOf(frame);
       if (!acknowledgedAt) return;
       const producer = producerOf(connection, acknowledgedAt.feed);

@@ -64,12 +64,12 @@ export function watermarks(world: World): Check {
     const { own } = Rows.of(child.rows, (rows) => rows.watermarks());
     // If a node was moved, its watermarks of sources that are no longer above it do not concern this parent.
     const above = Object.entries(own).filter(([source]) => isBelow(child.path, nodeOfSource(source)));
-    const less = lessIn(Object.fromEntries(above), Object.fromEntries(heardOn(connection)));
+    const less = lessIn(Object.fromEntries(above), Object.fromEntries(receivedOn(connection)));
     if (less) world.violation(name, `${child.title} follows ${parent.title}, which is behind: ${less}`);
   }
 
   /** The watermarks that the child has received on the connection, including those of the frame that is being delivered. */
-  function heardOn(connection: Connection): Map<string, number> {
+  function receivedOn(connection: Connection): Map<string, number> {
     const marks = new Map(receivedMarks.get(connection));
     const { delivery } = world;
     if (delivery?.connection === connection && delivery.frame.frame?.$case === 'beat') {

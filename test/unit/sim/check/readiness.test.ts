@@ -57,7 +57,7 @@ describe('the check of readiness', () => {
     ] as const) {
       const { written, check, above, below } = tree();
       written.world.replaced(written.host('r'));
-      check.lied?.(to === 'child' ? above : below, to, beat(true));
+      check.receivedFromLiar?.(to === 'child' ? above : below, to, beat(true));
       check.sent?.(below, 'parent', beat(true));
       expect(written.messages).toHaveLength(count);
     }
