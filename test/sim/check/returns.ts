@@ -1,5 +1,5 @@
 /** A child does not dial again before the time that an ending parent has named: the parent is away for a planned time. */
-import type { SimProcess } from '../life.ts';
+import type { SimProcess } from '../sim-process.ts';
 import type { Check, World } from '../world.ts';
 
 export function returns(world: World): Check {

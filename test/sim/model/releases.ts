@@ -71,7 +71,7 @@ export class Releases {
   }
 
   /** All authorisations of the release so far, the newest last. */
-  authorisations(id: string): readonly Authorisation[] {
+  authorisationsOf(id: string): readonly Authorisation[] {
     return this.#authorisations.get(id) ?? [];
   }
 

@@ -60,7 +60,10 @@ describe('a child that attaches to one of several replicas', () => {
   it('waits for no revision that no space can have given, and passes none on', () => {
     const falseRevision = 2 ** 47;
     took({ 'center.retail': 7, 'center.ops': 3 });
-    const withFalseRevision = { own: { 'center.retail': falseRevision, 'center.ops': 3 }, complete: { 'center.retail': falseRevision } };
+    const withFalseRevision = {
+      own: { 'center.retail': falseRevision, 'center.ops': 3 },
+      complete: { 'center.retail': falseRevision },
+    };
     store.write((t) => t.put(prefixOf('watermarks'), Buffer.from(JSON.stringify(withFalseRevision))));
     const at = gate('eu:shop');
     expect([at.isOpen(), waiting?.for]).toEqual([false, 'center.ops is at revision 0 there, and at 3 here']);
