@@ -117,7 +117,7 @@ export class Outsider {
     this.#call.send(frame('hello', hello));
   }
 
-  /** Sends the entries that `Kept.tell` has added. */
+  /** Sends the entries that `Kept.report` has added. */
   push(): void {
     const { head, epoch, reported, revisions } = this.#kept;
     if (this.#sent >= head) return;

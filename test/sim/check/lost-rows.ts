@@ -39,7 +39,7 @@ export function isTakenByLostRows(world: World, agent: Host, title: string): boo
 export interface AtRelay {
   readonly source: string;
   readonly key: string;
-  /** The rows at the relay (`upstream`), and the present rows of the origin (`told`). */
+  /** The rows at the relay (`upstream`), and the present rows of the origin (`atOrigin`). */
   readonly upstream: ReadonlyMap<string, Seen>;
   readonly atOrigin: ReadonlyMap<string, Seen>;
 }
