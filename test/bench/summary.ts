@@ -129,7 +129,7 @@ class Tree {
       if (exactMs === undefined && this.#isExact(round)) exactMs = elapsedMs();
     };
     let reportedMs: number | undefined;
-    const agents = this.#speak(round, available);
+    const agents = this.#report(round, available);
     while (exactMs === undefined || builtInMs === undefined) {
       // A tenth of a relay's agents, then other work has its turn, as between batches of sessions.
       let done: boolean | undefined = false;
@@ -141,7 +141,7 @@ class Tree {
     return { reportedMs: reportedMs ?? elapsedMs(), exactMs, builtInMs };
   }
 
-  *#speak(round: number, available: boolean): Generator<void> {
+  *#report(round: number, available: boolean): Generator<void> {
     for (const relay of this.#leaves) {
       for (let k = 0; k < agentsPerRelay; k++) {
         const entries = Array.from({ length: objects }, (_, i) =>

@@ -126,7 +126,7 @@ describe('an agent written from the protocol page alone', () => {
     await attach();
     expect(agent.resumed).toBe(true);
     await until('the change has come', () => data('a') === '2');
-    expect(agent.came).toBeLessThanOrEqual(3);
+    expect(agent.receivedEntries).toBeLessThanOrEqual(3);
     expect(agent.receivedKinds).not.toContain('request');
   });
 
@@ -149,7 +149,7 @@ describe('an agent written from the protocol page alone', () => {
     expect(agent.receivedKinds).toContain('reply');
     expect(names()).toEqual(right);
     expect([data('a'), data('b')]).toEqual(['2', '2']);
-    expect(agent.came).toBe(2);
+    expect(agent.receivedEntries).toBe(2);
     await until('a beat has brought the digest of the parent', () => agent.digestAgrees !== undefined);
     expect(agent.digestAgrees).toBe(true);
   });

@@ -62,7 +62,7 @@ export class Outsider {
   readonly #nonce = randomBytes(16);
   readonly receivedKinds: string[] = [];
   /** Numbers of entries in batches and replies: the cost of the session. */
-  came = 0;
+  receivedEntries = 0;
   refused = '';
   ended: string | undefined;
   resumed: boolean | undefined;
@@ -76,7 +76,7 @@ export class Outsider {
   #prefixes: string[] = [];
   #seed = Buffer.alloc(0);
   #wanted: Buffer[] = [];
-  #gone: string[] = [];
+  #removed: string[] = [];
   #first: Tuple | undefined;
   #beat: NodeJS.Timeout | undefined;
 
@@ -232,7 +232,7 @@ export class Outsider {
   #store(entries: readonly Buffer[]): void {
     for (const bytes of entries) {
       const { hash, row } = entryOf(bytes);
-      this.came++;
+      this.receivedEntries++;
       const before = this.#kept.rows.get(hash);
       if (row && before && before.originRevision > row.originRevision) continue;
       if (row) this.#kept.rows.put(row);
@@ -269,21 +269,21 @@ export class Outsider {
       seenHead: numberIn(fields, 5),
     };
     const asked = this.#prefixes.splice(0, 256);
-    const came = allIn(fields, 4);
-    const hashes = came.map((bytes) => entryOf(bytes).hash);
+    const entries = allIn(fields, 4);
+    const hashes = entries.map((bytes) => entryOf(bytes).hash);
     this.#wanted = this.#wanted.filter((wanted) => !hashes.includes(wanted.toString('hex')));
     for (const [i, answer] of allIn(fields, 3).entries()) {
-      const { askOn, wanted, gone } = compare(this.#kept.rows, this.#seed, asked[i]!, answer);
+      const { askOn, wanted, removed } = compare(this.#kept.rows, this.#seed, asked[i]!, answer);
       this.#prefixes.push(...askOn);
       this.#wanted.push(...wanted);
-      this.#gone.push(...gone);
+      this.#removed.push(...removed);
     }
-    this.#store(came.filter((bytes) => entryOf(bytes).row !== undefined));
+    this.#store(entries.filter((bytes) => entryOf(bytes).row !== undefined));
     this.#ask();
   }
 
   #finish(): void {
-    for (const name of this.#gone) this.#kept.rows.delete(name);
+    for (const name of this.#removed) this.#kept.rows.delete(name);
     this.#kept.tuple = this.#first!;
     const { cursor, epoch } = this.#first!;
     this.#call.send(frame('ack', write([1, down], [2, cursor], [3, Buffer.from(epoch, 'hex')])));

@@ -100,11 +100,11 @@ function olderAttachment(world: World, ancestor: Host, first: Host): string | un
       const received = replicas.map(({ name }) =>
         rows.attributes<{ sequence: number }>(`reported/${name}`, `attach/${child}`),
       );
-      const here = Math.max(held.sequence, received[held.at]?.sequence ?? 0);
-      const at = received.findIndex((reported) => reported !== undefined && reported.sequence > here);
+      const knownSequence = Math.max(held.sequence, received[held.at]?.sequence ?? 0);
+      const at = received.findIndex((reported) => reported !== undefined && reported.sequence > knownSequence);
       if (at < 0) continue;
       const titles = [held.at, at].map((replica) => replicas[replica]?.title);
-      return `${ancestor.title} takes ${child} to be at ${titles[0]}, which reported sequence ${here}; ${titles[1]} reported ${received[at]?.sequence}`;
+      return `${ancestor.title} takes ${child} to be at ${titles[0]}, which reported sequence ${knownSequence}; ${titles[1]} reported ${received[at]?.sequence}`;
     }
     return undefined;
   });

@@ -63,8 +63,8 @@ export function exposure(world: World, releases: Releases): Check {
       places.committed(host, changes);
       for (const { key, value } of changes) {
         if (!value || !isIn(key, 'exposure')) continue;
-        const was = before.read((reader) => reader.get(key));
-        if (was && value.equals(was)) continue;
+        const formerBytes = before.read((reader) => reader.get(key));
+        if (formerBytes && value.equals(formerBytes)) continue;
         const { id, child } = handedKey(key);
         handOut(host, id, child, (JSON.parse(value.toString()) as { release: number }).release);
       }

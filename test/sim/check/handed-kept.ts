@@ -48,10 +48,13 @@ function replaced(releases: Releases, before: MemoryStore, key: string, has: str
   const id = `${key.split('/')[1]}/${stagedName}`;
   const last = releases.authorisationsOf(id).at(-1);
   if (!last || last.held === 0 || handedTo(before, id) !== last.release) return undefined;
-  const had = versionIn(before, key);
-  if (had === absent || has === absent || had === has || releases.wasPromoted(key, had)) return undefined;
+  const formerVersion = versionIn(before, key);
+  if (formerVersion === absent || has === absent || formerVersion === has || releases.wasPromoted(key, formerVersion))
+    return undefined;
   const isOf = (version: string) => releases.isOf(id, last.release, key, version);
-  return isOf(had) && !isOf(has) ? `has ${had} as ${key} of release ${last.release}, and gets ${has}` : undefined;
+  return isOf(formerVersion) && !isOf(has)
+    ? `has ${formerVersion} as ${key} of release ${last.release}, and gets ${has}`
+    : undefined;
 }
 
 function mayComeFromAnotherReplica(world: World, agent: Host): boolean {

@@ -56,8 +56,8 @@ export function readiness(world: World): Check {
         const table = rows.table(consumer.table);
         for (const { key, value } of changes) {
           if (value !== undefined || !isIn(key, 'tableRow') || tableIdOf(key) !== table) continue;
-          const was = before.read((reader) => reader.get(key));
-          const content = was && rowOf(was).content;
+          const formerBytes = before.read((reader) => reader.get(key));
+          const content = formerBytes && rowOf(formerBytes).content;
           if (content === undefined) continue;
           const what = rows.keyOf(content);
           world.violation(

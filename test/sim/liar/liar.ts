@@ -53,7 +53,7 @@ export class Liar {
 
   async start(): Promise<void> {
     const { network } = this.#host.world;
-    if (this.#host.role !== 'agent') await network.of(this.#host).listen((link) => this.#takes(link as End));
+    if (this.#host.role !== 'agent') await network.of(this.#host).listen((link) => this.#accept(link as End));
     this.#after(pauseMs, () => void this.#dials());
     if (this.#options.atLimits && this.#options.chance % stormEvery === 0) this.#after(pauseMs, () => this.#storms());
   }
@@ -148,7 +148,7 @@ export class Liar {
 
   // ---------------------------------------------------------------------------------------------------- to a child
 
-  #takes(link: End): LinkEvents {
+  #accept(link: End): LinkEvents {
     const child = link.connection.child;
     const answers = this.#options.atLimits ? this.#chance.of(answerings) : anything;
     // Sometimes the liar answers before the Hello, or without a reason. Frames after this answer have their usual meaning in a session.

@@ -118,9 +118,9 @@ export class Spoiler {
   }
 
   /** Starts another program, or the product again, with the same disk and identity. */
-  #replaceProcess(host: Host, lie: Host['liar']): void {
+  #replaceProcess(host: Host, liar: Host['liar']): void {
     if (host.liar !== undefined) host.liarUntilMs = this.#world.nowMs;
-    host.liar = lie;
+    host.liar = liar;
     host.crash(1);
   }
 

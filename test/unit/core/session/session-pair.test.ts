@@ -412,7 +412,7 @@ describe('a child and its parent', () => {
     pair.child.session.close();
     const former = pair.child.store.copy();
     const otherReplica = pair.parent.store.copy();
-    const come = async (store: MemoryStore) => {
+    const attach = async (store: MemoryStore) => {
       pair.child = pair.startChild(store);
       report();
       pair.child.session.start();
@@ -421,16 +421,16 @@ describe('a child and its parent', () => {
       pair.child.session.close();
     };
     const lost = new MemoryStore();
-    await come(lost);
+    await attach(lost);
     expect(pair.putBacks).toBe(1);
     const parent = pair.parent.store;
     pair.parent = pair.startParent(otherReplica);
-    await come(lost);
+    await attach(lost);
     expect(pair.putBacks).toBe(1);
     // A copy of the former store knows nothing of the later one.
     pair.parent = pair.startParent(parent);
     pair.attachedWith = 0;
-    await come(former);
+    await attach(former);
     expect(pair.putBacks).toBe(2);
   });
 

@@ -97,9 +97,9 @@ it.each<[string, string, () => Promise<unknown>]>([
   ['no_session', 'asks for something else, over WebSocket', () => upgrades('/other', kid)],
   ['stream', 'has no such session, over gRPC', () => calls(kid, streamMethod)],
   ['stream', 'has no such session, over WebSocket', () => upgrades(streamPath, kid)],
-])('counts as %s a peer that %s', async (refusal, _what, comes) => {
+])('counts as %s a peer that %s', async (refusal, _what, connects) => {
   await listen();
-  await comes();
+  await connects();
   expect(await counts()).toEqual([refusal]);
 });
 

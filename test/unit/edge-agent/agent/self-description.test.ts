@@ -18,7 +18,7 @@ class Bench {
   readonly clock = new VirtualClock();
   asked = 0;
   changes = 0;
-  came = 0;
+  addedKinds = 0;
   served: ServedResource[] = [resource('apps', 'deployments')];
   described: ClusterDescription = { kubernetesVersion: 'v1.34.1', nodes: 3, nodesReady: 2 };
   away: BanyanError | undefined;
@@ -30,7 +30,7 @@ class Bench {
       clock: this.clock,
       logger: silentLogger,
       changed: () => this.changes++,
-      kindsAdded: () => this.came++,
+      kindsAdded: () => this.addedKinds++,
       cluster: {
         describe: async () => {
           this.asked++;
@@ -103,16 +103,16 @@ test('kinds that have come since the last query are reported, but not those that
   const bench = new Bench();
   const [deployments] = bench.served;
   await bench.advance(60_000);
-  expect(bench.came).toBe(0);
+  expect(bench.addedKinds).toBe(0);
   bench.served = [deployments!, resource('reports.example', 'reports')];
   await bench.advance(60_000);
-  expect(bench.came).toBe(1);
+  expect(bench.addedKinds).toBe(1);
   bench.served = [deployments!];
   await bench.advance(60_000);
-  expect(bench.came).toBe(1);
+  expect(bench.addedKinds).toBe(1);
   bench.served = [deployments!, resource('reports.example', 'reports')];
   await bench.advance(60_000);
-  expect(bench.came).toBe(2);
+  expect(bench.addedKinds).toBe(2);
 });
 
 test('an absent cluster is reported with its last known description', async () => {

@@ -38,7 +38,7 @@ describe('the children of a node', () => {
   let book: ChildRegistry;
   let inherited: Labels;
   let rows: (InventoryRow & { child: string })[];
-  let came: string[];
+  let announced: string[];
   /** Called in the transaction of a change of the inventory, after the child registry. */
   let also: () => void;
 
@@ -46,7 +46,7 @@ describe('the children of a node', () => {
     store = new MemoryStore();
     clock = new VirtualClock();
     inherited = { region: 'eu' };
-    [rows, came] = [[], []];
+    [rows, announced] = [[], []];
     also = () => undefined;
     let inventory: Inventory | undefined;
     storage = new EmbeddedStorage({
@@ -81,7 +81,7 @@ describe('the children of a node', () => {
       write: (act: (t: Transaction) => void) => store.write(act),
       evictions: new Evictions(clock, mark),
       rowsAt: (_reader, child) => rows.filter((row) => row.child === child),
-      relayAdded: (_t, child) => came.push(child),
+      relayAdded: (_t, child) => announced.push(child),
       inherited: () => inherited,
       path: '',
     });
@@ -277,7 +277,7 @@ describe('the children of a node', () => {
   it('are asked for their inventory once if they are new relays', () => {
     store.write((t) => book.feedsOf(t, 'paris', 'relay'));
     store.write((t) => book.feedsOf(t, 'paris', 'relay'));
-    expect(came).toEqual(['paris']);
+    expect(announced).toEqual(['paris']);
   });
 
   it('get all entries again if they are relays without a label summary, which may wait for this node before they report one', () => {

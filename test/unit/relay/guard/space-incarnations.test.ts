@@ -86,7 +86,7 @@ describe('the store incarnations of the spaces of a node', () => {
       reported.put(t, reportedChange.after!, 0);
       incarnations.received(t, [reportedChange]);
     });
-  const come = (above: string, attributes: object) =>
+  const receiveGaps = (above: string, attributes: object) =>
     store.write((t) => {
       const receivedChange = change(entryKey.incarnations(above), 0, attributes);
       upstream.put(t, receivedChange.after!, 0);
@@ -119,9 +119,9 @@ describe('the store incarnations of the spaces of a node', () => {
 
   it('are passed on from above, to present and to new children', () => {
     const above = 'eu.ops';
-    come(above, { gaps: [[0, 7]] });
+    receiveGaps(above, { gaps: [[0, 7]] });
     expect(row(mailbox, entryKey.incarnations(above))).toEqual({ gaps: [[0, 7]] });
-    come(above, { gaps: [[0, 9]] });
+    receiveGaps(above, { gaps: [[0, 9]] });
     expect(row(mailbox, entryKey.incarnations(above))).toEqual({ gaps: [[0, 9]] });
     const other = store.write((t) => {
       const made = FeedProducer.open(t, { name: 'mailbox/other', bootNonce: 'aa', random: new SeededRandom(2) });
@@ -156,7 +156,7 @@ describe('the store incarnations of the spaces of a node', () => {
     const year = 366 * 24 * 3_600_000;
     receiveSeen(year + 1);
     receiveSeen(2 ** 48 - 1);
-    come('eu.ops', { gaps: [] });
+    receiveGaps('eu.ops', { gaps: [] });
     receiveSeen(2 ** 48 - 1, 'eu.ops');
     expect(disbelieved).toEqual([`${source} ${year + 1}`, `${source} ${2 ** 48 - 1}`, `eu.ops ${2 ** 48 - 1}`]);
     expect([raised, alarms(), row(outbox, entryKey.seen('eu.ops'))]).toEqual([[], [], undefined]);
@@ -191,7 +191,7 @@ describe('the store incarnations of the spaces of a node', () => {
   });
 
   it('of spaces further up are passed on as the highest revision that any child reported', () => {
-    come('center.platform', { gaps: [] });
+    receiveGaps('center.platform', { gaps: [] });
     receiveSeen(7, 'center.platform');
     receiveSeen(5, 'center.platform');
     expect(row(outbox, entryKey.seen('center.platform'))).toEqual({ revision: 7 });
@@ -201,9 +201,9 @@ describe('the store incarnations of the spaces of a node', () => {
     for (let i = 0; i < 1_000; i++) receiveSeen(1, `center.nobody-${i}`);
     receiveSeen(7, 'center.platform');
     expect(store.read((reader) => outbox.digest(reader).count)).toBe(0);
-    come('center.platform', { gaps: [] });
+    receiveGaps('center.platform', { gaps: [] });
     expect(row(outbox, entryKey.seen('center.platform'))).toEqual({ revision: 7 });
-    come('eu.ops', { gaps: [] });
+    receiveGaps('eu.ops', { gaps: [] });
     expect(store.read((reader) => outbox.digest(reader).count)).toBe(1);
   });
 

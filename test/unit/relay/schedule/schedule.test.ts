@@ -246,10 +246,10 @@ describe('a scheduler', () => {
     bench.object('a', ['p']);
     bench.placement('p', selecting('paris'));
     bench.settle();
-    const had = bench.originRevision('paris', mapKey('a'))!;
+    const revisionBefore = bench.originRevision('paris', mapKey('a'))!;
     bench.placement('p', selecting('rome'));
     bench.settle();
-    expect(bench.originRevision('paris', mapKey('a'))).toBeGreaterThanOrEqual(had);
+    expect(bench.originRevision('paris', mapKey('a'))).toBeGreaterThanOrEqual(revisionBefore);
     bench.placement('p', selecting('paris'));
     bench.settle();
     expect(bench.mailbox('paris')).toEqual(['o/a', 't/p']);

@@ -165,15 +165,15 @@ export class MeshRelay {
       facts: factsOf(name, { site }),
       evaluate: () => true,
     };
-    this.#know({ name, role: 'agent', destinations: [destination] });
+    this.#setChild({ name, role: 'agent', destinations: [destination] });
   }
 
   relay(name: string, sites: readonly string[]): void {
     const labels = mergeLabelSummaries(sites.map((site) => ({ leaves: 1, sets: [{ labels: { site }, leaves: 1 }] })));
-    this.#know({ name, role: 'relay', destinations: [], labels });
+    this.#setChild({ name, role: 'relay', destinations: [], labels });
   }
 
-  #know(child: Child): void {
+  #setChild(child: Child): void {
     if (!this.known.has(child.name)) this.children.push(child.name);
     this.known.set(child.name, child);
     if (!this.#scheduler) return;
