@@ -17,11 +17,11 @@ const rounds = 5;
 const readyWithinMs = 120_000;
 const lookEveryMs = 10;
 
-export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
+export async function bench({ scratch, progress }: BenchPorts): Promise<Figure[]> {
   const took = { up: [] as number[], node: [] as number[], nodes: [] as number[] };
   let processes = 0;
   for (let round = 1; round <= rounds; round++) {
-    say(`round ${round} of ${rounds}`);
+    progress(`round ${round} of ${rounds}`);
     const { readyMs, nodes } = await bringUp(scratch);
     // The supervisor is a process too.
     processes = nodes + 1;

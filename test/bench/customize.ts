@@ -60,12 +60,12 @@ const spec: CustomizerSpec = {
   ],
 };
 
-export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
-  say('evaluations without a cache');
+export async function bench({ scratch, progress }: BenchPorts): Promise<Figure[]> {
+  progress('evaluations without a cache');
   const evaluationsPerSecond = median(Array.from({ length: rounds }, measureEvaluations));
   const bench = new Bench(LmdbStore.open({ directory: scratch.directory() }, silentLogger));
   scratch.use(bench.store);
-  say(`one object to ${agents} agents`);
+  progress(`one object to ${agents} agents`);
   const rendered: number[] = [];
   const shared: number[] = [];
   for (let round = 0; round <= rounds; round++) {
@@ -76,7 +76,7 @@ export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
     rendered.push(agents / customized);
   }
   const { evaluations, hits } = bench;
-  say(`${objectsPerAgent} objects to ${agents} agents`);
+  progress(`${objectsPerAgent} objects to ${agents} agents`);
   for (let i = 0; i < objectsPerAgent; i++) bench.ship(`more-${i}`, 100 + i, true);
   const before = bench.evaluations;
   const changes = Array.from({ length: 100 }, (_, i) => bench.rename(`store-${i}`, `Renamed ${i}`) * 1000);

@@ -35,8 +35,8 @@ interface Took {
   readonly back: number[];
 }
 
-export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
-  say('starting a control plane, a center and an agent');
+export async function bench({ scratch, progress }: BenchPorts): Promise<Figure[]> {
+  progress('starting a control plane, a center and an agent');
   const plane = scratch.use(await ControlPlane.start({ directory: scratch.directory() }));
   const topology = topologyWith(plane.kubeconfig);
   const nodes = scratch.use(await LocalNodes.start(scratch.directory(), topology, () => true));
@@ -48,7 +48,7 @@ export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
   const direct: Took = { there: [], back: [] };
   const mesh: Took = { there: [], back: [] };
   for (let round = 1; round <= warmUpRounds + rounds; round++) {
-    if (round % 50 === 0) say(`round ${round} of ${warmUpRounds + rounds}`);
+    if (round % 50 === 0) progress(`round ${round} of ${warmUpRounds + rounds}`);
     const [straight, through] = [
       await once(cluster, cluster, 'direct', round),
       await once(origin, cluster, 'deployments', round),
@@ -57,7 +57,7 @@ export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
     note(direct, straight);
     note(mesh, through);
   }
-  say(`${objects} objects by kubectl, straight to the cluster`);
+  progress(`${objects} objects by kubectl, straight to the cluster`);
   const usage = () => ({
     center: cpuSecondsOf(nodes.pid('')),
     agent: cpuSecondsOf(nodes.pid('edge')),
@@ -70,7 +70,7 @@ export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
     to: 'direct',
     cluster,
   });
-  say(`${objects} objects by kubectl, to the center`);
+  progress(`${objects} objects by kubectl, to the center`);
   const through = await bulk(plane.kubectl, scratch.directory(), usage, {
     kubeconfig: nodes.kubeconfig,
     context: center,
@@ -102,7 +102,7 @@ function latencies(what: string, values: readonly number[], direct: readonly num
 }
 
 function throughput(through: Bulk, straight: Bulk): Figure[] {
-  const cpu = (of: keyof Usage) => ({ name: `… CPU of ${wordsOf[of]}`, value: through.cpu[of], unit: 's' });
+  const cpu = (of: keyof Usage) => ({ name: `… CPU of ${nameOf[of]}`, value: through.cpu[of], unit: 's' });
   const beside = (of: keyof Usage) => ({ baseline: { name: 'straight to the cluster', value: straight.cpu[of] } });
   return [
     {
@@ -154,7 +154,7 @@ interface BulkTarget {
 }
 
 /** Seconds. */
-type Usage = Readonly<Record<keyof typeof wordsOf, number>>;
+type Usage = Readonly<Record<keyof typeof nameOf, number>>;
 
 interface Bulk {
   /** From the start of kubectl until the cluster has all of them. */
@@ -163,7 +163,7 @@ interface Bulk {
   readonly cpu: Usage;
 }
 
-const wordsOf = { center: 'the center', agent: 'the agent', apiServer: 'the API server', etcd: 'etcd' };
+const nameOf = { center: 'the center', agent: 'the agent', apiServer: 'the API server', etcd: 'etcd' };
 
 async function bulk(
   kubectl: string,

@@ -56,7 +56,7 @@ export async function bench(ports: BenchPorts): Promise<Figure[]> {
 }
 
 async function fanOut(
-  { scratch, say }: BenchPorts,
+  { scratch, progress }: BenchPorts,
   authority: KeyAndCertificate,
   { children, kind, warmUpRounds, rounds }: Scale,
 ): Promise<Figure[]> {
@@ -71,7 +71,7 @@ async function fanOut(
   const program = new URL('children.ts', import.meta.url);
   const processes = { mesh: groups.map(() => scratch.fork(program)), raw: groups.map(() => scratch.fork(program)) };
   const connect = async (which: keyof typeof processes, address: string, answerBytes = 0) => {
-    say(`connecting ${children} children, ${which === 'raw' ? which : kind}`);
+    progress(`connecting ${children} children, ${which === 'raw' ? which : kind}`);
     for (const [i, group] of groups.entries()) {
       const whose = { kind: which === 'raw' ? which : kind, names: group, answerBytes } as const;
       await ask(processes[which][i]!, { ...whose, authority, parent: { address, path } } satisfies ChildrenRequest);
@@ -85,7 +85,7 @@ async function fanOut(
   const took = { mesh: [] as number[], raw: [] as number[] };
   const cpu = { mesh: new Cpu(processes.mesh), raw: new Cpu(processes.raw) };
   for (let round = 1; round <= warmUpRounds + rounds; round++) {
-    if (round % 10 === 0) say(`round ${round} of ${warmUpRounds + rounds}`);
+    if (round % 10 === 0) progress(`round ${round} of ${warmUpRounds + rounds}`);
     const meshMs = await cpu.mesh.of(() => timed(() => mesh.putAll(contentOf(round))));
     const rawMs = await cpu.raw.of(() => timed(() => raw.blast(message)));
     if (round <= warmUpRounds) continue;

@@ -21,7 +21,7 @@ export interface BenchPorts {
   /** Directories and processes that are removed when the run is over, however it ends. */
   readonly scratch: Scratch;
   /** Progress messages. */
-  say(line: string): void;
+  progress(line: string): void;
 }
 
 export type Bench = (ports: BenchPorts) => Promise<Figure[]>;

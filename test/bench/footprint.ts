@@ -32,18 +32,18 @@ const samplesMax = 30;
 const stableSamples = 15;
 const stableWithin = 0.005;
 
-export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
-  say('bundling the programs, starting a center, two relays and an agent');
+export async function bench({ scratch, progress }: BenchPorts): Promise<Figure[]> {
+  progress('bundling the programs, starting a center, two relays and an agent');
   const runs = ({ role, path }: { role: string; path: string }) => role !== 'agent' || path === agent;
   const programs = bundledPrograms(scratch);
   const nodes = scratch.use(await LocalNodes.start(scratch.directory(), topology, runs, programs));
   const bare = scratch.node(['-e', 'setInterval(() => {}, 1_000_000)']).pid!;
   const authority = nodes.authority();
   const raw = await startRaw(scratch, authority);
-  say('waiting until their memory is stable');
+  progress('waiting until their memory is stable');
   const pids = [nodes.pid(agent), nodes.pid(small), nodes.pid(''), bare, nodes.pid(crowd), raw.pid];
   const [agentBytes, relayBytes, centerBytes, bareBytes, knownBytes, rawBytes] = await stable(pids);
-  say(`attaching ${names.length} children`);
+  progress(`attaching ${names.length} children`);
   const children = scratch.fork(new URL('children.ts', import.meta.url));
   const attach = (kind: ChildKind, address: string) => {
     const request: ChildrenRequest = { kind, authority, names, parent: { address, path: crowd }, answerBytes: 0 };
@@ -51,7 +51,7 @@ export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
   };
   await attach('storing', nodes.meshAddress(crowd));
   await attach('raw', raw.address);
-  say('waiting until their memory is stable');
+  progress('waiting until their memory is stable');
   const [attachedBytes, rawAttachedBytes] = await stable([nodes.pid(crowd), raw.pid]);
   const megabytes = (name: string, bytes: number, bound?: number): Figure => ({
     name,

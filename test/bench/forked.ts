@@ -3,7 +3,7 @@ export function answerParent<Question>(answer: (question: Question) => Promise<o
   process.on('disconnect', () => process.exit(0));
   process.on('message', (question: Question) => {
     answer(question).then(
-      (told) => process.send?.(told),
+      (result) => process.send?.(result),
       (error: unknown) => {
         console.error(error);
         process.exit(1);

@@ -13,7 +13,7 @@ const names = Array.from({ length: 1_000 }, (_, i) => `kid-${i}`);
 /** Acknowledgements are written, and temporary data of the handshakes are freed. */
 const calmMs = 5_000;
 
-export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
+export async function bench({ scratch, progress }: BenchPorts): Promise<Figure[]> {
   const authority = await makeAuthority();
   const credentials = await credentialsOf(authority, { path, role: 'relay' });
   const perChildBytes = async (kind: ChildKind): Promise<number> => {
@@ -25,7 +25,7 @@ export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
       ...mesh,
     } satisfies IdleParentRequest);
     const { bytes: before } = await ask<{ bytes: number }>(parent, 'memory');
-    say(`attaching ${names.length} children, ${kind}`);
+    progress(`attaching ${names.length} children, ${kind}`);
     const children = scratch.fork(new URL('children.ts', import.meta.url));
     const request: ChildrenRequest = { kind, authority, names, parent: { address, path }, answerBytes: 0 };
     await ask(children, request);

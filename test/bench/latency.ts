@@ -45,10 +45,10 @@ interface Took {
   readonly fromAcceptedMs: number[];
 }
 
-export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
+export async function bench({ scratch, progress }: BenchPorts): Promise<Figure[]> {
   // Collections of this process, which writes, would be in every figure.
   setHeapFlags();
-  say('starting a center and three relays');
+  progress('starting a center and three relays');
   const nodes = scratch.use(await LocalNodes.start(scratch.directory(), topology, ({ role }) => role !== 'agent'));
   const api = new NodeApiClient(nodes.kubeconfig);
   scratch.use({ [Symbol.asyncDispose]: async () => api.close() });
@@ -60,7 +60,7 @@ export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
   const took = ends.map((): Took => ({ fromSentMs: [], fromAcceptedMs: [] }));
   const raw = { roundTripMs: [] as number[], flushMs: [] as number[], storeFlushMs: [] as number[] };
   for (let round = 1; round <= warmUpRounds + rounds; round++) {
-    if (round % 50 === 0) say(`round ${round} of ${warmUpRounds + rounds}`);
+    if (round % 50 === 0) progress(`round ${round} of ${warmUpRounds + rounds}`);
     const counts = round > warmUpRounds;
     const roundTripMs = await timed(roundTrip);
     const flushMs = await timed(flush);
@@ -77,31 +77,31 @@ export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
       took[i]!.fromAcceptedMs.push(storedMs - acceptedMs);
     }
   }
-  say('the same beside as much as the center takes');
+  progress('the same beside as much as the center takes');
   let round = warmUpRounds + rounds;
   const beside = async (count: number, perSecond?: number): Promise<Loaded> => {
     const clients = scratch.fork(new URL('bulk-client.ts', import.meta.url));
-    const tell = (request: BulkRequest) => ask<number>(clients, request);
+    const askClients = (request: BulkRequest) => ask<number>(clients, request);
     const pace = perSecond === undefined ? {} : { perSecond };
-    await tell({ type: 'start', kubeconfig: nodes.kubeconfig, space, ...pace });
+    await askClients({ type: 'start', kubeconfig: nodes.kubeconfig, space, ...pace });
     const tookMs = ends.map((): number[] => []);
-    const [startMs, before] = [machineMs(), await tell({ type: 'written' })];
+    const [startMs, before] = [machineMs(), await askClients({ type: 'written' })];
     for (let i = 1; i <= count; i++) {
-      if (i % 50 === 0) say(`round ${i} of ${count}`);
+      if (i % 50 === 0) progress(`round ${i} of ${count}`);
       round++;
       for (const [at, end] of ends.entries()) {
         const { acceptedMs, storedMs } = await writeOnce(api, end, round);
         tookMs[at]!.push(storedMs - acceptedMs);
       }
     }
-    const written = await tell({ type: 'written' });
+    const written = await askClients({ type: 'written' });
     const bulkPerSecond = ((written - before) * 1_000) / (machineMs() - startMs);
-    await tell({ type: 'stop' });
+    await askClients({ type: 'stop' });
     await endProcess(clients, 'SIGTERM');
     return { tookMs, bulkPerSecond };
   };
   const most = await beside(rounds);
-  say('the same beside half of that');
+  progress('the same beside half of that');
   const half = await beside(judgedRounds, most.bulkPerSecond / 2);
   return [
     ...figuresOf(took, raw),

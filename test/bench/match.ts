@@ -47,15 +47,15 @@ const changes = 200;
 const source = 'center.bench';
 const apiVersion = 'inventory.banyan.io/v1alpha1';
 
-export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
+export async function bench({ scratch, progress }: BenchPorts): Promise<Figure[]> {
   const store = LmdbStore.open({ directory: scratch.directory() }, silentLogger);
   scratch.use({ [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() });
   const node = openNode(store);
   scratch.use({ [Symbol.asyncDispose]: async () => node.stop() });
-  say(`${locations} Locations`);
+  progress(`${locations} Locations`);
   for (let i = 0; i < locations; i++) node.location(i, labelsOf(i), true);
   node.settle();
-  say(`${placements} placements`);
+  progress(`${placements} placements`);
   for (let i = 0; i < placements; i++) node.placement(i);
   node.settle();
   await store.flushed();
@@ -93,14 +93,14 @@ function relayFigures(all: Placements): Figure[] {
     summaryOfAgent([{ labels: labelsOf(i), properties: {}, targetLabels: {} }]),
   );
   const others = mergeLabelSummaries(leaves.slice(1));
-  const told = (value: string) =>
+  const encodedSummary = (value: string) =>
     encodeLabelSummary(
       mergeLabelSummaries([
         others,
         summaryOfAgent([{ labels: { ...labelsOf(0), [keyOf(0)]: value }, properties: {}, targetLabels: {} }]),
       ]),
     );
-  const versions = [told('v0'), told('v1')] as const;
+  const versions = [encodedSummary('v0'), encodedSummary('v1')] as const;
   const relay = (bytes: Uint8Array): Child => ({
     name: 'relay',
     role: 'relay',

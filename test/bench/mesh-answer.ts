@@ -33,19 +33,19 @@ export async function answerMesh({ path, parent, credentials }: AnsweringChild):
   const nonce = randomBytes(nonceBytes);
   await new Promise<void>((resolve, reject) => {
     let link: Link | undefined;
-    const say = (frame: Frame['frame']) => link?.send({ frame });
+    const send = (frame: Frame['frame']) => link?.send({ frame });
     const onFrame = ({ frame }: Frame) => {
       if (frame?.$case === 'batch') {
         const { to: cursor, epoch } = frame.value;
-        return void say({ $case: 'ack', value: { feed: Feed.FEED_DOWN, cursor, epoch } });
+        return void send({ $case: 'ack', value: { feed: Feed.FEED_DOWN, cursor, epoch } });
       }
       if (frame?.$case === 'retry') return reject(new Error(frame.value.message));
       if (frame?.$case !== 'welcome') return;
-      say({
+      send({
         $case: 'resume',
         value: { feed: Feed.FEED_UP, resumes: true, epoch: randomBytes(nonceBytes), incarnation: nonce },
       });
-      const beat = () => say({ $case: 'beat', value: { ...Beat.decode(nothing), ready: true } });
+      const beat = () => send({ $case: 'beat', value: { ...Beat.decode(nothing), ready: true } });
       beat();
       setInterval(beat, beatEveryMs);
       resolve();
@@ -66,7 +66,7 @@ export async function answerMesh({ path, parent, credentials }: AnsweringChild):
     };
     dialer.dial({ onFrame, onBytes() {}, onDrain() {}, onClose }, 30_000).then((dialled) => {
       link = dialled;
-      say({ $case: 'hello', value: hello });
+      send({ $case: 'hello', value: hello });
     }, reject);
   });
 }

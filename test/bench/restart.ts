@@ -37,13 +37,13 @@ const entriesAtOnce = 1_000;
 const workedOffWithinMs = 600_000;
 const readyWithinMs = 120_000;
 
-export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
+export async function bench({ scratch, progress }: BenchPorts): Promise<Figure[]> {
   const data = { full: scratch.directory(), empty: scratch.directory() };
   const full = await RelayProcess.prepare(scratch, { path, data: data.full, clusters });
   const empty = await RelayProcess.prepare(scratch, { path, data: data.empty, clusters });
   await fill(data.full, objects);
   await fill(data.empty, 0);
-  say(`the relay makes ${entries.toLocaleString('en')} mailbox entries`);
+  progress(`the relay makes ${entries.toLocaleString('en')} mailbox entries`);
   const bytesBefore = await usedBytes(data.full);
   const filledMs = await full.start(workedOffWithinMs);
   await full.end('SIGTERM');
@@ -58,12 +58,12 @@ export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
   };
   const took = { unacknowledged: [] as number[], full: [] as number[], empty: [] as number[] };
   for (let round = 1; round <= slowRounds; round++) {
-    say(`nothing acknowledged, round ${round} of ${slowRounds}`);
+    progress(`nothing acknowledged, round ${round} of ${slowRounds}`);
     took.unacknowledged.push(await restart(full));
   }
   await acknowledgeAll(data.full);
   for (let round = 1; round <= rounds; round++) {
-    say(`all acknowledged, round ${round} of ${rounds}`);
+    progress(`all acknowledged, round ${round} of ${rounds}`);
     took.full.push(await restart(full));
     took.empty.push(await restart(empty));
   }

@@ -53,20 +53,20 @@ interface Kid {
   readonly reported: FeedConsumer;
 }
 
-export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
+export async function bench({ scratch, progress }: BenchPorts): Promise<Figure[]> {
   const open = () => {
     const store = LmdbStore.open({ directory: scratch.directory() }, silentLogger);
     scratch.use({ [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() });
     return store;
   };
   const mesh = new Mesh(open(), open(), resynced);
-  say(`${resynced.entries} entries for each of ${resynced.children} children`);
+  progress(`${resynced.entries} entries for each of ${resynced.children} children`);
   await mesh.fill();
   const figures: Figure[] = [];
   for (const [round, how] of (['go on', 'compare'] as const).entries()) {
     mesh.change(round + 1);
     if (how === 'compare') mesh.forgetIncarnation();
-    say(`all children come back and ${how}`);
+    progress(`all children come back and ${how}`);
     mesh.bytes = 0;
     const tookMs = await timed(() => mesh.comeBack());
     await mesh.leave();
@@ -83,7 +83,7 @@ export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
     );
   }
   const many = new Mesh(open(), open(), storm);
-  say(`${storm.children} children come back at once`);
+  progress(`${storm.children} children come back at once`);
   await many.fill();
   many.change(1);
   const stormMs = await timed(() => many.comeBack());

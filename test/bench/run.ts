@@ -86,7 +86,7 @@ try {
   } else {
     const machine = describeMachine();
     const figures = await run(name);
-    tell({ name, figures, machine }, json);
+    print({ name, figures, machine }, json);
     process.exitCode = figures.some((figure) => holds(figure) === false) ? 1 : 0;
   }
 } catch (error) {
@@ -123,13 +123,13 @@ async function run(name: string): Promise<Figure[]> {
   process.once('SIGINT', end);
   process.once('SIGTERM', end);
   const { bench } = await benches[name]!.load();
-  const figures = await bench({ scratch, say: (line) => process.stderr.write(`${name}: ${line}\n`) });
+  const figures = await bench({ scratch, progress: (line) => process.stderr.write(`${name}: ${line}\n`) });
   process.off('SIGINT', end);
   process.off('SIGTERM', end);
   return figures;
 }
 
-function tell(
+function print(
   { name, figures, machine }: { name: string; figures: readonly Figure[]; machine: Machine },
   json: string | undefined,
 ): void {

@@ -36,15 +36,15 @@ const env = { NODE_EXTRA_CA_CERTS: '' };
 /** As the chart starts it. */
 const launched = { ...agentLaunch.env, ...env };
 
-export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
-  say('bundling the programs, starting a control plane and a center');
+export async function bench({ scratch, progress }: BenchPorts): Promise<Figure[]> {
+  progress('bundling the programs, starting a control plane and a center');
   const program = bundledPrograms(scratch)('agent');
   const plane = scratch.use(await ControlPlane.start({ directory: scratch.directory() }));
   const topology = topologyWith(plane.kubeconfig);
   const nodes = scratch.use(await LocalNodes.start(scratch.directory(), topology, ({ role }) => role !== 'agent'));
   const cluster = await clientOf(plane.kubeconfig, 'cluster');
   const origin = await clientOf(nodes.kubeconfig, 'space/center/retail');
-  say(`${foreign} objects of others, and ${managed} at the center`);
+  progress(`${foreign} objects of others, and ${managed} at the center`);
   await make(cluster, 'others', foreign);
   await place(origin);
   await make(origin, namespace, managed);
@@ -53,9 +53,9 @@ export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
   const agent = () => scratch.node([...agentLaunch.flags, program, '--config', config], launched);
   const first = agent();
   await arrival(cluster);
-  const brought = await rested(say, first, 'after it has brought them');
+  const brought = await rested(progress, first, 'after it has brought them');
   await endProcess(first, 'SIGTERM');
-  const again = await rested(say, agent(), 'after a restart');
+  const again = await rested(progress, agent(), 'after a restart');
   const alone = memoryOf(bare.pid!);
   for (const client of [cluster, origin]) client.close();
   return [...figuresOf('having brought them', brought, alone), ...figuresOf('after a restart', again, alone, 80)];
@@ -77,8 +77,8 @@ function figuresOf(when: string, memory: Memory, alone: Memory, bound?: number):
   ];
 }
 
-async function rested(say: (line: string) => void, agent: ChildProcess, when: string): Promise<Memory> {
-  say(`waiting ${restMs / 1_000} s, ${when}`);
+async function rested(progress: (line: string) => void, agent: ChildProcess, when: string): Promise<Memory> {
+  progress(`waiting ${restMs / 1_000} s, ${when}`);
   const ended = once(agent, 'exit').then(([code]) => {
     throw new Error(`the agent ended with ${code}`);
   });

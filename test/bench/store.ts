@@ -24,14 +24,14 @@ const putsPerRound = writers * 20;
 const rounds = 15;
 const scansPerRound = 5;
 
-export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
+export async function bench({ scratch, progress }: BenchPorts): Promise<Figure[]> {
   const puts: Record<'raw' | 'store', number[]> = { raw: [], store: [] };
   const scans: Record<'raw' | 'store', number[]> = { raw: [], store: [] };
   const sides = { raw: openRaw(scratch.directory()), store: openStore(scratch.directory()) };
   for (const side of Object.values(sides)) scratch.use({ [Symbol.asyncDispose]: () => side.close() });
   // In turns, so that other work on the machine affects both; the first round warms up.
   for (let round = 0; round <= rounds; round++) {
-    say(round === 0 ? 'warming up' : `round ${round} of ${rounds}`);
+    progress(round === 0 ? 'warming up' : `round ${round} of ${rounds}`);
     for (const name of ['raw', 'store'] as const) {
       const putsPerSecond = await measurePuts(sides[name], round);
       const megabytesPerSecond = measureScans(sides[name]);

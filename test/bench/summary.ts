@@ -37,7 +37,7 @@ const summarizer = {
   ],
 } as const;
 
-export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
+export async function bench({ scratch, progress }: BenchPorts): Promise<Figure[]> {
   const tree = new Tree((path) => {
     const store = LmdbStore.open({ directory: scratch.directory() }, silentLogger);
     const node = new GatherNode(path, { store, clock: systemClock, random: systemRandom, defer: setImmediate });
@@ -49,17 +49,17 @@ export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
     });
     return node;
   });
-  say(`placing ${objects} objects at ${clusters} clusters`);
+  progress(`placing ${objects} objects at ${clusters} clusters`);
   await tree.place();
-  const told: number[] = [];
+  const reported: number[] = [];
   const exact: number[] = [];
   const builtIn: number[] = [];
   // The first round makes every row, the others change them.
   for (let round = 0; round <= rounds; round++) {
-    say(round === 0 ? 'every cluster reports for the first time' : `round ${round} of ${rounds}`);
+    progress(round === 0 ? 'every cluster reports for the first time' : `round ${round} of ${rounds}`);
     const times = await tree.change(round + 1);
     if (round === 0) continue;
-    told.push(times.toldMs / 1_000);
+    reported.push(times.reportedMs / 1_000);
     exact.push(times.exactMs / 1_000);
     builtIn.push(times.builtInMs / 1_000);
   }
@@ -71,7 +71,7 @@ export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
     ...(bound === undefined ? {} : { goal: { of: 'value', is: '≤', bound } }),
   });
   return [
-    figure(`${clusters * objects} states taken by their parents`, median(told), 's'),
+    figure(`${clusters * objects} states taken by their parents`, median(reported), 's'),
     figure("the center's StatusSummary is exact", median(exact), 's', 30),
     figure("the center's built-in summary is exact", median(builtIn), 's', 30),
     figure(
@@ -118,7 +118,7 @@ class Tree {
   }
 
   /** Every object of every cluster reports `readyReplicas: round`, and every cluster is available in even rounds. */
-  async change(round: number): Promise<{ toldMs: number; exactMs: number; builtInMs: number }> {
+  async change(round: number): Promise<{ reportedMs: number; exactMs: number; builtInMs: number }> {
     const startMs = performance.now();
     const elapsedMs = () => performance.now() - startMs;
     const available = round % 2 === 0;
@@ -128,26 +128,26 @@ class Tree {
       if (builtInMs === undefined && this.#available() === (available ? clusters : 0)) builtInMs = elapsedMs();
       if (exactMs === undefined && this.#isExact(round)) exactMs = elapsedMs();
     };
-    let toldMs: number | undefined;
-    const agents = this.#speak(round, available);
+    let reportedMs: number | undefined;
+    const agents = this.#report(round, available);
     while (exactMs === undefined || builtInMs === undefined) {
       // A tenth of a relay's agents, then other work has its turn, as between batches of sessions.
       let done: boolean | undefined = false;
       for (let i = 0; i < 10 && !done; i++) done = agents.next().done;
-      if (done) toldMs ??= elapsedMs();
+      if (done) reportedMs ??= elapsedMs();
       await this.#pump();
       look();
     }
-    return { toldMs: toldMs ?? elapsedMs(), exactMs, builtInMs };
+    return { reportedMs: reportedMs ?? elapsedMs(), exactMs, builtInMs };
   }
 
-  *#speak(round: number, available: boolean): Generator<void> {
+  *#report(round: number, available: boolean): Generator<void> {
     for (const relay of this.#leaves) {
       for (let k = 0; k < agentsPerRelay; k++) {
         const entries = Array.from({ length: objects }, (_, i) =>
           state(keyOf(i), { available }, { observedGeneration: 1, replicas: round, readyReplicas: round }),
         );
-        relay.say(`a${k}`, [...entries, relay.partial(available)], round);
+        relay.report(`a${k}`, [...entries, relay.partial(available)], round);
         yield;
       }
     }

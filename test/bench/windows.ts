@@ -17,11 +17,11 @@ const frameBytes = 64 * 1024;
 const frames = 600;
 const dialers = { gRPC: grpcDialer, WebSocket: webSocketDialer };
 
-export async function bench({ say }: BenchPorts): Promise<Figure[]> {
+export async function bench({ progress }: BenchPorts): Promise<Figure[]> {
   const figures: Figure[] = [];
   for (const [transport, makeDialer] of Object.entries(dialers)) {
     for (const from of ['child', 'parent'] as const) {
-      say(`${transport}, from the ${from}`);
+      progress(`${transport}, from the ${from}`);
       const value = (await throughput(makeDialer, from)) / 1e6;
       figures.push({
         name: `${transport}, ${frames * frameBytes} bytes from the ${from}`,

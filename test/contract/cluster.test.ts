@@ -64,23 +64,23 @@ describe.skipIf(missing)(`a real control plane${missing ? ` (${missing})` : ''}`
       metadata: { name: 'bare', namespace: 'default' },
       data,
     });
-    const told: (KubeObject | 'synced')[] = [];
+    const received: (KubeObject | 'synced')[] = [];
     const stop = cluster.watch(
       { group: '', resource: 'configmaps' },
       {
-        on: ({ key, object }) => void (key.name === 'bare' && told.push(object)),
-        synced: () => void told.push('synced'),
+        on: ({ key, object }) => void (key.name === 'bare' && received.push(object)),
+        synced: () => void received.push('synced'),
       },
       { metadataOnly: true },
     );
-    await until(() => told.includes('synced'));
+    await until(() => received.includes('synced'));
     const metadata = { name: 'bare', namespace: 'default', labels: { of: 'somebody' } };
     await cluster.apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { a: '2' } });
-    await until(() => told.length === 3);
+    await until(() => received.length === 3);
     stop();
     const named = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'bare' } };
-    expect(told).toMatchObject([named, 'synced', { ...named, metadata }]);
-    for (const one of told) expect(one).not.toHaveProperty('data');
+    expect(received).toMatchObject([named, 'synced', { ...named, metadata }]);
+    for (const one of received) expect(one).not.toHaveProperty('data');
   });
 
   test('creates a new object in one request that also checks for its existence, and leaves an existing object unchanged', async () => {
@@ -215,17 +215,17 @@ describe.skipIf(missing)(`a real control plane${missing ? ` (${missing})` : ''}`
       execFileSync(plane.kubectl, ['--kubeconfig', plane.kubeconfig, ...args], {
         stdio: ['ignore', 'pipe', 'inherit'],
       });
-    const told: KubeObject[] = [];
+    const received: KubeObject[] = [];
     const stop = cluster.watch(
       { group: 'autoscaling', resource: 'horizontalpodautoscalers' },
-      { on: ({ key: { name }, object }) => void (name === 'shelf' && told.push(object)), synced: () => {} },
+      { on: ({ key: { name }, object }) => void (name === 'shelf' && received.push(object)), synced: () => {} },
     );
     const turns = (object: KubeObject | undefined) => object?.metadata.annotations?.turn;
     for (const turn of ['1', '2', '3']) {
       site('annotate', 'hpa', 'shelf', `turn=${turn}`, '--overwrite');
-      await until(() => turns(told.at(-1)) === turn);
+      await until(() => turns(received.at(-1)) === turn);
     }
-    expect(told.at(-1)!.apiVersion).toBe('autoscaling/v2');
+    expect(received.at(-1)!.apiVersion).toBe('autoscaling/v2');
     // By then the agent would have corrected it.
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     expect(apply).toHaveBeenCalledTimes(1);

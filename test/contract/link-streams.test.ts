@@ -19,13 +19,13 @@ class ParentLog extends LinkLog {
   readonly streams = new Map<number, End>();
   refusal: Error | undefined;
   /** Called with each incoming stream. */
-  came: (stream: End) => void = () => {};
+  opened: (stream: End) => void = () => {};
 
   onStream(id: number, link: Link): LinkEvents {
     if (this.refusal) throw this.refusal;
     const stream = { link, log: new LinkLog() };
     this.streams.set(id, stream);
-    this.came(stream);
+    this.opened(stream);
     return stream.log;
   }
 }
@@ -51,12 +51,12 @@ describe.each(makers)('streams beside a link over $name', ({ open }) => {
   }
 
   async function openStream(pair: Awaited<ReturnType<typeof connect>>, id: number, apart: boolean) {
-    const came = new Promise<End>((resolve) => {
-      pair.parent.log.came = resolve;
+    const opened = new Promise<End>((resolve) => {
+      pair.parent.log.opened = resolve;
     });
     const log = new LinkLog();
     const link = await pair.child.link.openStream!(id, apart, log);
-    return { child: { link, log }, parent: await came };
+    return { child: { link, log }, parent: await opened };
   }
 
   describe.each([

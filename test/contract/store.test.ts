@@ -233,7 +233,7 @@ describe.each(stores)('$name', ({ open }) => {
     });
 
     it('of a transaction that did not happen reach nobody, then or later', () => {
-      const heard = announced(store, topic);
+      const announcedKeys = announced(store, topic);
       const failing = () =>
         store.write((t) => {
           t.announce(topic, 'x');
@@ -241,7 +241,7 @@ describe.each(stores)('$name', ({ open }) => {
         });
       expect(failing).toThrow('undo');
       put('a', '1');
-      expect(heard()).toEqual([]);
+      expect(announcedKeys()).toEqual([]);
     });
 
     it('of a subscriber, and of its writes, come in the next round, before write returns', () => {
@@ -258,7 +258,7 @@ describe.each(stores)('$name', ({ open }) => {
     });
 
     it('reach the other subscribers where a callback or a subscriber throws, and the first error comes out', () => {
-      const heard = announced(store, topic);
+      const announcedKeys = announced(store, topic);
       const stop = store.subscribe(other, () => {
         throw new Error('the disk is full');
       });
@@ -273,10 +273,10 @@ describe.each(stores)('$name', ({ open }) => {
           });
         });
       expect(write(false)).toThrow('the disk is full');
-      expect([get('a'), heard(), late()]).toEqual(['1', ['x'], [7]]);
+      expect([get('a'), announcedKeys(), late()]).toEqual(['1', ['x'], [7]]);
       stop();
       expect(write(true)).toThrow('a callback');
-      expect([heard(), late()]).toEqual([['x'], [7]]);
+      expect([announcedKeys(), late()]).toEqual([['x'], [7]]);
     });
 
     it('of state that is not in the store are delivered at once, and to nobody whose subscription has ended', () => {

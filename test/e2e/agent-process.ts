@@ -62,7 +62,7 @@ export class AgentProcess implements AsyncDisposable {
   }
 
   /** Its log since the last start. */
-  get said(): string {
+  get log(): string {
     return existsSync(this.file('log')) ? readFileSync(this.file('log'), 'utf8') : '';
   }
 

@@ -61,9 +61,9 @@ describe.skipIf(withoutKubectl)(`the command line${withoutKubectl ? ` [not run: 
     [['join-token', 'eu:paris:rivoli'], 1, /is taken at node\/eu:paris/],
     [['join-token', 'eu:lisbon:shop'], 1, /the kubeconfig has no node\/eu:lisbon/],
     [['nonsense'], 2, /unknown command 'nonsense'/],
-  ])('%j ends with %d', (args, code, words) => {
+  ])('%j ends with %d', (args, code, output) => {
     const ran = run(...args);
-    expect(ran).toMatchObject({ code, out: expect.stringMatching(words) });
+    expect(ran).toMatchObject({ code, out: expect.stringMatching(output) });
     expect(ran.out).not.toMatch(/^\s+at |node:internal/m);
   });
 

@@ -38,7 +38,7 @@ describe.skipIf(withoutKubectl)(`customization on a tree of processes${why}`, ()
     metadata: { name, namespace: 'shopfront' },
     spec,
   });
-  const greet = (value: string) => {
+  const customize = (value: string) => {
     const { code, out } = tree.apply(space, customizer('greeting', { replacements: [{ path: '$.data.text', value }] }));
     expect(code, out).toBe(0);
   };
@@ -99,7 +99,7 @@ describe.skipIf(withoutKubectl)(`customization on a tree of processes${why}`, ()
   });
 
   it('keeps the last good object at a destination where it fails, reports the failure at every level, also after a restart, and recovers', async () => {
-    greet('In ${{ location.metadata.labels.zone }}');
+    customize('In ${{ location.metadata.labels.zone }}');
     await until('the shops of a zone have it', () => texts().slice(0, 3).join() === 'In paris,In paris,In berlin');
     await until('the others fail', () => status()?.display === 'available 3/5 (2 failed)');
     expect(texts().slice(3)).toEqual(['Welcome to Market', 'Welcome to Headquarters']);
@@ -118,7 +118,7 @@ describe.skipIf(withoutKubectl)(`customization on a tree of processes${why}`, ()
     tree.ok('node/us', 'label', 'location', 'market', 'zone=manhattan');
     await until('it has it too', () => map('us:market')?.data?.text === 'In manhattan');
     await until('one fails', () => failing().join() === 'hq CustomizationFailed');
-    greet('Hello ${{ location.metadata.annotations["store-name"] }}');
+    customize('Hello ${{ location.metadata.annotations["store-name"] }}');
     tree.ok(space, 'wait', 'epl/shopfront', '--for=condition=Ready', '--timeout=60s');
     await until(
       'all have it',

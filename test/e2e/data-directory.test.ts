@@ -46,9 +46,9 @@ describe.skipIf(withoutKubectl)(`the data directory of a tree${why}`, () => {
   it('has only lines of JSON in its logs, after warnings, prints, crashes, many watches and new sessions', async () => {
     const watch = ['get', 'configmaps', '-A', '-w'];
     const watches = [
-      ...Array.from({ length: 15 }, () => tree.wordsAt('center', '/spaces/retail')),
-      ...Array.from({ length: 15 }, () => tree.wordsAt('center', '/tree/eu:rivoli/cluster')),
-    ].map((words) => spawn(kubectlProgram, [...words, ...watch], { stdio: 'ignore' }));
+      ...Array.from({ length: 15 }, () => tree.kubectlArgs('center', '/spaces/retail')),
+      ...Array.from({ length: 15 }, () => tree.kubectlArgs('center', '/tree/eu:rivoli/cluster')),
+    ].map((args) => spawn(kubectlProgram, [...args, ...watch], { stdio: 'ignore' }));
     for (const path of ['eu', 'hq']) {
       const pid = tree.pid(path);
       process.kill(pid, 'SIGUSR2');
@@ -112,8 +112,8 @@ describe('a tree in the background', () => {
       const up = banyan('up', '--detach', '-f', fixture('test/e2e/data-directory-topology.yaml'), '--data', data);
       expect(up.code, up.out).toBe(0);
       const lines = readFileSync(join(data, 'logs/supervisor.log'), 'utf8').split('\n').slice(0, -1);
-      const said = lines.map((line) => (JSON.parse(line) as Line).msg);
-      expect(said.filter((words) => words.startsWith('ready after'))).toHaveLength(time);
+      const messages = lines.map((line) => (JSON.parse(line) as Line).msg);
+      expect(messages.filter((message) => message.startsWith('ready after'))).toHaveLength(time);
       expect(banyan('down', '--data', data).code).toBe(0);
     }
   });

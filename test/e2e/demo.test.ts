@@ -14,7 +14,7 @@ describe.skipIf(withoutKubectl)(`npm start${why}`, () => {
   // A space in the name: the commands are for a shell.
   const home = join(mkdtempSync(join(tmpdir(), 'banyan-demo-')), 'my trees');
   let demo: ChildProcess;
-  let said = '';
+  let output = '';
   let ended: Promise<number | null>;
   let commands: readonly string[] = [];
   /** Earlier commands in the terminal stay in effect: the folder and the variables. */
@@ -26,11 +26,15 @@ describe.skipIf(withoutKubectl)(`npm start${why}`, () => {
     ended = new Promise((done) => demo.once('exit', done));
     for (const stream of [demo.stdout!, demo.stderr!]) {
       stream.on('data', (chunk: Buffer) => {
-        said += chunk;
+        output += chunk;
       });
     }
-    await until('it prints what to try', () => said.includes('Ctrl-C ends all of it.') || demo.exitCode !== null, 150);
-    const all = /Next things to try, in another terminal:\n([\s\S]*)\nCtrl-C/.exec(said)?.[1]?.split('\n') ?? [];
+    await until(
+      'it prints what to try',
+      () => output.includes('Ctrl-C ends all of it.') || demo.exitCode !== null,
+      150,
+    );
+    const all = /Next things to try, in another terminal:\n([\s\S]*)\nCtrl-C/.exec(output)?.[1]?.split('\n') ?? [];
     const isSetting = (line: string) => /^ *(cd|export) /.test(line);
     terminal = all.filter(isSetting);
     commands = all.filter((line) => !isSetting(line)).map((line) => line.trim());
@@ -58,7 +62,7 @@ describe.skipIf(withoutKubectl)(`npm start${why}`, () => {
   };
 
   it('shows the workload becoming available', () => {
-    expect(said).toMatch(/^available 5\/5$/m);
+    expect(output).toMatch(/^available 5\/5$/m);
   });
 
   it('prints only commands whose result this test knows', () => {

@@ -19,7 +19,7 @@ describe('a tree in the background', () => {
   const at = (name: string) => join(directory, name);
   const banyan = (...args: string[]) => {
     const done = spawnSync(process.execPath, [fixture('center/cli/banyan.ts'), ...args], { encoding: 'utf8' });
-    return { code: done.status, said: done.stdout + done.stderr };
+    return { code: done.status, output: done.stdout + done.stderr };
   };
   const up = (data: string, ...more: string[]) =>
     banyan('up', '--detach', '-f', at('tree.yaml'), '--data', at(data), ...more);
@@ -34,10 +34,10 @@ describe('a tree in the background', () => {
   });
 
   it('is refused before it creates anything if the topology names a missing file', () => {
-    const { code, said } = banyan('up', '--detach', '-f', at('nowhere.yaml'), '--data', at('none'));
-    expect({ code, said }).toMatchObject({
+    const { code, output } = banyan('up', '--detach', '-f', at('nowhere.yaml'), '--data', at('none'));
+    expect({ code, output }).toMatchObject({
       code: 2,
-      said: expect.stringContaining('provider.kubeconfig.path of edge'),
+      output: expect.stringContaining('provider.kubeconfig.path of edge'),
     });
     expect(existsSync(at('none'))).toBe(false);
   });
@@ -45,16 +45,16 @@ describe('a tree in the background', () => {
   it('says what it waited for if it is not ready in time, and leaves nothing running', () => {
     expect(up('late', '--timeout', '0.001')).toMatchObject({
       code: 3,
-      said: expect.stringContaining('not ready after'),
+      output: expect.stringContaining('not ready after'),
     });
-    expect(banyan('down', '--data', at('late')).said).not.toMatch(/^ended/m);
+    expect(banyan('down', '--data', at('late')).output).not.toMatch(/^ended/m);
   });
 
   it('stays unchanged, with its ready file, when somebody starts it again', () => {
     expect(up('data', '--ready-file', at('ready.json'))).toMatchObject({ code: 0 });
     const ready = readFileSync(at('ready.json'), 'utf8');
     const again = up('data', '--ready-file', at('ready.json'));
-    expect(again).toMatchObject({ code: 2, said: expect.stringContaining('a tree runs here already') });
+    expect(again).toMatchObject({ code: 2, output: expect.stringContaining('a tree runs here already') });
     expect(readFileSync(at('ready.json'), 'utf8')).toBe(ready);
   });
 });

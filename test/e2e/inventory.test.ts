@@ -72,9 +72,9 @@ describe.skipIf(withoutKubectl)(`an inventory space at the center${why}`, () => 
     await until('it is gone', () => got() === undefined);
     await until('nobody is expected', () => summary()?.expected === 0);
     const asked = ['why', 'configmap/menu', '-n', 'default', '--at', 'eu:paris:store-17'];
-    const told = banyan(...asked, '--space', retail, '--data', tree.data).out;
-    expect(told).toContain("nothing below matches the placement's locationSelectors");
-    expect(told).toContain('space/center/fleet: SyncTarget cafe stands for it: no Location selects it');
+    const answer = banyan(...asked, '--space', retail, '--data', tree.data).out;
+    expect(answer).toContain("nothing below matches the placement's locationSelectors");
+    expect(answer).toContain('space/center/fleet: SyncTarget cafe stands for it: no Location selects it');
     locate({ kind: 'cafe' });
     await until('it is back', () => summary()?.available === 1);
   });

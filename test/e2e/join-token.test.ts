@@ -73,16 +73,16 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
     const process_ = spawn(process.execPath, [fixture('edge-agent/main.ts'), '--config', at(name, 'agent.yaml')], {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
-    let said = '';
+    let output = '';
     process_.stderr.on('data', (chunk: Buffer) => {
-      said += chunk;
+      output += chunk;
     });
     const ended = new Promise<number | null>((done) => process_.once('exit', done));
     const log = () => {
       try {
-        return readFileSync(at(name, 'log'), 'utf8') + said;
+        return readFileSync(at(name, 'log'), 'utf8') + output;
       } catch {
-        return said;
+        return output;
       }
     };
     const agent = { process: process_, ended, log };
@@ -105,7 +105,7 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
   const refusedWith = async (name: string, token: string, more: object = {}) => {
     const agent = start(name, token, more);
     const code = await agent.ended;
-    return { code, words: agent.log() };
+    return { code, log: agent.log() };
   };
 
   let token: string;
@@ -138,9 +138,9 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
   });
 
   it('is refused a second use of the token with another key, with the time of the first use', async () => {
-    const { code, words } = await refusedWith('second', token);
+    const { code, log } = await refusedWith('second', token);
     expect(code).toBe(1);
-    expect(words).toMatch(/was used by another key from 127\.0\.0\.1:\d+ at .*banyan join-token eu:till --again/);
+    expect(log).toMatch(/was used by another key from 127\.0\.0\.1:\d+ at .*banyan join-token eu:till --again/);
   });
 
   it('may use the token again with the same key, for example after a lost answer', async () => {
@@ -155,25 +155,25 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
     const { name, secret, pin } = readJoinToken(another, 'test');
     const unknownName = await refusedWith('unknown', writeJoinToken({ name: 'aaaaaaaaaa', secret, pin }));
     const otherSecret = await refusedWith('guess', writeJoinToken({ name, secret: pin, pin }));
-    for (const { code, words } of [unknownName, otherSecret]) {
-      expect([code, words]).toEqual([1, expect.stringMatching(/this join token is not known here/)]);
+    for (const { code, log } of [unknownName, otherSecret]) {
+      expect([code, log]).toEqual([1, expect.stringMatching(/this join token is not known here/)]);
     }
     expect(await refusedWith('pin', writeJoinToken({ name, secret, pin: secret }))).toEqual({
       code: 1,
-      words: expect.stringMatching(/is of another tree than the join token/),
+      log: expect.stringMatching(/is of another tree than the join token/),
     });
     expect(await refusedWith('path', another, { path: 'eu:other' })).toEqual({
       code: 1,
-      words: expect.stringMatching(/this join token is for \\"eu:till\\", and not for \\"eu:other\\"/),
+      log: expect.stringMatching(/this join token is for \\"eu:till\\", and not for \\"eu:other\\"/),
     });
     // Nothing is sent to the parent at a wrong address.
     expect(await refusedWith('parent', another, { parent: { address: meshAddress('us'), path: 'eu' } })).toEqual({
       code: 1,
-      words: expect.stringMatching(/is the relay \\"us\\", not the relay \\"eu\\"/),
+      log: expect.stringMatching(/is the relay \\"us\\", not the relay \\"eu\\"/),
     });
     expect(await refusedWith('cut', another.slice(0, -3))).toEqual({
       code: 2,
-      words: expect.stringMatching(/a part of the join token is missing.*was all of it copied/),
+      log: expect.stringMatching(/a part of the join token is missing.*was all of it copied/),
     });
     const expires = new Date(Date.now() - 3_600_000).toISOString();
     const past = {
@@ -185,7 +185,7 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
     expect(tree.apply('node/eu', past).code).toBe(0);
     expect(await refusedWith('late', writeJoinToken({ name: 'bbbbbbbbbb', secret, pin }))).toEqual({
       code: 1,
-      words: expect.stringContaining(`expired at ${expires}: make another`),
+      log: expect.stringContaining(`expired at ${expires}: make another`),
     });
     expect(tokenObject(another)?.status).toBeUndefined();
   });
@@ -208,11 +208,11 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
     // The agent does not reveal the token: the certificate that it sees is not its parent's.
     expect(await refusedWith('intercepted', unused, third)).toEqual({
       code: 1,
-      words: expect.stringMatching(/is the relay \\"us\\", not the relay \\"eu\\"/),
+      log: expect.stringMatching(/is the relay \\"us\\", not the relay \\"eu\\"/),
     });
     expect(await refusedWith('terminated', unused, { ...third, link: { terminatedTls: true } })).toEqual({
       code: 1,
-      words: expect.stringMatching(/link\.terminatedTls: the agent can't get a certificate.*banyan enroll/),
+      log: expect.stringMatching(/link\.terminatedTls: the agent can't get a certificate.*banyan enroll/),
     });
     expect(tokenObject(unused)?.status).toBeUndefined();
     await terminator[Symbol.asyncDispose]();
@@ -245,7 +245,7 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
     expect(tokenObject(newer)).toMatchObject({ spec: { path: 'eu:fourth' } });
     expect(await refusedWith('older', older, { path: 'eu:fourth' })).toEqual({
       code: 1,
-      words: expect.stringMatching(/this join token is not known here/),
+      log: expect.stringMatching(/this join token is not known here/),
     });
     expect(tokenObject(token)).toMatchObject({ status: { state: 'Used' } });
     tokenFor('eu:till', '--again');
@@ -261,7 +261,7 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
     });
     expect(await refusedWith('fifth', unused, { path: 'eu:fourth' })).toEqual({
       code: 1,
-      words: expect.stringMatching(/this join token is not known here/),
+      log: expect.stringMatching(/this join token is not known here/),
     });
   });
 
@@ -270,14 +270,14 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
       code: 1,
       out: expect.stringMatching(/"eu:till" is taken at node\/eu/),
     });
-    for (const [args, words] of [
+    for (const [args, message] of [
       [['eu:x', '--ttl', '31d'], /--ttl: "31d" is no time up to 30 days/],
       [['eu:x', '--ttl', 'soon'], /--ttl: "soon" is no time/],
       [['EU:x'], /"EU:x" is no path of an agent/],
     ] as const) {
       expect(banyan('join-token', ...args, '--data', tree.data)).toMatchObject({
         code: 2,
-        out: expect.stringMatching(words),
+        out: expect.stringMatching(message),
       });
     }
   });

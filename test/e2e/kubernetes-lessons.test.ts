@@ -43,7 +43,7 @@ const place = (name: string, downsync: object) => ({
   },
 });
 /** With a label of its Location that the real cluster does not have. */
-const greet = (text: string, label?: string) => ({
+const textCustomizer = (text: string, label?: string) => ({
   apiVersion: 'edge.banyan.io/v1alpha1',
   kind: 'Customizer',
   metadata: { name: 'greeting', namespace: 'shop' },
@@ -75,7 +75,7 @@ describe.skipIf(missing)(`failures of similar systems, on a real cluster${why}`,
     expect(code, out).toBe(0);
   };
   const status = (space = retail, name = 'shop') => tree.json<Shown>(space, 'epl', name)?.status;
-  const said = (object: string) =>
+  const failureOf = (object: string) =>
     status()?.failures?.find((one) => one.path === real && one.object === `configmaps shop/${object}`)?.message ?? '';
   const uids = () => site('get', 'configmaps', '-n', 'shop', '-l', 'banyan.io/managed', '-o', 'jsonpath={..uid}');
 
@@ -97,7 +97,9 @@ describe.skipIf(missing)(`failures of similar systems, on a real cluster${why}`,
     put(retail, configMap('album', { text: 'x'.repeat(1_100_000) }));
     put(retail, configMap('prices', { bread: '4' }));
     await until('the other one is there', () => there('prices')?.data?.bread === '4');
-    await until('the large one is told of', () => /Too long: may not be more than 1048576 bytes/.test(said('album')));
+    await until('the large one is told of', () =>
+      /Too long: may not be more than 1048576 bytes/.test(failureOf('album')),
+    );
     tree.ok(retail, 'delete', 'configmap', 'album', '-n', 'shop');
     await until('all are available', () => status()?.display === 'available 2/2');
   });
@@ -119,18 +121,18 @@ describe.skipIf(missing)(`failures of similar systems, on a real cluster${why}`,
 
   it('an error in a rule deletes nothing: the last good object stays, and the error is reported', async () => {
     const annotations = { 'edge.banyan.io/customizer': 'greeting' };
-    put(retail, greet('Hello'), configMap('greeting', { text: 'none' }, annotations));
+    put(retail, textCustomizer('Hello'), configMap('greeting', { text: 'none' }, annotations));
     await until('it is there', () => there('greeting')?.data?.text === 'Hello');
     const before = there('greeting')!;
-    put(retail, greet('Hello', 'street'));
-    await until('it is told', () => /no such key: street/.test(said('greeting')));
+    put(retail, textCustomizer('Hello', 'street'));
+    await until('it is told', () => /no such key: street/.test(failureOf('greeting')));
     put(retail, configMap('prices', { bread: '5' }));
     await until('others go on', () => there('prices')?.data?.bread === '5');
     expect(there('greeting')).toEqual(before);
     tree.ok('node/eu', 'label', 'location', 'rivoli', 'street=Rue-de-Rivoli');
     await until('it is made', () => there('greeting')?.data?.text === 'Hello from Rue-de-Rivoli');
     expect(there('greeting')?.metadata.uid).toBe(before.metadata.uid);
-    put(retail, greet('Hello'));
+    put(retail, textCustomizer('Hello'));
     await until('all are available', () => status()?.display === 'available 2/2');
   });
 

@@ -182,8 +182,8 @@ describe.skipIf(missing)(`the retail tree with three real clusters beside embedd
     const failures = placement(retail)?.failures ?? [];
     expect(new Set(failures.map(({ reason }) => reason))).toEqual(new Set(['ProgressDeadlineExceeded']));
     for (const path of real) {
-      const said = failures.find((one) => one.path === path)?.message ?? '';
-      expect(said).toMatch(/ReplicaSet "till-[0-9a-f]+" has timed out progressing/);
+      const message = failures.find((one) => one.path === path)?.message ?? '';
+      expect(message).toMatch(/ReplicaSet "till-[0-9a-f]+" has timed out progressing/);
       const pods = ['get', 'pods', '-n', 'shop', '--field-selector=status.phase=Running', '-o', 'name'];
       expect([
         path,

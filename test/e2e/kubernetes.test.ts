@@ -192,9 +192,9 @@ describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why
       () => !served().some(({ resource }) => resource === 'bells') && described('rivoli').nodes === 2,
     );
 
-    const { conditions, nodes, ...said } = at('node/center', 'limited');
-    expect([nodes, said.kubernetesVersion]).toEqual([undefined, gitVersion]);
-    expect(said.syncedResources).toContainEqual({ group: 'apps', resource: 'deployments', versions: ['v1'] });
+    const { conditions, nodes, ...reported } = at('node/center', 'limited');
+    expect([nodes, reported.kubernetesVersion]).toEqual([undefined, gitVersion]);
+    expect(reported.syncedResources).toContainEqual({ group: 'apps', resource: 'deployments', versions: ['v1'] });
     expect(conditions).toContainEqual(
       expect.objectContaining({
         type: 'DescriptionIncomplete',
@@ -321,14 +321,14 @@ describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why
 
   it('treats changes by others as the placement says', async () => {
     const replicas = () => site('get', 'deployment', 'till', '-n', 'shop', '-o', 'jsonpath={.spec.replicas}');
-    const says = (words: RegExp) =>
-      (shop()?.failures ?? []).some(({ path, message }) => path === real && words.test(message));
+    const hasFailure = (pattern: RegExp) =>
+      (shop()?.failures ?? []).some(({ path, message }) => path === real && pattern.test(message));
     setRules({ drift: { mode: 'Report' } });
     site('scale', 'deployment', 'till', '-n', 'shop', '--replicas=1');
     // The cluster's controllers first have to observe the new number, and until then nothing is available.
     await until(
       'it is said of what is available',
-      () => says(/spec\.replicas is 1 and was applied as 3/) && isAvailable(),
+      () => hasFailure(/spec\.replicas is 1 and was applied as 3/) && isAvailable(),
     );
     expect(replicas()).toBe('1');
     setRules({ drift: { mode: 'Correct' } });
@@ -357,7 +357,7 @@ describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why
 
     site('patch', 'configmap', 'prices', '-n', 'shop', '-p', '{"immutable":true}');
     setPrice('7');
-    await until('it can not be changed', () => says(/field is immutable.*spec\.replace: IfImmutable/s));
+    await until('it can not be changed', () => hasFailure(/field is immutable.*spec\.replace: IfImmutable/s));
     expect(price()).toBe('6');
     setRules({ replace: 'IfImmutable' });
     await until(

@@ -48,27 +48,31 @@ describe.skipIf(withoutKubectl)('banyan up', () => {
 
 /** Each Node process reports its arguments before it does anything. The configuration does not exist, so none continues. */
 function startedBy(command: string, program: string, environment: Readonly<Record<string, string>> = {}): Started {
-  const say = `console.log(JSON.stringify({ flags: process.execArgv, program: process.argv[1],
+  const script = `console.log(JSON.stringify({ flags: process.execArgv, program: process.argv[1],
     environment: Object.fromEntries(${JSON.stringify(variables)}.map((name) => [name, process.env[name]])) }))`;
   const { stdout } = spawnSync(
     process.execPath,
     [fixture('center/cli/banyan.ts'), command, '--config', '/nowhere/node.yaml'],
     {
-      env: { ...process.env, ...environment, NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(say)}` },
+      env: {
+        ...process.env,
+        ...environment,
+        NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}`,
+      },
       encoding: 'utf8',
     },
   );
-  const said = stdout.split('\n').filter((line) => line.startsWith('{"flags"'));
-  const started = said.map((line) => JSON.parse(line) as Started).find((one) => one.program === fixture(program));
+  const lines = stdout.split('\n').filter((line) => line.startsWith('{"flags"'));
+  const started = lines.map((line) => JSON.parse(line) as Started).find((one) => one.program === fixture(program));
   if (!started) throw new Error(`${program} was not started; said: ${stdout}`);
   return { ...started, environment: { ...none, ...started.environment } };
 }
 
 function runningAs(pid: number): Started {
-  const words = (file: string) => readFileSync(`/proc/${pid}/${file}`, 'utf8').split('\0');
-  const [, ...command] = words('cmdline');
-  const at = command.findIndex((word) => !word.startsWith('-'));
-  const set = words('environ').map((line) => line.split(/=(.*)/s, 2) as [string, string]);
+  const fieldsOf = (file: string) => readFileSync(`/proc/${pid}/${file}`, 'utf8').split('\0');
+  const [, ...command] = fieldsOf('cmdline');
+  const at = command.findIndex((arg) => !arg.startsWith('-'));
+  const set = fieldsOf('environ').map((line) => line.split(/=(.*)/s, 2) as [string, string]);
   const environment = { ...none, ...Object.fromEntries(set.filter(([name]) => variables.includes(name))) };
   return { flags: command.slice(0, at), program: command[at]!, environment };
 }

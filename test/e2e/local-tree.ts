@@ -27,7 +27,7 @@ export class LocalTree {
   readonly data = mkdtempSync(join(tmpdir(), 'banyan-e2e-'));
   readonly #topology: string;
   #process: ChildProcess | undefined;
-  #said = '';
+  #output = '';
 
   constructor(topology: string) {
     this.#topology = resolve(root, topology);
@@ -49,17 +49,17 @@ export class LocalTree {
       ...args,
     ];
     const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'pipe'], env: environment() });
-    this.#said = '';
+    this.#output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk: Buffer) => {
-        this.#said += chunk;
+        this.#output += chunk;
       });
     }
     this.#process = child;
     await until(
       'the tree is ready',
       () => {
-        if (child.exitCode !== null) throw new Error(`banyan up ended with ${child.exitCode}: ${this.#said}`);
+        if (child.exitCode !== null) throw new Error(`banyan up ended with ${child.exitCode}: ${this.#output}`);
         return existsSync(this.#readyFile);
       },
       // The supervisor gives up earlier, and its own message names the missing nodes.
@@ -68,8 +68,8 @@ export class LocalTree {
   }
 
   /** The log of `banyan up` since its last start. */
-  get said(): string {
-    return this.#said;
+  get output(): string {
+    return this.#output;
   }
 
   /** Ends the tree; the exit code. */
@@ -124,7 +124,7 @@ export class LocalTree {
   }
 
   /** The arguments for kubectl, for a process that runs while the test does something else. */
-  wordsAt(path: string, url: string): readonly string[] {
+  kubectlArgs(path: string, url: string): readonly string[] {
     const kubeconfig = join(this.data, 'kubeconfig');
     return ['--kubeconfig', kubeconfig, '--context', `node/${path}`, '-s', `${this.#node(path).url}${url}`];
   }

@@ -20,7 +20,7 @@ describe.skipIf(withoutKubectl)(`a relay that has lost its store while a customi
   const tree = new LocalTree('deploy/topologies/shop.yaml');
   let relay: ChildProcess | undefined;
   const map = () => tree.json<Shown>(market, 'configmap', 'greeting', '-n', 'shopfront');
-  const greet = (value: string) => {
+  const customize = (value: string) => {
     const replacements = [{ path: '$.data.text', value }];
     const metadata = { name: 'greeting', namespace: 'shopfront' };
     const object = { apiVersion: 'edge.banyan.io/v1alpha1', kind: 'Customizer', metadata, spec: { replacements } };
@@ -47,7 +47,7 @@ describe.skipIf(withoutKubectl)(`a relay that has lost its store while a customi
   it('takes no object from its agents that it cannot make anew, and sends the object again when it can', async () => {
     const before = map()!;
     expect(before.data?.text).toBe('Welcome to Market');
-    greet('In ${{ location.metadata.labels.zone }}');
+    customize('In ${{ location.metadata.labels.zone }}');
     await until('it fails', () => below()?.summary?.failed === 1);
     tree.kill('us');
     rmSync(join(tree.data, 'nodes', 'us'), { recursive: true });
@@ -64,7 +64,7 @@ describe.skipIf(withoutKubectl)(`a relay that has lost its store while a customi
       () => tree.json(market, 'configmap', 'later', '-n', 'shopfront') !== undefined,
     );
     expect(map()).toMatchObject({ metadata: { uid: before.metadata.uid }, data: { text: 'Welcome to Market' } });
-    const told = banyan(
+    const answer = banyan(
       'why',
       'configmap/greeting',
       '-n',
@@ -76,8 +76,8 @@ describe.skipIf(withoutKubectl)(`a relay that has lost its store while a customi
       '--data',
       tree.data,
     );
-    expect(told.out).toContain('mailbox/us:market: it is meant for this cluster, and not in its mailbox');
-    expect(told.out).toContain('shopfront: CustomizationFailed: Customizer shopfront/greeting');
+    expect(answer.out).toContain('mailbox/us:market: it is meant for this cluster, and not in its mailbox');
+    expect(answer.out).toContain('shopfront: CustomizationFailed: Customizer shopfront/greeting');
     tree.ok('node/us', 'label', 'location', 'market', 'zone=manhattan');
     await until('it can be made', () => map()?.data?.text === 'In manhattan');
     expect(map()?.metadata.uid).toBe(before.metadata.uid);
@@ -88,7 +88,7 @@ describe.skipIf(withoutKubectl)(`a relay that has lost its store while a customi
   it('removes the kept object when no placement wants it any more', async () => {
     tree.ok(space, 'apply', '-f', fixture('docs/examples/greeting.yaml'));
     await until('it is back', () => map()?.data?.text === 'Welcome to Market');
-    greet('In ${{ location.metadata.labels.nowhere }}');
+    customize('In ${{ location.metadata.labels.nowhere }}');
     await until('it fails', () => below()?.summary?.failed === 1);
     relay!.kill('SIGKILL');
     await new Promise((done) => relay!.once('exit', done));

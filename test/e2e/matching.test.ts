@@ -32,7 +32,7 @@ describe.skipIf(withoutKubectl)(`placements find their destinations${why}`, () =
     const { code, out } = tree.apply(space, placement(name, spec));
     expect(code, out).toBe(0);
   }
-  function tell(node: string, syncTarget: string, spec: object): void {
+  function patchSyncTarget(node: string, syncTarget: string, spec: object): void {
     tree.ok(`node/${node}`, 'patch', 'synctarget', syncTarget, '--type=merge', '-p', JSON.stringify({ spec }));
   }
   const has = (context: string, name: string) => tree.json(context, 'configmap', name, '-n', 'default') !== undefined;
@@ -49,7 +49,7 @@ describe.skipIf(withoutKubectl)(`placements find their destinations${why}`, () =
       ['eu:paris', 'bastille', '60.5'],
       ['us', 'market', '380'],
     ] as const) {
-      tell(node, name, { properties: { 'carbon.gPerKWh': carbon } });
+      patchSyncTarget(node, name, { properties: { 'carbon.gPerKWh': carbon } });
     }
     place('green', { locationExpression: 'double(properties["carbon.gPerKWh"]) < 60.0' });
     await until('it is in Paris', () => summary('green')?.available === 1);
@@ -58,8 +58,8 @@ describe.skipIf(withoutKubectl)(`placements find their destinations${why}`, () =
     await until('it says where it can not be evaluated', () => failing()?.message.includes('3 destinations') === true);
     expect(failing()?.message).toMatch(/2 below eu: .*no such key.*; hq: /i);
     expect([has('mailbox/eu', 'green'), has('mailbox/us', 'green')]).toEqual([true, false]);
-    tell('us', 'market', { properties: { 'carbon.gPerKWh': '21.5' } });
-    tell('eu:paris', 'rivoli', { properties: { 'carbon.gPerKWh': '90' } });
+    patchSyncTarget('us', 'market', { properties: { 'carbon.gPerKWh': '21.5' } });
+    patchSyncTarget('eu:paris', 'rivoli', { properties: { 'carbon.gPerKWh': '90' } });
     await until('it has moved', () => at('green').join() === 'us:market');
     await until('nothing of it is left above Paris', () => !has('mailbox/eu', 'green'));
     await until('one is expected', () => summary('green')?.expected === 1);
@@ -98,7 +98,7 @@ describe.skipIf(withoutKubectl)(`placements find their destinations${why}`, () =
   it('but no unschedulable destination, where existing objects stay', async () => {
     place('before', { locationSelectors: [{ matchLabels: { env: 'prod' } }] });
     await until('it is everywhere', () => summary('before')?.available === 5);
-    tell('center', 'hq', { unschedulable: true });
+    patchSyncTarget('center', 'hq', { unschedulable: true });
     place('after', { locationSelectors: [{ matchLabels: { env: 'prod' } }] });
     await until('it is everywhere else', () => summary('after')?.available === 4);
     expect([summary('after')?.expected, at('after').includes('hq'), at('before').includes('hq')]).toEqual([
@@ -106,18 +106,18 @@ describe.skipIf(withoutKubectl)(`placements find their destinations${why}`, () =
       false,
       true,
     ]);
-    tell('center', 'hq', { unschedulable: false });
+    patchSyncTarget('center', 'hq', { unschedulable: false });
     await until('it is there too', () => at('after').includes('hq'));
   });
 
   it('and leave a destination whose evictAfter has passed, even if its node was away at that time', async () => {
     expect(at('before')).toContain('us:market');
-    tell('us', 'market', { evictAfter: new Date(Date.now() + 10_000).toISOString() });
+    patchSyncTarget('us', 'market', { evictAfter: new Date(Date.now() + 10_000).toISOString() });
     expect(at('before')).toContain('us:market');
     tree.kill('us');
     await until('it has gone', () => !at('before').includes('us:market'));
     await until('it is not expected there', () => summary('before')?.expected === 4);
-    tell('us', 'market', { evictAfter: null });
+    patchSyncTarget('us', 'market', { evictAfter: null });
     await until('it is there again', () => at('before').includes('us:market'));
   });
 

@@ -39,13 +39,13 @@ describe.skipIf(withoutKubectl)(`moves on a tree of processes${why}`, () => {
   const lines = (program: string, ...args: string[]): (() => string[]) => {
     const child = spawn(program, args, { env: { ...process.env, KUBECONFIG: join(tree.data, 'kubeconfig') } });
     running.push(child);
-    let said = '';
+    let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk: Buffer) => {
-        said += chunk;
+        output += chunk;
       });
     }
-    return () => said.split('\n').slice(0, -1);
+    return () => output.split('\n').slice(0, -1);
   };
 
   /** Each line is the result of one round, in the order of the clusters. */
@@ -105,8 +105,8 @@ describe.skipIf(withoutKubectl)(`moves on a tree of processes${why}`, () => {
     const seen = await probe(deploymentOf('till'), rivoli, market);
     process.kill(tree.pid('us:market'), 'SIGSTOP');
     moveTo('till', 'us');
-    const words = /^1 old copy waits for us:market to be available, until [\d:]{8}Z$/;
-    await until('it says who waits for whom', () => words.test(moving('till')?.message ?? ''));
+    const message = /^1 old copy waits for us:market to be available, until [\d:]{8}Z$/;
+    await until('it says who waits for whom', () => message.test(moving('till')?.message ?? ''));
     expect(placement('till').moving).toMatchObject({ leaving: 1, joining: 1 });
     expect(available(rivoli, 'till')).toBe(true);
     process.kill(tree.pid('us:market'), 'SIGCONT');

@@ -28,10 +28,10 @@ describe('the package of npm pack', () => {
   });
 
   it('loads only the parts of Node that it uses, not every export of a module', () => {
-    const tell = "process.on('exit', () => console.log('loaded', process.moduleLoadList.join()))";
+    const script = "process.on('exit', () => console.log('loaded', process.moduleLoadList.join()))";
     const agent = spawnSync(
       process.execPath,
-      ['--import', `data:text/javascript,${encodeURIComponent(tell)}`, join(installed, 'dist', 'agent.js')],
+      ['--import', `data:text/javascript,${encodeURIComponent(script)}`, join(installed, 'dist', 'agent.js')],
       { encoding: 'utf8' },
     );
     expect(agent.stderr).toContain('usage: main.ts --config FILE');

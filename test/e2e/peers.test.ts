@@ -57,19 +57,19 @@ describe('a peer with a wrong identity or a wrong message', () => {
       }),
     );
     const frames: Frame[] = [];
-    const heard: { closed?: { error?: Error } } = {};
+    const received: { closed?: { error?: Error } } = {};
     const link = await dialer.dial(
       {
         onFrame: (frame) => frames.push(frame),
         onBytes() {},
         onDrain() {},
         onClose: (error) => {
-          heard.closed = error ? { error } : {};
+          received.closed = error ? { error } : {};
         },
       },
       5_000,
     );
-    return Object.assign(heard, { link, frames });
+    return Object.assign(received, { link, frames });
   }
 
   const hello = (path: string, role: string, more: Partial<Hello> = {}): Frame => ({

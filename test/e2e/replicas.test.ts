@@ -16,12 +16,12 @@ interface Shown {
 
 describe.skipIf(withoutKubectl)(`replicas in the middle and at the last hop${why}`, () => {
   const tree = new LocalTree('deploy/topologies/replicas.yaml');
-  const greeting = (cluster: string) =>
+  const configMapAt = (cluster: string) =>
     tree.json<Shown>(`cluster/${cluster}`, 'configmap', 'greeting', '-n', 'guestbook');
   const summary = () => tree.json<Shown>(space, 'epl', 'guestbook')?.status?.summary ?? {};
-  const uids = () => clusters.map((cluster) => greeting(cluster)?.metadata.uid);
+  const uids = () => clusters.map((cluster) => configMapAt(cluster)?.metadata.uid);
   const everywhere = (note: string) =>
-    clusters.every((cluster) => greeting(cluster)?.metadata.annotations?.note === note);
+    clusters.every((cluster) => configMapAt(cluster)?.metadata.annotations?.note === note);
   const change = (note: string) =>
     tree.ok(space, 'annotate', '--overwrite', 'cm', 'greeting', '-n', 'guestbook', `note=${note}`);
   /** The counts until all are available again: a count above the existing places would mean that two replicas count one. */

@@ -107,17 +107,8 @@ describe.skipIf(withoutKubectl)(`a release in waves${why}`, () => {
     const { code, out } = tree.apply(retail, object);
     expect(code, out).toBe(0);
   };
-  const say = (name: string, said: object) =>
-    tree.ok(
-      retail,
-      'patch',
-      'rg',
-      name,
-      '--subresource=status',
-      '--type=merge',
-      '-p',
-      JSON.stringify({ status: said }),
-    );
+  const writeStatus = (name: string, status: object) =>
+    tree.ok(retail, 'patch', 'rg', name, '--subresource=status', '--type=merge', '-p', JSON.stringify({ status }));
   const start = (program: string, config: string) => {
     const file = join(tree.data, 'config', config);
     started.push(spawn(process.execPath, [program, '--config', file], { stdio: 'ignore' }));
@@ -151,20 +142,20 @@ describe.skipIf(withoutKubectl)(`a release in waves${why}`, () => {
     const canary = await having('2');
     expect(canary).toHaveLength(1);
     expect(await having('1')).toHaveLength(5);
-    const words = `wave 1/3 'canary': 1 of 1 available, waits for gate 'go-canary' (nobody has written its status for release 1, wave canary)`;
-    expect(rollout()?.message).toBe(words);
-    expect(tree.ok(retail, 'get', 'epl', 'till')).toContain(words);
-    expect(banyan('status', 'epl/till', '--space', retail, '--data', tree.data).out).toContain(words);
+    const message = `wave 1/3 'canary': 1 of 1 available, waits for gate 'go-canary' (nobody has written its status for release 1, wave canary)`;
+    expect(rollout()?.message).toBe(message);
+    expect(tree.ok(retail, 'get', 'epl', 'till')).toContain(message);
+    expect(banyan('status', 'epl/till', '--space', retail, '--data', tree.data).out).toContain(message);
     expect(status()?.summary).toMatchObject({ expected: 6, available: 1, outdated: 5 });
 
     tree.kill('center');
     start('center/main.ts', 'center.yaml');
     await until('the center is back', at('WaitingForGate', 'canary'));
     expect([await having('2'), (await having('1')).length]).toEqual([canary, 5]);
-    say('go-canary', { phase: 'Passed', release: 1, wave: 'canary' });
+    writeStatus('go-canary', { phase: 'Passed', release: 1, wave: 'canary' });
     await until('half of them wait for their gate', at('WaitingForGate', 'half'));
     expect(await having('2')).toEqual(expect.arrayContaining(canary));
-    say('go-half', { phase: 'Passed', release: 1 });
+    writeStatus('go-half', { phase: 'Passed', release: 1 });
     await until('it is promoted', at('Promoted'));
     await everywhere('2', clusters);
     tree.ok(retail, 'wait', 'epl/till', '--for=condition=Ready', '--timeout=60s');

@@ -49,13 +49,13 @@ async function attach(): Promise<void> {
 }
 
 /** All objects of the parent's present state are available here. */
-function tellPartial(): void {
+function reportPartial(): void {
   const { target, generation } = JSON.parse(kept.row('t/center.retail/all')!.attributes.toString()) as Record<
     string,
     number
   >;
   const counts = { expected: 1, fresh: 1, synced: 1, applied: 1, available: 1 };
-  kept.tell('partial/center.retail/all', {}, { generation: generation!, target: target!, counts, failures: [] });
+  kept.report('partial/center.retail/all', {}, { generation: generation!, target: target!, counts, failures: [] });
 }
 
 interface Placement {
@@ -106,8 +106,8 @@ describe('an agent written from the protocol page alone', () => {
   });
 
   it('reports what it has applied, and is counted', async () => {
-    tellPartial();
-    kept.tell('node/outsider', { role: 'agent', version: 'second/1' });
+    reportPartial();
+    kept.report('node/outsider', { role: 'agent', version: 'second/1' });
     agent.push();
     await until('it is acknowledged', () => agent.acknowledged === kept.head);
     await until('it is in the summary', () => summary()?.available === 1);
@@ -126,8 +126,8 @@ describe('an agent written from the protocol page alone', () => {
     await attach();
     expect(agent.resumed).toBe(true);
     await until('the change has come', () => data('a') === '2');
-    expect(agent.came).toBeLessThanOrEqual(3);
-    expect(agent.heard).not.toContain('request');
+    expect(agent.receivedEntries).toBeLessThanOrEqual(3);
+    expect(agent.receivedKinds).not.toContain('request');
   });
 
   it('reconciles when it may not resume, and ends with exactly the rows of its parent', async () => {
@@ -146,10 +146,10 @@ describe('an agent written from the protocol page alone', () => {
     agent = new Outsider(kept, place);
     await agent.attach();
     await until('it has caught up', () => agent.caughtUp);
-    expect(agent.heard).toContain('reply');
+    expect(agent.receivedKinds).toContain('reply');
     expect(names()).toEqual(right);
     expect([data('a'), data('b')]).toEqual(['2', '2']);
-    expect(agent.came).toBe(2);
+    expect(agent.receivedEntries).toBe(2);
     await until('a beat has brought the digest of the parent', () => agent.digestAgrees !== undefined);
     expect(agent.digestAgrees).toBe(true);
   });
@@ -158,11 +158,11 @@ describe('an agent written from the protocol page alone', () => {
     agent.close();
     // Like a store that was restored: it does not have the incarnation that the parent knows.
     kept.incarnations.length = 0;
-    tellPartial();
+    reportPartial();
     await attach();
     await until(
       'the parent has asked and is content',
-      () => agent.heard.includes('request') && agent.acknowledged === kept.head,
+      () => agent.receivedKinds.includes('request') && agent.acknowledged === kept.head,
     );
     await until('it is in the summary', () => summary()?.available === 1);
     agent.close();

@@ -121,13 +121,13 @@ listen terminator\n  bind 127.0.0.1:${terminator} ssl crt ${pair} alpn h2\n  ser
   }
 
   const logOf = (path: string) => readFileSync(join(tree.data, 'logs', `${path.replaceAll(':', '.')}.log`), 'utf8');
-  const greeting = (cluster: string) =>
+  const configMapAt = (cluster: string) =>
     tree.json<Shown>(`cluster/${cluster}`, 'configmap', 'greeting', '-n', 'guestbook')?.metadata;
   const summary = () => tree.json<Shown>(space, 'epl', 'guestbook')?.status?.summary ?? {};
   const note = (text: string) =>
     tree.ok(space, 'annotate', '--overwrite', 'cm', 'greeting', '-n', 'guestbook', `note=${text}`);
-  const arrived = (text: string) => clusters.every((cluster) => greeting(cluster)?.annotations?.note === text);
-  const uids = () => clusters.map((cluster) => greeting(cluster)?.uid);
+  const arrived = (text: string) => clusters.every((cluster) => configMapAt(cluster)?.annotations?.note === text);
+  const uids = () => clusters.map((cluster) => configMapAt(cluster)?.uid);
 
   it('carry a placement to each cluster, and its summary back', async () => {
     tree.ok(space, 'apply', '-f', fixture('docs/examples/guestbook.yaml'));

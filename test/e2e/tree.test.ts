@@ -17,7 +17,7 @@ interface Shown {
 describe.skipIf(withoutKubectl)(`a tree of processes${why}`, () => {
   const tree = new LocalTree('deploy/topologies/shop.yaml');
   const counts = (context: string) => tree.json<Shown>(context, 'epl', 'guestbook')?.status?.summary ?? {};
-  const greeting = (cluster: string) =>
+  const configMapAt = (cluster: string) =>
     tree.json<Shown>(`cluster/${cluster}`, 'configmap', 'greeting', '-n', 'guestbook');
 
   beforeAll(async () => {
@@ -28,8 +28,8 @@ describe.skipIf(withoutKubectl)(`a tree of processes${why}`, () => {
   afterAll(() => tree[Symbol.asyncDispose]());
 
   it('delivers to every cluster that matches and to no other', async () => {
-    for (const cluster of production) expect(greeting(cluster)?.data).toEqual({ text: 'Good morning' });
-    expect(greeting('eu:berlin:lab')).toBeUndefined();
+    for (const cluster of production) expect(configMapAt(cluster)?.data).toEqual({ text: 'Good morning' });
+    expect(configMapAt('eu:berlin:lab')).toBeUndefined();
   });
 
   it('sums up at every level the clusters below it', async () => {
@@ -96,10 +96,10 @@ describe.skipIf(withoutKubectl)(`a tree of processes${why}`, () => {
 
   it('follows a label to a sixth cluster and back', async () => {
     tree.ok('node/eu:berlin', 'label', 'location', 'lab', 'env=prod', '--overwrite');
-    await until('it is at the lab', () => greeting('eu:berlin:lab') !== undefined);
+    await until('it is at the lab', () => configMapAt('eu:berlin:lab') !== undefined);
     await until('six are available', () => counts(space).available === 6);
     tree.ok('node/eu:berlin', 'label', 'location', 'lab', 'env=test', '--overwrite');
-    await until('it is gone from the lab', () => greeting('eu:berlin:lab') === undefined);
+    await until('it is gone from the lab', () => configMapAt('eu:berlin:lab') === undefined);
     await until('five are expected', () => counts(space).expected === 5 && counts(space).available === 5);
   });
 
@@ -137,17 +137,17 @@ describe.skipIf(withoutKubectl)(`a tree of processes${why}`, () => {
   });
 
   it('survives kill -9 of every node without making any object anew', async () => {
-    const before = production.map((cluster) => greeting(cluster)!.metadata.uid);
+    const before = production.map((cluster) => configMapAt(cluster)!.metadata.uid);
     for (const [i, node] of ['center', 'eu', 'us', 'eu:paris', 'eu:berlin', 'eu:paris:rivoli'].entries()) {
       tree.kill(node);
       const round = `round=${i}`;
       const args = ['annotate', 'configmap', 'greeting', '-n', 'guestbook', round, '--overwrite'];
       await until(`the center takes a change after kill -9 of ${node}`, () => tree.kubectl(space, args).code === 0);
       await until(`the change is everywhere after kill -9 of ${node}`, () =>
-        production.every((cluster) => greeting(cluster)?.metadata.annotations?.round === String(i)),
+        production.every((cluster) => configMapAt(cluster)?.metadata.annotations?.round === String(i)),
       );
     }
-    expect(production.map((cluster) => greeting(cluster)!.metadata.uid)).toEqual(before);
+    expect(production.map((cluster) => configMapAt(cluster)!.metadata.uid)).toEqual(before);
     await until('all are available again', () => counts(space).available === 5);
   }, 240_000);
 
@@ -174,7 +174,7 @@ describe.skipIf(withoutKubectl)(`a tree of processes${why}`, () => {
       tree.ok('space/eu/ops', 'wait', 'epl/local', '--for=condition=Ready', '--timeout=30s');
       expect(tree.json('cluster/eu:paris:rivoli', 'configmap', 'local', '-n', 'default')).toBeDefined();
       tree.ok('cluster/eu:paris:rivoli', 'delete', 'configmap', 'greeting', '-n', 'guestbook');
-      await until('drift is put back', () => greeting('eu:paris:rivoli') !== undefined);
+      await until('drift is put back', () => configMapAt('eu:paris:rivoli') !== undefined);
     } finally {
       process.kill(tree.pid('center'), 'SIGCONT');
     }
@@ -184,7 +184,7 @@ describe.skipIf(withoutKubectl)(`a tree of processes${why}`, () => {
   it.each([[['eu']], [['eu:paris']], [['eu', 'eu:paris']]])(
     'deletes nothing when %j lose their stores',
     async (lost) => {
-      const uids = () => production.map((cluster) => greeting(cluster)?.metadata.uid);
+      const uids = () => production.map((cluster) => configMapAt(cluster)?.metadata.uid);
       const before = uids();
       expect(await tree.down()).toBe(0);
       for (const node of lost) rmSync(join(tree.data, 'nodes', node.replaceAll(':', '.')), { recursive: true });
@@ -193,7 +193,7 @@ describe.skipIf(withoutKubectl)(`a tree of processes${why}`, () => {
       tree.ok(space, 'annotate', 'configmap', 'greeting', '-n', 'guestbook', round.replaceAll(':', '.'), '--overwrite');
       await until('the change is everywhere', () =>
         production.every(
-          (cluster) => greeting(cluster)?.metadata.annotations?.round === round.replaceAll(':', '.').slice(6),
+          (cluster) => configMapAt(cluster)?.metadata.annotations?.round === round.replaceAll(':', '.').slice(6),
         ),
       );
       await until('all are available again', () => counts(space).available === 5);
@@ -204,7 +204,7 @@ describe.skipIf(withoutKubectl)(`a tree of processes${why}`, () => {
 
   it('removes everything with its placement', async () => {
     tree.ok(space, 'delete', 'epl', 'guestbook');
-    await until('it is gone everywhere', () => production.every((cluster) => greeting(cluster) === undefined));
+    await until('it is gone everywhere', () => production.every((cluster) => configMapAt(cluster) === undefined));
     expect(tree.json(space, 'deployment', 'frontend', '-n', 'guestbook')).toBeDefined();
   });
 

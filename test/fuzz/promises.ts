@@ -5,7 +5,7 @@ import type { Conversation } from './mutate.ts';
 /** One conversation brings a few rows at most; more rows than its entries would be invented. */
 const rowsMax = 64;
 /** The frames of a side are bounded by the requests to it: its own feed, and an answer or two to each frame. */
-const saidMax = 80;
+const sentMax = 80;
 
 /** A message that names the broken promise. */
 export async function broken(side: Side, frames: Conversation): Promise<string | undefined> {
@@ -17,7 +17,7 @@ export async function broken(side: Side, frames: Conversation): Promise<string |
     own.store.read((reader) => JSON.stringify(own.producer.digest(reader), (_key, value) => String(value)));
   const [headBefore, digestBefore] = [head(), digest()];
   try {
-    for (const frame of frames) await one.hears(frame);
+    for (const frame of frames) await one.receive(frame);
     await pair.run(50);
   } catch (error) {
     return `an error that is none of the protocol: ${error instanceof Error ? error.stack : String(error)}`;
@@ -25,7 +25,7 @@ export async function broken(side: Side, frames: Conversation): Promise<string |
   if (head() !== headBefore || digest() !== digestBefore) return 'the rows that it produces are others';
   const rows = own.store.read((reader) => [...own.consumer.rows(reader)].length);
   if (rows > rowsMax) return `it has ${rows} rows of its peer`;
-  if (one.link.sent.length > saidMax) return `it has said ${one.link.sent.length} frames to ${frames.length}`;
+  if (one.link.sent.length > sentMax) return `it has said ${one.link.sent.length} frames to ${frames.length}`;
   if (one.link.closed !== undefined && one.outcome === 'goes on')
     return `it hung up ("${one.link.closed}") and counted nothing`;
   return undefined;

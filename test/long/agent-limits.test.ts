@@ -67,11 +67,11 @@ describe.skipIf(missing)(`the limits of an agent${why}`, () => {
     // One answer may have half of this, and twelve answers are more.
     site.startAgent({ inFlightBytes: '8Mi' });
     const mailbox = mailboxOf(join(site.tree.data, 'kubeconfig'), 'node/eu', 'rivoli');
-    const come = () =>
+    const configMapNames = () =>
       site.tree.kubectl('node/eu', ['get', 'cm', '-n', 'sales', '-o', 'name', '--server', mailbox]).out;
-    const large = () => come().match(/configmap\/day-/g)?.length ?? 0;
+    const large = () => configMapNames().match(/configmap\/day-/g)?.length ?? 0;
     await until('all large ones have come up', () => large() === largeObjects);
-    expect(site.agent.said).not.toMatch(/TooLarge|is larger than/);
+    expect(site.agent.log).not.toMatch(/TooLarge|is larger than/);
   });
 });
 

@@ -52,8 +52,8 @@ it('and a store of a later format is refused, as is a store without a format', a
     const { status, signal, stderr } = spawnSync(process.execPath, [fixture('edge-agent/main.ts'), '--config', config]);
     return status ?? `${signal}: ${stderr}`;
   };
-  const later = text(JSON.stringify({ format: currentFormat + 1, createdAt: '' }));
-  await withStore((store) => store.write((t) => t.put(prefixOf('format'), later)));
+  const newerFormat = text(JSON.stringify({ format: currentFormat + 1, createdAt: '' }));
+  await withStore((store) => store.write((t) => t.put(prefixOf('format'), newerFormat)));
   expect(start()).toBe(1);
   await withStore((store) => store.write((t) => t.remove(prefixOf('format'))));
   expect(start()).toBe(1);

@@ -62,7 +62,7 @@ describe.skipIf(lacking !== '')(`proxies and gateways that answer HTML${why}`, (
   });
 
   const summary = () => tree.json<Shown>(space, 'epl', 'guestbook')?.status?.summary ?? {};
-  const greeting = (cluster: string) =>
+  const configMapAt = (cluster: string) =>
     tree.json<Shown>(`cluster/${cluster}`, 'configmap', 'greeting', '-n', 'guestbook')?.metadata;
   const shown = () => banyan('tree', '--data', tree.data).out;
   const logOf = (node: string) => readFileSync(join(tree.data, 'logs', `${node}.log`), 'utf8');
@@ -79,7 +79,7 @@ describe.skipIf(lacking !== '')(`proxies and gateways that answer HTML${why}`, (
     );
 
   it('are named with their answer, are counted, and block nothing once they are repaired', async () => {
-    const before = clusters.map((cluster) => greeting(cluster)?.uid);
+    const before = clusters.map((cluster) => configMapAt(cluster)?.uid);
     await proxies.kill('squid');
     await proxies.kill('nginx');
     await answering('down', 502, 'The proxy is being repaired.');
@@ -98,16 +98,16 @@ describe.skipIf(lacking !== '')(`proxies and gateways that answer HTML${why}`, (
       /eu +Relay +Disconnected .*the proxy .*before anything was sent/.test(shown()),
     );
     expect(failures('node/eu', 'Protocol')).toBeGreaterThan(0);
-    expect(clusters.map((cluster) => greeting(cluster)?.annotations?.note)).toEqual([undefined, undefined]);
+    expect(clusters.map((cluster) => configMapAt(cluster)?.annotations?.note)).toEqual([undefined, undefined]);
 
     await proxies.kill('portal');
     await proxies.kill('nginx');
     await proxies.restart('squid');
     await gatewayTo(center);
     // After so many attempts the next one may be a minute away.
-    const isEdited = () => clusters.every((one) => greeting(one)?.annotations?.note === 'unheard');
+    const isEdited = () => clusters.every((one) => configMapAt(one)?.annotations?.note === 'unheard');
     await until('both have the edit', isEdited, 90);
     await until('both are counted', () => summary().fresh === 2 && summary().available === 2);
-    expect(clusters.map((cluster) => greeting(cluster)?.uid)).toEqual(before);
+    expect(clusters.map((cluster) => configMapAt(cluster)?.uid)).toEqual(before);
   });
 });

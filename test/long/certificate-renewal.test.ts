@@ -121,17 +121,17 @@ describe('an agent whose certificate lasts a minute', () => {
     })();
     await until('there is another certificate', () => certificate().serialNumber !== first.serialNumber, 70);
     const renewedMs = Date.now();
-    const [life, next] = [validityOf(first), validityOf(certificate())];
-    expect(renewedMs).toBeGreaterThanOrEqual(life.renewAtMs);
-    expect(renewedMs).toBeLessThan(life.endsAtMs);
-    expect(next.endsAtMs).toBeGreaterThan(life.endsAtMs);
+    const [validity, next] = [validityOf(first), validityOf(certificate())];
+    expect(renewedMs).toBeGreaterThanOrEqual(validity.renewAtMs);
+    expect(renewedMs).toBeLessThan(validity.endsAtMs);
+    expect(next.endsAtMs).toBeGreaterThan(validity.endsAtMs);
     expect(certificate().subjectAltName).toBe(`URI:spiffe://renewing/node/agent/eu/${name}`);
 
     const ended = () =>
       relayLines(name, 'a child is detached').filter(({ reason }) => reason?.includes(`expired on ${first.validTo}`));
     await until('the session with the first has ended', () => ended().length > 0, 70);
     await until('the agent is attached with the next', () => relayLines(name, 'a child is attached').length > 1);
-    expect(Date.now()).toBeGreaterThanOrEqual(life.endsAtMs);
+    expect(Date.now()).toBeGreaterThanOrEqual(validity.endsAtMs);
     expect(relayLines(name, 'a child is attached')[1]).toMatchObject({ resumes: true });
     isOver = true;
     await writing;

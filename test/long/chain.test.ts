@@ -17,7 +17,7 @@ interface Shown {
 
 describe.skipIf(withoutKubectl)(`a chain of five levels${why}`, () => {
   const tree = new LocalTree('deploy/topologies/chain.yaml');
-  const greeting = (cluster: string) =>
+  const configMapAt = (cluster: string) =>
     tree.json<Shown>(`cluster/${cluster}`, 'configmap', 'greeting', '-n', 'guestbook');
   const summary = (space: string) => tree.json<Shown>(`space/${space}`, 'epl', 'guestbook')?.status?.summary ?? {};
 
@@ -27,20 +27,20 @@ describe.skipIf(withoutKubectl)(`a chain of five levels${why}`, () => {
   it('carries a placement of a relay in the middle to its own subtree, with its summary at each level below', async () => {
     tree.ok('space/a:b/ops', 'apply', '-f', fixture('docs/examples/guestbook.yaml'));
     tree.ok('space/a:b/ops', 'wait', 'epl/guestbook', '--for=condition=Ready', '--timeout=60s');
-    for (const cluster of clusters) expect(greeting(cluster)?.data).toEqual({ text: 'Good morning' });
+    for (const cluster of clusters) expect(configMapAt(cluster)?.data).toEqual({ text: 'Good morning' });
     expect(summary('a:b/ops')).toMatchObject({ expected: 2, available: 2 });
     await until('the level below agrees', () => summary('a:b:c/a.b.ops').available === 1);
     await until('the last level agrees', () => summary('a:b:c:d/a.b.ops').available === 1);
   });
 
   it('lets the source nearer the center win an object that two sources deliver, and hands it back without making it anew', async () => {
-    const before = clusters.map((cluster) => greeting(cluster)!.metadata.uid);
+    const before = clusters.map((cluster) => configMapAt(cluster)!.metadata.uid);
     tree.ok('space/center/retail', 'apply', '-f', fixture('docs/examples/guestbook.yaml'));
     tree.ok('space/center/retail', 'wait', 'epl/guestbook', '--for=condition=Ready', '--timeout=60s');
     await until('the other one reads that it lost', () => summary('a:b/ops').conflicted === 2);
     tree.ok('space/center/retail', 'delete', 'epl', 'guestbook');
     await until('the other one has it back', () => summary('a:b/ops').available === 2);
-    expect(clusters.map((cluster) => greeting(cluster)!.metadata.uid)).toEqual(before);
+    expect(clusters.map((cluster) => configMapAt(cluster)!.metadata.uid)).toEqual(before);
   });
 
   it('recovers a thousand objects when a relay has lost its store, and sends only the differences to the nodes below', async () => {
@@ -71,7 +71,7 @@ describe.skipIf(withoutKubectl)(`a chain of five levels${why}`, () => {
     await tree.up('--no-restart');
     tree.ok('space/a:b/ops', 'annotate', 'cm', 'greeting', '-n', 'guestbook', 'after=loss');
     await until('the change is there', () =>
-      clusters.every((c) => greeting(c)?.metadata.annotations?.after === 'loss'),
+      clusters.every((c) => configMapAt(c)?.metadata.annotations?.after === 'loss'),
     );
     await until('all are available', () => summary('a:b/ops').available === 2);
     expect(clusters.map(held)).toEqual(before);
@@ -85,15 +85,15 @@ describe.skipIf(withoutKubectl)(`a chain of five levels${why}`, () => {
   }, 240_000);
 
   it('continues when its supervisor dies, and the next supervisor takes it over', async () => {
-    const before = clusters.map((cluster) => greeting(cluster)!.metadata.uid);
+    const before = clusters.map((cluster) => configMapAt(cluster)!.metadata.uid);
     await tree.loseSupervisor();
     tree.ok('space/a:b/ops', 'annotate', 'cm', 'greeting', '-n', 'guestbook', 'without=supervisor');
     await until('the change is there', () =>
-      clusters.every((cluster) => greeting(cluster)?.metadata.annotations?.without === 'supervisor'),
+      clusters.every((cluster) => configMapAt(cluster)?.metadata.annotations?.without === 'supervisor'),
     );
     await tree.up('--no-restart');
     await until('all are available', () => summary('a:b/ops').available === 2);
-    expect(clusters.map((cluster) => greeting(cluster)!.metadata.uid)).toEqual(before);
+    expect(clusters.map((cluster) => configMapAt(cluster)!.metadata.uid)).toEqual(before);
   });
 
   it('lets an agent without a parent restore objects that were deleted on its cluster', async () => {
@@ -106,11 +106,11 @@ describe.skipIf(withoutKubectl)(`a chain of five levels${why}`, () => {
     const start = () => spawn(process.execPath, ['edge-agent/main.ts', '--config', config], { stdio: 'ignore' });
     let agent = start();
     try {
-      await until('it is there again', () => greeting('a:b:c:d:deep')?.data?.text === 'Good morning');
+      await until('it is there again', () => configMapAt('a:b:c:d:deep')?.data?.text === 'Good morning');
       // Killed while it reads a thousand objects: the next process may suspect none of them.
       agent.kill('SIGKILL');
       agent = start();
-      await until('the next one answers', () => greeting('a:b:c:d:deep') !== undefined);
+      await until('the next one answers', () => configMapAt('a:b:c:d:deep') !== undefined);
       tree.ok('cluster/a:b:c:d:deep', 'delete', 'deployment', 'frontend', '-n', 'guestbook');
       await until(
         'drift is corrected',

@@ -25,7 +25,7 @@ describe.skipIf(missing)(`an agent whose clock is off by a year${why}`, () => {
   const price = () => site.kubectl('get', 'cm/prices', '-n', 'shop', '-o', 'jsonpath={.data.bread}').out;
   const change = (bread: string) =>
     site.tree.ok(retail, 'patch', 'configmap', 'prices', '-n', 'shop', '-p', JSON.stringify({ data: { bread } }));
-  const told = () => site.condition('ClusterTrouble');
+  const trouble = () => site.condition('ClusterTrouble');
   beforeAll(async () => {
     site = await OneSite.start('clocks');
     site.tree.ok(retail, 'create', 'namespace', 'shop');
@@ -40,7 +40,7 @@ describe.skipIf(missing)(`an agent whose clock is off by a year${why}`, () => {
   it('continues while certificates are valid, and its node says which clock to set', async () => {
     start('+365d');
     const clock = /the clock of the agent's machine is 365 days ahead of that of https.*set the one/;
-    await until('its node tells of it', () => clock.test(told() ?? ''));
+    await until('its node tells of it', () => clock.test(trouble() ?? ''));
     change('2');
     await until('the new price has come', () => price() === '2');
     await site.agent.stop();
@@ -50,10 +50,10 @@ describe.skipIf(missing)(`an agent whose clock is off by a year${why}`, () => {
     start('-365d');
     const parent =
       /the parent's certificate is not accepted: .* is valid only from .*: compare the clocks of both ends/;
-    await until('it says why there is no parent', () => parent.test(site.agent.said));
+    await until('it says why there is no parent', () => parent.test(site.agent.log));
     const cluster =
       /API server https.* can't be reached: certificate is not yet valid; .*set the clock of this machine/;
-    await until('it says why there is no cluster', () => cluster.test(site.agent.said));
+    await until('it says why there is no cluster', () => cluster.test(site.agent.log));
     // Nothing is removed because of it.
     expect(price()).toBe('2');
     await site.agent.stop();
@@ -63,6 +63,6 @@ describe.skipIf(missing)(`an agent whose clock is off by a year${why}`, () => {
     start();
     change('3');
     await until('the new price has come', () => price() === '3');
-    await until('nothing is told any more', () => told() === undefined);
+    await until('nothing is told any more', () => trouble() === undefined);
   });
 });

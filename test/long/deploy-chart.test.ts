@@ -138,9 +138,9 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     [{ ...least, replicas: 2 }, /agent.*'replicas' not allowed/],
     [{ ...least, api: { port: 443 } }, /agent\/api\/port.*443/],
     [{ ...least, lease: { name: 'Not A Name' } }, /agent\/lease\/name/],
-  ])('refuses %j with the field and what to do', (values, words) => {
+  ])('refuses %j with the field and what to do', (values, message) => {
     const { code, out } = helm.run('template', release, chart, '-n', namespace, ...withValues(values));
-    expect([code, out.replaceAll('\n', ' ')]).toEqual([1, expect.stringMatching(words)]);
+    expect([code, out.replaceAll('\n', ' ')]).toEqual([1, expect.stringMatching(message)]);
   });
 
   it('gives the agent a configuration that it accepts, with the agent’s own defaults for all other fields', () => {
@@ -214,7 +214,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     expect(named).toEqual([]);
     expect(configOf(manifests).cluster).toMatchObject({ kubernetes: { lease: { namespace: '1e3', name: '7' } } });
     expect(stdout).toContain(`image: "banyan@${digest}"`);
-    const { code: wrong, out: words } = helm.run(
+    const { code: wrong, out: message } = helm.run(
       'template',
       release,
       chart,
@@ -222,7 +222,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
       '--set',
       'image.digest=1',
     );
-    expect([wrong, words]).toEqual([1, expect.stringMatching(/image[./]digest/)]);
+    expect([wrong, message]).toEqual([1, expect.stringMatching(/image[./]digest/)]);
   });
 
   it('lets the agent impersonate the listed people from above, and nobody else', () => {

@@ -169,12 +169,12 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     const mounts = readFileSync(`/proc/${pid}/mountinfo`, 'utf8')
       .split('\n')
       .map((line) => line.split(' '));
-    expect(mounts.find((words) => words[4] === '/')?.[5]).toMatch(/^ro\b/);
+    expect(mounts.find((fields) => fields[4] === '/')?.[5]).toMatch(/^ro\b/);
     // Its data, and the files that kubelet writes for it. Every pod has /dev/shm and /dev/termination-log.
     const writable = mounts.filter(
-      (words) => /^rw\b/.test(words[5] ?? '') && !/^\/(dev|proc|sys)\b/.test(words[4] ?? ''),
+      (fields) => /^rw\b/.test(fields[5] ?? '') && !/^\/(dev|proc|sys)\b/.test(fields[4] ?? ''),
     );
-    expect(writable.map((words) => words[4])).toEqual(['/data', '/etc/hosts']);
+    expect(writable.map((fields) => fields[4])).toEqual(['/data', '/etc/hosts']);
     expect(existsSync(`/proc/${pid}/root/bin/sh`)).toBe(false);
   });
 
@@ -188,7 +188,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
       return epl?.status?.display === 'available 1/1';
     });
     // The chart's rights are enough for the agent's own work too.
-    expect(node.said(pods()[0]!, 'agent').filter((line) => /"level":[456]0/.test(line))).toEqual([]);
+    expect(node.outputOf(pods()[0]!, 'agent').filter((line) => /"level":[456]0/.test(line))).toEqual([]);
   });
 
   it('passes logs and exec of its cluster to kubectl at the center, as far as the site allows', async () => {
@@ -228,15 +228,22 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
 
   it('forwards a port of a pod to a user at the center', async () => {
     const [pod] = pods();
-    const words = [...tree.wordsAt('center', `/tree/${path}/cluster`), '-n', namespace, 'port-forward', pod!, ':8443'];
+    const args = [
+      ...tree.kubectlArgs('center', `/tree/${path}/cluster`),
+      '-n',
+      namespace,
+      'port-forward',
+      pod!,
+      ':8443',
+    ];
     // The binding of the former test.
     site('patch', 'role', 'enter', '-n', namespace, '--type=json', '-p', andMay('pods/portforward'));
-    let said = '';
+    let forwardOutput = '';
     await untilAnswered('it is forwarded', async () => {
-      const forward = spawn(kubectlProgram, words, { stdio: ['ignore', 'pipe', 'pipe'] });
+      const forward = spawn(kubectlProgram, args, { stdio: ['ignore', 'pipe', 'pipe'] });
       try {
         forward.stderr.on('data', (chunk: Buffer) => {
-          said += chunk;
+          forwardOutput += chunk;
         });
         const [first] = (await Promise.race([once(forward.stdout, 'data'), once(forward, 'exit')])) as [unknown];
         const port = /127\.0\.0\.1:(\d+)/.exec(String(first))?.[1];
@@ -245,27 +252,27 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
         forward.kill();
       }
     });
-    expect(said).not.toMatch(/lost connection/);
+    expect(forwardOutput).not.toMatch(/lost connection/);
   });
 
   it('sends the further output of a container to a user who attaches at the center', async () => {
     const [pod] = pods();
     site('patch', 'role', 'enter', '-n', namespace, '--type=json', '-p', andMay('pods/attach'));
-    const to = [...tree.wordsAt('center', `/tree/${path}/cluster`), '-n', namespace];
-    const say = "require('node:fs').appendFileSync('/proc/1/fd/1', 'the till is open\\n')";
+    const to = [...tree.kubectlArgs('center', `/tree/${path}/cluster`), '-n', namespace];
+    const script = "require('node:fs').appendFileSync('/proc/1/fd/1', 'the till is open\\n')";
     await untilAnswered('it is heard', async () => {
       const attached = spawn(kubectlProgram, [...to, 'attach', pod!, '-c', 'agent'], {
         stdio: ['ignore', 'pipe', 'pipe'],
       });
-      let heard = '';
+      let attachOutput = '';
       attached.stdout.on('data', (chunk: Buffer) => {
-        heard += chunk;
+        attachOutput += chunk;
       });
       try {
         // Before the user attaches, and after: the user gets only later output.
         for (let i = 0; i < 5 && attached.exitCode === null; i++) {
-          await promisify(execFile)(kubectlProgram, [...to, 'exec', pod!, '-c', 'agent', '--', 'node', '-e', say]);
-          if (heard.includes('the till is open')) return true;
+          await promisify(execFile)(kubectlProgram, [...to, 'exec', pod!, '-c', 'agent', '--', 'node', '-e', script]);
+          if (attachOutput.includes('the till is open')) return true;
         }
         return false;
       } finally {

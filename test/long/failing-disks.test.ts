@@ -39,9 +39,9 @@ describe.skipIf(withoutKubectl)(`a disk that fails once${why}`, () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  const everywhere = async (word: string) => {
+  const everywhere = async (text: string) => {
     const texts = await Promise.all(clusters.map((cluster) => till.text(cluster, 'word')));
-    return texts.every((one) => one === word);
+    return texts.every((one) => one === text);
   };
   const nextFlushFails = (node: string) => writeFileSync(join(tree.data, 'config', `${node}.yaml.flush-fails`), '');
   const log = (node: string) => readFileSync(join(tree.data, 'logs', `${node}.log`), 'utf8');

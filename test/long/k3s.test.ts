@@ -47,8 +47,8 @@ describe.skipIf(missing)(`a cluster of K3s${why}`, () => {
     await until('all is there', () => site('get', 'cm/prices', 'deploy/till', '-n', 'shop').code === 0);
     // Made by the cluster's own controllers. That its image can't be pulled does not matter here.
     await until('it has a pod', () => /^pod\/till-/m.test(site('get', 'pods', '-n', 'shop', '-o', 'name').out));
-    const told = () => tree.json<Shown>('mailbox/eu:shop', 'deployment', 'till', '-n', 'shop')?.status;
-    await until('its status is told', () => told()?.replicas === 1);
+    const status = () => tree.json<Shown>('mailbox/eu:shop', 'deployment', 'till', '-n', 'shop')?.status;
+    await until('its status is told', () => status()?.replicas === 1);
     const place = () => tree.json<Shown>(retail, 'epl', 'shop')?.status?.summary;
     await until('the placement counts it', () => place()?.expected === 1 && place()?.applied === 1);
     const described = () => tree.json<Shown>('node/eu', 'synctarget', 'shop')?.status;

@@ -111,7 +111,7 @@ describe.skipIf(withoutKubectl)(`a relay and an agent that are killed${why}`, ()
       };
       await until('the agent has acknowledged all', isAcknowledged);
       // The view changes within a second, so it may show a moment during the writes.
-      await new Promise((later) => setTimeout(later, 1_500));
+      await new Promise((resolve) => setTimeout(resolve, 1_500));
       await until('also what came last', isAcknowledged);
       const [relay, agent] = [tree.pid('eu'), tree.pid('eu:shop')];
       process.kill(relay, 'SIGSTOP');

@@ -109,7 +109,7 @@ describe.skipIf(missing)(`a real cluster that cannot be used, or that refuses so
   };
   const placement = (name: string) => tree.json<Shown>(retail, 'epl', name)?.status;
   /** The report about one object at the good cluster. */
-  const said = (name: string, object: string) =>
+  const failureOf = (name: string, object: string) =>
     placement(name)?.failures?.find((one) => one.path === 'good' && one.object === object);
   const there = (kind: string, name: string, of: string) =>
     kubectlBy(plane.kubeconfig, ['get', kind, name, '-n', of]).code === 0;
@@ -134,7 +134,7 @@ describe.skipIf(missing)(`a real cluster that cannot be used, or that refuses so
   it('is reported by its node and its SyncTarget, with a remedy', async () => {
     const trouble = (kind: string, name: string) =>
       trueCondition(tree.json('node/center', kind, name), 'ClusterTrouble');
-    for (const [name, reason, words] of [
+    for (const [name, reason, message] of [
       [
         'nowhere',
         'Unavailable',
@@ -147,7 +147,7 @@ describe.skipIf(missing)(`a real cluster that cannot be used, or that refuses so
       ],
     ] as const) {
       await until(`the node of ${name} says so`, () => trouble(nodes, name)?.reason === reason);
-      expect(trouble(nodes, name)!.message).toMatch(words);
+      expect(trouble(nodes, name)!.message).toMatch(message);
       expect(trouble('synctarget', name)?.message).toBe(trouble(nodes, name)!.message);
     }
     expect(trouble(nodes, 'good')).toBeUndefined();
@@ -188,7 +188,7 @@ describe.skipIf(missing)(`a real cluster that cannot be used, or that refuses so
       configMap('ruled', 'stall', { rule: 'none' }),
       configMap('other', 'stall'),
     );
-    const reasons: readonly (readonly [object: string, words: RegExp])[] = [
+    const reasons: readonly (readonly [object: string, message: RegExp])[] = [
       ['configmaps stall/hooked', /failed calling webhook "gate.shop.example.com".*connection refused/],
       ['configmaps stall/ruled', /a ConfigMap of a shop has no such rule/],
       [
@@ -197,8 +197,8 @@ describe.skipIf(missing)(`a real cluster that cannot be used, or that refuses so
       ],
       ['signs.shop.example.com stall/door', /spec\.text.*(must be of type integer|expected numeric)/],
     ];
-    for (const [object, words] of reasons)
-      await until(`it is said of ${object}`, () => words.test(said('stall', object)?.message ?? ''));
+    for (const [object, message] of reasons)
+      await until(`it is said of ${object}`, () => message.test(failureOf('stall', object)?.message ?? ''));
     expect(there('configmap', 'other', 'stall')).toBe(true);
     expect(site(['get', 'crd', 'signs.shop.example.com', '-o', 'jsonpath={..text.type}'])).toBe('integer');
     site(['delete', 'validatingwebhookconfiguration/gate', 'validatingadmissionpolicybinding/rules']);
@@ -232,12 +232,12 @@ describe.skipIf(missing)(`a real cluster that cannot be used, or that refuses so
       'jsonpath={.apiVersion} {.spec.text}',
     ];
     await until('the bell is there', () => kubectlBy(plane.kubeconfig, bell).out === 'tower.example.com/v2 Ding', 90);
-    const words =
+    const message =
       /does not serve Lamp of tower\.example\.com\/v1 .*it serves it as tower\.example\.com\/v2, .*write the object as tower\.example\.com\/v2/;
     await until('it is said of the lamp', () =>
-      words.test(said('tower', 'lamps.tower.example.com tower/one')?.message ?? ''),
+      message.test(failureOf('tower', 'lamps.tower.example.com tower/one')?.message ?? ''),
     );
-    expect(said('tower', 'bells.tower.example.com tower/one')).toBeUndefined();
+    expect(failureOf('tower', 'bells.tower.example.com tower/one')).toBeUndefined();
     tree.ok(retail, 'delete', 'epl', 'tower');
     await until('the bell has gone', () => !there('bell', 'one', 'tower'));
   });
@@ -256,12 +256,12 @@ describe.skipIf(missing)(`a real cluster that cannot be used, or that refuses so
     apply(namespace('stuck'), configMap('prices', 'stuck'), place('stuck'));
     await until('it is said', () =>
       /being deleted since .*; it waits: .*shop\.example\.com\/book in 1 resource instances/s.test(
-        said('stuck', 'namespaces stuck')?.message ?? '',
+        failureOf('stuck', 'namespaces stuck')?.message ?? '',
       ),
     );
     site(['patch', 'configmap', 'book', '-n', 'stuck', '--type=merge', '-p', '{"metadata":{"finalizers":null}}']);
     await until('it is delivered', () => there('configmap', 'prices', 'stuck'), 90);
-    await until('nothing is said any more', () => said('stuck', 'namespaces stuck') === undefined);
+    await until('nothing is said any more', () => failureOf('stuck', 'namespaces stuck') === undefined);
   });
 });
 

@@ -121,7 +121,7 @@ describe.skipIf(missing)(`a real cluster to which placed objects are released${w
     await until('the agent has heard of it', () => there('secret/last') !== undefined);
     cluster.tree.ok(retail, 'delete', 'epl', 'take');
     cluster.kubectl(['set', 'image', 'deploy/till', '-n', 'shop', 'app=example.com/mine']);
-    await new Promise((later) => setTimeout(later, 5_000));
+    await new Promise((resolve) => setTimeout(resolve, 5_000));
     expect(JSON.stringify(there('deploy/till'))).toContain('example.com/mine');
     expect(names.map((name) => there(name)?.metadata.uid)).toEqual(before.map(({ uid }) => uid));
   });

@@ -171,7 +171,7 @@ describe.skipIf(missing)(`an agent of a real cluster without a parent${why}`, ()
     const asked = () => plane.audited().filter(({ userAgent }) => userAgent === 'banyan-agent').length;
     // The requests of the start in the former test come first; the agent's clock stands still.
     let before = -1;
-    for (; before !== asked(); await new Promise((later) => setTimeout(later, 1_000))) before = asked();
+    for (; before !== asked(); await new Promise((resolve) => setTimeout(resolve, 1_000))) before = asked();
     await agent.pass(hourMs);
     // Three small requests about the served kinds every ten minutes. Watches end in real time, and an hour of the agent's time takes a second or two.
     expect(asked() - before).toBeLessThanOrEqual(3 * 6);

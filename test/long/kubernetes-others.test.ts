@@ -94,7 +94,7 @@ describe.skipIf(missing)(`a real cluster with other controllers and policies${wh
     expect(code, out).toBe(0);
   };
   const placement = (name: string) => tree.json<Shown>(retail, 'epl', name);
-  const said = (name: string, object: string) =>
+  const messageAbout = (name: string, object: string) =>
     placement(name)?.status?.failures?.find((one) => one.object === object)?.message ?? '';
   const isAvailable = (name: string) => placement(name)?.status?.display === 'available 1/1';
   /** A policy takes effect when the API server has compiled it. */
@@ -118,9 +118,11 @@ describe.skipIf(missing)(`a real cluster with other controllers and policies${wh
     await enforce(frozen, ['annotate', 'cm', 'ledger', '-n', 'audit', 'a=b', '--dry-run=server']);
     put('audit', ...ours('second'));
     await until('the other one is changed', () => there('cm', 'prices', 'audit')?.data?.of === 'second');
-    await until('it is said', () => said('audit', 'configmaps audit/ledger').includes('ledger is closed for the year'));
+    await until('it is said', () =>
+      messageAbout('audit', 'configmaps audit/ledger').includes('ledger is closed for the year'),
+    );
     expect(there('cm', 'ledger', 'audit')?.data?.of).toBe('first');
-    expect(said('audit', 'configmaps audit/prices')).toBe('');
+    expect(messageAbout('audit', 'configmaps audit/prices')).toBe('');
     site(['delete', 'validatingadmissionpolicybinding', 'frozen']);
     await until('it is changed', () => there('cm', 'ledger', 'audit')?.data?.of === 'second');
     await until('nothing is said any more', () => isAvailable('audit'));
@@ -131,9 +133,9 @@ describe.skipIf(missing)(`a real cluster with other controllers and policies${wh
     await enforce(kept, ['delete', 'cm', 'ledger', '-n', 'audit', '--dry-run=server']);
     tree.ok(retail, 'delete', 'configmap', 'ledger', 'prices', '-n', 'audit');
     await until('the other one goes', () => there('cm', 'prices', 'audit') === undefined);
-    const words =
+    const message =
       /nobody wants the object any more, and removing it was refused: .*ledger.* is forbidden: .*a ledger is kept for ten years/;
-    await until('it is said', () => words.test(said('audit', 'configmaps audit/ledger')));
+    await until('it is said', () => message.test(messageAbout('audit', 'configmaps audit/ledger')));
     expect(there('cm', 'ledger', 'audit')?.metadata.labels?.[managedByUs]).toBe('true');
     site(['delete', 'validatingadmissionpolicybinding', 'kept']);
     await until('it goes', () => there('cm', 'ledger', 'audit') === undefined);
@@ -177,12 +179,12 @@ describe.skipIf(missing)(`a real cluster with other controllers and policies${wh
     await until('what nobody has is there', () => there('cm', 'other', 'stall') !== undefined);
     const release = /not taken over: the Helm release corner in namespace stall keeps it \(spec.adopt: Always/;
     const application = /not taken over: the Argo CD application street keeps it \(spec.adopt: Always/;
-    for (const [object, words] of [
+    for (const [object, message] of [
       ['configmaps stall/prices', release],
       ['deployments.apps stall/till', release],
       ['configmaps stall/signs', application],
     ] as const)
-      await until(`it is said of ${object}`, () => words.test(said('stall', object)));
+      await until(`it is said of ${object}`, () => message.test(messageAbout('stall', object)));
     expect(found().map(withoutStatus)).toEqual(before);
 
     put('stall', place('stall', { adopt: 'Always' }));
@@ -198,8 +200,8 @@ describe.skipIf(missing)(`a real cluster with other controllers and policies${wh
     site(['create', '-f', '-'], { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'yard', annotations } });
     put('yard', configMap('gates', 'yard', 'ours'), place('yard'));
     await until('it is there', () => there('cm', 'gates', 'yard')?.data?.of === 'ours');
-    const words = /not taken over: the Helm release grounds in namespace default keeps it/;
-    await until('the namespace is said', () => words.test(said('yard', 'namespaces yard')));
+    const message = /not taken over: the Helm release grounds in namespace default keeps it/;
+    await until('the namespace is said', () => message.test(messageAbout('yard', 'namespaces yard')));
     expect(cluster.there<Shown>('ns', 'yard')?.metadata.labels?.[managedByUs]).toBeUndefined();
     const before = there('cm', 'gates', 'yard')?.metadata.uid;
     site(['delete', 'namespace', 'yard']);
@@ -220,14 +222,14 @@ describe.skipIf(missing)(`a real cluster with other controllers and policies${wh
     expect(replicas()).toBe(4);
 
     put('mall', place('mall', { drift: { mode: 'Report' } }));
-    const words = /spec\.replicas is 4 and was applied as 2/;
-    await until('it is said', () => words.test(said('mall', 'deployments.apps mall/till')));
+    const message = /spec\.replicas is 4 and was applied as 2/;
+    await until('it is said', () => message.test(messageAbout('mall', 'deployments.apps mall/till')));
     expect(replicas()).toBe(4);
 
     put('mall', place('mall', { drift: { mode: 'Correct' } }));
     await until('it is put back', () => replicas() === 2);
     site(['delete', 'hpa', 'till', '-n', 'mall']);
-    await until('nothing is said any more', () => said('mall', 'deployments.apps mall/till') === '');
+    await until('nothing is said any more', () => messageAbout('mall', 'deployments.apps mall/till') === '');
     await until('it stays', () => replicas() === 2);
   });
 });

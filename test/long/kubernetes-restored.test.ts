@@ -64,7 +64,7 @@ describe.skipIf(missing)(`a real cluster whose etcd is restored from a backup${w
     expect(code, out).toBe(0);
   };
   const isAvailable = () => tree.json<Shown>(retail, 'epl', 'shop')?.status?.display === 'available 1/1';
-  const toldOf = () => tree.json<Shown>(retail, 'deploy', 'till', '-n', 'shop')?.status?.readyReplicas;
+  const readyReplicas = () => tree.json<Shown>(retail, 'deploy', 'till', '-n', 'shop')?.status?.readyReplicas;
   /** With its controllers, which would use stale data: https://kubernetes.io/docs/tasks/administer-cluster/configure-upgrade-etcd/#restoring-an-etcd-cluster */
   const whileStopped = async (act: () => void, withEtcd = async () => {}) => {
     const others = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kwok'] as const;
@@ -123,7 +123,7 @@ describe.skipIf(missing)(`a real cluster whose etcd is restored from a backup${w
     put(configMap('prices', 'after'), configMap('added', 'after'), till(2));
     tree.ok(retail, 'delete', 'configmap', 'withdrawn', '-n', 'shop');
     await until('all of that is there', () => seen() === '["after","after",null]');
-    await until('the tills are two', () => toldOf() === 2);
+    await until('the tills are two', () => readyReplicas() === 2);
     // As after hours: versions are further ahead of the backup than the controllers get while they start.
     writeMuch('since');
     put(configMap('last', 'after'));
@@ -136,13 +136,13 @@ describe.skipIf(missing)(`a real cluster whose etcd is restored from a backup${w
     expect(cluster.there('cm', 'since-0', '-n', 'default')).toBeUndefined();
     expect(there('cm', 'added')?.metadata.uid).not.toBe(ahead?.metadata.uid);
     expect(there('cm', 'of-the-site')).toEqual(before);
-    await until('two tills are told of', () => toldOf() === 2, 90);
+    await until('two tills are told of', () => readyReplicas() === 2, 90);
     await until('the shop is open', isAvailable);
     // And later changes are noticed, whatever their version is.
     cluster.kubectl(['delete', 'configmap', 'added', '-n', 'shop']);
     await until('it is put back', () => there('cm', 'added')?.data?.of === 'after');
     put(till(1));
-    await until('one till is told of', () => toldOf() === 1);
+    await until('one till is told of', () => readyReplicas() === 1);
   }, 240_000);
 
   it('recovers when its agent was away during the restore and versions have passed those that the agent knows', async () => {

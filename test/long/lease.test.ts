@@ -268,12 +268,12 @@ class Replica {
       return;
     }
     const asked = get(`${url}/readyz`, { rejectUnauthorized: false, agent: false, timeout: 2_000 }, (response) => {
-      let said = '';
+      let body = '';
       response.on('data', (chunk: Buffer) => {
-        said += chunk;
+        body += chunk;
       });
       response.on('end', () => {
-        this.#standing = said;
+        this.#standing = body;
       });
     });
     asked.on('timeout', () => asked.destroy());

@@ -140,12 +140,17 @@ describe.skipIf(lacking !== '')(`hosts with addresses of their own${why}`, () =>
   function place(space: string, name: string, text: string): void {
     const placement = placedInProduction(name);
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
-    const word = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'word', namespace: name }, data: { text } };
-    const list = { apiVersion: 'v1', kind: 'List', items: [namespace, word, placement] };
+    const configMap = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'word', namespace: name },
+      data: { text },
+    };
+    const list = { apiVersion: 'v1', kind: 'List', items: [namespace, configMap, placement] };
     const { code, out } = kubectl(space, ['apply', '-f', '-'], JSON.stringify(list));
     expect(code, out).toBe(0);
   }
-  const word = (cluster: string, name: string) => get(`cluster/${cluster}`, 'configmap', 'word', '-n', name);
+  const configMapAt = (cluster: string, name: string) => get(`cluster/${cluster}`, 'configmap', 'word', '-n', name);
   const available = (space: string, name: string) => get(space, 'epl', name)?.status?.summary?.available;
 
   it('carry a placement from host to host', async () => {
@@ -156,30 +161,30 @@ describe.skipIf(lacking !== '')(`hosts with addresses of their own${why}`, () =>
   it('continue in the same session after a cable was pulled for a moment', async () => {
     hosts.pull(hostOf(shop), 'site');
     place(center, 'far', 'second');
-    await until('the other one has it', () => word(kiosk, 'far')?.data?.text === 'second');
-    expect(word(shop, 'far')?.data?.text).toBe('first');
+    await until('the other one has it', () => configMapAt(kiosk, 'far')?.data?.text === 'second');
+    expect(configMapAt(shop, 'far')?.data?.text).toBe('first');
     hosts.plug(hostOf(shop), 'site');
-    await until('it has come', () => word(shop, 'far')?.data?.text === 'second');
+    await until('it has come', () => configMapAt(shop, 'far')?.data?.text === 'second');
     expect(sessions('shop')).toBe(1);
   });
 
   it('let a region work while it is cut off, and an agent in it change its address, and all reach the exact state afterwards', async () => {
-    const before = [shop, kiosk].map((cluster) => word(cluster, 'far')?.metadata.uid);
+    const before = [shop, kiosk].map((cluster) => configMapAt(cluster, 'far')?.metadata.uid);
     hosts.pull('eu', 'wide');
     hosts.move(hostOf(kiosk), 'site', places[kiosk]!.site!, kioskMovesTo);
     place(center, 'far', 'third');
     place(region, 'near', 'first');
-    await until('the region delivers its own', () => word(shop, 'near')?.data?.text === 'first');
-    expect(word(shop, 'far')?.data?.text).toBe('second');
+    await until('the region delivers its own', () => configMapAt(shop, 'near')?.data?.text === 'first');
+    expect(configMapAt(shop, 'far')?.data?.text).toBe('second');
     // Three beats that nobody receives: both sides of both lines give up by themselves.
     await until('the agent is attached from where it is now', () => sessions('kiosk') === 2, 100);
-    await until('it has what it missed', () => word(kiosk, 'near')?.data?.text === 'first');
+    await until('it has what it missed', () => configMapAt(kiosk, 'near')?.data?.text === 'first');
     await until('the region counts both', () => available(region, 'near') === 2);
     hosts.plug('eu', 'wide');
-    const both = () => [shop, kiosk].every((cluster) => word(cluster, 'far')?.data?.text === 'third');
+    const both = () => [shop, kiosk].every((cluster) => configMapAt(cluster, 'far')?.data?.text === 'third');
     await until('what was said meanwhile arrives', both);
     await until('the center counts both', () => available(center, 'far') === 2);
-    expect([shop, kiosk].map((cluster) => word(cluster, 'far')?.metadata.uid)).toEqual(before);
+    expect([shop, kiosk].map((cluster) => configMapAt(cluster, 'far')?.metadata.uid)).toEqual(before);
     expect(sessions('shop')).toBe(1);
     expect(readFileSync(logFile('eu'), 'utf8')).not.toContain('clone');
   }, 200_000);

@@ -152,8 +152,8 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
   it('a relay on a full disk ends in order when it gets a signal, and is back when there is room', async () => {
     disks.get('eu')!.fill(leftBytes);
     process.kill(tree.pid('eu'), 'SIGTERM');
-    await until('it has ended', () => /\beu ended: /.test(tree.said));
-    expect(tree.said).toMatch(/\beu ended: exit code 0;/);
+    await until('it has ended', () => /\beu ended: /.test(tree.output));
+    expect(tree.output).toMatch(/\beu ended: exit code 0;/);
     disks.get('eu')!.free();
     await till.write('word', 'fifth');
     await untilAnswered('it is everywhere', () => everywhere('word', 'fifth'), 90);

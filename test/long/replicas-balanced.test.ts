@@ -31,10 +31,10 @@ describe.skipIf(lacking !== '')(`two replicas behind a load balancer${why}`, () 
   let before: (string | undefined)[] = [];
   let [first, second] = ['eu', 'eu~1'] as [string, string];
 
-  const greeting = (cluster: string) =>
+  const configMapAt = (cluster: string) =>
     tree.json<Shown>(`cluster/${cluster}`, 'configmap', 'greeting', '-n', 'guestbook');
-  const uids = () => clusters.map((cluster) => greeting(cluster)?.metadata.uid);
-  const notes = () => clusters.map((cluster) => greeting(cluster)?.metadata.annotations?.note);
+  const uids = () => clusters.map((cluster) => configMapAt(cluster)?.metadata.uid);
+  const notes = () => clusters.map((cluster) => configMapAt(cluster)?.metadata.annotations?.note);
   const everywhere = (note: string) => notes().every((one) => one === note);
   const change = (note: string) =>
     tree.ok(space, 'annotate', '--overwrite', 'cm', 'greeting', '-n', 'guestbook', `note=${note}`);

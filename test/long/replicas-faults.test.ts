@@ -19,12 +19,12 @@ interface Shown {
 
 describe.skipIf(withoutKubectl)(`a place with two replicas, one of which dies, stops or falls behind${why}`, () => {
   const tree = new LocalTree('test/e2e/replicas-topology.yaml');
-  const greeting = (cluster: string) =>
+  const configMapAt = (cluster: string) =>
     tree.json<Shown>(`cluster/${cluster}`, 'configmap', 'greeting', '-n', 'guestbook');
   const placement = () => tree.json<Shown>(space, 'epl', 'guestbook')?.status;
-  const noteOf = (cluster: string) => greeting(cluster)?.metadata.annotations?.note;
+  const noteOf = (cluster: string) => configMapAt(cluster)?.metadata.annotations?.note;
   const having = (note: string) => clusters.filter((cluster) => noteOf(cluster) === note);
-  const uids = () => clusters.map((cluster) => greeting(cluster)?.metadata.uid);
+  const uids = () => clusters.map((cluster) => configMapAt(cluster)?.metadata.uid);
   const change = (note: string) =>
     tree.ok(space, 'annotate', '--overwrite', 'cm', 'greeting', '-n', 'guestbook', `note=${note}`);
   const isThere = (replica: string, store: string) =>

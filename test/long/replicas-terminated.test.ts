@@ -34,9 +34,9 @@ describe.skipIf(lacking !== '')(`two replicas behind load balancers that termina
   const proxies = new RealProxies();
   let tree: LocalTree;
 
-  const greeting = (cluster: string) =>
+  const configMapAt = (cluster: string) =>
     tree.json<Shown>(`cluster/${cluster}`, 'configmap', 'greeting', '-n', 'guestbook')?.metadata;
-  const uids = () => clusters.map((cluster) => greeting(cluster)?.uid);
+  const uids = () => clusters.map((cluster) => configMapAt(cluster)?.uid);
   const sessionAt = (replica: string, store: string) =>
     tree.json<Shown>(`node/${replica}`, 'mn', `eu.${store}`)?.status?.session;
   const at = (replica: string) => stores.filter((store) => sessionAt(replica, store)?.state === 'Connected');
@@ -110,7 +110,9 @@ server { listen 127.0.0.1:${webSocket} ssl; ssl_certificate ${cert}; ssl_certifi
     expect(at(dies!).length).toBeGreaterThan(0);
     tree.kill(dies!);
     tree.ok(space, 'annotate', '--overwrite', 'cm', 'greeting', '-n', 'guestbook', 'note=one-left');
-    await until('all have the change', () => clusters.every((one) => greeting(one)?.annotations?.note === 'one-left'));
+    await until('all have the change', () =>
+      clusters.every((one) => configMapAt(one)?.annotations?.note === 'one-left'),
+    );
     await untilWhole();
     await until('all are shown at the other one', () => at(stays!).join() === stores.join());
     expect(uids()).toEqual(before);

@@ -99,13 +99,13 @@ describe.skipIf(lacking !== '').each(ways)(`the retail tree with every link $nam
   const proxies = new RealProxies();
   let tree: LocalTree;
 
-  const greeting = (cluster: string) =>
+  const configMapAt = (cluster: string) =>
     tree.json<Shown>(`cluster/${cluster}`, 'configmap', 'greeting', '-n', 'guestbook')?.metadata;
-  const uids = () => stores.map((cluster) => greeting(cluster)?.uid);
+  const uids = () => stores.map((cluster) => configMapAt(cluster)?.uid);
   const summary = () => tree.json<Shown>(space, 'epl', 'guestbook')?.status?.summary ?? {};
   const note = (text: string) =>
     tree.ok(space, 'annotate', '--overwrite', 'cm', 'greeting', '-n', 'guestbook', `note=${text}`);
-  const arrived = (text: string) => stores.every((cluster) => greeting(cluster)?.annotations?.note === text);
+  const arrived = (text: string) => stores.every((cluster) => configMapAt(cluster)?.annotations?.note === text);
   /** Every link, by the path of its child. */
   const links = () => {
     const lists = ['center', 'eu', 'us', 'eu:paris', 'eu:berlin'].map(

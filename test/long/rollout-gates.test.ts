@@ -106,7 +106,7 @@ describe.skipIf(withoutKubectl)(`a condition that holds a release back${why}`, (
     gatekeeper = new Gatekeeper(pki);
     const caBundle = readFileSync(join(pki, 'ca.crt')).toString('base64');
     webhook = { url: await gatekeeper.listen(), timeoutSeconds: 1, caBundle };
-    const greeting = {
+    const configMap = {
       apiVersion: 'v1',
       kind: 'ConfigMap',
       metadata: { name: 'greeting', namespace: 'shop', annotations: { 'edge.banyan.io/customizer': 'greet' } },
@@ -114,7 +114,7 @@ describe.skipIf(withoutKubectl)(`a condition that holds a release back${why}`, (
     };
     apply(
       { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } },
-      greeting,
+      configMap,
       customizer('Hello from ${{ path }}'),
     );
     place({ strategy: 'All' });

@@ -61,7 +61,7 @@ describe('the table of built-in types', () => {
   });
 
   it('has only fields that can be read, down to the last type', () => {
-    const words =
+    const wireTypeForm =
       /^(\[|\{)*(@\S+|string|bool|int32|int64|double|bytes|time|microtime|duration|quantity|intstr|raw|fields|json|anyschema)$/;
     const seen = new Set<BuiltinType>();
     const walk = (type: BuiltinType) => {
@@ -69,7 +69,7 @@ describe('the table of built-in types', () => {
       seen.add(type);
       for (const [name, { wireType, protobufNumber }] of type.fields()) {
         expect(`${type.name} ${name} ${wireType}`).toMatch(/^\S+ \S+ \S+$/);
-        expect(wireType).toMatch(words);
+        expect(wireType).toMatch(wireTypeForm);
         expect(protobufNumber).toBeGreaterThanOrEqual(0);
         const inner = wireType.replace(/^[[{]+/, '');
         if (inner.startsWith('@')) walk(builtinType(inner.slice(1)));

@@ -31,15 +31,15 @@ export class Kept {
   readonly rows = new Rows();
   tuple: Tuple = { epoch: '', incarnation: '', cursor: 0, seenHead: 0 };
   /** State of the up feed: the values, and the revision at which each was written. */
-  readonly told = new Rows();
+  readonly reported = new Rows();
   readonly revisions = new Map<string, number>();
   readonly epoch = randomBytes(16).toString('hex');
   readonly incarnations: { nonce: string; start: number }[] = [];
   head = 0;
 
-  tell(key: string, attributes: object, body: object | '' = '', originRevision = 0): void {
+  report(key: string, attributes: object, body: object | '' = '', originRevision = 0): void {
     const bytes = (value: object | '') => Buffer.from(value === '' ? '' : JSON.stringify(value));
-    const name = this.told.put({ key, attributes: bytes(attributes), body: bytes(body), originRevision });
+    const name = this.reported.put({ key, attributes: bytes(attributes), body: bytes(body), originRevision });
     this.revisions.set(name, ++this.head);
   }
 
@@ -60,9 +60,9 @@ export class Outsider {
   readonly #place: Place;
   readonly #call: Call;
   readonly #nonce = randomBytes(16);
-  readonly heard: string[] = [];
+  readonly receivedKinds: string[] = [];
   /** Numbers of entries in batches and replies: the cost of the session. */
-  came = 0;
+  receivedEntries = 0;
   refused = '';
   ended: string | undefined;
   resumed: boolean | undefined;
@@ -76,7 +76,7 @@ export class Outsider {
   #prefixes: string[] = [];
   #seed = Buffer.alloc(0);
   #wanted: Buffer[] = [];
-  #gone: string[] = [];
+  #removed: string[] = [];
   #first: Tuple | undefined;
   #beat: NodeJS.Timeout | undefined;
 
@@ -117,12 +117,12 @@ export class Outsider {
     this.#call.send(frame('hello', hello));
   }
 
-  /** Sends the entries that `Kept.tell` has added. */
+  /** Sends the entries that `Kept.report` has added. */
   push(): void {
-    const { head, epoch, told, revisions } = this.#kept;
+    const { head, epoch, reported, revisions } = this.#kept;
     if (this.#sent >= head) return;
     const changed = [...revisions].filter(([, revision]) => revision > this.#sent).sort(([, a], [, b]) => a - b);
-    const entries = changed.map(([name, revision]) => entry(name, revision, told.get(name)));
+    const entries = changed.map(([name, revision]) => entry(name, revision, reported.get(name)));
     const batch = write(
       [1, up],
       [2, entries],
@@ -150,7 +150,7 @@ export class Outsider {
     const known = kindOf(message);
     if (!known) return;
     const { kind, fields } = known;
-    this.heard.push(kind);
+    this.receivedKinds.push(kind);
     switch (kind) {
       case 'retry':
         this.refused = `${textIn(fields, 2)}: ${textIn(fields, 3)}`;
@@ -178,10 +178,10 @@ export class Outsider {
     this.#parentReady = numberIn(fields, 6) === 1;
     const has = tupleOf(bytesIn(fields, 3));
     const resumes = this.#mayResume(has);
-    const said = write([1, up], [2, resumes], [3, Buffer.from(kept.epoch, 'hex')], [4, this.#nonce]);
-    this.#call.send(frame('resume', said));
-    this.#sayBeat();
-    this.#beat = setInterval(() => this.#sayBeat(), 15_000);
+    const resume = write([1, up], [2, resumes], [3, Buffer.from(kept.epoch, 'hex')], [4, this.#nonce]);
+    this.#call.send(frame('resume', resume));
+    this.#sendBeat();
+    this.#beat = setInterval(() => this.#sendBeat(), 15_000);
     if (resumes) {
       this.#sent = has.cursor;
       this.push();
@@ -198,7 +198,7 @@ export class Outsider {
     return epoch === this.#kept.epoch && at >= 0 && seenHead <= end && cursor <= seenHead;
   }
 
-  #sayBeat(): void {
+  #sendBeat(): void {
     this.#call.send(frame('beat', write([1, ++this.#beats], [2, this.#kept.head], [5, true])));
   }
 
@@ -232,7 +232,7 @@ export class Outsider {
   #store(entries: readonly Buffer[]): void {
     for (const bytes of entries) {
       const { hash, row } = entryOf(bytes);
-      this.came++;
+      this.receivedEntries++;
       const before = this.#kept.rows.get(hash);
       if (row && before && before.originRevision > row.originRevision) continue;
       if (row) this.#kept.rows.put(row);
@@ -269,21 +269,21 @@ export class Outsider {
       seenHead: numberIn(fields, 5),
     };
     const asked = this.#prefixes.splice(0, 256);
-    const came = allIn(fields, 4);
-    const hashes = came.map((bytes) => entryOf(bytes).hash);
+    const entries = allIn(fields, 4);
+    const hashes = entries.map((bytes) => entryOf(bytes).hash);
     this.#wanted = this.#wanted.filter((wanted) => !hashes.includes(wanted.toString('hex')));
     for (const [i, answer] of allIn(fields, 3).entries()) {
-      const { askOn, wanted, gone } = compare(this.#kept.rows, this.#seed, asked[i]!, answer);
+      const { askOn, wanted, removed } = compare(this.#kept.rows, this.#seed, asked[i]!, answer);
       this.#prefixes.push(...askOn);
       this.#wanted.push(...wanted);
-      this.#gone.push(...gone);
+      this.#removed.push(...removed);
     }
-    this.#store(came.filter((bytes) => entryOf(bytes).row !== undefined));
+    this.#store(entries.filter((bytes) => entryOf(bytes).row !== undefined));
     this.#ask();
   }
 
   #finish(): void {
-    for (const name of this.#gone) this.#kept.rows.delete(name);
+    for (const name of this.#removed) this.#kept.rows.delete(name);
     this.#kept.tuple = this.#first!;
     const { cursor, epoch } = this.#first!;
     this.#call.send(frame('ack', write([1, down], [2, cursor], [3, Buffer.from(epoch, 'hex')])));
@@ -294,14 +294,14 @@ export class Outsider {
   // ----------------------------------------------------------------------------- reconciliation, as a producer
 
   #answer(fields: Fields): void {
-    const { told, revisions, head, epoch } = this.#kept;
+    const { reported, revisions, head, epoch } = this.#kept;
     const seed = bytesIn(fields, 3);
     const wanted = allIn(fields, 5).map((bytes) => bytes.toString('hex'));
-    const entries = wanted.map((name) => entry(name, revisions.get(name) ?? head, told.get(name)));
+    const entries = wanted.map((name) => entry(name, revisions.get(name) ?? head, reported.get(name)));
     const reply = write(
       [1, up],
       [2, numberIn(fields, 2)],
-      [3, allIn(fields, 4).map((asked) => answer(told, seed, asked))],
+      [3, allIn(fields, 4).map((asked) => answer(reported, seed, asked))],
       [4, entries],
       [5, head],
       [6, Buffer.from(epoch, 'hex')],

@@ -42,7 +42,7 @@ export function answer(rows: Rows, seed: Buffer, asked: Buffer): Buffer {
 export function compare(rows: Rows, seed: Buffer, digits: string, bytes: Buffer) {
   const fields = read(bytes);
   const kind = numberIn(fields, 1);
-  const found = { askOn: [] as string[], wanted: [] as Buffer[], gone: [] as string[] };
+  const found = { askOn: [] as string[], wanted: [] as Buffer[], removed: [] as string[] };
   if (kind === answers.split) {
     const parts = cut(bytesIn(fields, 2), none.length);
     found.askOn = hexDigits.filter((digit, i) => !parts[i]!.equals(sum(seed, within(rows, digits + digit))));
@@ -52,7 +52,7 @@ export function compare(rows: Rows, seed: Buffer, digits: string, bytes: Buffer)
     const theirs = new Map(listed.map((row) => [row.subarray(0, 16).toString('hex'), row]));
     for (const [name, row] of within(rows, digits)) {
       const item = theirs.get(name);
-      if (!item) found.gone.push(name);
+      if (!item) found.removed.push(name);
       else if (item.subarray(16, 24).equals(printOf(seed, [name, row])) || row.originRevision > item.readUIntBE(24, 6))
         theirs.delete(name);
     }

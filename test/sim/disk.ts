@@ -8,7 +8,7 @@ import type { Random } from '../../core/runtime/random.ts';
 import { MemoryStore } from '../../core/store/memory/memory-store.ts';
 import { countNow, type Reader, type Store, type Transaction } from '../../core/store/store.ts';
 import type { Topic } from '../../core/store/topics.ts';
-import type { Life } from './life.ts';
+import type { SimProcess } from './sim-process.ts';
 
 /** Longest flush on an ordinary disk (`flushMaxMs`) and on a slow one. A share of the disks is slow. */
 const flushMaxMs = 12;
@@ -79,16 +79,16 @@ export interface Change {
 
 export interface SimStorePorts {
   readonly disk: Disk;
-  readonly life: Life;
+  readonly simProcess: SimProcess;
   readonly clock: Clock;
   readonly random: Random;
   /** Called immediately after a commit, before any other code knows about the commit. `before` is the state at the beginning of the transaction. */
   committed(changes: readonly Change[], before: MemoryStore): void;
   /** How the store lies, for a canary: see canaries/. */
-  readonly lies?: StoreLies | undefined;
+  readonly storeFaults?: StoreFaults | undefined;
 }
 
-export interface StoreLies {
+export interface StoreFaults {
   /** True: the store reports each flush as done at once. */
   readonly flushesAtOnce?: boolean;
   get?(key: Uint8Array, found: Uint8Array | undefined): Uint8Array | undefined;
@@ -112,8 +112,8 @@ export class SimStore implements Store {
   }
 
   write<T>(fn: (transaction: Transaction) => T): T {
-    const { life, disk, committed } = this.#ports;
-    life.effect();
+    const { simProcess, disk, committed } = this.#ports;
+    simProcess.effect();
     if (disk.isFull) throw diskFull();
     const before = disk.newest;
     const changes: Change[] = [];
@@ -123,7 +123,7 @@ export class SimStore implements Store {
         disk.committed(this.#memory.copy());
         this.#writeBack();
         committed(changes, before);
-        life.effect();
+        simProcess.effect();
       });
       return fn(this.#recorded(t, changes));
     });
@@ -139,11 +139,11 @@ export class SimStore implements Store {
   }
 
   flushed(): Promise<void> {
-    const { life, disk, clock, random, lies } = this.#ports;
-    if (!life.alive) return new Promise(() => {});
-    life.effect();
+    const { simProcess, disk, clock, random, storeFaults } = this.#ports;
+    if (!simProcess.alive) return new Promise(() => {});
+    simProcess.effect();
     if (disk.isFull) return Promise.reject(diskFull());
-    if (lies?.flushesAtOnce || disk.unflushed === 0) return Promise.resolve();
+    if (storeFaults?.flushesAtOnce || disk.unflushed === 0) return Promise.resolve();
     const snapshot = disk.newest;
     if (this.#flushing?.snapshot === snapshot) return this.#flushing.done;
     const done = new Promise<void>((resolve, reject) => {
@@ -154,7 +154,7 @@ export class SimStore implements Store {
           return;
         }
         disk.reached(snapshot);
-        life.effect();
+        simProcess.effect();
         resolve();
       });
     });
@@ -175,9 +175,9 @@ export class SimStore implements Store {
   }
 
   #recorded(t: Transaction, changes: Change[]): Transaction {
-    const { lies } = this.#ports;
+    const { storeFaults } = this.#ports;
     const recorded: Transaction = {
-      get: (key) => (lies?.get ? lies.get(key, t.get(key)) : t.get(key)),
+      get: (key) => (storeFaults?.get ? storeFaults.get(key, t.get(key)) : t.get(key)),
       scan: (range) => t.scan(range),
       put: (key, value) => {
         t.put(key, value);

@@ -17,11 +17,11 @@ import { assembleCluster } from '../../edge-agent/cluster/embedded/assemble.ts';
 import { type NodeConfig, nodeConfigSchema } from '../../relay/config/config.ts';
 import { Node } from '../../relay/node/node.ts';
 import type { NodeApi } from '../../relay/node/node-ports.ts';
-import { type Change, Disk, SimStore, type StoreLies } from './disk.ts';
-import { Liar, type LiarWays } from './liar/liar.ts';
-import { Life, lifeClock } from './life.ts';
+import { type Change, Disk, SimStore, type StoreFaults } from './disk.ts';
+import { Liar, type LiarOptions } from './liar/liar.ts';
 import type { PlannedNode } from './plan/tree.ts';
 import { seedOf } from './seeds.ts';
+import { SimProcess, simProcessClock } from './sim-process.ts';
 import type { World } from './world.ts';
 
 /** When a process has ended by itself, its supervisor starts the next one within this time. */
@@ -43,7 +43,7 @@ export class Host {
   readonly disk: Disk;
   readonly planned: PlannedNode;
   readonly world: World;
-  life: Life;
+  simProcess: SimProcess;
   skewMs = 0;
   skewMaxMs = 0;
   /** When the node's certificate expires, by the wall clock of the machine that signs. */
@@ -55,9 +55,9 @@ export class Host {
   /** Rows that are newer than a received tombstone, as table and key hash in hex. These rows stay although the tombstone is acknowledged. */
   readonly outlived = new Set<string>();
   /** Present if a liar runs on this machine instead of the product. */
-  lie: LiarWays | undefined;
+  liar: LiarOptions | undefined;
   /** When the last lie ended, in virtual time. */
-  liedUntilMs = Number.NEGATIVE_INFINITY;
+  liarUntilMs = Number.NEGATIVE_INFINITY;
   /** True: the node has left the tree for good. */
   isGone = false;
   /** The number of the clone, if one path has several clones one after the other. */
@@ -92,8 +92,8 @@ export class Host {
     this.role = planned.role;
     this.disk = disk;
     this.isClone = isClone;
-    this.life = new Life(() => {});
-    this.life.end();
+    this.simProcess = new SimProcess(() => {});
+    this.simProcess.end();
   }
 
   get title(): string {
@@ -122,51 +122,51 @@ export class Host {
   }
 
   start(): void {
-    if (this.life.alive || this.isGone) return;
+    if (this.simProcess.alive || this.isGone) return;
     this.wanted = true;
-    const life = new Life(() => this.#ended());
-    this.life = life;
+    const simProcess = new SimProcess(() => this.#ended());
+    this.simProcess = simProcess;
     this.#boots++;
     this.world.note(`${this.title} starts (${this.#boots})`);
     this.#isStarting = true;
-    const run = this.#run(life).then(() => {
-      if (this.life === life) this.#isStarting = false;
+    const run = this.#run(simProcess).then(() => {
+      if (this.simProcess === simProcess) this.#isStarting = false;
     });
     run.catch((error: unknown) => this.failed(error));
   }
 
-  #run(life: Life): Promise<void> {
-    if (this.lie !== undefined) return new Liar(this, life, this.lie).start();
-    return this.role === 'agent' ? this.#startAgent(life) : this.#startNode(life);
+  #run(simProcess: SimProcess): Promise<void> {
+    if (this.liar !== undefined) return new Liar(this, simProcess, this.liar).start();
+    return this.role === 'agent' ? this.#startAgent(simProcess) : this.#startNode(simProcess);
   }
 
   /** Ends the process at its present place. `survives` is the share of the unflushed data that is on the disk. */
   crash(survives: number): void {
-    if (!this.life.alive) return;
+    if (!this.simProcess.alive) return;
     this.#survives = survives;
-    this.life.end();
+    this.simProcess.end();
   }
 
   /**
    * Ends the process properly, as SIGTERM does: it finishes its work, and its data are on the disk. A liar, or a process that does not serve yet, just ends.
    */
   endInOrder(): void {
-    const { life } = this;
+    const { simProcess } = this;
     const process = this.agent ?? (this.spaces.has('') ? this.#node : undefined);
-    if (!life.alive || this.#isEnding) return;
+    if (!simProcess.alive || this.#isEnding) return;
     if (!process) return this.crash(1);
     this.world.note(`${this.title} gets SIGTERM`);
     this.#isEnding = true;
-    life.run(
-      () => this.#dispose(process, life).catch((error: unknown) => this.failed(error)),
+    simProcess.run(
+      () => this.#dispose(process, simProcess).catch((error: unknown) => this.failed(error)),
       (error) => this.failed(error),
     );
   }
 
-  async #dispose(process: AsyncDisposable, life: Life): Promise<void> {
+  async #dispose(process: AsyncDisposable, simProcess: SimProcess): Promise<void> {
     await process[Symbol.asyncDispose]();
     await this.#store?.[Symbol.asyncDispose]();
-    if (!life.alive) return;
+    if (!simProcess.alive) return;
     const { unflushed } = this.disk;
     if (unflushed > 0)
       this.world.violation('an orderly end loses nothing', `${this.title} leaves ${unflushed} commits unflushed`);
@@ -185,7 +185,7 @@ export class Host {
 
   /** Called when an unexpected error has reached the top of the process. The product would end. */
   failed(error: unknown): void {
-    if (!this.life.alive || (error as Error).name === 'Crash') return;
+    if (!this.simProcess.alive || (error as Error).name === 'Crash') return;
     // A full disk ends the process only during its start or its proper end. At other times, the process waits for room.
     if ((this.#isStarting || this.#isEnding) && lacksRoom(error)) {
       this.world.note(`${this.title} ends: ${describeError(error)}`);
@@ -219,22 +219,22 @@ export class Host {
     if (this.wanted) this.world.clock.after(restartMaxMs * this.world.chance(), () => this.wanted && this.start());
   }
 
-  #ports(life: Life) {
+  #ports(simProcess: SimProcess) {
     const { world } = this;
-    const clock = lifeClock({
+    const clock = simProcessClock({
       world: world.clock,
-      life,
+      simProcess,
       skewMs: () => this.skewMs,
       failed: (error) => this.failed(error),
     });
     const random = new SeededRandom(seedOf(world.seed, ...this.#self));
     const store = new SimStore({
       disk: this.disk,
-      life,
+      simProcess,
       clock,
       random: new SeededRandom(seedOf(world.seed, ...this.#self, 'disk')),
       committed: (changes: readonly Change[], before: MemoryStore) => world.committed(this, changes, before),
-      lies: this.lies,
+      storeFaults: this.storeFaults,
     });
     this.#store = store;
     this.#clock = clock;
@@ -247,12 +247,12 @@ export class Host {
     return [`${this.title}${this.cloneNumber === 0 ? '' : this.cloneNumber}`, this.#boots];
   }
 
-  get lies(): StoreLies | undefined {
-    return this.world.lies?.(this);
+  get storeFaults(): StoreFaults | undefined {
+    return this.world.storeFaults?.(this);
   }
 
-  async #startNode(life: Life): Promise<void> {
-    const { store, clock, random, defer, version: software } = this.#ports(life);
+  async #startNode(simProcess: SimProcess): Promise<void> {
+    const { store, clock, random, defer, version: software } = this.#ports(simProcess);
     const { network } = this.world;
     openFormatted(store, clock);
     this.#node = new Node(this.config, {
@@ -271,8 +271,8 @@ export class Host {
     this.world.started(this);
   }
 
-  async #startAgent(life: Life): Promise<void> {
-    const { store, clock, random, defer, version } = this.#ports(life);
+  async #startAgent(simProcess: SimProcess): Promise<void> {
+    const { store, clock, random, defer, version } = this.#ports(simProcess);
     openFormatted(store, clock);
     const { path } = this;
     const dialers = this.world.parentsOf(this).map((parent) => this.world.network.dialer(this, parent));

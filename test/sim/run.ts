@@ -37,7 +37,7 @@ process.exitCode = (await (options.minutes === undefined ? once(options) : forMi
 /** Runs once. Returns true if there were violations. */
 async function once(asked: Options): Promise<boolean> {
   const outcomes = await runAll(asked, seedsOf(asked));
-  return tell(outcomes);
+  return printResult(outcomes);
 }
 
 /** Runs new seeds until the time is over. */
@@ -49,7 +49,7 @@ async function forMinutes(asked: Options, minutes: number): Promise<boolean> {
     console.log(`seeds ${first} to ${first + runsPerPass - 1}`);
     all.push(...(await runAll(asked, { length: runsPerPass, at: (i) => first + i }, untilMs)));
   }
-  return tell(all);
+  return printResult(all);
 }
 
 async function runAll(asked: Options, seeds: SeedList, untilMs = Number.POSITIVE_INFINITY): Promise<Outcome[]> {
@@ -71,7 +71,7 @@ async function runAll(asked: Options, seeds: SeedList, untilMs = Number.POSITIVE
   return outcomes;
 }
 
-function tell(outcomes: readonly Outcome[]): boolean {
+function printResult(outcomes: readonly Outcome[]): boolean {
   const hash = createHash('sha256');
   for (const outcome of outcomes) hash.update(outcome.hash);
   const violations = outcomes.filter(({ violation }) => violation).length;
@@ -92,8 +92,8 @@ function seedsOf({ seed, runs, canary, mode }: Options): SeedList {
 /** Reads the seeds of fixed bugs. Each line has a seed, a mode, and a text about the bug. */
 function fixedSeeds(mode: Mode): number[] {
   const lines = readFileSync(new URL('seeds.txt', import.meta.url), 'utf8').split('\n');
-  const words = lines.filter((line) => line !== '' && !line.startsWith('#')).map((line) => line.split(' '));
-  return words.filter(([, of]) => of === mode).map(([seed]) => Number(seed));
+  const fields = lines.filter((line) => line !== '' && !line.startsWith('#')).map((line) => line.split(' '));
+  return fields.filter(([, of]) => of === mode).map(([seed]) => Number(seed));
 }
 
 function readOptions(): Options {

@@ -12,7 +12,7 @@ import type { Accept, Dialer, Link, LinkEvents, Listener } from '../../core/wire
 import type { MeshNetwork } from '../../core/wire/network.ts';
 import { Rows } from './check/rows.ts';
 import type { Host } from './host.ts';
-import type { Life } from './life.ts';
+import type { SimProcess } from './sim-process.ts';
 import type { World } from './world.ts';
 
 export type Side = 'child' | 'parent';
@@ -114,7 +114,7 @@ export class SimNetwork {
   /** Opens a call for a stream beside a session. The call has its own delay. It breaks separately, or together with its session. */
   async openStream(session: Connection, id: number, events: LinkEvents): Promise<Link> {
     const { child, parent } = session;
-    session.validityOf('child').effect();
+    session.simProcessOf('child').effect();
     if (!session.isOpen) throw new BanyanError('Unavailable', 'the connection broke');
     const call = new Connection(this, this.#world, ++this.#connections, child, parent, session);
     call.isTaken = false;
@@ -130,17 +130,17 @@ export class SimNetwork {
 
   async #dial(child: Host, parent: Host, events: LinkEvents, timeoutMs: number): Promise<Link> {
     const line = this.line(child, parent);
-    const { life } = child;
-    life.effect();
-    await this.#pass(life, line.silent.child || line.silent.parent ? timeoutMs : this.delay(line));
+    const { simProcess } = child;
+    simProcess.effect();
+    await this.#pass(simProcess, line.silent.child || line.silent.parent ? timeoutMs : this.delay(line));
     const accept = this.#listening.get(parent);
     if (!accept || line.cut || line.silent.child || line.silent.parent) {
       throw new BanyanError('Unavailable', `${child.id} does not reach ${parent.title}`);
     }
-    const { atMs, words } = expiryOf(child, parent);
-    if (Math.max(child.wallMs, parent.wallMs) >= atMs) throw new BanyanError('Unauthorized', words);
+    const { atMs, words: reason } = expiryOf(child, parent);
+    if (Math.max(child.wallMs, parent.wallMs) >= atMs) throw new BanyanError('Unauthorized', reason);
     const connection = new Connection(this, this.#world, ++this.#connections, child, parent);
-    const taken = parent.life.run(
+    const taken = parent.simProcess.run(
       () => connection.connect(events, accept(connection.parentEnd)),
       (error) => {
         if (!(error instanceof BanyanError)) parent.failed(error);
@@ -153,10 +153,10 @@ export class SimNetwork {
   }
 
   /** Waits. Never resolves if the process ends meanwhile: the next process on its machine has not dialled. */
-  #pass(life: Life, ms: number): Promise<void> {
+  #pass(simProcess: SimProcess, ms: number): Promise<void> {
     return new Promise((resolve) => {
       this.#world.clock.after(ms, () => {
-        if (life.alive) resolve();
+        if (simProcess.alive) resolve();
       });
     });
   }
@@ -178,7 +178,7 @@ export class Connection {
   readonly childEnd: End;
   readonly parentEnd: End;
   /** True: one of its ends is a liar, so the checks do not hold its frames against anybody. */
-  readonly isLie: boolean;
+  readonly hasLiar: boolean;
   /** Functions to call when all frames of a side have arrived. */
   readonly #awaited: Record<Side, (() => void)[]> = { child: [], parent: [] };
   /** The session of a call for a stream. */
@@ -192,7 +192,7 @@ export class Connection {
   readonly #network: SimNetwork;
   readonly #world: World;
   /** The starts of the two processes that made the connection. After a restart, the machine has another process. */
-  readonly #lives: Readonly<Record<Side, Life>>;
+  readonly #simProcesses: Readonly<Record<Side, SimProcess>>;
   isOpen = true;
   /** How slow this connection is. It may be much slower than the child's next connection, so that later frames arrive earlier. */
   readonly #slowness: number;
@@ -205,10 +205,10 @@ export class Connection {
     this.parent = parent;
     this.#slowness = network.chance() < slowShare ? slowFactor : 1;
     this.session = session;
-    this.isLie = child.lie !== undefined || parent.lie !== undefined;
-    this.#lives = {
-      child: session?.validityOf('child') ?? child.life,
-      parent: session?.validityOf('parent') ?? parent.life,
+    this.hasLiar = child.liar !== undefined || parent.liar !== undefined;
+    this.#simProcesses = {
+      child: session?.simProcessOf('child') ?? child.simProcess,
+      parent: session?.simProcessOf('parent') ?? parent.simProcess,
     };
     this.childEnd = new End(this, 'child', identityOf(parent));
     this.parentEnd = new End(this, 'parent', identityOf(child));
@@ -230,7 +230,7 @@ export class Connection {
     if (!this.isOpen || !this.session) return;
     const { parentEnd } = this.session;
     let refused: BanyanError | undefined;
-    const taken = this.#lives.parent.run(
+    const taken = this.#simProcesses.parent.run(
       () => {
         const events = parentEnd.events?.onStream?.(id, this.parentEnd);
         if (events) this.connect(child, events);
@@ -260,8 +260,8 @@ export class Connection {
     return this.#network.line(this.child, this.parent);
   }
 
-  validityOf(side: Side): Life {
-    return this.#lives[side];
+  simProcessOf(side: Side): SimProcess {
+    return this.#simProcesses[side];
   }
 
   end(side: Side): End {
@@ -270,8 +270,8 @@ export class Connection {
 
   send(from: End, frame: Frame): boolean {
     if (!this.isOpen || from.isClosing || from.hasLeft) return false;
-    const life = this.#lives[from.side];
-    life.effect();
+    const simProcess = this.#simProcesses[from.side];
+    simProcess.effect();
     const bytes = this.#encoded(frame);
     if (!bytes) return false;
     if (frame.frame?.$case === 'welcome') {
@@ -285,7 +285,7 @@ export class Connection {
       from.put(bytes, this.#world.clock.monotonicMs(), this.#slowness * this.#network.delay(line), line);
     }
     this.#carry(from);
-    life.effect();
+    simProcess.effect();
     return !from.isFull;
   }
 
@@ -338,7 +338,7 @@ export class Connection {
     const end = this.end(side);
     if (end.hasLeft) return;
     end.hasLeft = true;
-    this.#world.clock.after(0, () => this.#tell(side, () => end.events?.onClose(error)));
+    this.#world.clock.after(0, () => this.#runAt(side, () => end.events?.onClose(error)));
   }
 
   /** Schedules the next delivery of an end, if there is one and none is scheduled yet. */
@@ -370,7 +370,7 @@ export class Connection {
     const frame = this.#decoded(bytes);
     if (!frame) return;
     this.#world.delivering(this, to, frame, () => {
-      this.#tell(to, () => {
+      this.#runAt(to, () => {
         const { events } = this.end(to);
         events?.onBytes(bytes.length);
         events?.onFrame(frame);
@@ -378,7 +378,7 @@ export class Connection {
     });
     if (from.dueMs === undefined) for (const then of this.#awaited[from.side].splice(0)) then();
     if (!from.hasLeft && from.drained(this.line.bufferBytes)) {
-      this.#tell(from.side, () => from.events?.onDrain());
+      this.#runAt(from.side, () => from.events?.onDrain());
     }
   }
 
@@ -393,10 +393,10 @@ export class Connection {
     }
   }
 
-  #tell(side: Side, act: () => void): void {
-    const life = this.#lives[side];
+  #runAt(side: Side, act: () => void): void {
+    const simProcess = this.#simProcesses[side];
     const host = this.host(side);
-    life.run(act, (error) => host.failed(error));
+    simProcess.run(act, (error) => host.failed(error));
   }
 }
 

@@ -26,7 +26,7 @@ import { totals } from './check/totals.ts';
 import { transmitted } from './check/transmitted.ts';
 import { watermarks } from './check/watermarks.ts';
 import { welcomes } from './check/welcomes.ts';
-import type { StoreLies } from './disk.ts';
+import type { StoreFaults } from './disk.ts';
 import type { Host } from './host.ts';
 import { expectation } from './model/expected.ts';
 import { stillHeld, toRelease } from './model/held.ts';
@@ -71,10 +71,10 @@ export function catchEscaped(): void {
   process.on('uncaughtException', escaped);
 }
 
-export async function simulate(plan: Plan, lies?: (host: Host) => StoreLies | undefined): Promise<Outcome> {
+export async function simulate(plan: Plan, storeFaults?: (host: Host) => StoreFaults | undefined): Promise<Outcome> {
   const world = new World(plan.seed, plan.nodes);
   running = world;
-  world.lies = lies;
+  world.storeFaults = storeFaults;
   const undisturbed = quiet(world);
   const checks = [
     acknowledged,
@@ -146,7 +146,7 @@ async function heal(
   for (const host of world.hosts.values()) {
     host.disk.isFull = false;
     host.disk.flushMinMs = 0;
-    host.life.crashAtEffect = Number.POSITIVE_INFINITY;
+    host.simProcess.crashAtEffect = Number.POSITIVE_INFINITY;
     performer.perform({ do: 'mend', node: host.id });
     performer.perform({ do: 'truth', node: host.id });
     if (host.certifiedUntilMs < Number.POSITIVE_INFINITY) performer.perform({ do: 'certify', node: host.id });

@@ -6,12 +6,12 @@ import type { Space } from '../../core/apiserver/space.ts';
 import type { SpaceStorage, StorageEvent, StoredObject } from '../../core/apiserver/storage.ts';
 import { formatKey } from '../../core/object/key.ts';
 import type { Host } from './host.ts';
-import type { Life } from './life.ts';
+import type { SimProcess } from './sim-process.ts';
 import type { World } from './world.ts';
 
 interface Watch {
   readonly title: string;
-  readonly life: Life;
+  readonly simProcess: SimProcess;
   readonly storage: SpaceStorage;
   /** The bodies as hex digits, keyed by entry key. */
   readonly has: Map<string, string>;
@@ -29,17 +29,17 @@ export class Watches {
   /** `child`: the name of the child below the host. */
   begin(host: Host, child: string, { storage }: Space): void {
     const title = `the watch of ${child} at ${host.title}`;
-    const watch: Watch = { title, life: host.life, storage, has: listed(storage) };
+    const watch: Watch = { title, simProcess: host.simProcess, storage, has: listed(storage) };
     this.#watches.add(watch);
     storage.subscribe((events) => {
-      for (const event of events) this.#heard(watch, event);
+      for (const event of events) this.#received(watch, event);
     });
   }
 
   /** Returns a message that names the differences between a watch and a list. */
   wrong(): string | undefined {
     for (const watch of this.#watches) {
-      if (!watch.life.alive) {
+      if (!watch.simProcess.alive) {
         this.#watches.delete(watch);
         continue;
       }
@@ -52,8 +52,8 @@ export class Watches {
     return undefined;
   }
 
-  #heard({ title, life, has }: Watch, { type, object }: StorageEvent): void {
-    if (!life.alive) return;
+  #received({ title, simProcess, has }: Watch, { type, object }: StorageEvent): void {
+    if (!simProcess.alive) return;
     const key = formatKey(object.key);
     if (has.has(key) === (type === 'ADDED')) this.#world.violation(this.name, `${title} receives ${type} of ${key}`);
     if (type === 'DELETED') has.delete(key);

@@ -13,7 +13,7 @@ const coverage = covers === '' ? undefined : await Coverage.start();
 catchEscaped();
 canary?.break();
 
-const run = (plan: Plan): Promise<Outcome> => simulate(plan, canary?.lies);
+const run = (plan: Plan): Promise<Outcome> => simulate(plan, canary?.storeFaults);
 let last: Promise<unknown> = Promise.resolve();
 
 process.on('message', (request: Request) => {
@@ -25,15 +25,15 @@ async function answer(request: Request): Promise<void> {
   switch (request.do) {
     case 'run': {
       const outcome = await run(planOf(request.seed, mode as Mode));
-      return say({ did: 'run', index: request.index, outcome });
+      return send({ did: 'run', index: request.index, outcome });
     }
     case 'shrink':
-      return say({ did: 'shrink', ...(await shrink(planOf(request.seed, mode as Mode), run)) });
+      return send({ did: 'shrink', ...(await shrink(planOf(request.seed, mode as Mode), run)) });
     case 'coverage':
-      return say({ did: 'coverage', counted: (await coverage?.take()) ?? [] });
+      return send({ did: 'coverage', counted: (await coverage?.take()) ?? [] });
   }
 }
 
-function say(what: Answer): void {
+function send(what: Answer): void {
   process.send!(what);
 }

@@ -9,7 +9,7 @@ import { SeededRandom } from '../../core/runtime/random.ts';
 import type { MemoryStore } from '../../core/store/memory/memory-store.ts';
 import type { Frame } from '../../core/wire/generated/mesh.ts';
 import type { NodeConfig } from '../../relay/config/config.ts';
-import type { Change, StoreLies } from './disk.ts';
+import type { Change, StoreFaults } from './disk.ts';
 import { configOfPlanned, Host } from './host.ts';
 import type { PlannedNode } from './plan/tree.ts';
 import { seedOf } from './seeds.ts';
@@ -32,7 +32,7 @@ export interface Check {
   replaced?(host: Host): void;
   ended?(host: Host): void;
   /** Called when a liar's frame arrives. The other methods are not called for the frame, because no promise holds for a liar. */
-  lied?(connection: Connection, to: Side, frame: Frame): void;
+  receivedFromLiar?(connection: Connection, to: Side, frame: Frame): void;
 }
 
 export interface Violation {
@@ -60,7 +60,7 @@ export class World {
   readonly last: string[] = [];
   /** The frame that is being delivered. */
   delivery: { readonly connection: Connection; readonly to: Side; readonly frame: Frame } | undefined;
-  lies: ((host: Host) => StoreLies | undefined) | undefined;
+  storeFaults: ((host: Host) => StoreFaults | undefined) | undefined;
   /** Called when a node has started and its spaces can be read. */
   onStarted: (host: Host) => void = () => {};
   /** True: a node with spaces has lost some of its objects. */
@@ -114,7 +114,7 @@ export class World {
   }
 
   /** Whether the line of the host to some parent is not cut. */
-  hearsFromAbove(host: Host): boolean {
+  receivesFromAbove(host: Host): boolean {
     return this.parentsOf(host).some((parent) => !this.network.line(host, parent).cut);
   }
 
@@ -185,19 +185,19 @@ export class World {
   sent(connection: Connection, from: Side, frame: Frame, bytes: Uint8Array): void {
     this.#trace.update(bytes);
     this.note(`${connection.host(from).title} sends ${describe(frame)} (${connection.id})`);
-    if (connection.isLie) return;
+    if (connection.hasLiar) return;
     for (const check of this.checks) check.sent?.(connection, from, frame);
   }
 
   delivering(connection: Connection, to: Side, frame: Frame, deliver: () => void): void {
-    if (!connection.validityOf(to).alive) return;
-    const isTrue = !connection.isLie;
+    if (!connection.simProcessOf(to).alive) return;
+    const isTrue = !connection.hasLiar;
     if (!isTrue) connection.host(to).deceived.add(to === 'child' ? 'upstream' : `reported/${connection.child.name}`);
-    for (const check of this.checks) (isTrue ? check.receiving : check.lied)?.(connection, to, frame);
+    for (const check of this.checks) (isTrue ? check.receiving : check.receivedFromLiar)?.(connection, to, frame);
     this.delivery = { connection, to, frame };
     deliver();
     this.delivery = undefined;
-    if (isTrue && connection.validityOf(to).alive)
+    if (isTrue && connection.simProcessOf(to).alive)
       for (const check of this.checks) check.received?.(connection, to, frame);
   }
 

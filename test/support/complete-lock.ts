@@ -55,12 +55,12 @@ console.log(`${added.length} packages of other platforms added`);
 
 /** Reads the platform from the name of a platform package. */
 function platformOf(name: string): { os?: string[]; cpu?: string[]; libc?: string[] } {
-  const words = name.split(/[/-]/);
-  const os = words.find((word) => systems.includes(word));
-  const cpu = words.map((word) => processors[word]).find((found) => found !== undefined);
-  const libc = words.includes('musl')
+  const parts = name.split(/[/-]/);
+  const os = parts.find((part) => systems.includes(part));
+  const cpu = parts.map((part) => processors[part]).find((found) => found !== undefined);
+  const libc = parts.includes('musl')
     ? 'musl'
-    : words.includes('gnu') || words.includes('gnueabihf')
+    : parts.includes('gnu') || parts.includes('gnueabihf')
       ? 'glibc'
       : undefined;
   return { ...(os ? { os: [os] } : {}), ...(cpu ? { cpu: [cpu] } : {}), ...(libc ? { libc: [libc] } : {}) };

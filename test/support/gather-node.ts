@@ -314,14 +314,14 @@ export class GatherNode {
   }
 
   /** Applies a report of an agent, as its session would do. */
-  say(agent: string, entries: readonly Content[], revision: number): void {
+  report(agent: string, entries: readonly Content[], revision: number): void {
     const { consumer } = this.#mailboxes.get(agent)!;
     const wire = entries.map((content) => ({ keyHash: hash128(content.key), revision, originRevision: 0, content }));
     this.#reported(agent, (t) => consumer.applyEntries(t, wire));
   }
 
   /** Withdraws a report of an agent. */
-  unsay(agent: string, key: string, revision: number): void {
+  withdraw(agent: string, key: string, revision: number): void {
     const { consumer } = this.#mailboxes.get(agent)!;
     const entry = { keyHash: hash128(key), revision, originRevision: 0 };
     this.#reported(agent, (t) => consumer.applyEntries(t, [entry]));
@@ -366,10 +366,10 @@ export class GatherNode {
 }
 
 export function state(object: ObjectKey, attributes: Partial<StateAttributes>, status: object): Content {
-  const said = { desired: 0, applied: true, available: true, ...attributes };
+  const reported = { desired: 0, applied: true, available: true, ...attributes };
   return {
     key: entryKey.state(source, object),
-    attributes: text(JSON.stringify(said)),
+    attributes: text(JSON.stringify(reported)),
     body: text(JSON.stringify(status)),
   };
 }

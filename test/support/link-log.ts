@@ -13,22 +13,22 @@ export class LinkLog implements LinkEvents {
 
   onFrame(frame: Frame): void {
     this.frames.push(frame);
-    this.#told('frame');
+    this.#note('frame');
   }
 
   onBytes(count: number): void {
     this.bytes += count;
-    this.#told('bytes');
+    this.#note('bytes');
   }
 
   onDrain(): void {
     this.drains++;
-    this.#told('drain');
+    this.#note('drain');
   }
 
   onClose(error?: Error): void {
     this.closes.push(error);
-    this.#told('close');
+    this.#note('close');
   }
 
   /** Resolves as soon as `done` returns true after an event. */
@@ -44,7 +44,7 @@ export class LinkLog implements LinkEvents {
     return this.closes[0];
   }
 
-  #told(event: 'frame' | 'bytes' | 'drain' | 'close'): void {
+  #note(event: 'frame' | 'bytes' | 'drain' | 'close'): void {
     this.order.push(event);
     this.#check();
   }

@@ -41,7 +41,7 @@ export class OneSide {
     pair.child.session.start();
   }
 
-  async hears(bytes: Uint8Array): Promise<void> {
+  async receive(bytes: Uint8Array): Promise<void> {
     await this.pair.run(3);
     if (this.link.closed !== undefined || this.#undecodable) return;
     try {

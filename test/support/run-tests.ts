@@ -59,11 +59,11 @@ console.log(`${passed} passed, ${failed} failed, ${skipped.length - required.len
 process.exit(failed > 0 ? 1 : 0);
 
 /** The arguments for vitest that choose the files. */
-function selection(words: readonly string[]): readonly string[] {
-  if (words.includes('--all')) return words.filter((word) => word !== '--all');
-  if (words.includes('--rotating')) return rotatingFiles();
-  if (words.some((word) => !word.startsWith('-'))) return words;
-  return ['--project=unit', '--project=e2e', ...words];
+function selection(args: readonly string[]): readonly string[] {
+  if (args.includes('--all')) return args.filter((arg) => arg !== '--all');
+  if (args.includes('--rotating')) return rotatingFiles();
+  if (args.some((arg) => !arg.startsWith('-'))) return args;
+  return ['--project=unit', '--project=e2e', ...args];
 }
 
 function rotatingFiles(): readonly string[] {

@@ -7,7 +7,7 @@ import { hash, type Row } from '../protocol/rows.ts';
 import type { OneSide, Side } from './one-side.ts';
 import { rowsOfSide } from './one-side.ts';
 
-export interface Said {
+export interface SentFrame {
   readonly kind: string;
   /** The number of the message, in proto/mesh.proto. */
   readonly message: string;
@@ -26,7 +26,7 @@ export function frameOf(number: number, value: Buffer): Buffer {
 }
 
 /** Frames that `to` receives from its peer, in the order in which they may be sent. */
-export function saidTo(to: Side, { pair }: OneSide): Said[] {
+export function framesFor(to: Side, { pair }: OneSide): SentFrame[] {
   // A parent must know the key. For a child, the key looks like a key of a newer version.
   const key = to === 'parent' ? 'labels' : 'x';
   const row: Row = { key, attributes: Buffer.from('{}'), body: Buffer.from('{}'), originRevision: 3 };
@@ -62,23 +62,23 @@ export function saidTo(to: Side, { pair }: OneSide): Said[] {
     [6, [write([1, 'center.s'], [2, 4])]],
     [7, write([1, 9], [2, 1], [3, epoch])],
   );
-  const greeting = (resumes: boolean, tuple = goesOn) =>
+  const handshake = (resumes: boolean, tuple = goesOn) =>
     to === 'parent'
       ? [frameOf(1, helloOf(tuple)), frameOf(16, resume(resumes))]
       : [frameOf(2, welcome(resumes, tuple))];
-  const live = greeting(true);
+  const live = handshake(true);
   const isReady = frameOf(14, write([1, 1], [2, 1], [5, true]));
-  const asked = [...greeting(false), isReady];
+  const asked = [...handshake(false), isReady];
   const asksFor = write([1, Buffer.of(1, 2)], [2, Buffer.alloc(8, 3)]);
   const listed = Buffer.concat([hash(row.key), Buffer.alloc(8, 1), Buffer.alloc(6)]);
   const written = to === 'parent' ? rowsOfSide : 1;
-  const said = (
+  const sentFrame = (
     kind: string,
     message: string,
     number: number,
     value: Buffer,
     before: readonly Buffer[] = live,
-  ): Said => ({
+  ): SentFrame => ({
     kind,
     message,
     number,
@@ -86,35 +86,40 @@ export function saidTo(to: Side, { pair }: OneSide): Said[] {
     before,
   });
   return [
-    said('hello', 'Hello', 1, hello, to === 'parent' ? [] : live),
-    said('welcome', 'Welcome', 2, welcome(true), to === 'parent' ? live : []),
-    said('retry', 'Retry', 3, write([1, 60_000], [2, 'busy'], [3, 'later']), to === 'parent' ? live : []),
-    said('resume', 'Resume', 16, resume(true), to === 'parent' ? live.slice(0, 1) : live),
-    said('batch', 'Batch', 4, write([1, peers], [2, [entry]], [4, 1], [5, 1], [6, epoch], [7, incarnation])),
-    said('piece', 'Piece', 18, write([1, peers], [2, hash(large)], [4, large.length], [5, large.subarray(0, 4_096)])),
-    said('ack', 'Ack', 5, write([1, own], [2, written], [3, ownEpoch])),
-    said('credit', 'Credit', 10, write([2, own])),
-    said('beat', 'Beat', 14, beat),
-    said(
+    sentFrame('hello', 'Hello', 1, hello, to === 'parent' ? [] : live),
+    sentFrame('welcome', 'Welcome', 2, welcome(true), to === 'parent' ? live : []),
+    sentFrame('retry', 'Retry', 3, write([1, 60_000], [2, 'busy'], [3, 'later']), to === 'parent' ? live : []),
+    sentFrame('resume', 'Resume', 16, resume(true), to === 'parent' ? live.slice(0, 1) : live),
+    sentFrame('batch', 'Batch', 4, write([1, peers], [2, [entry]], [4, 1], [5, 1], [6, epoch], [7, incarnation])),
+    sentFrame(
+      'piece',
+      'Piece',
+      18,
+      write([1, peers], [2, hash(large)], [4, large.length], [5, large.subarray(0, 4_096)]),
+    ),
+    sentFrame('ack', 'Ack', 5, write([1, own], [2, written], [3, ownEpoch])),
+    sentFrame('credit', 'Credit', 10, write([2, own])),
+    sentFrame('beat', 'Beat', 14, beat),
+    sentFrame(
       'reconcile_request',
       'ReconcileRequest',
       6,
       write([1, own], [2, 1], [3, Buffer.alloc(8, 2)], [4, [asksFor]], [5, [hash('k1')]]),
-      greeting(true, cannotGoOn),
+      handshake(true, cannotGoOn),
     ),
-    said(
+    sentFrame(
       'reconcile_reply',
       'ReconcileReply',
       7,
       write([1, peers], [2, 1], [3, [write([1, 3], [3, listed])]], [5, 1], [6, epoch], [7, incarnation]),
       asked,
     ),
-    said('open', 'Open', 8, write([1, 2], [2, 'eu'], [3, 'echo'], [4, 1_000], [6, 'jo'], [9, 1_000])),
-    said('data', 'Data', 9, write([1, 2], [2, large])),
-    said('fin', 'Fin', 11, write([1, 2])),
-    said('reset', 'Reset', 12, write([1, 2], [2, 1], [3, 'gone'])),
-    said('census', 'Census', 13, write([1, 2])),
-    said('proof', 'Proof', 17, write([1, Buffer.alloc(32, 1)])),
-    said('goodbye', 'Goodbye', 15, write([1, 'bye'], [2, 2_000])),
+    sentFrame('open', 'Open', 8, write([1, 2], [2, 'eu'], [3, 'echo'], [4, 1_000], [6, 'jo'], [9, 1_000])),
+    sentFrame('data', 'Data', 9, write([1, 2], [2, large])),
+    sentFrame('fin', 'Fin', 11, write([1, 2])),
+    sentFrame('reset', 'Reset', 12, write([1, 2], [2, 1], [3, 'gone'])),
+    sentFrame('census', 'Census', 13, write([1, 2])),
+    sentFrame('proof', 'Proof', 17, write([1, Buffer.alloc(32, 1)])),
+    sentFrame('goodbye', 'Goodbye', 15, write([1, 'bye'], [2, 2_000])),
   ];
 }

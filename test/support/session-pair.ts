@@ -22,7 +22,7 @@ export class SessionPair {
   readonly up: AppliedChange[] = [];
   /** The parent's cursor each time that it announces applied entries. */
   readonly upCursors: number[] = [];
-  readonly said: string[] = [];
+  readonly events: string[] = [];
   /** Children that attached with rows that the parent has not sent. */
   readonly otherHistories: string[] = [];
   /** The child's acknowledgement in the parent's store, each time that the parent announces an acknowledgement. */
@@ -91,8 +91,8 @@ export class SessionPair {
       caughtUp: () => {
         this.upWhenCaughtUp ??= this.up.map(({ key }) => key);
       },
-      connected: () => this.said.push('parent: connected'),
-      disconnected: (_child, reason) => this.said.push(`parent: disconnected, ${reason}`),
+      connected: () => this.events.push('parent: connected'),
+      disconnected: (_child, reason) => this.events.push(`parent: disconnected, ${reason}`),
       rootAgeMs: () => this.rootAgeMs(),
     });
     return { store, sessions, ...feeds };
@@ -137,17 +137,17 @@ export class SessionPair {
       applied: (_t, changes) => this.down.push(...changes),
       committed: () => {},
       attaching: (t) => this.attaching(t),
-      connected: () => this.said.push('child: connected'),
-      disconnected: (reason) => this.said.push(`child: disconnected, ${reason}`),
+      connected: () => this.events.push('child: connected'),
+      disconnected: (reason) => this.events.push(`child: disconnected, ${reason}`),
       putBack: () => {
         this.putBacks++;
       },
       caughtUp: () => {
         store.write((t) => markCaughtUp(t));
-        this.said.push('child: caught up');
+        this.events.push('child: caught up');
       },
       ready: () => this.childReady,
-      unreachedChanged: () => this.said.push(`child: unreached, ${session.unreached}`),
+      unreachedChanged: () => this.events.push(`child: unreached, ${session.unreached}`),
     });
     return { store, session, dialer, producer, consumer };
   }

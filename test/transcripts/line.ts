@@ -81,7 +81,7 @@ export class Line implements Dialer {
   }
 
   /** As if the process on that side had sent it. */
-  say(from: Side, frame: Frame): void {
+  inject(from: Side, frame: Frame): void {
     for (const end of this.#open) if (end.side === from) end.send(frame);
   }
 
@@ -181,10 +181,10 @@ class End implements Link {
 
   end(error?: Error): void {
     if (this.#state === 'closed') return;
-    const told = this.#state === 'closing' && !error ? undefined : error;
+    const reportedError = this.#state === 'closing' && !error ? undefined : error;
     this.#state = 'closed';
     this.#line.forget(this);
-    this.#line.clock.after(0, () => this.#events?.onClose(told));
+    this.#line.clock.after(0, () => this.#events?.onClose(reportedError));
   }
 
   #carry(bytes: Uint8Array): void {
@@ -195,12 +195,12 @@ class End implements Link {
     this.#line.carried(this.side, decodeFrame(bytes), bytes.length, this.#freeAtMs - nowMs);
     // Bytes of a frame in flight are signs of life, as on a real line.
     for (let atMs = nowMs + 2000; atMs < this.#freeAtMs; atMs += 2000) {
-      clock.after(atMs - nowMs, () => this.#other?.heard(1));
+      clock.after(atMs - nowMs, () => this.#other?.bytesArrived(1));
     }
     clock.after(this.#freeAtMs - nowMs + delayMs, () => this.#arrived(bytes));
   }
 
-  heard(count: number): void {
+  bytesArrived(count: number): void {
     if (this.#state === 'open') this.#events?.onBytes(count);
   }
 

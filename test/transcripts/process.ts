@@ -52,12 +52,12 @@ export class ProcessClock implements Clock {
 }
 
 /** Warnings and errors, one line each. */
-export function tellingLogger(tell: (line: string) => void): Logger {
-  const say = (fields: object, message: string) => {
+export function lineLogger(write: (line: string) => void): Logger {
+  const log = (fields: object, message: string) => {
     const { reason, message: why } = fields as { reason?: string; message?: string };
-    tell(`${message}${reason === undefined ? '' : `: ${reason}`}${why === undefined ? '' : `: ${why}`}`);
+    write(`${message}${reason === undefined ? '' : `: ${reason}`}${why === undefined ? '' : `: ${why}`}`);
   };
-  const logger: Logger = { debug() {}, info() {}, warn: say, error: say, child: () => logger };
+  const logger: Logger = { debug() {}, info() {}, warn: log, error: log, child: () => logger };
   return logger;
 }
 

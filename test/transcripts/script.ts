@@ -9,10 +9,10 @@ import { World } from './world.ts';
 /** The world that a transcript controls. */
 interface Stage {
   run(ms: number): Promise<void>;
-  told(): string[];
+  takeLines(): string[];
 }
 
-type Commands<W> = { readonly [word: string]: (world: W, ...args: string[]) => unknown };
+type Commands<W> = { readonly [name: string]: (world: W, ...args: string[]) => unknown };
 
 /** Plays the commands of a transcript and returns the whole text as it should be. */
 export function play(text: string): Promise<string> {
@@ -28,17 +28,17 @@ export async function playLines<W extends Stage>(text: string, world: W, known: 
     if (out.length > 0 && out.at(-1) !== '' && !out.at(-1)!.startsWith('#')) out.push('');
     out.push(line);
     const shown = await perform(world, known, line.slice(2));
-    out.push(...world.told(), ...shown);
+    out.push(...world.takeLines(), ...shown);
   }
   while (out.at(-1) === '') out.pop();
   return `${out.join('\n')}\n`;
 }
 
 async function perform<W extends Stage>(world: W, known: Commands<W>, line: string): Promise<string[]> {
-  const [word = '', ...args] = line.trim().split(/ +/);
-  const command = word === 'run' ? (on: W, time = '') => on.run(milliseconds(time)) : known[word];
+  const [name = '', ...args] = line.trim().split(/ +/);
+  const command = name === 'run' ? (on: W, time = '') => on.run(milliseconds(time)) : known[name];
   if (!command)
-    throw new Error(`"${line}": there is no command "${word}"; there are run, ${Object.keys(known).join(', ')}`);
+    throw new Error(`"${line}": there is no command "${name}"; there are run, ${Object.keys(known).join(', ')}`);
   try {
     const shown = await command(world, ...args);
     return Array.isArray(shown) ? shown.map(String) : [];
@@ -64,7 +64,7 @@ const commands: Commands<World> = {
   'put-large': (world, name, key, bytes) => world.put(name!, key!, 'x'.repeat(Number(bytes))),
   remove: (world, name, key) => world.remove(name!, key!),
   'lose-row': (world, name, key) => world.loseRow(name!, key!),
-  ready: (world, name, word) => world.setReady(name!, word === 'yes'),
+  ready: (world, name, answer) => world.setReady(name!, answer === 'yes'),
   show: (world, name) => world.show(name!),
   empty: (world, name) => world.empty(name!),
   copy: (world, from, to) => world.copy(from!, to!),
@@ -73,8 +73,8 @@ const commands: Commands<World> = {
   flush: (world, name) => world.store(name!).completeFlush(),
   'disk-full': (world, name) => world.diskFull(name!),
   'wall-clock': (world, name, offset) => world.setWallOffset(name!, milliseconds(offset!)),
-  // say NAME WORD NUMBERS: a frame that the process itself would not send (lies.ts)
-  say: (world, name, word, ...numbers) => world.say(name!, word!, numbers.map(Number)),
+  // say NAME WORD NUMBERS: a frame that the process itself would not send (false-frames.ts)
+  say: (world, name, frame, ...numbers) => world.inject(name!, frame!, numbers.map(Number)),
   // versions NAME MIN MAX: the versions in its hellos
   versions: (world, name, min, max) => world.setVersions(name!, Number(min), Number(max)),
   // Processes of children that start from now on work on their rows; the body `deadly` ends them.
@@ -119,8 +119,8 @@ const commands: Commands<World> = {
   },
 };
 
-function sidesOf(word: string): Side[] {
-  return word === 'both' ? ['child', 'parent'] : [word as Side];
+function sidesOf(side: string): Side[] {
+  return side === 'both' ? ['child', 'parent'] : [side as Side];
 }
 
 function milliseconds(text: string): number {

@@ -26,23 +26,23 @@ export class Terminated {
   meddles: Meddling | undefined;
   readonly #clock: Clock;
   readonly #parentPath: string;
-  readonly #tell: (words: string) => void;
+  readonly #note: (line: string) => void;
   readonly #authority: KeyAndCertificate;
   readonly #credentials = new Map<Side, NodeCredentials>();
   #lastHello: Sealed | undefined;
 
-  static async create(clock: Clock, parentPath: string, tell: (words: string) => void): Promise<Terminated> {
+  static async create(clock: Clock, parentPath: string, note: (line: string) => void): Promise<Terminated> {
     const authority = await createAuthority(tree, { clock, random: systemRandom });
-    const made = new Terminated(clock, parentPath, tell, authority);
+    const made = new Terminated(clock, parentPath, note, authority);
     await made.identify('parent', parentPath, 'relay');
     await made.identify('child', `${parentPath}:kid`, 'agent');
     return made;
   }
 
-  private constructor(clock: Clock, parentPath: string, tell: (words: string) => void, authority: KeyAndCertificate) {
+  private constructor(clock: Clock, parentPath: string, note: (line: string) => void, authority: KeyAndCertificate) {
     this.#clock = clock;
     this.#parentPath = parentPath;
-    this.#tell = tell;
+    this.#note = note;
     this.#authority = authority;
   }
 
@@ -59,20 +59,20 @@ export class Terminated {
         const link = { terminatedTls: true };
         const credentials = this.#credentials.get('child')!;
         const way = wayTo({ address: 'balancer:443', parentPath: this.#parentPath, credentials, clock, link });
-        return provingDialer(dialer, way, random).dial(this.#telling(events), dialWithinMs);
+        return provingDialer(dialer, way, random).dial(this.#notingRefusals(events), dialWithinMs);
       },
     };
   }
 
   /** Before a session, nobody else would report why there is none. */
-  #telling(events: LinkEvents): LinkEvents {
+  #notingRefusals(events: LinkEvents): LinkEvents {
     return {
       onFrame: (frame) => events.onFrame(frame),
       onBytes: (count) => events.onBytes(count),
       onDrain: () => events.onDrain(),
       onClose: (error) => {
         if (error instanceof BanyanError && error.code === 'Unauthorized')
-          this.#tell(`kid: no session: ${error.message}`);
+          this.#note(`kid: no session: ${error.message}`);
         events.onClose(error);
       },
     };
@@ -87,7 +87,7 @@ export class Terminated {
       },
       end: (reason: string) => link.close(reason),
       abort: ({ message }: Error) => {
-        this.#tell(`parent: the link is broken off: ${message}`);
+        this.#note(`parent: the link is broken off: ${message}`);
         link.close(message);
       },
       bytesRead: () => 0,
@@ -95,7 +95,7 @@ export class Terminated {
     const peer: PeerIdentity = { path: '', role: 'agent' };
     const unproven = new FrameLink({ peer, call, clock: this.#clock, transport: link.transport });
     const credentials = this.#credentials.get('parent')!;
-    const refused = (reason: string) => this.#tell(`parent: refused and counted: ${reason}`);
+    const refused = (reason: string) => this.#note(`parent: refused and counted: ${reason}`);
     unproven.start(acceptProven(accept, { credentials, clock: this.#clock, random: systemRandom, refused })(unproven));
     return {
       onFrame: (frame) => unproven.received(encodeFrame(frame)),

@@ -8,8 +8,8 @@ import { SeededRandom } from '../../core/runtime/random.ts';
 import { beginBoot } from '../../core/session/node-identity.ts';
 import { MemoryStore } from '../../core/store/memory/memory-store.ts';
 import type { Store } from '../../core/store/store.ts';
-import { FrameWords } from './frame-words.ts';
-import { ProcessClock, tellingLogger } from './process.ts';
+import { FrameText } from './frame-text.ts';
+import { lineLogger, ProcessClock } from './process.ts';
 
 export const startMs = 1_700_000_000_000;
 
@@ -17,13 +17,13 @@ export class VirtualNodes {
   protected readonly clock = new VirtualClock(startMs);
   /** The texts of hashes, as they are in frames. */
   protected readonly keys = new Map<string, string>();
-  protected readonly words = new FrameWords(this.keys);
+  protected readonly frameText = new FrameText(this.keys);
   protected readonly stores = new Map<string, MemoryStore>();
   #lines: string[] = [];
   #seed = 1;
 
   /** The events since the last call. */
-  told(): string[] {
+  takeLines(): string[] {
     const lines = this.#lines;
     this.#lines = [];
     return lines;
@@ -61,7 +61,7 @@ export class VirtualNodes {
   protected base(name: string, wallOffsetMs: () => number = () => 0) {
     const random = new SeededRandom(this.#seed++);
     const clock = new ProcessClock(this.clock, wallOffsetMs);
-    const log = tellingLogger((line) => this.note(`${name}: ${line}`));
+    const log = lineLogger((line) => this.note(`${name}: ${line}`));
     return { random, clock, log, store: this.store(name) };
   }
 }

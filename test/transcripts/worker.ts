@@ -12,7 +12,7 @@ export interface WorkerPorts {
   readonly clock: ProcessClock;
   readonly log: Logger;
   readonly consumer: FeedConsumer;
-  tell(words: string): void;
+  note(line: string): void;
   /** The process ends where it stands. */
   die(): void;
 }
@@ -28,28 +28,28 @@ export class Worker {
     const { store, clock, log } = ports;
     const schedule = (run: () => void) => queueMicrotask(() => clock.run(run));
     this.#guard = new CrashGuard({ store, clock, log, build: '1', schedule });
-    this.#guard.listen({ due: (key) => this.#workOn(key), changed: () => this.#tellQuarantined() });
+    this.#guard.listen({ due: (key) => this.#workOn(key), changed: () => this.#noteQuarantined() });
   }
 
   /** Works on all rows, like a process that does not know how far the last one came. */
   start(): void {
-    this.#tellQuarantined();
+    this.#noteQuarantined();
     for (const { key, ...content } of this.#all()) this.work(key, content);
   }
 
   work(key: string, { body }: Pick<Content, 'body'>): void {
-    const { clock, tell, die } = this.#ports;
-    const words = Buffer.from(body).toString();
+    const { clock, note, die } = this.#ports;
+    const bodyText = Buffer.from(body).toString();
     const act = () =>
       new Promise<'done'>((resolve) => {
         clock.run(() => {
-          tell(`works on ${key}`);
-          if (words !== 'deadly') return resolve('done');
-          tell(`ends by ${key}`);
+          note(`works on ${key}`);
+          if (bodyText !== 'deadly') return resolve('done');
+          note(`ends by ${key}`);
           die();
         });
       });
-    const begin = () => this.#guard.work(key, words, act);
+    const begin = () => this.#guard.work(key, bodyText, act);
     if (this.#guard.companyOf(key) === 'apart') this.#apart = this.#apart.then(begin);
     else void begin();
   }
@@ -72,8 +72,8 @@ export class Worker {
     );
   }
 
-  #tellQuarantined(): void {
+  #noteQuarantined(): void {
     for (const [key, mark] of this.#guard.quarantined())
-      this.#ports.tell(`${key} is quarantined: ${crashReason(mark)}`);
+      this.#ports.note(`${key} is quarantined: ${crashReason(mark)}`);
   }
 }

@@ -15,7 +15,7 @@ import type { Reader } from '../../core/store/store.ts';
 import type { Frame } from '../../core/wire/generated/mesh.ts';
 import type { Dialer, Link } from '../../core/wire/link.ts';
 import { content } from '../support/session-pair.ts';
-import { lieOf } from './lies.ts';
+import { falseFrameOf } from './false-frames.ts';
 import { Line, type Side } from './line.ts';
 import { onClock, type ProcessClock } from './process.ts';
 import { type Meddling, Terminated } from './terminated.ts';
@@ -102,7 +102,7 @@ export class World extends VirtualNodes {
 
   /** From now on TLS is terminated on the way, and both sides prove their identities. */
   async terminate(): Promise<void> {
-    this.#terminated = await Terminated.create(this.clock, parentPath, (words) => this.note(words));
+    this.#terminated = await Terminated.create(this.clock, parentPath, (line) => this.note(line));
   }
 
   /** A side, and its certificate from now on. */
@@ -168,9 +168,9 @@ export class World extends VirtualNodes {
   }
 
   /** A frame that no process sends, on the line of the only child. */
-  say(name: string, word: string, numbers: readonly number[]): void {
+  inject(name: string, kind: string, numbers: readonly number[]): void {
     const { producer } = this.#running(name === 'parent' ? 'kid' : 'parent');
-    this.line('kid').say(name === 'parent' ? 'parent' : 'child', lieOf(word, numbers, producer.epoch));
+    this.line('kid').inject(name === 'parent' ? 'parent' : 'child', falseFrameOf(kind, numbers, producer.epoch));
   }
 
   line(name: string): Line {
@@ -231,7 +231,7 @@ export class World extends VirtualNodes {
         sent: (from, frame) => {
           this.#alter(name, frame);
           if (!this.beats && frame.frame?.$case === 'beat') return;
-          this.note(`${from === 'child' ? `${name} > parent` : `parent > ${name}`}  ${this.words.of(frame)}`);
+          this.note(`${from === 'child' ? `${name} > parent` : `parent > ${name}`}  ${this.frameText.of(frame)}`);
         },
       });
       child = { name, line, running: undefined };
@@ -262,12 +262,12 @@ export class World extends VirtualNodes {
   }
 
   #stored(name: string, changes: readonly AppliedChange[]): void {
-    const words = changes.slice(0, 4).map(({ key, after }) => {
+    const entries = changes.slice(0, 4).map(({ key, after }) => {
       const body = after && Buffer.from(after.body).toString();
       return body === undefined ? `-${key}` : `${key}=${body.length > 12 ? `<${body.length} bytes>` : body}`;
     });
-    if (changes.length > 4) words.push(`and ${changes.length - 4} more`);
-    this.note(`${name}: stored [${words.join(' ')}]`);
+    if (changes.length > 4) entries.push(`and ${changes.length - 4} more`);
+    this.note(`${name}: stored [${entries.join(' ')}]`);
   }
 
   #startParent(): void {
@@ -297,9 +297,9 @@ export class World extends VirtualNodes {
     const { line } = this.#child(name);
     const { identity, producer, consumer } = bootChild({ store, clock, random }, judge);
     const dialer: Dialer = { dial: (events) => line.dial(onClock(clock, events)) };
-    const tell = (words: string) => this.note(`${name}: ${words}`);
+    const note = (line: string) => this.note(`${name}: ${line}`);
     const worker = this.works
-      ? new Worker({ store, clock, log, consumer, tell, die: () => this.#die(name) })
+      ? new Worker({ store, clock, log, consumer, note, die: () => this.#die(name) })
       : undefined;
     const session = new ChildSession({
       store,

@@ -16,7 +16,7 @@ import { tcpProxy } from '../../support/tcp-proxy.ts';
 import { TestTree } from '../../support/test-tree.ts';
 import { tlsTerminator } from '../../support/tls-terminator.ts';
 import { wayTo } from '../../support/ways.ts';
-import { greeting, greetingDialer } from './greeted.ts';
+import { helloDialer, withWelcome } from './hello-welcome.ts';
 
 export const parent: PeerIdentity = { path: 'eu', role: 'relay' };
 export const child: PeerIdentity = { path: 'eu:kid', role: 'agent' };
@@ -80,7 +80,7 @@ async function openTerminated(accept: Accept, makeDialer: MakeDialer): Promise<T
     host: '127.0.0.1',
     port: 0,
     credentials: await tree.credentials(parent.path, parent.role),
-    accept: greeting(accept),
+    accept: withWelcome(accept),
     terminatedTls: true,
     log: silentLogger,
   });
@@ -94,7 +94,7 @@ async function openTerminated(accept: Accept, makeDialer: MakeDialer): Promise<T
     link: { terminatedTls: true },
     linkCaPem: balancer.caPem,
   });
-  const dialer = greetingDialer(provingDialer(makeDialer(way), way, systemRandom));
+  const dialer = helloDialer(provingDialer(makeDialer(way), way, systemRandom));
   return { dialer, cut: () => terminator.cut(), ...disposing(listener, terminator) };
 }
 

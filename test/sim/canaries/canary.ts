@@ -1,10 +1,10 @@
-import type { StoreLies } from '../disk.ts';
+import type { StoreFaults } from '../disk.ts';
 import type { Host } from '../host.ts';
 
 export interface Canary {
   /** Called once, before the first run. */
   break(): void;
-  readonly lies?: (host: Host) => StoreLies | undefined;
+  readonly storeFaults?: (host: Host) => StoreFaults | undefined;
 }
 
 export type Canaries = Readonly<Record<string, Canary>>;

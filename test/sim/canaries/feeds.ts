@@ -22,7 +22,7 @@ export const feedCanaries: Canaries = {
   },
   'acknowledge-before-flush': {
     break() {},
-    lies: ({ role }) => (role === 'agent' ? { flushesAtOnce: true } : undefined),
+    storeFaults: ({ role }) => (role === 'agent' ? { flushesAtOnce: true } : undefined),
   },
   'older-origin-wins': {
     break() {

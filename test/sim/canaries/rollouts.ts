@@ -1,7 +1,7 @@
 /** Canaries that remove rules of releases. */
 import { Exposures } from '../../../relay/rollout/exposure.ts';
 import { isIn } from '../check/rows.ts';
-import type { StoreLies } from '../disk.ts';
+import type { StoreFaults } from '../disk.ts';
 import type { Canaries } from './canary.ts';
 
 export const rolloutCanaries: Canaries = {
@@ -11,12 +11,12 @@ export const rolloutCanaries: Canaries = {
       Exposures.prototype.outgoing = (_t, _shipment, what) => what;
     },
   },
-  'wave-unchecked': { break() {}, lies: () => readsReleases({ wave: 20 }) },
-  'abort-ignored': { break() {}, lies: () => readsReleases({ halted: false }) },
+  'wave-unchecked': { break() {}, storeFaults: () => readsReleases({ wave: 20 }) },
+  'abort-ignored': { break() {}, storeFaults: () => readsReleases({ halted: false }) },
 };
 
 /** The store returns each release row with other attributes. */
-function readsReleases(other: object): StoreLies {
+function readsReleases(other: object): StoreFaults {
   return {
     get(key, found) {
       if (!found || !isIn(key, 'content')) return found;

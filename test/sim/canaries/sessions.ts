@@ -8,12 +8,12 @@ export const sessionCanaries: Canaries = {
   'no-fence': {
     break() {},
     // The fence of a session reads the session's own record, as if there were no newer session.
-    lies: (host) => ({ get: (key, found) => ownSession(host, key, found) }),
+    storeFaults: (host) => ({ get: (key, found) => ownSession(host, key, found) }),
   },
   'fence-in-memory': {
     break() {},
     // A process knows only the sessions that it has granted itself.
-    lies: (host) => {
+    storeFaults: (host) => {
       const begun = new Set<string>();
       return {
         get: (key, found) => {
@@ -28,7 +28,7 @@ export const sessionCanaries: Canaries = {
   },
   'sessions-forgotten': {
     break() {},
-    lies: (host) => ({
+    storeFaults: (host) => ({
       get: (key, found) =>
         isIn(key, 'session') && host.world.delivery?.frame.frame?.$case === 'hello' ? undefined : found,
     }),

@@ -24,7 +24,8 @@ export function acknowledged(world: World): Check {
       const producer = producerOf(connection, feed);
       const consumer = consumerOf(connection, feed);
       if (consumer.host !== connection.host(from)) return;
-      if (!connection.isOpen || !connection.validityOf('child').alive || !connection.validityOf('parent').alive) return;
+      if (!connection.isOpen || !connection.simProcessOf('child').alive || !connection.simProcessOf('parent').alive)
+        return;
       // If a newer session has replaced the session, it may send any cursor: its peer ignores it.
       if (!world.isNewest(connection)) return;
       const wrong = gap(producer, consumer, consumer.host.disk.durable, cursor);

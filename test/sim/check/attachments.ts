@@ -10,15 +10,15 @@
  * - No partial ever reports more fresh places than exist.
  */
 import type { Host } from '../host.ts';
-import type { Life } from '../life.ts';
 import { isAtOrBelow } from '../plan/tree.ts';
+import type { SimProcess } from '../sim-process.ts';
 import type { Check, World } from '../world.ts';
 import { isIn, Rows } from './rows.ts';
 
 export function attachments(world: World): Check {
   const name = 'at most one attachment of a child counts';
   /** For each process of a parent: the newest session of each child. */
-  const newest = new WeakMap<Life, Map<string, number>>();
+  const newest = new WeakMap<SimProcess, Map<string, number>>();
   /** Hosts whose rows are older than their reports. For these hosts, the check of sums reads the reports instead (totals.ts). */
   const putBack = new Set<Host>();
   return {
@@ -26,9 +26,9 @@ export function attachments(world: World): Check {
     sent(connection, from, { frame }) {
       const { child, parent } = connection;
       if (from === 'parent') {
-        const life = connection.validityOf('parent');
-        const sessions = newest.get(life) ?? new Map<string, number>();
-        newest.set(life, sessions);
+        const simProcess = connection.simProcessOf('parent');
+        const sessions = newest.get(simProcess) ?? new Map<string, number>();
+        newest.set(simProcess, sessions);
         const own = connection.sessionSequence;
         if (frame?.$case === 'welcome') {
           sessions.set(child.id, frame.value.sessionSequence);
@@ -56,7 +56,7 @@ export function attachments(world: World): Check {
       const isOfOwners = changes.some(({ key }) => isIn(key, 'replicaGroup') || isIn(key, 'replicaChild'));
       if (changes.some(({ key }) => isIn(key, 'tableRow') || isIn(key, 'consumerState')))
         for (const first of placesBelow(world, host)) addUp(host, first);
-      const isHeard = (host.planned.replicas ?? 1) > 1 && changes.some(({ key }) => isIn(key, 'tableRow'));
+      const hasNewReports = (host.planned.replicas ?? 1) > 1 && changes.some(({ key }) => isIn(key, 'tableRow'));
       if (isOfOwners) {
         for (const first of placesBelow(world, host)) {
           lookAt(host, first);
@@ -64,7 +64,7 @@ export function attachments(world: World): Check {
           if (wrong) world.violation(name, wrong);
         }
       }
-      if (isHeard) {
+      if (hasNewReports) {
         const [first] = replicasOf(world, host);
         for (const ancestor of world.parentsOf(host)) if (first) lookAt(ancestor, first);
       }
@@ -100,11 +100,11 @@ function olderAttachment(world: World, ancestor: Host, first: Host): string | un
       const received = replicas.map(({ name }) =>
         rows.attributes<{ sequence: number }>(`reported/${name}`, `attach/${child}`),
       );
-      const here = Math.max(held.sequence, received[held.at]?.sequence ?? 0);
-      const at = received.findIndex((reported) => reported !== undefined && reported.sequence > here);
+      const knownSequence = Math.max(held.sequence, received[held.at]?.sequence ?? 0);
+      const at = received.findIndex((reported) => reported !== undefined && reported.sequence > knownSequence);
       if (at < 0) continue;
       const titles = [held.at, at].map((replica) => replicas[replica]?.title);
-      return `${ancestor.title} takes ${child} to be at ${titles[0]}, which reported sequence ${here}; ${titles[1]} reported ${received[at]?.sequence}`;
+      return `${ancestor.title} takes ${child} to be at ${titles[0]}, which reported sequence ${knownSequence}; ${titles[1]} reported ${received[at]?.sequence}`;
     }
     return undefined;
   });

@@ -43,13 +43,13 @@ export function bounds(world: World): Check {
   return {
     name,
     sent(connection, from, frame) {
-      const { title, life } = connection.host(from);
+      const { title, simProcess } = connection.host(from);
       const end = connection.end(from);
       const most = connection.session ? underWayMaxBytes.call : underWayMaxBytes.session;
       const wrong =
         beyond(frame) ??
         (end.queuedBytes() > most ? `${end.queuedBytes()} bytes under way on one connection` : undefined) ??
-        (life.pending > timersMax ? `${life.pending} timers` : undefined) ??
+        (simProcess.pending > timersMax ? `${simProcess.pending} timers` : undefined) ??
         (connection.session
           ? callWrong(seen(connection), from, frame)
           : sessionWrong(seen(connection), from, frame, world.nowMs));

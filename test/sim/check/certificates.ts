@@ -8,7 +8,7 @@ export function certificates(world: World): Check {
   const name = 'a session ends with its certificates';
   /** The offset of the clock at the first frame of an end. If somebody has set the clock since, the product notices this within the hour. */
   const skews = new WeakMap<object, number>();
-  const greetings: ReadonlySet<string> = new Set(['hello', 'welcome', 'retry', 'goodbye']);
+  const handshakeKinds: ReadonlySet<string> = new Set(['hello', 'welcome', 'retry', 'goodbye']);
   return {
     name,
     sent(connection, from, { frame }) {
@@ -18,7 +18,7 @@ export function certificates(world: World): Check {
       const skewMs = skews.get(end) ?? host.skewMs;
       skews.set(end, skewMs);
       const lateMs = host.wallMs - end.expiry.atMs;
-      if (skewMs !== host.skewMs || lateMs <= slackMs || greetings.has(frame?.$case ?? '')) return;
+      if (skewMs !== host.skewMs || lateMs <= slackMs || handshakeKinds.has(frame?.$case ?? '')) return;
       world.violation(name, `${host.title} sends ${frame?.$case} ${lateMs} ms after ${end.expiry.words}`);
     },
   };

@@ -26,7 +26,7 @@ interface Source {
   /** Agents whose cluster had the object when the agent ran last. */
   readonly has: Set<Host>;
   /** The agents of `has` about which a node above knows that they have the whole object. Other copies do not count. */
-  readonly told: Set<Host>;
+  readonly reported: Set<Host>;
   /** The agents that each form of the placement names. Keyed by the form as text. */
   readonly forms: Map<string, ReadonlySet<Host>>;
 }
@@ -44,9 +44,9 @@ export function copies(world: World, plan: Plan): Check {
     if (isThere === has.has(agent)) return;
     if (isThere) has.add(agent);
     else has.delete(agent);
-    const wasTold = source.told.delete(agent);
+    const wasReported = source.reported.delete(agent);
     const placement = placementAt(source);
-    if (placement && keepsLast(placement) && has.size === 0 && wasTold) {
+    if (placement && keepsLast(placement) && has.size === 0 && wasReported) {
       world.violation(keeps, `${agent.title} had the last copy of ${namespace}/o0, and it is gone`);
     }
     if (!placement || !runsNoMore(placement) || !isThere) return;
@@ -69,7 +69,7 @@ export function copies(world: World, plan: Plan): Check {
       if (!isWatched || to !== 'parent' || child.role !== 'agent' || frame?.$case !== 'batch') return;
       for (const { key, body, tombstone } of frame.value.entries) {
         const source = tombstone ? undefined : sources.find((one) => key === partialKeyOf(one));
-        if (source?.has.has(child) && isAvailable(body)) source.told.add(child);
+        if (source?.has.has(child) && isAvailable(body)) source.reported.add(child);
       }
     },
   };
@@ -85,7 +85,7 @@ function isAvailable(body: Buffer): boolean {
 
 function sourceAt(host: Host, space: string): Source {
   const namespace = orderedNamespace(sourceOf(host.planned, space));
-  return { host, space, namespace, has: new Set(), told: new Set(), forms: new Map() };
+  return { host, space, namespace, has: new Set(), reported: new Set(), forms: new Map() };
 }
 
 /** Notes a form of the placement. The agents' labels at the start of the run count. */

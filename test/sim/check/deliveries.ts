@@ -17,8 +17,8 @@ export function rowsWritten(host: Host, changes: readonly Change[], before: Memo
     for (const { key, value } of changes) {
       const content = isIn(key, 'tableRow') && value ? rowOf(value).content : undefined;
       if (content === undefined) continue;
-      const was = before.read((reader) => reader.get(key));
-      if (was && rowOf(was).content === content) continue;
+      const formerBytes = before.read((reader) => reader.get(key));
+      if (formerBytes && rowOf(formerBytes).content === content) continue;
       const seen = rows.content(content);
       tables ??= rows.tables();
       if (seen) found.push({ ...seen, table: tables.get(tableIdOf(key)) ?? '' });

@@ -4,12 +4,12 @@
  * all destinations. Any other version is only for destinations to which its release was handed out with a valid authorisation.
  */
 import type { Host } from '../host.ts';
-import type { Life } from '../life.ts';
 import { Places } from '../model/places.ts';
 import { absent, handedKey, isStagedObject, type ReleaseSeen, type Releases, versionOf } from '../model/releases.ts';
 import { nameBeforeMoves } from '../plan/moves.ts';
 import { stagedName } from '../plan/rollouts.ts';
 import { depthOf, nodeOfSource } from '../plan/tree.ts';
+import type { SimProcess } from '../sim-process.ts';
 import type { Check, World } from '../world.ts';
 import { destinationOf, pathBelow, rowsWritten } from './deliveries.ts';
 import { isIn, Rows } from './rows.ts';
@@ -25,7 +25,7 @@ export function exposure(world: World, releases: Releases): Check {
   const granted = new Set<string>();
   /** The same releases, keyed by the agent's machine instead of its path: the path may change. */
   const carried = new Set<string>();
-  const heard = new Heard();
+  const leases = new ReceivedLeases();
   const places = new Places(world);
 
   const handOut = (host: Host, id: string, child: string, release: number) => {
@@ -35,7 +35,7 @@ export function exposure(world: World, releases: Releases): Check {
     // that the release was promoted.
     const isAdopted = (host.planned.replicas ?? 1) > 1 && (carried.has(carries) || releases.isForAll(id, release));
     const why =
-      agent && !isAdopted ? whyNot(world, releases, { host, agent, id, release }, { heard, places }) : undefined;
+      agent && !isAdopted ? whyNot(world, releases, { host, agent, id, release }, { leases, places }) : undefined;
     if (why) world.violation(name, `${host.title} hands release ${release} of ${id} to ${child}: ${why}`);
     carried.add(carries);
     granted.add(`${id} ${pathBelow(host, child)} ${release}`);
@@ -47,7 +47,7 @@ export function exposure(world: World, releases: Releases): Check {
     if (world.originWasPutBack) return;
     const id = `${key.split('/')[1]}/${stagedName}`;
     const isHanded = releases
-      .words(id)
+      .authorisationsOf(id)
       .some(({ release }) => releases.isOf(id, release, key, version) && granted.has(`${id} ${path} ${release}`));
     if (isHanded) return;
     world.violation(
@@ -63,15 +63,15 @@ export function exposure(world: World, releases: Releases): Check {
       places.committed(host, changes);
       for (const { key, value } of changes) {
         if (!value || !isIn(key, 'exposure')) continue;
-        const was = before.read((reader) => reader.get(key));
-        if (was && value.equals(was)) continue;
+        const formerBytes = before.read((reader) => reader.get(key));
+        if (formerBytes && value.equals(formerBytes)) continue;
         const { id, child } = handedKey(key);
         handOut(host, id, child, (JSON.parse(value.toString()) as { release: number }).release);
       }
       for (const { table, key, attributes, body } of rowsWritten(host, changes, before)) {
         const path = destinationOf(world, host, table);
         if (key.startsWith('r/') && !table.startsWith('mailbox/')) {
-          heard.heard(host.life, key.slice(2), JSON.parse(attributes.toString()) as ReleaseSeen, world.nowMs);
+          leases.received(host.simProcess, key.slice(2), JSON.parse(attributes.toString()) as ReleaseSeen, world.nowMs);
         } else if (path !== undefined && isStagedObject(key) && isObject(body)) {
           deliver(host, path, key, versionOf(body));
         }
@@ -92,17 +92,17 @@ function whyNot(
   world: World,
   releases: Releases,
   { host, agent, id, release }: HandedOut,
-  { heard, places }: { readonly heard: Heard; readonly places: Places },
+  { leases, places }: { readonly leases: ReceivedLeases; readonly places: Places },
 ): string | undefined {
-  const row = wordAt(host, id);
+  const row = releaseRowAt(host, id);
   if (row?.release !== release) return `it has ${row ? `release ${row.release}` : 'no release'}`;
   if (row.halted) return 'it is halted';
   if (row.wave < 0) return 'no wave of it is authorised';
-  const silentMs = heard.silentMs(host.life, id, world.nowMs);
+  const silentMs = leases.silentMs(host.simProcess, id, world.nowMs);
   if (silentMs > row.authorizationSeconds * 1000 + slackMs) {
     return `the last authorisation came ${silentMs} ms ago, and is valid for ${row.authorizationSeconds} s`;
   }
-  const authorisations = releases.words(id).filter((one) => one.release === release && one.wave >= 0);
+  const authorisations = releases.authorisationsOf(id).filter((one) => one.release === release && one.wave >= 0);
   const upTo = Math.max(-1, ...authorisations.map(({ wave }) => wave));
   if (row.wave > upTo) return `by wave ${row.wave}, and its origin has authorised ${upTo}`;
   // A restored origin draws destinations again for a count for which it had drawn already.
@@ -124,9 +124,9 @@ function tooLate(
   { host, id, release }: HandedOut,
   authorizationSeconds: number,
 ): string | undefined {
-  const words = releases.words(id);
-  const last = words.findLastIndex((one) => one.release === release && !one.halted);
-  const after = words[last + 1];
+  const authorisations = releases.authorisationsOf(id);
+  const last = authorisations.findLastIndex((one) => one.release === release && !one.halted);
+  const after = authorisations[last + 1];
   if (!after) return undefined;
   const levels = depthOf(host.path) - depthOf(nodeOfSource(sourceOfId(id)));
   const lateMs = world.nowMs - after.atMs;
@@ -135,7 +135,7 @@ function tooLate(
 }
 
 /** The release row of a node. */
-function wordAt(host: Host, id: string): ReleaseSeen | undefined {
+function releaseRowAt(host: Host, id: string): ReleaseSeen | undefined {
   return Rows.of(host.rows, (rows) => {
     const isOrigin = nodeOfSource(sourceOfId(id)) === host.path;
     const seen = rows.entry(isOrigin ? `source/${sourceOfId(id)}` : 'upstream', `r/${id}`);
@@ -157,17 +157,17 @@ function sourceOfId(id: string): string {
 }
 
 /** The time at which each process received its newest increasing authorisation. A process does not know authorisations from before its start. */
-class Heard {
-  readonly #lives = new WeakMap<Life, Map<string, { readonly lease: string; readonly atMs: number }>>();
+class ReceivedLeases {
+  readonly #byProcess = new WeakMap<SimProcess, Map<string, { readonly lease: string; readonly atMs: number }>>();
 
-  heard(life: Life, id: string, { lease, release }: ReleaseSeen, nowMs: number): void {
-    const known = this.#lives.get(life) ?? new Map<string, { lease: string; atMs: number }>();
-    this.#lives.set(life, known);
+  received(simProcess: SimProcess, id: string, { lease, release }: ReleaseSeen, nowMs: number): void {
+    const known = this.#byProcess.get(simProcess) ?? new Map<string, { lease: string; atMs: number }>();
+    this.#byProcess.set(simProcess, known);
     if (known.get(id)?.lease !== `${release}/${lease}`) known.set(id, { lease: `${release}/${lease}`, atMs: nowMs });
   }
 
-  silentMs(life: Life, id: string, nowMs: number): number {
-    const atMs = this.#lives.get(life)?.get(id)?.atMs;
+  silentMs(simProcess: SimProcess, id: string, nowMs: number): number {
+    const atMs = this.#byProcess.get(simProcess)?.get(id)?.atMs;
     return atMs === undefined ? Number.POSITIVE_INFINITY : nowMs - atMs;
   }
 }

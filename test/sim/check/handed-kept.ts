@@ -38,7 +38,7 @@ function takenBack(
   id: string,
   { release, handed }: HandedRow,
 ): string | undefined {
-  const isPast = releases.words(id).at(-1)?.release !== release || releases.isOver(id, release);
+  const isPast = releases.authorisationsOf(id).at(-1)?.release !== release || releases.isOver(id, release);
   if (handed || isPast || handedTo(before, id) !== release) return undefined;
   return `has release ${release} of ${id}, and receives that it was not handed out`;
 }
@@ -46,12 +46,15 @@ function takenBack(
 /** Returns a message if an object of the release is replaced by an object that is not part of the release. */
 function replaced(releases: Releases, before: MemoryStore, key: string, has: string): string | undefined {
   const id = `${key.split('/')[1]}/${stagedName}`;
-  const last = releases.words(id).at(-1);
+  const last = releases.authorisationsOf(id).at(-1);
   if (!last || last.held === 0 || handedTo(before, id) !== last.release) return undefined;
-  const had = versionIn(before, key);
-  if (had === absent || has === absent || had === has || releases.wasPromoted(key, had)) return undefined;
+  const formerVersion = versionIn(before, key);
+  if (formerVersion === absent || has === absent || formerVersion === has || releases.wasPromoted(key, formerVersion))
+    return undefined;
   const isOf = (version: string) => releases.isOf(id, last.release, key, version);
-  return isOf(had) && !isOf(has) ? `has ${had} as ${key} of release ${last.release}, and gets ${has}` : undefined;
+  return isOf(formerVersion) && !isOf(has)
+    ? `has ${formerVersion} as ${key} of release ${last.release}, and gets ${has}`
+    : undefined;
 }
 
 function mayComeFromAnotherReplica(world: World, agent: Host): boolean {

@@ -30,16 +30,18 @@ export function isTakenByLostRows(world: World, agent: Host, title: string): boo
     const source = key?.split('/')[1];
     if (key === undefined || source === undefined) return false;
     const origin = world.hosts.get(nodeOfSource(source));
-    return origin !== undefined && isTaken(place, { source, key, upstream, told: rowsOf(origin, `source/${source}`) });
+    return (
+      origin !== undefined && isTaken(place, { source, key, upstream, atOrigin: rowsOf(origin, `source/${source}`) })
+    );
   });
 }
 
 export interface AtRelay {
   readonly source: string;
   readonly key: string;
-  /** The rows at the relay (`upstream`), and the present rows of the origin (`told`). */
+  /** The rows at the relay (`upstream`), and the present rows of the origin (`atOrigin`). */
   readonly upstream: ReadonlyMap<string, Seen>;
-  readonly told: ReadonlyMap<string, Seen>;
+  readonly atOrigin: ReadonlyMap<string, Seen>;
 }
 
 export function isTaken(place: Place, at: AtRelay): boolean {
@@ -48,8 +50,8 @@ export function isTaken(place: Place, at: AtRelay): boolean {
   return isRowTaken(place, at) || (at.upstream.has(needed) && isRowTaken(place, { ...at, key: needed }));
 }
 
-function isRowTaken(place: Place, { source, key, upstream, told }: AtRelay): boolean {
-  const isLost = (one: string) => (upstream.get(one)?.originRevision ?? 0) > (told.get(one)?.originRevision ?? 0);
+function isRowTaken(place: Place, { source, key, upstream, atOrigin }: AtRelay): boolean {
+  const isLost = (one: string) => (upstream.get(one)?.originRevision ?? 0) > (atOrigin.get(one)?.originRevision ?? 0);
   const { refs } = JSON.parse(upstream.get(key)!.attributes.toString()) as { refs: readonly string[] };
   const placements = refs.map((name) => `p/${source}/${name}`);
   const reaches = placements.some((one) => {

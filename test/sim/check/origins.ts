@@ -23,13 +23,13 @@ export function origins(world: World): Check {
       const after = rowsOf(consumer, frame.value.entries);
       for (const { keyHash, key, originRevision } of frame.value.entries) {
         const hash = `${consumer.table} ${keyHash.toString('hex')}`;
-        const had = before.get(hash);
+        const former = before.get(hash);
         const has = after.get(hash);
-        const isSame = had?.content === has?.content;
-        if (had && had.originRevision > originRevision && had.originRevision < revisionMax && !isSame) {
+        const isSame = former?.content === has?.content;
+        if (former && former.originRevision > originRevision && former.originRevision < revisionMax && !isSame) {
           world.violation(
             name,
-            `${consumer.host.title} takes ${key || 'a tombstone'} of ${originRevision} over ${had.originRevision}`,
+            `${consumer.host.title} takes ${key || 'a tombstone'} of ${originRevision} over ${former.originRevision}`,
           );
         }
       }

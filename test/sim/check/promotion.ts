@@ -24,12 +24,12 @@ export function promotion(world: World, releases: Releases, read: Read = readFro
       if (host.isClone) return;
       for (const space of host.planned.spaces) {
         const id = stagedId(host, space);
-        const [was, is] = [releases.at(before, id), releases.now(host, id)];
+        const [former, present] = [releases.at(before, id), releases.now(host, id)];
         const why =
-          was.release === is.release
+          former.release === present.release
             ? undefined
-            : whyNot((resource, name) => read(host, space, resource, name), was, is);
-        if (why) world.violation(name, `${host.title}: release ${is.release?.release} of ${id} ${why}`);
+            : whyNot((resource, name) => read(host, space, resource, name), former, present);
+        if (why) world.violation(name, `${host.title}: release ${present.release?.release} of ${id} ${why}`);
       }
     },
   };
@@ -38,15 +38,15 @@ export function promotion(world: World, releases: Releases, read: Read = readFro
 /** Compares two successive rows of one release. */
 function whyNot(
   read: (resource: string, name: string) => Written | undefined,
-  was: OriginState,
-  is: OriginState,
+  former: OriginState,
+  present: OriginState,
 ): string | undefined {
-  const [from, to] = [was.release, is.release];
+  const [from, to] = [former.release, present.release];
   if (!from || !to || from.held === 0 || from.release !== to.release) return undefined;
   const rollout = read('edgeplacements', stagedName)?.spec?.rollout;
   if (!rollout) return undefined;
   const isPromoted = to.held === 0;
-  if (isPromoted && isSame(was.promoted, is.current)) return undefined;
+  if (isPromoted && isSame(former.promoted, present.current)) return undefined;
   if (!isPromoted && to.wave === from.wave) return undefined;
   if (!isPromoted && to.wave !== from.wave + 1) return `goes from wave ${from.wave} to ${to.wave}`;
   if (isPromoted && from.wave !== waveCount(rollout) - 1) return `is promoted at wave ${from.wave}`;

@@ -9,7 +9,7 @@ import { sourceOf } from '../plan/tree.ts';
 import type { World } from '../world.ts';
 import { Rows } from './rows.ts';
 
-interface LabelsTold {
+interface ReportedLabels {
   readonly sets?: readonly { readonly labels: Labels; readonly others?: readonly { readonly labels: Labels }[] }[];
   readonly keys?: Readonly<Record<string, unknown>>;
 }
@@ -51,7 +51,7 @@ function hops(world: World, from: Host, path: string, hasOrder: boolean): [Host,
   const way = names
     .map((_, index) => names.slice(0, index + 1).join(':'))
     .filter((one) => one.length > from.path.length);
-  const nodes = [from, ...way.map((one) => hearing(world, one))];
+  const nodes = [from, ...way.map((one) => receivingReplica(world, one))];
   const agent = nodes.at(-1)!;
   const parent = hasOrder ? world.parentOf(agent) : undefined;
   if (parent && nodes.length > 2) nodes[nodes.length - 2] = parent;
@@ -59,18 +59,18 @@ function hops(world: World, from: Host, path: string, hasOrder: boolean): [Host,
 }
 
 /** The first replica of the path that receives from above. A replica whose line stays dead has only old rows, and its agents are at another replica. */
-function hearing(world: World, path: string): Host {
+function receivingReplica(world: World, path: string): Host {
   const replicas = [...world.hosts.values()].filter((host) => host.path === path);
-  return replicas.find((host) => world.hearsFromAbove(host)) ?? world.hosts.get(path)!;
+  return replicas.find((host) => world.receivesFromAbove(host)) ?? world.hosts.get(path)!;
 }
 
 function has(host: Host, table: string, key: string): boolean {
   return contentAt(host, table, key) !== undefined;
 }
 
-function read(host: Host, table: string, key: string): LabelsTold | undefined {
+function read(host: Host, table: string, key: string): ReportedLabels | undefined {
   const found = contentAt(host, table, key);
-  return found && (JSON.parse(found.toString()) as LabelsTold);
+  return found && (JSON.parse(found.toString()) as ReportedLabels);
 }
 
 /** The attributes of a row with a content. */
@@ -79,7 +79,7 @@ function contentAt(host: Host, table: string, key: string): Buffer | undefined {
 }
 
 /** Whether the label summary includes the labels of the place itself. Labels that the place inherits from its relay do not count. */
-export function includes({ sets, keys = {} }: LabelsTold, labels: Labels): boolean {
+export function includes({ sets, keys = {} }: ReportedLabels, labels: Labels): boolean {
   const places = sets?.flatMap((set) => [set, ...(set.others ?? [])]);
   if (!places) return Object.keys(labels).every((key) => key in keys);
   return places.some((place) => Object.entries(labels).every(([key, value]) => place.labels[key] === value));

@@ -28,8 +28,8 @@ export function quiet(world: World): Check & { begin(isLate?: IsLate): void; end
         const upstream = rows.table('upstream');
         for (const { key, value } of changes) {
           if (value !== undefined || !isIn(key, 'tableRow') || tableIdOf(key) !== upstream) continue;
-          const was = before.read((reader) => reader.get(key));
-          const content = was && rowOf(was).content;
+          const formerBytes = before.read((reader) => reader.get(key));
+          const content = formerBytes && rowOf(formerBytes).content;
           if (content === undefined) continue;
           const entry = rows.keyOf(content);
           // A release may end by itself and be rolled back, together with the namespace that was brought for its objects.

@@ -35,12 +35,12 @@ export function readiness(world: World): Check {
     receiving(connection, to, frame) {
       const ready = readyIn(frame);
       if (ready === undefined) return;
-      const words = isReady.get(connection) ?? { parent: false, child: false };
-      isReady.set(connection, { ...words, [to === 'child' ? 'parent' : 'child']: ready });
+      const statements = isReady.get(connection) ?? { parent: false, child: false };
+      isReady.set(connection, { ...statements, [to === 'child' ? 'parent' : 'child']: ready });
       if (to === 'child' && ready) knowsNothing.delete(connection.child);
     },
     // The relay has received that its parent is ready. It can't know that the parent is a liar.
-    lied(connection, to, frame) {
+    receivedFromLiar(connection, to, frame) {
       if (to === 'child' && readyIn(frame)) knowsNothing.delete(connection.child);
     },
     committed(host, changes, before) {
@@ -56,8 +56,8 @@ export function readiness(world: World): Check {
         const table = rows.table(consumer.table);
         for (const { key, value } of changes) {
           if (value !== undefined || !isIn(key, 'tableRow') || tableIdOf(key) !== table) continue;
-          const was = before.read((reader) => reader.get(key));
-          const content = was && rowOf(was).content;
+          const formerBytes = before.read((reader) => reader.get(key));
+          const content = formerBytes && rowOf(formerBytes).content;
           if (content === undefined) continue;
           const what = rows.keyOf(content);
           world.violation(

@@ -47,7 +47,7 @@ function countsOf(object: KubeObject | undefined): object | undefined {
 
 function bornWrong(world: World, model: Expectation, { host, space, agents }: ModelPlacement): string | undefined {
   const placements = model.placements.filter((one) => one.host === host && one.space === space);
-  const reported = toldAt(host, `up/${sourceOf(host.planned, space)}/`);
+  const reported = reportedAt(host, `up/${sourceOf(host.planned, space)}/`);
   for (const path of agents) {
     const rules = placements.flatMap((one) =>
       one.agents.includes(path) ? ((one.object.spec as Asked).upsync ?? []) : [],
@@ -70,7 +70,7 @@ function bornAt(agent: Host, namespaces: readonly string[]): Map<string, string>
   return new Map(asked.map((one) => [`/configmaps/${one.metadata.namespace}/${one.metadata.name}`, dataOf(one)]));
 }
 
-interface Told {
+interface ReportedObject {
   readonly path: string;
   /** The key of the object's status. */
   readonly key: string;
@@ -78,7 +78,7 @@ interface Told {
 }
 
 /** The reports in the rows of a node, from any child. */
-function toldAt(host: Host, begin: string): Told[] {
+function reportedAt(host: Host, begin: string): ReportedObject[] {
   return Rows.of(host.rows, (rows) =>
     [...rows.tables().values()]
       .filter((table) => table.startsWith('reported/'))

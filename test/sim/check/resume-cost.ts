@@ -71,7 +71,7 @@ export function resumeCost(world: World): Check {
           const consumer = consumerOf(connection, frame.value.feed);
           sent.listedAt ??= frame.value.head;
           for (const { pieces } of frame.value.entries) sent.upTo?.delete(pieces.toString('hex'));
-          if (!connection.validityOf('child').alive || !connection.validityOf('parent').alive) return;
+          if (!connection.simProcessOf('child').alive || !connection.simProcessOf('parent').alive) return;
           for (const entry of frame.value.entries) {
             // A change after the lists may have made the row equal to the consumer's row.
             if (entry.tombstone || entry.revision > sent.listedAt) continue;

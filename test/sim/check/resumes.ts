@@ -17,7 +17,7 @@ export function resumes(world: World): Check {
     });
     // A consumer that has never attached starts at the beginning of the feed.
     if (!tuple || tuple.epoch === '') return;
-    if (!connection.validityOf('child').alive || !connection.validityOf('parent').alive) return;
+    if (!connection.simProcessOf('child').alive || !connection.simProcessOf('parent').alive) return;
     const wrong = gap(producer, consumer, store, tuple.cursor);
     if (wrong)
       world.violation(name, `${consumer.host.title} resumes at ${tuple.cursor} of ${producer.host.title}: ${wrong}`);

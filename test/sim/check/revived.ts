@@ -140,12 +140,12 @@ function isTaken(host: Host, table: number, { keyHash }: Entry): boolean {
  * equal contents does not show the revision of the parent's row.
  */
 function isWrittenAgain(world: World, host: Host, content: string, since: number): boolean {
-  const here = Rows.of(host.rows, (rows) => rows.content(content));
-  const [, source = ''] = here?.key.split('/') ?? [];
+  const ownContent = Rows.of(host.rows, (rows) => rows.content(content));
+  const [, source = ''] = ownContent?.key.split('/') ?? [];
   const origin = world.hosts.get(nodeOfSource(source));
-  if (!here || !origin) return false;
-  const row = rowOfSource(origin, here.key);
+  if (!ownContent || !origin) return false;
+  const row = rowOfSource(origin, ownContent.key);
   if (row?.content === undefined || row.originRevision < since) return false;
   const { content: there } = row;
-  return Rows.of(origin.rows, (rows) => rows.content(there))?.body.equals(here.body) === true;
+  return Rows.of(origin.rows, (rows) => rows.content(there))?.body.equals(ownContent.body) === true;
 }

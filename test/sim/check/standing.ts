@@ -22,7 +22,7 @@ export function standing(world: World, isCutOff: (path: string) => boolean): str
     );
     const last = Math.max(...received.map((attached) => attached?.sequence ?? -1));
     const at = replicas.find((_, i) => received[i]?.sequence === last);
-    if (at && !world.hearsFromAbove(at)) found.add(first.path);
+    if (at && !world.receivesFromAbove(at)) found.add(first.path);
   }
   return [...found];
 }
@@ -33,6 +33,6 @@ interface Attached {
 
 /** How many of these places are below such replicas that report to `origin`. */
 export function standingAmong(paths: readonly string[], places: readonly string[], origin: string): number {
-  const telling = paths.filter((path) => isBelow(path, origin));
-  return places.filter((place) => telling.some((path) => isBelow(place, path))).length;
+  const reporting = paths.filter((path) => isBelow(path, origin));
+  return places.filter((place) => reporting.some((path) => isBelow(place, path))).length;
 }

@@ -25,7 +25,7 @@ export function tombstones(world: World): Check {
       if (tuple) durable.set(tuple.epoch, Math.max(durable.get(tuple.epoch) ?? 0, tuple.cursor));
     },
     // A liar that acknowledges everything has lost it: at the next honest session, the feed is reconciled.
-    lied(connection, to, { frame }) {
+    receivedFromLiar(connection, to, { frame }) {
       const acknowledgedAt = reportedTermOf(frame);
       if (!acknowledgedAt) return;
       const producer = producerOf(connection, acknowledgedAt.feed);
@@ -47,10 +47,11 @@ export function tombstones(world: World): Check {
       Rows.of(before, (rows) => {
         for (const { key } of removed) {
           const table = tableIdOf(key);
-          const was = before.read((reader) => reader.get(key));
-          if (was?.length !== tombstoneBytes) continue;
+          const formerBytes = before.read((reader) => reader.get(key));
+          if (formerBytes?.length !== tombstoneBytes) continue;
           const revision = key.readUIntBE(key.length - 6, 6);
-          if (rewritten.has(key.toString('hex', 2, 6) + Buffer.from(was.subarray(0, 16)).toString('hex'))) continue;
+          if (rewritten.has(key.toString('hex', 2, 6) + Buffer.from(formerBytes.subarray(0, 16)).toString('hex')))
+            continue;
           const epoch = rows.epoch(table) ?? '';
           const known = durable.get(epoch) ?? 0;
           if (known >= revision) continue;

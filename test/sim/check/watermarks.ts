@@ -24,10 +24,10 @@ export function watermarks(world: World): Check {
     committed(host, changes, before) {
       const change = changes.find(({ key }) => isIn(key, 'watermarks'));
       if (!change) return;
-      const was = Rows.of(before, (rows) => rows.watermarks());
-      const is = change.value ? marksOf(change.value) : { own: {}, complete: {} };
+      const former = Rows.of(before, (rows) => rows.watermarks());
+      const present = change.value ? marksOf(change.value) : { own: {}, complete: {} };
       for (const which of ['own', 'complete'] as const) {
-        const less = lessIn(was[which], is[which]);
+        const less = lessIn(former[which], present[which]);
         if (less) world.violation(name, `${host.title}, ${which}: ${less}`);
       }
     },
@@ -37,11 +37,14 @@ export function watermarks(world: World): Check {
         const before = sentMarks.get(connection) ?? new Map<string, number>();
         sentMarks.set(connection, before);
         for (const { source, revision } of frame.value.watermarks) {
-          const was = before.get(source) ?? 0;
-          if (revision < was) {
-            world.violation(name, `${connection.parent.title} sends ${source} at ${revision}, it has sent ${was}`);
+          const sentRevision = before.get(source) ?? 0;
+          if (revision < sentRevision) {
+            world.violation(
+              name,
+              `${connection.parent.title} sends ${source} at ${revision}, it has sent ${sentRevision}`,
+            );
           }
-          before.set(source, Math.max(was, revision));
+          before.set(source, Math.max(sentRevision, revision));
         }
       }
       if (frame?.$case === 'reconcileRequest' && from === 'child') look(connection, frame.value.feed);
@@ -64,12 +67,12 @@ export function watermarks(world: World): Check {
     const { own } = Rows.of(child.rows, (rows) => rows.watermarks());
     // If a node was moved, its watermarks of sources that are no longer above it do not concern this parent.
     const above = Object.entries(own).filter(([source]) => isBelow(child.path, nodeOfSource(source)));
-    const less = lessIn(Object.fromEntries(above), Object.fromEntries(heardOn(connection)));
+    const less = lessIn(Object.fromEntries(above), Object.fromEntries(receivedOn(connection)));
     if (less) world.violation(name, `${child.title} follows ${parent.title}, which is behind: ${less}`);
   }
 
   /** The watermarks that the child has received on the connection, including those of the frame that is being delivered. */
-  function heardOn(connection: Connection): Map<string, number> {
+  function receivedOn(connection: Connection): Map<string, number> {
     const marks = new Map(receivedMarks.get(connection));
     const { delivery } = world;
     if (delivery?.connection === connection && delivery.frame.frame?.$case === 'beat') {

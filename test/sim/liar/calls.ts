@@ -23,8 +23,8 @@ const open = (stream: number, creditBytes = 1_000): Frame => ({
 const data = (stream: number, bytes: number): Frame => ({
   frame: { $case: 'data', value: { stream, data: Buffer.alloc(bytes, 1) } },
 });
-const line = (stream: number, words: string): Frame => ({
-  frame: { $case: 'data', value: { stream, data: Buffer.from(`${words}\n`) } },
+const line = (stream: number, text: string): Frame => ({
+  frame: { $case: 'data', value: { stream, data: Buffer.from(`${text}\n`) } },
 });
 const credit = (stream: number, bytes: number): Frame => ({
   frame: { $case: 'credit', value: { stream, feed: 0, bytes } },

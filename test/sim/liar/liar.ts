@@ -10,12 +10,12 @@ import { Feed, type Frame, type Hello, type ResumeTuple, type Welcome } from '..
 import type { Link, LinkEvents } from '../../../core/wire/link.ts';
 import { Rows } from '../check/rows.ts';
 import type { Host } from '../host.ts';
-import type { Life } from '../life.ts';
 import { Chance } from '../plan/chance.ts';
 import type { End } from '../sim-network.ts';
+import type { SimProcess } from '../sim-process.ts';
 import { answerings, anything } from './answers.ts';
 import { lyingCalls } from './calls.ts';
-import { helloLies, welcomeLies } from './greetings.ts';
+import { helloLies, welcomeLies } from './handshakes.ts';
 import { helloOf, type Known, type Lie, liesOf, resumeOf } from './lies.ts';
 import { limitLiesOf } from './limits.ts';
 
@@ -32,7 +32,7 @@ const stormHellos = 1_000;
 const stormEvery = 20;
 const silenceMs = 12_000;
 
-export interface LiarWays {
+export interface LiarOptions {
   readonly chance: number;
   /** True: the liar also plays rare lies, and lies that cost much time. */
   readonly atLimits: boolean;
@@ -40,22 +40,22 @@ export interface LiarWays {
 
 export class Liar {
   readonly #host: Host;
-  readonly #life: Life;
+  readonly #simProcess: SimProcess;
   readonly #chance: Chance;
-  readonly #ways: LiarWays;
+  readonly #options: LiarOptions;
 
-  constructor(host: Host, life: Life, ways: LiarWays) {
+  constructor(host: Host, simProcess: SimProcess, options: LiarOptions) {
     this.#host = host;
-    this.#life = life;
-    this.#ways = ways;
-    this.#chance = new Chance(ways.chance);
+    this.#simProcess = simProcess;
+    this.#options = options;
+    this.#chance = new Chance(options.chance);
   }
 
   async start(): Promise<void> {
     const { network } = this.#host.world;
-    if (this.#host.role !== 'agent') await network.of(this.#host).listen((link) => this.#takes(link as End));
+    if (this.#host.role !== 'agent') await network.of(this.#host).listen((link) => this.#accept(link as End));
     this.#after(pauseMs, () => void this.#dials());
-    if (this.#ways.atLimits && this.#ways.chance % stormEvery === 0) this.#after(pauseMs, () => this.#storms());
+    if (this.#options.atLimits && this.#options.chance % stormEvery === 0) this.#after(pauseMs, () => this.#storms());
   }
 
   #storms(): void {
@@ -90,7 +90,7 @@ export class Liar {
       link = await world.network.dialer(this.#host, parent).dial(events, dialTimeoutMs);
       const hello = this.#hello();
       if (this.#isRarely(0.1)) for (const call of lyingCalls) call(link as End, this.#chance);
-      if (hello && !isSilent) this.#greets(link as End, hello);
+      if (hello && !isSilent) this.#sendHello(link as End, hello);
     } catch {
       // The parent did not answer, or the process has ended. If the process still runs, it tries again.
     }
@@ -112,14 +112,14 @@ export class Liar {
     return own.length > 0 ? own : parents;
   }
 
-  #greets(link: End, hello: Hello): void {
+  #sendHello(link: End, hello: Hello): void {
     if (!this.#chance.is(0.25)) {
       link.send({ frame: { $case: 'hello', value: hello } });
       return;
     }
     const { rows } = link.connection.host('parent');
     const known = rows.read((reader) => readSession(reader, this.#host.id));
-    this.#tells(link, this.#chance.of(helloLies(hello, this.#ways.atLimits, known?.bootCounter ?? 0)));
+    this.#sendLie(link, this.#chance.of(helloLies(hello, this.#options.atLimits, known?.bootCounter ?? 0)));
   }
 
   #liesToParent(link: End, { up }: Welcome): void {
@@ -129,7 +129,7 @@ export class Liar {
       return;
     }
     const known: Known = { path: this.#host.path, ...placeOf(up) };
-    this.#tells(link, this.#lieOf('child', known));
+    this.#sendLie(link, this.#lieOf('child', known));
   }
 
   #hello(): Hello | undefined {
@@ -148,19 +148,19 @@ export class Liar {
 
   // ---------------------------------------------------------------------------------------------------- to a child
 
-  #takes(link: End): LinkEvents {
+  #accept(link: End): LinkEvents {
     const child = link.connection.child;
-    const answers = this.#ways.atLimits ? this.#chance.of(answerings) : anything;
+    const answers = this.#options.atLimits ? this.#chance.of(answerings) : anything;
     // Sometimes the liar answers before the Hello, or without a reason. Frames after this answer have their usual meaning in a session.
     const isHasty = this.#isRarely(0.08);
-    let greeted = isHasty;
+    let hasHello = isHasty;
     if (isHasty)
       this.#after(0, () => (this.#chance.is(0.5) ? link.close('not now') : link.send(welcomeOf(this.#chance))));
     return {
       ...deaf,
       onFrame: ({ frame }) => {
-        if (frame?.$case === 'hello' && !greeted) {
-          greeted = true;
+        if (frame?.$case === 'hello' && !hasHello) {
+          hasHello = true;
           this.#after(this.#chance.below(30), () => this.#liesToChild(link, child, frame.value));
         }
         if (frame?.$case === 'reconcileRequest') link.send(answers(frame.value, this.#chance));
@@ -176,32 +176,32 @@ export class Liar {
 
   #liesToChild(link: End, child: Host, { down }: Hello): void {
     if (this.#isRarely(0.3)) return this.#answersOnly(link);
-    if (this.#chance.is(0.3)) return this.#tells(link, this.#chance.of(welcomeLies(this.#chance, this.#ways)));
-    const [welcome] = welcomeLies(this.#chance, this.#ways, { downResumes: true })[0]!.frames;
+    if (this.#chance.is(0.3)) return this.#sendLie(link, this.#chance.of(welcomeLies(this.#chance, this.#options)));
+    const [welcome] = welcomeLies(this.#chance, this.#options, { downResumes: true })[0]!.frames;
     link.send(welcome!);
     const object = objectAt(child);
     const known: Known = { path: child.path, ...placeOf(down), ...(object ? { object } : {}) };
-    this.#tells(link, this.#lieOf('parent', known));
+    this.#sendLie(link, this.#lieOf('parent', known));
   }
 
   /** Sends an honest Welcome. The lie is in the answers to the child's reconciliation. */
   #answersOnly(link: End): void {
     const version = this.#chance.of([1, 2, 3]);
-    const [welcome] = welcomeLies(this.#chance, this.#ways, { ready: true, version });
-    this.#tells(link, welcome!);
+    const [welcome] = welcomeLies(this.#chance, this.#options, { ready: true, version });
+    this.#sendLie(link, welcome!);
   }
 
   // -------------------------------------------------------------------------------------------------------- both
 
   #isRarely(probability: number): boolean {
-    return this.#ways.atLimits && this.#chance.is(probability);
+    return this.#options.atLimits && this.#chance.is(probability);
   }
 
   #lieOf(side: 'child' | 'parent', known: Known): Lie {
     return this.#chance.of(this.#isRarely(0.4) ? limitLiesOf(side, known) : liesOf(side, known));
   }
 
-  #tells(link: End, lie: Lie): void {
+  #sendLie(link: End, lie: Lie): void {
     const { world } = this.#host;
     const { connection } = link;
     const honest = connection.end(link.side === 'child' ? 'parent' : 'child');
@@ -210,8 +210,8 @@ export class Liar {
     if (lie.session === 'either') return;
     connection.whenDelivered(link, () => {
       this.#after(endsWithinMs, () => {
-        const { life, title } = connection.host(honest.side);
-        if (!life.alive || life !== connection.validityOf(honest.side)) return;
+        const { simProcess, title } = connection.host(honest.side);
+        if (!simProcess.alive || simProcess !== connection.simProcessOf(honest.side)) return;
         const isOver = !connection.isOpen || honest.isClosing || honest.hasLeft;
         if (lie.session === 'ends' && !isOver)
           world.violation(liesEnd, `${title} continues after ${lie.name} of ${this.#host.title}`);
@@ -222,7 +222,7 @@ export class Liar {
   }
 
   #after(ms: number, act: () => void): void {
-    this.#host.world.clock.after(ms, () => void this.#life.run(act, (error) => this.#host.failed(error)));
+    this.#host.world.clock.after(ms, () => void this.#simProcess.run(act, (error) => this.#host.failed(error)));
   }
 }
 

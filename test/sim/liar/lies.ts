@@ -134,10 +134,10 @@ export function liesOf(side: 'child' | 'parent', known: Known): readonly Lie[] {
   ];
 }
 
-type Say = (name: string, ...frames: Frame[]) => Lie;
+type MakeLie = (name: string, ...frames: Frame[]) => Lie;
 type BatchOf = (entries: readonly Entry[], change?: object) => Frame;
 
-function childLies(batch: BatchOf, next: number, ends: Say, either: Say, out: Feed): Lie[] {
+function childLies(batch: BatchOf, next: number, ends: MakeLie, either: MakeLie, out: Feed): Lie[] {
   const of = (key: string, attributes: object | string, body = '') =>
     batch([entryOf(key, next, textsOf(attributes, body))]);
   return [
@@ -151,7 +151,7 @@ function childLies(batch: BatchOf, next: number, ends: Say, either: Say, out: Fe
   ];
 }
 
-function parentLies(known: Known, batch: BatchOf, next: number, ends: Say, stays: Say, either: Say): Lie[] {
+function parentLies(known: Known, batch: BatchOf, next: number, ends: MakeLie, stays: MakeLie, either: MakeLie): Lie[] {
   const of = (key: string, attributes: object | string, body = '') =>
     batch([entryOf(key, next, textsOf(attributes, body))]);
   const { object } = known;
@@ -236,8 +236,8 @@ export function entryOf(key: string, revision: number, change: Partial<Entry> = 
 }
 
 function textsOf(attributes: object | string, body: string): Pick<Entry, 'attributes' | 'body'> {
-  const words = typeof attributes === 'string' ? attributes : JSON.stringify(attributes);
-  return { attributes: Buffer.from(words), body: Buffer.from(body) };
+  const json = typeof attributes === 'string' ? attributes : JSON.stringify(attributes);
+  return { attributes: Buffer.from(json), body: Buffer.from(body) };
 }
 
 export function ackOf(feed: Feed, cursor: number, epoch = some): Frame {

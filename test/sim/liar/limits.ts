@@ -43,9 +43,9 @@ export function limitLiesOf(side: 'child' | 'parent', known: Known): readonly Li
 /** Lies of a parent at which the child does not resume. */
 export function earlyLies(welcome: Welcome): Lie[] {
   const known = { epoch: welcome.downEpoch, incarnation: welcome.downIncarnation, cursor: 0, path: '' };
-  const greeting: Frame = { frame: { $case: 'welcome', value: { ...welcome, downResumes: false, ready: false } } };
+  const welcomeFrame: Frame = { frame: { $case: 'welcome', value: { ...welcome, downResumes: false, ready: false } } };
   const batch = batchOf(Feed.FEED_DOWN, known, []);
-  return [{ name: 'a batch before anything was asked', frames: [greeting, batch], session: 'ends' }];
+  return [{ name: 'a batch before anything was asked', frames: [welcomeFrame, batch], session: 'ends' }];
 }
 
 function floodOf(feed: Feed, known: Known): Frame[] {

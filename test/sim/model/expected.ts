@@ -81,9 +81,9 @@ export function expectation(world: World, releases: Releases): Expectation | und
           const of = objects.get(place.path) ?? new Map<string, string>();
           objects.set(place.path, of);
           const candidate = new Map(made.map((one) => [titleOf(one), contentOf(one)]));
-          const gets = staged?.hasCandidate(place.path) === false ? staged.promoted : candidate;
-          for (const [title, content] of gets) of.set(title, content);
-          if ([...gets.values()].some((content) => content.includes(brokenImage))) broken.push(place.path);
+          const deliveredObjects = staged?.hasCandidate(place.path) === false ? staged.promoted : candidate;
+          for (const [title, content] of deliveredObjects) of.set(title, content);
+          if ([...deliveredObjects.values()].some((content) => content.includes(brokenImage))) broken.push(place.path);
         }
         const agents = places.map(({ path }) => path);
         if (agents.length === 0 && keepsLast(object)) waiting.add(orderedNamespace(sourceOf(host.planned, name)));

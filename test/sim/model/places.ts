@@ -5,7 +5,7 @@ import type { Host } from '../host.ts';
 import type { Labels } from '../plan/action.ts';
 import type { World } from '../world.ts';
 import { placeAt } from './expected.ts';
-import type { Word } from './releases.ts';
+import type { Authorisation } from './releases.ts';
 import { position, waveAt } from './waves.ts';
 
 /** Tolerance: a node needs some turns between a change of labels and its effect. */
@@ -36,7 +36,7 @@ export class Places {
   }
 
   /** The earliest wave to which the agent belongs now or belonged recently at this last hop. Undefined: not known. */
-  wave(host: Host, agent: Host, { salt, drawn, rollout }: Word): number | undefined {
+  wave(host: Host, agent: Host, { salt, drawn, rollout }: Authorisation): number | undefined {
     const known = this.#labels.get(`${host.id} ${agent.id}`);
     if (!known || !rollout) return undefined;
     const sinceMs = this.#world.nowMs - slackMs;

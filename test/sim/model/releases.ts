@@ -25,7 +25,7 @@ export interface ReleaseSeen {
 }
 
 /** The authorisation of an origin, valid from a time on. */
-export interface Word extends ReleaseSeen {
+export interface Authorisation extends ReleaseSeen {
   readonly atMs: number;
   readonly rollout: RolloutWritten | undefined;
 }
@@ -50,7 +50,7 @@ export class Releases {
   readonly #candidates = new Set<string>();
   /** `ID RELEASE` of each release that the origin has dropped. After that, every destination gets the present objects. */
   readonly #over = new Set<string>();
-  readonly #words = new Map<string, Word[]>();
+  readonly #authorisations = new Map<string, Authorisation[]>();
   readonly #keys = new Map<string, string>();
 
   /** Must be called at each commit of a host. */
@@ -71,8 +71,8 @@ export class Releases {
   }
 
   /** All authorisations of the release so far, the newest last. */
-  words(id: string): readonly Word[] {
-    return this.#words.get(id) ?? [];
+  authorisationsOf(id: string): readonly Authorisation[] {
+    return this.#authorisations.get(id) ?? [];
   }
 
   /** The state in a snapshot of the origin's disk. */
@@ -91,7 +91,9 @@ export class Releases {
 
   /** Whether the release was promoted once. Then a destination that reports it may be right. */
   isForAll(id: string, release: number): boolean {
-    return this.words(id).some((word) => word.release === release && word.held === 0);
+    return this.authorisationsOf(id).some(
+      (authorisation) => authorisation.release === release && authorisation.held === 0,
+    );
   }
 
   /** Whether nothing of the release is held back any more. */
@@ -141,13 +143,13 @@ export class Releases {
 
   #note(host: Host, space: string, id: string, { release, current, promoted }: OriginState, atMs: number): void {
     for (const [key, version] of promoted) this.#everPromoted.add(`${key} ${version}`);
-    const last = this.words(id).at(-1);
+    const last = this.authorisationsOf(id).at(-1);
     if (!release && last) this.#over.add(`${id} ${last.release}`);
     if (!release) return;
     for (const [key, version] of current) this.#candidates.add(`${id} ${release.release} ${key} ${version}`);
-    const words = this.#words.get(id) ?? [];
-    this.#words.set(id, words);
-    words.push({ ...release, atMs, rollout: writtenRollout(host, space) });
+    const authorisations = this.#authorisations.get(id) ?? [];
+    this.#authorisations.set(id, authorisations);
+    authorisations.push({ ...release, atMs, rollout: writtenRollout(host, space) });
   }
 }
 

@@ -24,7 +24,10 @@ export class Spoiler {
     const lines = ways.map((parent) => network.line(host, parent));
     switch (action.do) {
       case 'crash':
-        host.life.crashAtEffect = Math.min(host.life.crashAtEffect, host.life.effects + action.afterEffects);
+        host.simProcess.crashAtEffect = Math.min(
+          host.simProcess.crashAtEffect,
+          host.simProcess.effects + action.afterEffects,
+        );
         return;
       case 'stop':
         host.wanted = false;
@@ -84,7 +87,7 @@ export class Spoiler {
       case 'lie':
         return this.#replaceProcess(host, { chance: action.chance, atLimits: action.atLimits ?? false });
       case 'truth':
-        if (host.lie !== undefined) this.#replaceProcess(host, undefined);
+        if (host.liar !== undefined) this.#replaceProcess(host, undefined);
         return;
       case 'clone':
         return this.#clone(host);
@@ -115,9 +118,9 @@ export class Spoiler {
   }
 
   /** Starts another program, or the product again, with the same disk and identity. */
-  #replaceProcess(host: Host, lie: Host['lie']): void {
-    if (host.lie !== undefined) host.liedUntilMs = this.#world.nowMs;
-    host.lie = lie;
+  #replaceProcess(host: Host, liar: Host['liar']): void {
+    if (host.liar !== undefined) host.liarUntilMs = this.#world.nowMs;
+    host.liar = liar;
     host.crash(1);
   }
 

@@ -27,7 +27,7 @@ export class Insisting {
     const system = host.spaces.get('');
     this.#wanted.delete(key);
     if (!act || !system) return;
-    host.life.run(
+    host.simProcess.run(
       () => act(system),
       (error) => {
         if (!lacksRoom(error)) return this.#refused(host, error);

@@ -160,7 +160,7 @@ export class People {
 
   /** Sends a request of a person. The request may be refused; a refusal is a valid answer. */
   #asked(host: Host, act: () => void): void {
-    host.life.run(act, (error) => this.#refused(host, error));
+    host.simProcess.run(act, (error) => this.#refused(host, error));
   }
 
   #refused(host: Host, error: unknown): void {
@@ -203,9 +203,9 @@ export class People {
     host: Host,
     { properties, annotations }: { readonly properties: Labels; readonly annotations: Labels },
   ): void {
-    const said = { properties: { ...properties }, annotations: { ...annotations } };
+    const description = { properties: { ...properties }, annotations: { ...annotations } };
     this.#changeInventory(host, (entries) =>
-      entries.map((entry) => (entry.name === host.name ? { ...entry, ...said } : entry)),
+      entries.map((entry) => (entry.name === host.name ? { ...entry, ...description } : entry)),
     );
   }
 

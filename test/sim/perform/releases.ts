@@ -22,7 +22,7 @@ export function releaseHeld(world: World): void {
       const token = status?.held?.token;
       if (token === undefined || token === spec?.release) continue;
       world.note(`${host.title}: what ${node.metadata.name} holds may go`);
-      host.life.run(
+      host.simProcess.run(
         () => void system.update({ ...node, spec: { ...spec, release: token } } as KubeObject),
         (error) => host.failed(error),
       );

@@ -12,7 +12,7 @@ import { cutOffOf } from './cut-off.ts';
 import { endingsOf } from './endings.ts';
 import { faultsOf, lostOriginOf } from './faults.ts';
 import { handedOf } from './handed.ts';
-import { liesOf } from './lies.ts';
+import { liarsOf } from './liars.ts';
 import { lostBelowOf } from './lost-below.ts';
 import { madeOf } from './made.ts';
 import { movesOf } from './moves.ts';
@@ -64,7 +64,7 @@ export function planOf(seed: number, mode: Mode): Plan {
   const burdens = burdensOf(burdened, nodes, sources, (source) => objectOf(burdened, source));
   const talks = talksOf(new Chance(seedOf(seed, 'talks')), nodes);
   const steps = [...workOf(chance, nodes), ...faultsOf(chance, nodes, 'work'), ...forgets, ...talks, ...burdens];
-  steps.push(...liesOf(new Chance(seedOf(seed, 'lies')), nodes));
+  steps.push(...liarsOf(new Chance(seedOf(seed, 'lies')), nodes));
   steps.push(...replicaFaultsOf(replicas, planned), ...moves.steps, ...momentsOf(seed, nodes));
   steps.push(...rolloutsOf(new Chance(seedOf(seed, 'rollouts')), settled));
   steps.push(...endingsOf(new Chance(seedOf(seed, 'endings')), planned));

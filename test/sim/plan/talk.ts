@@ -30,7 +30,7 @@ const talksMax = 5;
 /** The number of talks at once between the same two nodes: more than a session allows. */
 const crowd = 270;
 const pingBytesMax = 200_000;
-/** The first number of pings. No other talk of a plan has these numbers; liars have their own (lies.ts). */
+/** The first number of pings. No other talk of a plan has these numbers; liars have their own (liars.ts). */
 const firstPing = 20_000;
 
 export function talksOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {

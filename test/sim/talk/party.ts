@@ -1,8 +1,8 @@
 /** One end of a talk. It writes its bytes, reads at its own speed, and compares the received bytes with the bytes that the other end had to write. */
 import type { ByteStream, StreamHandler, StreamReset } from '../../../core/stream/stream.ts';
 import type { Host } from '../host.ts';
-import type { Life } from '../life.ts';
 import type { PlannedTalk, TalkSide } from '../plan/talk.ts';
+import type { SimProcess } from '../sim-process.ts';
 
 export interface PartyPorts {
   after(ms: number, act: () => void): void;
@@ -21,7 +21,7 @@ export interface PartyPorts {
 const chunkBytes = 50_000;
 
 export class Party implements StreamHandler {
-  readonly life: Life;
+  readonly simProcess: SimProcess;
   readonly title: string;
   readonly #talk: PlannedTalk;
   readonly #role: 'asker' | 'taker';
@@ -36,7 +36,7 @@ export class Party implements StreamHandler {
   #closed = false;
 
   constructor(host: Host, talk: PlannedTalk, role: 'asker' | 'taker', ports: PartyPorts) {
-    this.life = host.life;
+    this.simProcess = host.simProcess;
     this.title = `talk ${talk.number} of ${host.title} as ${role}`;
     this.#talk = talk;
     this.#role = role;

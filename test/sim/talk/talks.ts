@@ -15,7 +15,7 @@ import type { Host } from '../host.ts';
 import type { PlannedTalk } from '../plan/talk.ts';
 import type { World } from '../world.ts';
 import { Party } from './party.ts';
-import { type Asked, mayBeLied } from './way.ts';
+import { type Asked, mayBeFromLiar } from './way.ts';
 
 export const simKind = 'sim';
 const lateMs = 700;
@@ -56,7 +56,7 @@ export class Talks {
       user: 'somebody',
       groups: groupsOf(isAdministrator),
     };
-    host.life.run(
+    host.simProcess.run(
       () => party.holds(streams.open(request, party)),
       (error) => (error instanceof BanyanError ? this.#open.delete(party) : host.failed(error)),
     );
@@ -64,31 +64,31 @@ export class Talks {
 
   /** Returns a message that names a talk that is not over yet. */
   unfinished(): string | undefined {
-    for (const party of this.#open) if (party.life.alive) return `${party.title} has a stream that does not end`;
+    for (const party of this.#open) if (party.simProcess.alive) return `${party.title} has a stream that does not end`;
     for (const host of this.#world.hosts.values()) {
       const open = host.streamsOpen;
-      if (host.life.alive && open > 0) return `${host.title} has ${open} ends of streams that nobody holds`;
+      if (host.simProcess.alive && open > 0) return `${host.title} has ${open} ends of streams that nobody holds`;
     }
     return undefined;
   }
 
   /** Asks with the product's ping. Every talk ends, whatever its result: when all is quiet, a check makes sure that no stream is left. */
   #ping(host: Host, router: StreamRouter, path: string, talk: PlannedTalk): void {
-    const { life, title } = host;
+    const { simProcess, title } = host;
     const { deadlineMs: timeoutMs, isAdministrator, there } = talk;
     const request = { path, user: 'somebody', groups: groupsOf(isAdministrator), timeoutMs, bytes: there.bytes };
     const asked = () => ping({ router, clock: host.clock, at: host.path }, request);
-    const told = (words: string) => life.alive && this.#world.note(`ping ${talk.number} of ${title}: ${words}`);
+    const note = (text: string) => simProcess.alive && this.#world.note(`ping ${talk.number} of ${title}: ${text}`);
     const answered = ({ path: from, echo }: Pinged) => {
-      told(`${from} is there, ${echo?.bytes ?? 0} bytes came back`);
+      note(`${from} is there, ${echo?.bytes ?? 0} bytes came back`);
       if (from !== path && !this.#mayBeLied(talk))
         this.#world.violation(this.name, `a ping of ${path} was answered by ${from}`);
     };
     const failed = (error: Error) => {
       if (!(error instanceof BanyanError) && error.name !== 'Crash') host.failed(error);
-      else told(error.message);
+      else note(error.message);
     };
-    life.run(
+    simProcess.run(
       () => void asked().then(answered, failed),
       (error) => host.failed(error),
     );
@@ -140,12 +140,12 @@ export class Talks {
 
   #mayBeLied({ number }: PlannedTalk): boolean {
     const asked = this.#asked.get(number);
-    return asked !== undefined && mayBeLied(this.#world, asked);
+    return asked !== undefined && mayBeFromLiar(this.#world, asked);
   }
 
   #after(host: Host, ms: number, act: () => void): void {
-    const { life } = host;
-    this.#world.clock.after(ms, () => void life.run(act, (error) => host.failed(error)));
+    const { simProcess } = host;
+    this.#world.clock.after(ms, () => void simProcess.run(act, (error) => host.failed(error)));
   }
 }
 

@@ -8,10 +8,10 @@ export interface Asked {
 }
 
 /** Whether the received bytes may be from a liar: a node on the way, or an end, is a liar now or was one since the talk began. */
-export function mayBeLied(world: World, { from, to, atMs }: Asked): boolean {
+export function mayBeFromLiar(world: World, { from, to, atMs }: Asked): boolean {
   const way = wayOf(from, to);
-  return [...world.hosts.values()].some(({ path, lie, liedUntilMs }) => {
-    return way.has(path) && (lie !== undefined || liedUntilMs >= atMs);
+  return [...world.hosts.values()].some(({ path, liar, liarUntilMs }) => {
+    return way.has(path) && (liar !== undefined || liarUntilMs >= atMs);
   });
 }
 

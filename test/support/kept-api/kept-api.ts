@@ -14,10 +14,10 @@ const answerMsMax = 30_000;
 let ask: ReturnType<typeof createSyncFn<Ask>> | undefined;
 
 /**
- * Returns the answer to `kubectl get`. `words`: the arguments of `kubectl get`, for example `'deploy', 'till', '-n', 'shop'`. `context` absent: the
+ * Returns the answer to `kubectl get`. `args`: the arguments of `kubectl get`, for example `'deploy', 'till', '-n', 'shop'`. `context` absent: the
  * kubeconfig's current context. Throws if `question.ts` does not know the arguments.
  */
-export function getObject<T>(kubeconfig: string, words: readonly string[], context?: string): T | undefined {
+export function getObject<T>(kubeconfig: string, args: readonly string[], context?: string): T | undefined {
   ask ??= createSyncFn<Ask>(new URL('./kept-api-worker.ts', import.meta.url).href, { timeout: answerMsMax });
-  return ask(kubeconfig, context, parseQuestion(words)) as T | undefined;
+  return ask(kubeconfig, context, parseQuestion(args)) as T | undefined;
 }

@@ -12,25 +12,24 @@ export interface Question {
 }
 
 /** Parses the arguments. Throws if they have a meaning that `Question` can't express: then the test has to run kubectl. */
-export function parseQuestion(words: readonly string[]): Question {
+export function parseQuestion(args: readonly string[]): Question {
   const names: string[] = [];
   let namespace = 'default';
   let allNamespaces = false;
   let labelSelector: string | undefined;
   let fieldSelector: string | undefined;
-  for (let at = 0; at < words.length; at++) {
-    const word = words[at]!;
-    if (word === '-n') namespace = words[++at]!;
-    else if (word === '-A') allNamespaces = true;
-    else if (word === '-l') labelSelector = words[++at]!;
-    else if (word.startsWith('--field-selector=')) fieldSelector = word.slice('--field-selector='.length);
-    else if (word.startsWith('-'))
-      throw new Error(`"${word}" of kubectl get ${words.join(' ')} is not understood here`);
-    else names.push(...word.split('/'));
+  for (let at = 0; at < args.length; at++) {
+    const arg = args[at]!;
+    if (arg === '-n') namespace = args[++at]!;
+    else if (arg === '-A') allNamespaces = true;
+    else if (arg === '-l') labelSelector = args[++at]!;
+    else if (arg.startsWith('--field-selector=')) fieldSelector = arg.slice('--field-selector='.length);
+    else if (arg.startsWith('-')) throw new Error(`"${arg}" of kubectl get ${args.join(' ')} is not understood here`);
+    else names.push(...arg.split('/'));
   }
   const [resource, name, ...more] = names;
   if (!resource || resource.includes(',') || more.length > 0) {
-    throw new Error(`kubectl get ${words.join(' ')} names not one resource and one object at the most`);
+    throw new Error(`kubectl get ${args.join(' ')} names not one resource and one object at the most`);
   }
   return {
     resource,

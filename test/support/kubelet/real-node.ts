@@ -67,7 +67,7 @@ export class RealNode implements AsyncDisposable {
   }
 
   /** All output of a container so far, over all its restarts, in lines as kubelet stores them. */
-  said(pod: string, container: string): string[] {
+  outputOf(pod: string, container: string): string[] {
     const logs = this.#file('pod-logs');
     const files = readdirSync(logs, { recursive: true, encoding: 'utf8' });
     return files

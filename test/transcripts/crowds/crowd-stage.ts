@@ -28,21 +28,21 @@ export class CrowdStage {
     this.#atMs += ms;
   }
 
-  told(): string[] {
+  takeLines(): string[] {
     if (this.#counts.size === 0) return [];
-    const said = [...this.#counts].map(([word, count]) => `${count} ${word}`).join(', ');
+    const frames = [...this.#counts].map(([label, count]) => `${count} ${label}`).join(', ');
     const waits =
       this.#waitsMs.length === 0 ? '' : ` after ${Math.min(...this.#waitsMs)} to ${Math.max(...this.#waitsMs)} ms`;
     this.#counts.clear();
     this.#waitsMs.length = 0;
-    return [`${String(this.#atMs).padStart(7)}  ${said}${waits}; ${this.#crowd.connected.size} are connected`];
+    return [`${String(this.#atMs).padStart(7)}  ${frames}${waits}; ${this.#crowd.connected.size} are connected`];
   }
 
   #note({ frame }: Frame): void {
     const kind = frame?.$case;
     if (kind !== 'hello' && kind !== 'welcome' && kind !== 'retry') return;
-    const word = frame?.$case === 'retry' ? `retry ${frame.value.reason}` : kind;
+    const label = frame?.$case === 'retry' ? `retry ${frame.value.reason}` : kind;
     if (frame?.$case === 'retry') this.#waitsMs.push(frame.value.afterMs);
-    this.#counts.set(word, (this.#counts.get(word) ?? 0) + 1);
+    this.#counts.set(label, (this.#counts.get(label) ?? 0) + 1);
   }
 }

@@ -5,7 +5,7 @@ import { CrowdStage } from './crowd-stage.ts';
 
 const directory = 'test/transcripts/crowds';
 
-const commands: { readonly [word: string]: (stage: CrowdStage, ...args: string[]) => unknown } = {
+const commands: { readonly [name: string]: (stage: CrowdStage, ...args: string[]) => unknown } = {
   start: (stage, name, count) => stage.start(name!, Number(count ?? 1)),
   crash: (stage) => stage.crash(),
 };

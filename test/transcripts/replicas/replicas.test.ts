@@ -5,7 +5,7 @@ import { ReplicaWorld } from './world.ts';
 
 const directory = 'test/transcripts/replicas';
 
-const commands: { readonly [word: string]: (world: ReplicaWorld, ...args: string[]) => unknown } = {
+const commands: { readonly [name: string]: (world: ReplicaWorld, ...args: string[]) => unknown } = {
   start: (world, name) => world.start(name!),
   crash: (world, name) => world.crash(name!),
   copy: (world, from, to) => world.copy(from!, to!),

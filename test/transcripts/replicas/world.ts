@@ -130,7 +130,7 @@ export class ReplicaWorld extends VirtualNodes {
         if (kind === 'beat' || kind === 'ack' || kind === 'resume') return;
         const way = from === 'child' ? `${child} > ${replicaName}` : `${replicaName} > ${child}`;
         const sequence = kind === 'hello' ? `, attach sequence +${frame.frame!.value.attachSequence - startMs}` : '';
-        this.note(`${way}  ${this.words.of(frame)}${sequence}`);
+        this.note(`${way}  ${this.frameText.of(frame)}${sequence}`);
       },
     });
     this.#lines.set(`${child} ${replicaName}`, line);
@@ -146,11 +146,11 @@ export class ReplicaWorld extends VirtualNodes {
         const waits = granted ? '' : `, once ${replicas[from!]} has reported term ${term}`;
         this.note(`above: ${child} is counted at ${replicas[owner]}${waits}`);
       }
-      this.clock.after(1, () => this.#heard());
+      this.clock.after(1, () => this.#actAtReplicas());
     });
   }
 
-  #heard(): void {
+  #actAtReplicas(): void {
     const held = this.#above.children.get('kid');
     const { term } = this.#above.state;
     for (const [name, { session, sequence }] of this.#replicas) {
@@ -245,10 +245,10 @@ export class ReplicaWorld extends VirtualNodes {
   }
 
   #stored(name: string, changes: readonly AppliedChange[]): void {
-    const words = changes.map(({ key, after }) => {
+    const entries = changes.map(({ key, after }) => {
       const last = key.split('/').at(-1);
       return after ? `${last}=${Buffer.from(after.body).toString()}` : `-${last}`;
     });
-    this.note(`${name}: stored [${words.join(' ')}]`);
+    this.note(`${name}: stored [${entries.join(' ')}]`);
   }
 }

@@ -14,7 +14,7 @@ export async function playStreams(text: string): Promise<string> {
     if (out.length > 0 && out.at(-1) !== '' && !out.at(-1)!.startsWith('#')) out.push('');
     out.push(line);
     await world.perform(line.slice(2));
-    out.push(...world.told());
+    out.push(...world.takeLines());
   }
   while (out.at(-1) === '') out.pop();
   return `${out.join('\n')}\n`;
@@ -23,31 +23,31 @@ export async function playStreams(text: string): Promise<string> {
 class StreamWorld {
   #tree = new StreamTree([]);
   readonly #ends = new Map<string, StreamLog>();
-  readonly #toldOf = new Map<string, number>();
+  readonly #eventsShown = new Map<string, number>();
   readonly #lines: { readonly atMs: number; readonly line: string }[] = [];
   #begunMs = 0;
-  #framesTold = 0;
+  #framesShown = 0;
 
   async perform(line: string): Promise<void> {
-    const [word = '', ...args] = line.trim().split(/ +/);
-    const command = this.#commands[word];
+    const [name = '', ...args] = line.trim().split(/ +/);
+    const command = this.#commands[name];
     if (!command)
-      throw new Error(`"${line}": there is no command "${word}"; there are ${Object.keys(this.#commands).join(', ')}`);
+      throw new Error(`"${line}": there is no command "${name}"; there are ${Object.keys(this.#commands).join(', ')}`);
     await command(...args);
   }
 
-  told(): string[] {
+  takeLines(): string[] {
     const lines = this.#lines.splice(0);
-    for (const { atMs, from, to, frame } of this.#tree.frames.slice(this.#framesTold)) {
-      lines.push({ atMs, line: `${nameOf(from)} > ${nameOf(to)}  ${frameInWords(frame)}` });
+    for (const { atMs, from, to, frame } of this.#tree.frames.slice(this.#framesShown)) {
+      lines.push({ atMs, line: `${nameOf(from)} > ${nameOf(to)}  ${frameAsText(frame)}` });
     }
-    this.#framesTold = this.#tree.frames.length;
+    this.#framesShown = this.#tree.frames.length;
     return lines
       .sort((a, b) => a.atMs - b.atMs)
       .map(({ atMs, line }) => `${String(Math.round(atMs - this.#begunMs)).padStart(7)}  ${line}`);
   }
 
-  readonly #commands: { readonly [word: string]: (...args: string[]) => unknown } = {
+  readonly #commands: { readonly [name: string]: (...args: string[]) => unknown } = {
     // tree PATH...: with a session for each; `below` lets children ask
     tree: async (...paths) => {
       const below = paths[0] === 'below';
@@ -93,15 +93,15 @@ class StreamWorld {
     },
     show: () => {
       for (const [name, { writtenBytes, receivedBytes }] of this.#ends) {
-        this.#say(`${name}: ${writtenBytes} bytes have left, ${receivedBytes} have come`);
+        this.#note(`${name}: ${writtenBytes} bytes have left, ${receivedBytes} have come`);
       }
-      this.#say(`ends that are open: ${this.#tree.openEnds()}`);
+      this.#note(`ends that are open: ${this.#tree.openEnds()}`);
     },
   };
 
   #end(name: string, log: StreamLog): void {
     this.#ends.set(name, log);
-    this.#toldOf.set(name, 0);
+    this.#eventsShown.set(name, 0);
   }
 
   #log(name: string | undefined): StreamLog {
@@ -110,22 +110,22 @@ class StreamWorld {
 
   #noteEvents(): void {
     for (const [name, log] of this.#ends) {
-      for (const event of log.events.slice(this.#toldOf.get(name))) {
+      for (const event of log.events.slice(this.#eventsShown.get(name))) {
         const { reset } = log;
         const since = reset?.sinceMs === undefined ? '' : `, ${reset.sinceMs} ms ago`;
         const why = event.startsWith('reset') ? ` by ${nameOf(reset!.at)}: ${reset!.message}${since}` : '';
-        this.#say(`${name}: ${event}${why}`);
+        this.#note(`${name}: ${event}${why}`);
       }
-      this.#toldOf.set(name, log.events.length);
+      this.#eventsShown.set(name, log.events.length);
     }
   }
 
-  #say(line: string): void {
+  #note(line: string): void {
     this.#lines.push({ atMs: this.#tree.clock.monotonicMs(), line });
   }
 }
 
-function frameInWords({ frame }: Frame): string {
+function frameAsText({ frame }: Frame): string {
   switch (frame?.$case) {
     case 'open': {
       const { stream, path, kind, user, deadlineMs, creditBytes } = frame.value;

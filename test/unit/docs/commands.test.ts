@@ -32,7 +32,7 @@ function commands(): Described[] {
     const [, name, hidden] = /^'([\w-]+)'(, \{ hidden: true \})?/.exec(part) ?? [];
     if (name === undefined || hidden !== undefined) return [];
     const options = [...part.matchAll(/(?:\.option|\.requiredOption|new Option)\(\s*'([^']+)'(?!.*hideHelp)/g)];
-    return [{ name, options: options.map(([, words = '']) => words.match(/--?[a-z-]+/g) ?? []) }];
+    return [{ name, options: options.map(([, flags = '']) => flags.match(/--?[a-z-]+/g) ?? []) }];
   });
 }
 

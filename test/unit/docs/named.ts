@@ -15,7 +15,7 @@ const script = /\bnpm (?:run ([\w:-]+)|(test|start)\b)/g;
 
 /** `page`: the path of the text from the root. */
 export function filesIn(page: string, text: string): string[] {
-  const inCode = [...text.matchAll(code)].flatMap(([words]) => [...words.matchAll(path)].map(([found]) => found));
+  const inCode = [...text.matchAll(code)].flatMap(([span]) => [...span.matchAll(path)].map(([found]) => found));
   const linked = [...text.matchAll(link)]
     .map(([, to = '']) => to)
     .filter((to) => !/^\w+:/.test(to))

@@ -70,7 +70,7 @@ function exceptions(): { element: string; host: string; excepted: boolean }[] {
 }
 
 /** First words of the keys that agents get or report: a second implementation is an agent. */
-const wordsOfAgents = (Object.values(entryKinds) as readonly EntryKind[])
+const keysOfAgents = (Object.values(entryKinds) as readonly EntryKind[])
   .filter((kind) => (kind.from === 'parent' ? kind.to : kind.by) !== 'relay')
   .map(({ form }) => form.split('/')[0] ?? '');
 
@@ -112,10 +112,10 @@ describe('the page of the protocol', () => {
     expect(limits.length).toBeGreaterThan(60);
   });
 
-  it.each(wordsOfAgents)('names the entry %s in the section on entries', (word) => {
+  it.each(keysOfAgents)('names the entry %s in the section on entries', (key) => {
     const section = page.split(/^## /m).find((one) => one.startsWith('Entries on the wire\n'));
-    const words = [...section!.matchAll(/`([a-z-]+)[/`]/g)].map(([, found]) => found);
-    expect(words).toContain(word);
+    const keys = [...section!.matchAll(/`([a-z-]+)[/`]/g)].map(([, found]) => found);
+    expect(keys).toContain(key);
   });
 
   it.each(readdirSync('test/transcripts').filter((file) => file.endsWith('.txt')))('says what %s shows', (file) => {
@@ -136,14 +136,14 @@ describe('the page of the protocol', () => {
   it('names every reason of a refusal that is sent', () => {
     const [retry = ''] = tableBelow('### Retry')
       .map((cells) => cells[3] ?? '')
-      .filter((words) => words.includes('busy'));
+      .filter((cell) => cell.includes('busy'));
     const sentReasons = refusals.filter((reason) => !/^(no_|other|early|bad_welcome)/.test(reason));
     for (const reason of sentReasons) expect(retry).toContain(`\`${reason}\``);
   });
 
   it('names every reason for which a listener refuses a connection', () => {
-    const [words = ''] = page.split('\n').filter((line) => line.includes('banyan_session_refusals_total'));
-    for (const reason of listenerRefusals) expect(words).toContain(`\`${reason}\``);
+    const [line = ''] = page.split('\n').filter((line) => line.includes('banyan_session_refusals_total'));
+    for (const reason of listenerRefusals) expect(line).toContain(`\`${reason}\``);
   });
 
   it('lists every code of a reset', () => {

@@ -29,7 +29,7 @@ function edit(bench: AgentBench, value: string): void {
 test.each([
   ['by spec.adopt', {}, { reason: 'NotOwned', applied: false }],
   ['for createOnly', { createOnly: ['shop-prod'] }, { applied: true }],
-])('an object that somebody makes between the read and the apply keeps its content %s', async (_, more, said) => {
+])('an object that somebody makes between the read and the apply keeps its content %s', async (_, more, reported) => {
   const bench = await withRules({});
   const other = '/configmaps/shop/other';
   const get = bench.cluster.get.bind(bench.cluster);
@@ -46,7 +46,7 @@ test.each([
   await bench.receive(bench.object(other, configMap('other'), ['shop-prod'], 'center.retail', more));
   await bench.advance(10_000);
   expect(bench.cluster.objects.get(other)!.data).toEqual({ a: 'theirs' });
-  expect(bench.said(`state/center.retail/${other}`)!.attributes).toMatchObject(said);
+  expect(bench.reported(`state/center.retail/${other}`)!.attributes).toMatchObject(reported);
 });
 
 test('with drift Report an edit stays and is named, until somebody reverts it', async () => {
@@ -55,14 +55,14 @@ test('with drift Report an edit stays and is named, until somebody reverts it', 
   edit(bench, 'mine');
   await bench.advance(30_000);
   expect(bench.cluster.log).toEqual([]);
-  expect(bench.said(state)!.attributes).toMatchObject({ applied: true, available: true, reason: 'Drifted' });
-  expect(bench.said(state)!.attributes.message).toContain('data.a is "mine" and was applied as');
+  expect(bench.reported(state)!.attributes).toMatchObject({ applied: true, available: true, reason: 'Drifted' });
+  expect(bench.reported(state)!.attributes.message).toContain('data.a is "mine" and was applied as');
   expect(bench.counts(placement)).toMatchObject({ applied: 1, available: 1 });
   bench.cluster.write(till, (object) => {
     object.data = before;
   });
   await bench.advance(30_000);
-  expect(bench.said(state)!.attributes.reason).toBeUndefined();
+  expect(bench.reported(state)!.attributes.reason).toBeUndefined();
 });
 
 test('with drift Report an edit is reported while the cluster refuses to show the difference, and named once it shows it', async () => {
@@ -75,13 +75,13 @@ test('with drift Report an edit is reported while the cluster refuses to show th
   await bench.advance(30_000);
   expect(bench.counts(placement)).toMatchObject({ applied: 1, available: 1 });
   expect(bench.counts(placement)).not.toHaveProperty('failed');
-  expect(bench.said(state)!.attributes).toMatchObject({
+  expect(bench.reported(state)!.attributes).toMatchObject({
     reason: 'Drifted',
     message: expect.stringMatching(/can't find out which fields differ: .*does not support dry run/),
   });
   bench.cluster.apply = apply;
   await bench.advance(300_000);
-  expect(bench.said(state)!.attributes.message).toContain('data.a is "mine" and was applied as');
+  expect(bench.reported(state)!.attributes.message).toContain('data.a is "mine" and was applied as');
 });
 
 test('with drift Ignore an edit stays without a report, and new desired content is applied', async () => {
@@ -89,7 +89,7 @@ test('with drift Ignore an edit stays without a report, and new desired content 
   edit(bench, 'mine');
   await bench.advance(30_000);
   expect(bench.cluster.log).toEqual([]);
-  expect(bench.said(state)!.attributes.reason).toBeUndefined();
+  expect(bench.reported(state)!.attributes.reason).toBeUndefined();
   await bench.receive(bench.object(till, { ...configMap('till'), data: { a: 'new' } }, ['shop-prod']));
   expect(bench.cluster.objects.get(till)!.data).toEqual({ a: 'new' });
 });
@@ -157,7 +157,7 @@ test('a record with a fingerprint of another form has its object applied once, w
     await bench.restart();
     await bench.advance(30_000);
     expect(bench.cluster.log).toEqual(drift === 'Correct' ? [`apply ${till}`] : []);
-    expect(bench.said(state)!.attributes.reason).toBeUndefined();
+    expect(bench.reported(state)!.attributes.reason).toBeUndefined();
     expect(fingerprintOf()).toBe(fingerprint);
   }
 });
@@ -168,7 +168,7 @@ test('an object with a changed immutable field is made anew if the rule says so,
   const careful = await withRules({});
   careful.cluster.refuse.set(till, refused);
   await careful.receive(careful.object(till, changed, ['shop-prod']));
-  expect(careful.said(state)!.attributes.message).toMatch(/field is immutable; with spec\.replace: IfImmutable/);
+  expect(careful.reported(state)!.attributes.message).toMatch(/field is immutable; with spec\.replace: IfImmutable/);
   expect(careful.cluster.log.filter((line) => line.startsWith('remove'))).toEqual([]);
 
   const bench = await withRules({ replace: true });
@@ -200,5 +200,5 @@ test.each([
   );
   await bench.advance(30_000);
   expect(bench.cluster.log.filter((line) => line.startsWith('remove'))).toEqual([]);
-  expect(bench.said(state)!.attributes.message).toMatch(/field is immutable/);
+  expect(bench.reported(state)!.attributes.message).toMatch(/field is immutable/);
 });

@@ -50,7 +50,7 @@ describe('an object that its cluster returns in another version', () => {
       await bench.restart();
       await live(bench);
       expect(bench.cluster.log).toEqual([]);
-      const { attributes } = bench.said(state)!;
+      const { attributes } = bench.reported(state)!;
       expect([attributes.available, attributes.reason]).toEqual([true, undefined]);
     }
   });
@@ -76,7 +76,7 @@ describe('an object that its cluster returns in another version', () => {
     retarget(bench, 50);
     await bench.advance(10_000);
     expect(bench.cluster.log).toEqual([]);
-    expect(bench.said(state)!.attributes).toMatchObject({
+    expect(bench.reported(state)!.attributes).toMatchObject({
       reason: 'Drifted',
       message: 'spec.targetCPUUtilizationPercentage is 50 and was applied as 80',
     });

@@ -108,7 +108,7 @@ interface Change {
   readonly of: KubeObject;
   /** JSON Patch. */
   readonly operations: readonly object[];
-  readonly said?: string;
+  readonly reported?: string;
 }
 
 const container = '/spec/template/spec/containers/0';
@@ -116,7 +116,7 @@ const mounts: Change = {
   what: 'the second mount of one volume is moved',
   of: lamp,
   operations: [{ op: 'replace', path: `${container}/volumeMounts/1/mountPath`, value: '/c' }],
-  said: 'is missing and was applied as {"mountPath":"/b","name":"data"}',
+  reported: 'is missing and was applied as {"mountPath":"/b","name":"data"}',
 };
 const seen: readonly Change[] = [
   {
@@ -129,43 +129,43 @@ const seen: readonly Change[] = [
         value: { kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'mallory' },
       },
     ],
-    said: 'subjects is ',
+    reported: 'subjects is ',
   },
   {
     what: 'the second of two subjects of one name becomes another',
     of: binding,
     operations: [{ op: 'replace', path: '/subjects/1/namespace', value: 'elsewhere' }],
-    said: 'subjects[1].namespace is "elsewhere" and was applied as "village"',
+    reported: 'subjects[1].namespace is "elsewhere" and was applied as "village"',
   },
   {
     what: 'an empty selector is narrowed',
     of: policy,
     operations: [{ op: 'add', path: '/spec/podSelector/matchLabels', value: { app: 'none' } }],
-    said: 'spec.podSelector.matchLabels is {"app":"none"} and was not applied',
+    reported: 'spec.podSelector.matchLabels is {"app":"none"} and was not applied',
   },
   {
     what: 'a peer is opened to all namespaces',
     of: policy,
     operations: [{ op: 'add', path: '/spec/ingress/0/from/0/namespaceSelector', value: {} }],
-    said: 'spec.ingress[0].from[0].namespaceSelector is {} and was not applied',
+    reported: 'spec.ingress[0].from[0].namespaceSelector is {} and was not applied',
   },
   {
     what: 'a rule is narrowed to one name',
     of: role,
     operations: [{ op: 'add', path: '/rules/0/resourceNames', value: ['tides'] }],
-    said: 'rules[0].resourceNames is ["tides"] and was not applied',
+    reported: 'rules[0].resourceNames is ["tides"] and was not applied',
   },
   {
     what: 'an item is added to a list of a custom resource',
     of: beacon,
     operations: [{ op: 'add', path: '/spec/lamps/-', value: { name: 'side', color: 'green' } }],
-    said: 'spec.lamps is ',
+    reported: 'spec.lamps is ',
   },
   {
     what: 'an applied value is changed',
     of: tides,
     operations: [{ op: 'replace', path: '/data/high', value: '11' }],
-    said: 'data.high is "11" and was applied as "12"',
+    reported: 'data.high is "11" and was applied as "12"',
   },
 ];
 
@@ -257,13 +257,13 @@ describe('with drift Report', () => {
     for (let round = 0; round < 2; round++) {
       const edited = content(edit(bench, change));
       await bench.pass(15_000);
-      expect(bench.said(change.of)).toMatch(/^Drifted: /);
-      expect(bench.said(change.of)).toContain(change.said);
+      expect(bench.reported(change.of)).toMatch(/^Drifted: /);
+      expect(bench.reported(change.of)).toContain(change.reported);
       expect(content(bench.live(change.of)!)).toEqual(edited);
       const { metadata } = bench.live(change.of)!;
       bench.space.update({ ...before, metadata }, { fieldManager: 'kubectl-edit' });
       await bench.pass(15_000);
-      expect(bench.said(change.of)).toBe('');
+      expect(bench.reported(change.of)).toBe('');
     }
   });
 
@@ -271,7 +271,7 @@ describe('with drift Report', () => {
     const bench = await running({ drift: 'Report' });
     edit(bench, change);
     await bench.pass(15_000);
-    expect(bench.said(change.of)).toBe('');
+    expect(bench.reported(change.of)).toBe('');
   });
 });
 
@@ -302,12 +302,12 @@ describe('a change by controllers and other appliers', () => {
       bench.space.updateScale(parseKey(bench.keyOf(lamp)), scale, written);
       await bench.pass(15_000);
       const { spec } = bench.live(lamp)!;
-      return { spec, isApplied: appliedAt(bench, lamp) !== at, said: bench.said(lamp) };
+      return { spec, isApplied: appliedAt(bench, lamp) !== at, reported: bench.reported(lamp) };
     };
-    expect(await scaled({})).toMatchObject({ spec: { replicas: 2 }, isApplied: true, said: '' });
+    expect(await scaled({})).toMatchObject({ spec: { replicas: 2 }, isApplied: true, reported: '' });
     for (const drift of ['Correct', 'Report'] as const) {
       const left = await scaled({ drift, ignored: ['.spec.replicas'] });
-      expect(left).toMatchObject({ spec: { replicas: 5 }, isApplied: false, said: '' });
+      expect(left).toMatchObject({ spec: { replicas: 5 }, isApplied: false, reported: '' });
     }
   });
 

@@ -42,7 +42,7 @@ async function placed(cluster: StrictCluster) {
 }
 
 const reasonOf = (bench: AgentBench<StrictCluster>, key: string) =>
-  bench.said(`state/center.retail/${key}`)?.attributes.reason;
+  bench.reported(`state/center.retail/${key}`)?.attributes.reason;
 
 describe('an object in a namespace that somebody else keeps', () => {
   it('is applied, and the namespace is left alone and named in the report', async () => {

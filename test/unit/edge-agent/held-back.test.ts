@@ -11,7 +11,7 @@ const limits = { entries: 50, fraction: 0.2 };
 async function heldBack(): Promise<AgentBench> {
   const bench = new AgentBench();
   bench.isHeldBack = true;
-  bench.receiveUnheard(
+  bench.receiveWhileStopped(
     bench.object('/namespaces//shop', namespace('shop'), ['shop']),
     bench.object('/configmaps/shop/prices', configMap('prices'), ['shop']),
     bench.target(shop),
@@ -32,7 +32,7 @@ describe('an agent whose store may know less than the cluster', () => {
     const bench = await heldBack();
     await bench.advance(60_000);
     expect(bench.cluster.log).toEqual([]);
-    expect(bench.saidKeys('')).toEqual(['node/eu:paris:store-17']);
+    expect(bench.reportedKeys('')).toEqual(['node/eu:paris:store-17']);
   });
 
   test('applies the present desired state when it is released, and reports it', async () => {
@@ -56,7 +56,7 @@ describe('an agent whose store may know less than the cluster', () => {
     const bench = await heldBack();
     await bench.receive(bench.gone(`t/${shop}`));
     await bench.advance(20_000);
-    expect(bench.saidKeys('gone/')).toEqual([]);
+    expect(bench.reportedKeys('gone/')).toEqual([]);
   });
 
   test('removes objects that the scan recorded and no placement wants', async () => {
@@ -88,7 +88,9 @@ describe('an agent whose store may know less than the cluster', () => {
     bench.agent.resume();
     await bench.settle();
     await bench.advance(1_000);
-    const { held } = bench.said('node/eu:paris:store-17')!.attributes as { held: { entries: number; token: string } };
+    const { held } = bench.reported('node/eu:paris:store-17')!.attributes as {
+      held: { entries: number; token: string };
+    };
     expect(held.entries).toBe(3);
     const removed = () => bench.cluster.log.filter((line) => line.startsWith('remove'));
     bench.agent.approveHeldRemovals('another');
@@ -98,7 +100,7 @@ describe('an agent whose store may know less than the cluster', () => {
     await bench.settle();
     await bench.advance(1_000);
     expect(removed()).toEqual(names.map((name) => `remove /configmaps/shop/${name}`));
-    expect(bench.said('node/eu:paris:store-17')!.attributes).not.toHaveProperty('held');
+    expect(bench.reported('node/eu:paris:store-17')!.attributes).not.toHaveProperty('held');
   });
 
   test('removes no more with two scans than with one', async () => {
@@ -140,12 +142,12 @@ describe('an agent whose store may know less than the cluster', () => {
       await second.restart();
       await second.receive(...wanted(second));
       const { metadata } = second.cluster.objects.get(prices)!;
-      const { agent: _agent, ...said } = signatureOf({ apiVersion: 'v1', kind: 'ConfigMap', metadata })!;
-      second.agent.scanAppliedInventory([{ key: parseKey(prices), uid: metadata.uid!, ...said }], limits);
+      const { agent: _agent, ...signature } = signatureOf({ apiVersion: 'v1', kind: 'ConfigMap', metadata })!;
+      second.agent.scanAppliedInventory([{ key: parseKey(prices), uid: metadata.uid!, ...signature }], limits);
       second.agent.resume();
       await second.advance(1_000);
       expect(second.cluster.objects.get(prices)!.data).toEqual({ a: 'ours' });
-      expect(second.said(`state/center.retail/${prices}`)!.attributes).toMatchObject({
+      expect(second.reported(`state/center.retail/${prices}`)!.attributes).toMatchObject({
         applied: true,
         ...(reason ? { reason } : {}),
       });

@@ -39,7 +39,7 @@ it('an object that has failed for long is applied as soon as its namespace exist
   const bench = await withoutNamespace();
   for (let minute = 0; minute < 10; minute++) await bench.advance(60_000);
   expect(bench.cluster.log.filter((line) => line === 'refused').length).toBeGreaterThan(3);
-  expect(bench.said(`state/center.retail/${till}`)!.attributes).toMatchObject({ failed: true, reason: 'NotFound' });
+  expect(bench.reported(`state/center.retail/${till}`)!.attributes).toMatchObject({ failed: true, reason: 'NotFound' });
   bench.cluster.log.length = 0;
   await bench.receive(bench.object(shop, namespace('shop'), ['shop-prod']));
   expect(bench.cluster.log).toEqual([`apply ${shop}`, `apply ${till}`]);
@@ -78,7 +78,10 @@ it('an object that was deleted with its namespace is applied as soon as the name
   bench.cluster.write(shop, ({ metadata }) => Object.assign(metadata, { deletionTimestamp: 'now' }));
   bench.cluster.erase(till);
   for (let minute = 0; minute < 60; minute++) await bench.advance(60_000);
-  expect(bench.said(`state/center.retail/${till}`)!.attributes).toMatchObject({ failed: true, reason: 'Forbidden' });
+  expect(bench.reported(`state/center.retail/${till}`)!.attributes).toMatchObject({
+    failed: true,
+    reason: 'Forbidden',
+  });
   bench.cluster.log.length = 0;
   bench.cluster.erase(shop);
   await bench.settle();

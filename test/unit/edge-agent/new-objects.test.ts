@@ -67,7 +67,7 @@ describe('objects without a record', () => {
     const bench = await started();
     const theirs = foreign(bench, 'till');
     await receive(bench, ['till', 'a', 'b']);
-    expect(bench.said(state)!.attributes).toMatchObject({ applied: false, reason: 'NotOwned' });
+    expect(bench.reported(state)!.attributes).toMatchObject({ applied: false, reason: 'NotOwned' });
     expect(bench.cluster.objects.get(till)).toEqual(theirs);
     expect(bench.agent.counts().applied).toBe(3);
     await bench.advance(60_000);
@@ -93,7 +93,7 @@ describe('objects without a record', () => {
     const bench = await started();
     const theirs = foreign(bench, 'till');
     await receive(bench, ['till'], { createOnly: ['shop'] });
-    expect(bench.said(state)!.attributes).toMatchObject({ applied: true });
+    expect(bench.reported(state)!.attributes).toMatchObject({ applied: true });
     expect(bench.cluster.objects.get(till)).toEqual(theirs);
   });
 
@@ -101,11 +101,11 @@ describe('objects without a record', () => {
     const bench = await started();
     bench.cluster.refuse.set(till, 'data.a: must be a number');
     await receive(bench, ['till']);
-    expect(bench.said(state)!.attributes).toMatchObject({ applied: false, reason: 'Invalid' });
-    expect(bench.said(state)!.attributes.message).toContain('must be a number');
+    expect(bench.reported(state)!.attributes).toMatchObject({ applied: false, reason: 'Invalid' });
+    expect(bench.reported(state)!.attributes.message).toContain('must be a number');
     bench.cluster.refuse.clear();
     await bench.advance(60_000);
-    expect(bench.said(state)!.attributes).toMatchObject({ applied: true });
+    expect(bench.reported(state)!.attributes).toMatchObject({ applied: true });
   });
 
   it('belong to the agent if they were created and the answer was lost, and go with the placement', async () => {
@@ -113,7 +113,7 @@ describe('objects without a record', () => {
     bench.cluster.mute.add(till);
     await receive(bench, ['till']);
     await bench.advance(60_000);
-    expect(bench.said(state)!.attributes).toMatchObject({ applied: true });
+    expect(bench.reported(state)!.attributes).toMatchObject({ applied: true });
     await bench.receive(bench.gone(`o/center.retail/${till}`));
     expect(bench.cluster.objects.has(till)).toBe(false);
   });
@@ -174,7 +174,7 @@ describe('a namespace', () => {
   it('of somebody else stays theirs when the process ends during its creation, and again while it is taken over', async () => {
     const bench = await begun();
     bench.cluster.hangsAt = 'shop';
-    bench.receiveUnheard(...wanted(bench));
+    bench.receiveWhileStopped(...wanted(bench));
     await bench.crash();
     theirs(bench);
     const apply = bench.cluster.apply.bind(bench.cluster);
@@ -195,14 +195,14 @@ describe('a namespace', () => {
     bench.cluster.refuse.set(shop, 'metadata.name: is reserved');
     await bench.receive(...wanted(bench));
     await bench.advance(10_000);
-    expect(bench.said(`state/center.retail/${shop}`)!.attributes.message).toContain('is reserved');
+    expect(bench.reported(`state/center.retail/${shop}`)!.attributes.message).toContain('is reserved');
   });
 });
 
 describe('a process that ends before the cluster has answered', () => {
   const endInTheMiddle = async (bench: Creating) => {
     bench.cluster.hangsAt = 'till';
-    bench.receiveUnheard(bench.object(till, configMap('till'), ['shop']));
+    bench.receiveWhileStopped(bench.object(till, configMap('till'), ['shop']));
     await bench.crash();
     expect(bench.cluster.tried).toEqual(['till']);
     bench.cluster.hangsAt = undefined;
@@ -212,7 +212,7 @@ describe('a process that ends before the cluster has answered', () => {
     const bench = await started();
     await endInTheMiddle(bench);
     const theirs = ofAnotherAgent(bench, 'till');
-    bench.receiveUnheard(bench.gone(`o/center.retail/${till}`));
+    bench.receiveWhileStopped(bench.gone(`o/center.retail/${till}`));
     await bench.crash();
     expect(bench.cluster.objects.get(till)).toEqual(theirs);
     expect(bench.agent.counts().applied).toBe(1);
@@ -226,7 +226,7 @@ describe('a process that ends before the cluster has answered', () => {
       metadata.labels = { 'banyan.io/managed': 'true' };
       metadata.annotations = { 'banyan.io/agent': 'eu:paris:store-17', 'banyan.io/source': 'center.retail' };
     });
-    bench.receiveUnheard(bench.gone(`o/center.retail/${till}`));
+    bench.receiveWhileStopped(bench.gone(`o/center.retail/${till}`));
     await bench.crash();
     expect(bench.cluster.objects.has(till)).toBe(false);
   });

@@ -32,11 +32,14 @@ it('an object whose body is damaged is reported, and the others are applied', as
   const bench = await started();
   const torn = raw(`o/center.retail/${bad}`, attributes, '{"metadata":');
   await bench.receive(torn, bench.object(good, configMap('good'), ['shop']), bench.target(shop));
-  expect(bench.said(`state/center.retail/${good}`)?.attributes).toMatchObject({ applied: true });
-  expect(bench.said(`state/center.retail/${bad}`)?.attributes).toMatchObject({ applied: false, reason: 'Poisoned' });
+  expect(bench.reported(`state/center.retail/${good}`)?.attributes).toMatchObject({ applied: true });
+  expect(bench.reported(`state/center.retail/${bad}`)?.attributes).toMatchObject({
+    applied: false,
+    reason: 'Poisoned',
+  });
   expect(bench.counts(shop)).toEqual({ expected: 1, quarantined: 1, synced: 1 });
-  expect(bench.said(`partial/${shop}`)?.body.failures).toMatchObject([{ path, object: bad, reason: 'Poisoned' }]);
-  expect(bench.said(`node/${path}`)?.attributes.quarantined).toMatchObject({ count: 1 });
+  expect(bench.reported(`partial/${shop}`)?.body.failures).toMatchObject([{ path, object: bad, reason: 'Poisoned' }]);
+  expect(bench.reported(`node/${path}`)?.attributes.quarantined).toMatchObject({ count: 1 });
 });
 
 it('a poisoned object keeps its former form, also over a restart, until there is a valid one', async () => {
@@ -49,8 +52,8 @@ it('a poisoned object keeps its former form, also over a restart, until there is
   await bench.receive(bench.object(bad, configMap('bad', { a: 'second' }), ['shop']));
   await bench.advance(1_000);
   expect(bench.counts(shop)).toEqual({ expected: 1, fresh: 1, synced: 1, applied: 1, available: 1 });
-  expect(bench.said(`state/center.retail/${bad}`)?.attributes).toMatchObject({ applied: true, available: true });
-  expect(bench.said(`node/${path}`)?.attributes.quarantined).toBeUndefined();
+  expect(bench.reported(`state/center.retail/${bad}`)?.attributes).toMatchObject({ applied: true, available: true });
+  expect(bench.reported(`node/${path}`)?.attributes.quarantined).toBeUndefined();
 });
 
 it('whatever a parent sends under whatever key, the agent continues, at the next start too', async () => {
@@ -63,17 +66,17 @@ it('whatever a parent sends under whatever key, the agent continues, at the next
     'w/',
     'k/',
   );
-  const said = fc.oneof(
+  const bytes = fc.oneof(
     fc.uint8Array(),
     fc.json().map((json) => Buffer.from(json)),
   );
-  const entries = fc.array(fc.tuple(start, fc.string(), said, said), { minLength: 1, maxLength: 8 });
+  const entries = fc.array(fc.tuple(start, fc.string(), bytes, bytes), { minLength: 1, maxLength: 8 });
   await fc.assert(
     fc.asyncProperty(entries, async (sent) => {
       const bench = await started();
       await bench.receive(...sent.map(([prefix, rest, named, body]) => raw(prefix + rest, named, body)));
       await bench.receive(bench.object(good, configMap('good'), ['shop']), bench.target(shop));
-      expect(bench.said(`state/center.retail/${good}`)?.attributes).toMatchObject({ applied: true });
+      expect(bench.reported(`state/center.retail/${good}`)?.attributes).toMatchObject({ applied: true });
       await bench.restart();
       expect(bench.agent.counts().desired).toBeGreaterThan(0);
       await bench.agent.stop();
@@ -86,19 +89,22 @@ it('an object that ends the agent is left alone after two ends, while the others
   const bench = await started();
   await bench.receive(bench.object(good, configMap('good'), ['shop']), bench.target(shop));
   bench.cluster.hangs = '/configmaps/shop/bad';
-  bench.receiveUnheard(bench.object(bad, configMap('bad', { a: 'first' }), ['shop']));
+  bench.receiveWhileStopped(bench.object(bad, configMap('bad', { a: 'first' }), ['shop']));
   for (let crash = 0; crash < 2; crash++) await bench.crash();
   await bench.crash();
   await bench.advance(1_000);
-  expect(bench.said(`state/center.retail/${good}`)?.attributes).toMatchObject({ applied: true });
-  expect(bench.said(`state/center.retail/${bad}`)?.attributes).toMatchObject({ applied: false, reason: 'Poisoned' });
+  expect(bench.reported(`state/center.retail/${good}`)?.attributes).toMatchObject({ applied: true });
+  expect(bench.reported(`state/center.retail/${bad}`)?.attributes).toMatchObject({
+    applied: false,
+    reason: 'Poisoned',
+  });
   expect(bench.counts(shop)).toMatchObject({ expected: 1, quarantined: 1 });
-  expect(bench.said(`node/${path}`)?.attributes.quarantined).toMatchObject({ count: 1 });
+  expect(bench.reported(`node/${path}`)?.attributes.quarantined).toMatchObject({ count: 1 });
   bench.cluster.hangs = undefined;
   await bench.receive(bench.object(bad, configMap('bad', { a: 'second' }), ['shop']));
   await bench.advance(1_000);
-  expect(bench.said(`state/center.retail/${bad}`)?.attributes).toMatchObject({ applied: true });
-  expect(bench.said(`node/${path}`)?.attributes.quarantined).toBeUndefined();
+  expect(bench.reported(`state/center.retail/${bad}`)?.attributes).toMatchObject({ applied: true });
+  expect(bench.reported(`node/${path}`)?.attributes.quarantined).toBeUndefined();
 });
 
 it.each([
@@ -113,12 +119,12 @@ it.each([
       bench.object(`apps/deployments/shop/${name}`, deployment(name, replicas), ['shop']);
     await bench.receive(...[...others, 'web'].map((name) => placed(name)), bench.target(shop));
     bench.cluster.hangs = web;
-    bench.receiveUnheard(placed('web', 3));
+    bench.receiveWhileStopped(placed('web', 3));
     await bench.crash();
     bench.cluster.hangs = undefined;
     bench.cluster.onApplied = (key) => bench.cluster.settle(key, 3);
     await bench.crash();
     await bench.advance(1_000);
-    expect(bench.said(`state/center.retail/${web}`)?.attributes).toMatchObject({ applied: true, available: true });
+    expect(bench.reported(`state/center.retail/${web}`)?.attributes).toMatchObject({ applied: true, available: true });
   },
 );

@@ -32,7 +32,7 @@ test('a placement with another deletion policy has its objects marked again, wit
   const before = bench.cluster.log.length;
   await bench.advance(600_000);
   expect(bench.cluster.log).toHaveLength(before);
-  expect(bench.said(`state/center.retail/${web}`)!.attributes.reason).not.toBe('Fight');
+  expect(bench.reported(`state/center.retail/${web}`)!.attributes.reason).not.toBe('Fight');
   await bench.receive(bench.target(placement, 20, {}));
   await bench.settle();
   expect(signature(bench)?.deletion).toBeUndefined();
@@ -42,11 +42,14 @@ test('an object to be orphaned is orphaned by another store of the agent', async
   const bench = await placed();
   await bench.receive(bench.target(placement, 2, { deletion: 'Orphan' }));
   await bench.settle();
-  const { agent: _agent, ...said } = signature(bench)!;
+  const { agent: _agent, ...signatureFields } = signature(bench)!;
   const { uid = '' } = bench.cluster.objects.get(web)!.metadata;
   const successor = await new AgentBench(bench.cluster).start();
   bench.cluster.log.length = 0;
-  successor.agent.scanAppliedInventory([{ key: parseKey(web), uid, ...said }], { entries: 50, fraction: 0.2 });
+  successor.agent.scanAppliedInventory([{ key: parseKey(web), uid, ...signatureFields }], {
+    entries: 50,
+    fraction: 0.2,
+  });
   await successor.settle();
   // Later events belong to the first agent, which continues.
   expect(bench.cluster.log[0]).toBe(`remove ${web} Orphan`);

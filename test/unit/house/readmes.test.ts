@@ -55,8 +55,8 @@ describe('the check of a README', () => {
   it('is required if a folder has more than three files', () => {
     const files = ['a.ts', 'b.ts', 'c.ts'];
     expect(flawsOf({ entries: files, readme: undefined })).toEqual([]);
-    const words = 'has 4 source files and no README.md with a table of them: write one';
+    const flaw = 'has 4 source files and no README.md with a table of them: write one';
     for (const readme of [undefined, 'only words'])
-      expect(flawsOf({ entries: [...files, 'd.ts', 'e/'], readme })).toEqual([words]);
+      expect(flawsOf({ entries: [...files, 'd.ts', 'e/'], readme })).toEqual([flaw]);
   });
 });

@@ -9,8 +9,8 @@ export function namedIn(readme: string): string[] {
     .split('\n')
     .filter((line) => line.startsWith('|'))
     .flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)])
-    .flatMap(([, words = '']) => words.split(',').map((word) => word.trim()))
-    .filter((word) => named.test(word));
+    .flatMap(([, cell = '']) => cell.split(',').map((name) => name.trim()))
+    .filter((name) => named.test(name));
 }
 
 export interface Listing {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { LinkEvents } from '../../../core/wire/link.ts';
-import { Life } from '../../sim/life.ts';
+import { SimProcess } from '../../sim/sim-process.ts';
 import { World } from '../../sim/world.ts';
 
 const deaf: LinkEvents = { onFrame() {}, onBytes() {}, onDrain() {}, onClose() {} };
@@ -13,7 +13,7 @@ describe('the simulated network', () => {
       { path: 'a1', role: 'agent', labels: {}, spaces: [] },
     ]);
     const [center, agent] = [world.hosts.get('')!, world.hosts.get('a1')!];
-    for (const host of [center, agent]) host.life = new Life(() => {});
+    for (const host of [center, agent]) host.simProcess = new SimProcess(() => {});
     await world.network.of(center).listen(() => deaf);
     return { world, center, agent };
   };
@@ -30,8 +30,8 @@ describe('the simulated network', () => {
     world.network.line(agent, center).silent.parent = true;
     void world.network.dialer(agent, center).dial(deaf, dialTimeoutMs);
     await world.run(dialTimeoutMs / 2);
-    agent.life.end();
-    agent.life = new Life(() => {});
+    agent.simProcess.end();
+    agent.simProcess = new SimProcess(() => {});
     world.network.mend(agent, [center]);
     await world.run(dialTimeoutMs);
     expect(world.network.open.size).toBe(0);

@@ -6,8 +6,8 @@ import type { Transaction } from '../../../core/store/store.ts';
 import { prefix } from '../../sim/check/rows.ts';
 import { SimStore } from '../../sim/disk.ts';
 import type { Host } from '../../sim/host.ts';
-import { Life } from '../../sim/life.ts';
 import type { PlannedNode } from '../../sim/plan/tree.ts';
+import { SimProcess } from '../../sim/sim-process.ts';
 import { type Check, World } from '../../sim/world.ts';
 
 /** A row to be written, by the key of its entry. */
@@ -74,7 +74,7 @@ export class WrittenWorld {
     if (known) return known;
     const store = new SimStore({
       disk: host.disk,
-      life: new Life(() => {}),
+      simProcess: new SimProcess(() => {}),
       clock: this.world.clock,
       random: new SeededRandom(1),
       committed: (changes, before) => this.world.committed(host, changes, before),

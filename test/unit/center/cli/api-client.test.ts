@@ -26,8 +26,8 @@ it.each([
     '{clusters: [{name: a, cluster: {server: "https://a"}}], users: [{name: b, user: {token: x}}], contexts: []}',
     /clusters\.0\.cluster\.certificate-authority-data/,
   ],
-])('names the error of %s, and never shows its content', (_, text, words) => {
-  expect(() => clientOf(text)).toThrow(words);
+])('names the error of %s, and never shows its content', (_, text, message) => {
+  expect(() => clientOf(text)).toThrow(message);
   expect(() => clientOf(text)).not.toThrow(/root:x/);
 });
 

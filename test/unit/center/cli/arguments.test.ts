@@ -40,9 +40,9 @@ describe('what is written on the command line', () => {
       () => spaceContext(undefined, 'cluster/hq'),
       /^the current context of the kubeconfig: "cluster\/hq"/,
     ],
-  ])('is refused as bad usage: %s', (_, parse, words) => {
+  ])('is refused as bad usage: %s', (_, parse, message) => {
     expect(parse).toThrow(UsageError);
-    expect(parse).toThrow(words);
+    expect(parse).toThrow(message);
   });
 
   it('is compared with the existing names', () => {

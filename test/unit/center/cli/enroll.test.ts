@@ -81,9 +81,9 @@ describe('banyan enroll', () => {
     [{ labels: ['env=a=b'] }, /--label: "env=a=b" is not of the form key=value/],
     [{ labels: ['env=no spaces'] }, /--label: "env=no spaces": /],
     [{ secret: 'Not_A_Name' }, /--secret: "Not_A_Name": /],
-  ])('refuses %o with a message, and issues nothing', async (wrong, words) => {
+  ])('refuses %o with a message, and issues nothing', async (wrong, message) => {
     const { api, issue, warn, made, issued } = parent();
-    await expect(enroll(api, { ...asked, ...wrong }, issue, warn)).rejects.toThrow(words);
+    await expect(enroll(api, { ...asked, ...wrong }, issue, warn)).rejects.toThrow(message);
     expect([made.size, issued]).toEqual([0, []]);
   });
 });

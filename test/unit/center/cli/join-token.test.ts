@@ -142,7 +142,7 @@ describe('banyan join-token', () => {
   });
 
   it('refuses the path of a relay, known by the kubeconfig or by its parent, and says what to write', async () => {
-    const words = /the path "(eu:paris|eu:paris:nord)" is that of a relay .* such as eu:paris.*:store-17/;
+    const message = /the path "(eu:paris|eu:paris:nord)" is that of a relay .* such as eu:paris.*:store-17/;
     const { made, run } = parents({
       '/apis/mesh.banyan.io/v1alpha1/nodes/eu.paris.nord': {
         apiVersion: 'mesh.banyan.io/v1alpha1',
@@ -152,7 +152,7 @@ describe('banyan join-token', () => {
       },
     });
     for (const relay of ['eu:paris', 'eu:paris:nord']) {
-      for (const again of [false, true]) await expect(run({ path: relay, again })).rejects.toThrow(words);
+      for (const again of [false, true]) await expect(run({ path: relay, again })).rejects.toThrow(message);
     }
     expect(made.size).toBe(0);
   });
@@ -172,9 +172,9 @@ describe('banyan join-token', () => {
     [{ path: 'eu:Paris' }, /"eu:Paris" is no path of an agent/],
     [{ path: 'center' }, /"center" is no path of an agent/],
     [{ labels: ['env'] }, /--label: "env" is not of the form key=value/],
-  ])('refuses %o with a message, and makes nothing', async (wrong, words) => {
+  ])('refuses %o with a message, and makes nothing', async (wrong, message) => {
     const { made, run } = parents();
-    await expect(run(wrong)).rejects.toThrow(words);
+    await expect(run(wrong)).rejects.toThrow(message);
     expect(made.size).toBe(0);
   });
 });

@@ -45,8 +45,8 @@ describe('the mailbox of an agent', () => {
   });
 
   it('cannot be read without a parent, and the command says so', async () => {
-    const words = 'the kubeconfig has neither mailbox/us:till nor node/us, its parent: is "us:till" right?';
-    await expect(inMailbox(tree({ 'node/eu': {} }), 'us:till', path)).rejects.toThrow(words);
+    const message = 'the kubeconfig has neither mailbox/us:till nor node/us, its parent: is "us:till" right?';
+    await expect(inMailbox(tree({ 'node/eu': {} }), 'us:till', path)).rejects.toThrow(message);
   });
 });
 

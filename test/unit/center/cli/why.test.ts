@@ -116,8 +116,8 @@ describe('banyan why', () => {
       { space: 'space/eu/center.retail' },
       /shows what comes from space\/center\/retail: ask with --space space\/center\/retail/,
     ],
-  ])('reports the missing part of %o, and the most similar name', async (wrong, words) => {
-    await expect(why(treeWith(['till']), { ...question, ...wrong })).rejects.toThrow(words);
+  ])('reports the missing part of %o, and the most similar name', async (wrong, message) => {
+    await expect(why(treeWith(['till']), { ...question, ...wrong })).rejects.toThrow(message);
   });
 
   it('knows an enrolled agent from its parent', async () => {

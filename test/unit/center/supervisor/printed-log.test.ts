@@ -30,9 +30,9 @@ const lines = () => readFileSync(file, 'utf8').split('\n').slice(0, -1);
 describe('the output of a node beside its log', () => {
   it('is in the log, one line of JSON for each line, in whatever pieces it arrives', async () => {
     await print('FATAL ERROR: Reached heap ', 'limit\n\n 1: 0xb8\n {not JSON', '\nwithout an end');
-    const said = (msg: string) => ({ level: 40, time: 1_000, node: 'eu', pid: 17, printed: true, msg });
+    const line = (msg: string) => ({ level: 40, time: 1_000, node: 'eu', pid: 17, printed: true, msg });
     expect(lines().map((line) => JSON.parse(line) as unknown)).toEqual(
-      ['FATAL ERROR: Reached heap limit', ' 1: 0xb8', ' {not JSON', 'without an end'].map(said),
+      ['FATAL ERROR: Reached heap limit', ' 1: 0xb8', ' {not JSON', 'without an end'].map(line),
     );
   });
 

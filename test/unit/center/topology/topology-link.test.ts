@@ -49,8 +49,8 @@ describe('the link of a node in a topology', () => {
     ['{endpoint: balancer.example}', 'write host:port'],
     ['{endpoint: "fd00::1:443"}', 'write host:port'],
     ['{prox: none}', 'did you mean \\"proxy\\"?'],
-  ])('%s is refused with its line, and without text that may be a password', (link, words) => {
-    expect(problems(link)).toContain(words);
+  ])('%s is refused with its line, and without text that may be a password', (link, problem) => {
+    expect(problems(link)).toContain(problem);
     expect(problems(link)).toContain('"line":7');
     expect(problems(link)).not.toContain('sesame');
   });

@@ -7,7 +7,7 @@ import { RenderCache } from '../../../../core/customize/render-cache.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import { compiled, configMap, rendered, type Shop, shop } from './support.ts';
 
-const greeting = (value: string): CustomizerSpec => ({ replacements: [{ path: '$.data.text', value }] });
+const textSpec = (value: string): CustomizerSpec => ({ replacements: [{ path: '$.data.text', value }] });
 
 function through(cache: RenderCache, object: KubeObject, spec: CustomizerSpec, expands = false) {
   const input = {
@@ -32,7 +32,7 @@ describe('a recorded read', () => {
     ['${{ location.metadata.labels.exists(l, l == "tier") ? "a" : "b" }}', { labels: { tier: 'x' } }],
     ['${{ syncTarget.spec.properties.tills }}', { properties: { tills: '4' } }],
   ])('by %s is invalid when its value changes', (value, change) => {
-    const { recorder } = rendered(configMap({}), greeting(value));
+    const { recorder } = rendered(configMap({}), textSpec(value));
     expect(stillHolds(shop(), recorder.trace)).toBe(true);
     expect(stillHolds(shop(change), recorder.trace)).toBe(false);
   });
@@ -43,7 +43,7 @@ describe('a recorded read', () => {
     '${{ properties["tills"] }}',
     'always the same',
   ])('by %s stays valid while only other values change', (value) => {
-    const { recorder } = rendered(configMap({}), greeting(value));
+    const { recorder } = rendered(configMap({}), textSpec(value));
     const other: Shop = {
       name: 'another',
       path: 'us:another',
@@ -63,7 +63,7 @@ describe('a recorded read', () => {
 describe('the cache of renderings', () => {
   it('evaluates a thousand destinations with three distinct values three times', () => {
     const cache = new RenderCache();
-    const at = through(cache, configMap({ text: '' }), greeting('${{ location.metadata.annotations["store-name"] }}'));
+    const at = through(cache, configMap({ text: '' }), textSpec('${{ location.metadata.annotations["store-name"] }}'));
     const names = ['Rivoli', 'Mitte', 'Market'];
     for (let i = 0; i < 1_000; i++) {
       const { outcome } = at(shop({ name: `store-${i}`, annotations: { 'store-name': names[i % 3]!, nr: `${i}` } }));
@@ -90,14 +90,14 @@ describe('the cache of renderings', () => {
 
   it('keeps failures too', () => {
     const cache = new RenderCache();
-    const at = through(cache, configMap({}), greeting('${{ location.metadata.annotations.missing }}'));
+    const at = through(cache, configMap({}), textSpec('${{ location.metadata.annotations.missing }}'));
     for (let i = 0; i < 10; i++) expect(at(shop({ name: `store-${i}` })).outcome).toHaveProperty('failure.message');
     expect(cache.evaluations).toBe(1);
   });
 
   it('stays within its bounds, and evaluates removed renderings again', () => {
     const cache = new RenderCache({ entriesMax: 20, bytesMax: 10_000 });
-    const at = through(cache, configMap({ text: '' }), greeting('${{ path }}'));
+    const at = through(cache, configMap({ text: '' }), textSpec('${{ path }}'));
     for (let i = 0; i < 100; i++) at(shop({ path: `p-${i}` }));
     expect(cache.size.entries).toBeLessThanOrEqual(20);
     expect(cache.size.bytes).toBeLessThanOrEqual(10_000);
@@ -130,7 +130,7 @@ describe('the cache of renderings', () => {
     fc.assert(
       fc.property(expression, fc.array(facts, { minLength: 2, maxLength: 30 }), (terms, all) => {
         const source = terms.map(([one, and], i) => (i === 0 ? one : `${and}${one}`)).join('');
-        const spec = greeting(`\${{ string(${source}) }}`);
+        const spec = textSpec(`\${{ string(${source}) }}`);
         const cache = new RenderCache({ entriesMax: 30, bytesMax: 100_000 });
         const cached = through(cache, configMap({}), spec);
         for (const one of all)

@@ -6,8 +6,8 @@ const attributes = { uid: 'u', created: 'c', generation: 1, refs: ['shop'] };
 const configMap = '{"metadata":{"name":"a"},"apiVersion":"v1","kind":"ConfigMap"}';
 const objectKey = 'o/center.retail//configmaps/shop/a';
 
-function flaw(role: 'relay' | 'agent', key: string, said: unknown, body = '') {
-  const written = typeof said === 'string' ? said : JSON.stringify(said);
+function flaw(role: 'relay' | 'agent', key: string, attributes: unknown, body = '') {
+  const written = typeof attributes === 'string' ? attributes : JSON.stringify(attributes);
   return downFeedJudge(role)({ key, attributes: Buffer.from(written), body: Buffer.from(body) });
 }
 
@@ -23,9 +23,9 @@ describe('an entry of the down feed', () => {
     ['u/center.retail/shop', {}, '{"associated":[],"upsync":[]}'],
     ['p/center.retail/shop', { uid: 'u', created: 'c', generation: 1 }, '{"spec":{"locationSelectors":[{}]}}'],
     ['of-a-later-version/x', 'anything', 'anything'],
-  ])('%s may be %j', (key, said, body) => {
-    expect(flaw('agent', key, said, body)).toBeUndefined();
-    expect(flaw('relay', key, said, body)).toBeUndefined();
+  ])('%s may be %j', (key, attributes, body) => {
+    expect(flaw('agent', key, attributes, body)).toBeUndefined();
+    expect(flaw('relay', key, attributes, body)).toBeUndefined();
   });
 
   it('is only for relays, or only for agents, where its kind says so', () => {
@@ -60,9 +60,9 @@ describe('an entry of the down feed', () => {
     [`t/center.retail/${'a'.repeat(1_000)}`, {}, '', 'its placement is longer than 700 bytes'],
     [`x/${'a'.repeat(2_000)}`, {}, '', 'the key is longer than 1200 bytes'],
     ['u/center.retail/shop', {}, '{"associated":{}}', 'the body: associated'],
-  ])('%s may not be %j with the body %j', (key, said, body, reason) => {
-    expect(flaw('agent', key, said, body)?.reason).toContain(reason);
-    expect(flaw('relay', key, said, body)?.reason).toContain(reason);
+  ])('%s may not be %j with the body %j', (key, attributes, body, reason) => {
+    expect(flaw('agent', key, attributes, body)?.reason).toContain(reason);
+    expect(flaw('relay', key, attributes, body)?.reason).toContain(reason);
   });
 
   it('is judged by its body only at nodes that parse the body: objects at agents, and at the relays that customize them', () => {

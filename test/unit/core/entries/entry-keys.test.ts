@@ -5,17 +5,17 @@ import { type EntryType, entryKinds } from '../../../../core/entries/entry-kinds
 import { type KeyParts, keyForm } from '../../../../core/entries/key-form.ts';
 
 const types = Object.keys(entryKinds) as EntryType[];
-const word = fc.stringMatching(/^[a-z0-9][a-z0-9.:-]{0,12}$/);
+const segment = fc.stringMatching(/^[a-z0-9][a-z0-9.:-]{0,12}$/);
 /** The group of core kinds and the namespace of cluster-scoped objects are empty. */
-const mayBeEmpty = fc.oneof(fc.constant(''), word);
+const mayBeEmpty = fc.oneof(fc.constant(''), segment);
 const values: Readonly<Record<keyof KeyParts, fc.Arbitrary<KeyParts[keyof KeyParts]>>> = {
-  id: fc.tuple(word, word).map(([source, name]) => `${source}/${name}`),
-  object: fc.record({ group: mayBeEmpty, resource: word, namespace: mayBeEmpty, name: word }),
-  source: word,
-  path: word,
-  child: word,
-  syncTarget: word,
-  summarizer: word,
+  id: fc.tuple(segment, segment).map(([source, name]) => `${source}/${name}`),
+  object: fc.record({ group: mayBeEmpty, resource: segment, namespace: mayBeEmpty, name: segment }),
+  source: segment,
+  path: segment,
+  child: segment,
+  syncTarget: segment,
+  summarizer: segment,
 };
 
 describe('the key of an entry', () => {

@@ -103,9 +103,9 @@ describe('an entry that a child reports', () => {
       ['node/eu:paris:deep', { attributes: { ...node, role: 'relay' } }],
       ['up/center.retail/eu:paris:deep//configmaps/shop/till', { attributes: born, body: till }],
     ];
-    for (const [key, said] of ofRelays) {
-      expect(check(key, said)).not.toThrow();
-      expect(check(key, { ...said, role: 'agent' })).toThrow(`only relays report "${key}"`);
+    for (const [key, entry] of ofRelays) {
+      expect(check(key, entry)).not.toThrow();
+      expect(check(key, { ...entry, role: 'agent' })).toThrow(`only relays report "${key}"`);
     }
     const ofAgents: [string, { attributes?: unknown; body?: unknown }][] = [
       ['node/eu:paris', { attributes: { ...node, role: 'agent' } }],
@@ -114,7 +114,7 @@ describe('an entry that a child reports', () => {
       ['has/center.retail/shop', { attributes: { release: 1, handed: true } }],
       ['weather/eu', { attributes: 'anything' }],
     ];
-    for (const [key, said] of ofAgents) expect(check(key, { ...said, role: 'agent' })).not.toThrow();
+    for (const [key, entry] of ofAgents) expect(check(key, { ...entry, role: 'agent' })).not.toThrow();
     for (const key of ['tree', 'node/eu:rome']) {
       // The session of the child ends.
       const after = { key, attributes: bytes({ ...node, role: 'agent' }), body: bytes('') };

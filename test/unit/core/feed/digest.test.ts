@@ -68,12 +68,12 @@ describe('the digest of a table', () => {
   });
 
   it('is computed with 32-bit words as with big integers, also over and under its modulus', () => {
-    const word = fc.oneof(
+    const hash = fc.oneof(
       fc.uint8Array({ minLength: 16, maxLength: 16 }),
       fc.constantFrom(0, 255).map((byte) => new Uint8Array(16).fill(byte)),
     );
     fc.assert(
-      fc.property(fc.array(fc.tuple(fc.option(word), fc.option(word)), { maxLength: 20 }), (moves) => {
+      fc.property(fc.array(fc.tuple(fc.option(hash), fc.option(hash)), { maxLength: 20 }), (moves) => {
         const record = Buffer.alloc(3 + digestBytes);
         let digest: Digest = { count: 50, sum: 0n };
         record.writeUIntBE(digest.count, 3, 6);
@@ -92,9 +92,9 @@ describe('the digest of a table', () => {
     const own = moved(moved(emptyDigest, undefined, a), undefined, b);
     const peer = moved(emptyDigest, undefined, a);
     expect(digestDifference(own, own)).toBe('');
-    const word = digestDifference(own, peer);
-    expect(word).not.toBe('');
-    expect(digestDifference(moved(own, undefined, c), moved(peer, undefined, c))).toBe(word);
-    expect(digestDifference(moved(own, b, c), peer)).not.toBe(word);
+    const difference = digestDifference(own, peer);
+    expect(difference).not.toBe('');
+    expect(digestDifference(moved(own, undefined, c), moved(peer, undefined, c))).toBe(difference);
+    expect(digestDifference(moved(own, b, c), peer)).not.toBe(difference);
   });
 });

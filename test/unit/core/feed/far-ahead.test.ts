@@ -12,7 +12,7 @@ import { ConsumerEnd, content, held, ProducerEnd, sync } from './feed-support.ts
 const nowMs = Date.UTC(2026, 0, 1);
 const ahead = farAheadBy({ wallMs: () => nowMs });
 const seed = Buffer.alloc(8, 7);
-const lie = 2 ** 47;
+const falseRevision = 2 ** 47;
 const key = 'o/center.retail//configmaps/n/a';
 
 /** A child that receives from its parent. */
@@ -52,24 +52,24 @@ it('a revision may be a year ahead of the local clock', () => {
 });
 
 describe('a row with a revision that no space can have given', () => {
-  const lied = () => {
-    const [liar, child] = [new ProducerEnd(), new Child()];
-    liar.put(key, 'a lie', lie);
-    sync(liar, child);
-    return { liar, child };
+  const withFalseRow = () => {
+    const [producer, child] = [new ProducerEnd(), new Child()];
+    producer.put(key, 'a lie', falseRevision);
+    sync(producer, child);
+    return { producer, child };
   };
 
   it('is replaced by every later value, and by a deletion', () => {
-    const { liar, child } = lied();
-    expect(child.apply(next(liar, nowMs, 'true'))).toMatchObject([{ key, originRevision: nowMs }]);
+    const { producer, child } = withFalseRow();
+    expect(child.apply(next(producer, nowMs, 'true'))).toMatchObject([{ key, originRevision: nowMs }]);
     expect([held(child), child.origin]).toEqual([{ [key]: 'true' }, nowMs]);
-    const other = lied();
-    expect(other.child.apply(next(other.liar, nowMs))).toHaveLength(1);
+    const other = withFalseRow();
+    expect(other.child.apply(next(other.producer, nowMs))).toHaveLength(1);
     expect(held(other.child)).toEqual({});
   });
 
   it('is replaced by the row of an honest parent, in a reconciliation', () => {
-    const { child } = lied();
+    const { child } = withFalseRow();
     const honest = new ProducerEnd(undefined, 2);
     honest.put(key, 'true', nowMs);
     child.reconcile(honest);
@@ -81,9 +81,9 @@ describe('a row with a revision that no space can have given', () => {
     const producer = new ProducerEnd();
     producer.put(key, 'one', nowMs);
     sync(producer, child);
-    producer.put(key, 'two', lie);
+    producer.put(key, 'two', falseRevision);
     sync(producer, child);
-    producer.put(key, 'three', lie + 1);
+    producer.put(key, 'three', falseRevision + 1);
     sync(producer, child);
     expect(held(child)).toEqual({ [key]: 'three' });
   });
@@ -95,12 +95,12 @@ describe('a row with a revision that no space can have given', () => {
       FeedProducer.open(t, { name: 'mailbox/kid', bootNonce: 'aa', random, isFarAhead: ahead }),
     );
     const newest = () => store.read((reader) => mailbox.newest(mailbox.get(reader, hash128(key))));
-    store.write((t) => mailbox.put(t, content(key, 'a lie'), lie));
+    store.write((t) => mailbox.put(t, content(key, 'a lie'), falseRevision));
     expect(newest()).toBeUndefined();
     expect(store.write((t) => mailbox.put(t, content(key, 'true'), nowMs))).toBe(true);
     expect(newest()).toBe(nowMs);
     expect(store.write((t) => mailbox.put(t, content(key, 'older'), nowMs - 1))).toBe(false);
-    store.write((t) => mailbox.put(t, content(key, 'a lie'), lie));
+    store.write((t) => mailbox.put(t, content(key, 'a lie'), falseRevision));
     expect(store.write((t) => mailbox.remove(t, hash128(key), nowMs))).toBe(true);
   });
 });
@@ -109,7 +109,7 @@ it('a number that is no revision of a space may be any number', () => {
   const grant = 'g/center.retail/p';
   const child = new Child();
   const producer = new ProducerEnd();
-  producer.put(grant, 'newer', lie);
+  producer.put(grant, 'newer', falseRevision);
   sync(producer, child);
   const older = new ProducerEnd(undefined, 2);
   older.put(grant, 'older', nowMs);
@@ -120,7 +120,7 @@ it('a number that is no revision of a space may be any number', () => {
     FeedProducer.open(t, { name: 'mailbox/kid', bootNonce: 'aa', random, isFarAhead: ahead }),
   );
   const put = (body: string, number: number) => child.store.write((t) => mailbox.put(t, content(grant, body), number));
-  expect([put('newer', lie), put('older', nowMs)]).toEqual([true, false]);
+  expect([put('newer', falseRevision), put('older', nowMs)]).toEqual([true, false]);
 });
 
 it('the row of a parent that was restored is older than a row of a plausible revision', () => {

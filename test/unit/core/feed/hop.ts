@@ -158,10 +158,10 @@ export class Hop {
   #write(key: string, body?: string): void {
     const revision = this.#ordered ? ++this.#originRevision : 0;
     this.#origin.set(key, { revision, ...(body === undefined ? {} : { body }) });
-    this.#tell(key);
+    this.#produce(key);
   }
 
-  #tell(key: string): void {
+  #produce(key: string): void {
     const { revision, body } = this.#origin.get(key)!;
     this.#producerStore.write((t) => {
       if (body === undefined) this.#producer.remove(t, hash128(key), revision);
@@ -171,7 +171,7 @@ export class Hop {
 
   /** A producer is ready only when it has caught up with the origin of its values. */
   #learnFromOrigin(): void {
-    if (this.#ordered) for (const key of this.#origin.keys()) this.#tell(key);
+    if (this.#ordered) for (const key of this.#origin.keys()) this.#produce(key);
   }
 
   #flush(): void {

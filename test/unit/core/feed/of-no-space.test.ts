@@ -31,7 +31,7 @@ class Reported extends ConsumerEnd {
   }
 }
 
-const lie = () => {
+const childWithFalseRevisions = () => {
   const child = new ProducerEnd();
   child.put('state/a', 'a lie', farAhead);
   child.put('state/b', 'another', farAhead);
@@ -49,7 +49,7 @@ const reportOf = (child: ProducerEnd, from: number, key: string, body?: string) 
 };
 
 it('a later entry replaces one that claimed a revision, and so does its tombstone', () => {
-  const [child, parent] = [lie(), new Reported()];
+  const [child, parent] = [childWithFalseRevisions(), new Reported()];
   sync(child, parent);
   expect(parent.origins).toEqual([0, 0]);
   const changes = parent.apply(reportOf(child, 2, 'state/a', 'honest'));
@@ -60,7 +60,7 @@ it('a later entry replaces one that claimed a revision, and so does its tombston
 
 it('a child with a new store replaces it in a reconciliation', () => {
   const parent = new Reported();
-  sync(lie(), parent);
+  sync(childWithFalseRevisions(), parent);
   const mended = new ProducerEnd(undefined, 2);
   mended.put('state/a', 'honest');
   parent.reconcile(mended);
@@ -78,18 +78,18 @@ it.each([
       parent.reconcile(mended);
     },
   ],
-])('a row that was stored with a revision before is replaced by %s', (_, say) => {
-  const child = lie();
+])('a row that was stored with a revision before is replaced by %s', (_, report) => {
+  const child = childWithFalseRevisions();
   const before = new Reported(undefined, false);
   sync(child, before);
   expect(before.origins).toEqual([farAhead, farAhead]);
   const parent = new Reported(before.store);
-  say(parent, child);
+  report(parent, child);
   expect(held(parent)).toEqual({ 'state/a': 'honest', 'state/b': 'another' });
 });
 
 it('a feed of spaces keeps the newer value of its origin', () => {
-  const child = lie();
+  const child = childWithFalseRevisions();
   const parent = new Reported(undefined, false);
   sync(child, parent);
   expect(parent.apply(reportOf(child, 2, 'state/a', 'older'))).toEqual([]);

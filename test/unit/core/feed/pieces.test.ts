@@ -66,10 +66,10 @@ describe('pieces of contents', () => {
     ['is of a content that is too large', { total: piecedBytesMax + 1 }, 'an invalid piece'],
     ['has a hash of another length', { contentHash: bytes(15) }, 'an invalid piece'],
     ['leaves a gap', { offset: pieceBytesMin }, 'a piece from 4096, expected 0'],
-  ])('are refused when one %s, and the stored pieces stay', (_what, wrong, words) => {
+  ])('are refused when one %s, and the stored pieces stay', (_what, wrong, message) => {
     const store = new MemoryStore();
     take(store, piece('other'));
-    expect(() => take(store, piece('content', wrong))).toThrow(words);
+    expect(() => take(store, piece('content', wrong))).toThrow(message);
     expect(held(store)).toEqual([{ contentHash: Buffer.from(hash128('other')), bytes: pieceBytesMin }]);
   });
 
@@ -89,13 +89,13 @@ describe('pieces of contents', () => {
     ['ends within its attributes', recordOf(3, 'key', 1), 'a content of 9 bytes that ends within its 1 of attributes'],
     ['has too long a key', recordOf(1_501, 'k'.repeat(1_501)), 'with a key of 1501 bytes; at most 1500'],
     ['has a key that is no text', recordOf(2, Buffer.of(0xc3, 0x28)), 'with a key that is no UTF-8'],
-  ])('are no content if the pieces that an entry names %s, and the stored rows stay', (_what, record, words) => {
+  ])('are no content if the pieces that an entry names %s, and the stored rows stay', (_what, record, message) => {
     const store = new MemoryStore();
     const contentHash = hash128(record);
     if (record.length > 0) take(store, { contentHash, offset: 0, total: record.length, data: record });
     const before = held(store);
     const named = { keyHash: hash128('key'), revision: 1, originRevision: 1, pieces: contentHash };
-    expect(() => store.write((t) => contentWithPieces(t, table, [named]))).toThrow(words);
+    expect(() => store.write((t) => contentWithPieces(t, table, [named]))).toThrow(message);
     expect(held(store)).toEqual(before);
   });
 

@@ -49,7 +49,7 @@ function rowsOf(end: ProducerEnd | ConsumerEnd, rows: ReadonlyMap<number, number
 function reconcile(producer: ProducerEnd, consumer: ConsumerEnd) {
   const reconciliation = begin(consumer);
   let bytes = 0;
-  const said: ReconcileReply[] = [];
+  const replies: ReconcileReply[] = [];
   for (let next = reconciliation.next(); next; next = reconciliation.next()) {
     const { request, bytes: up } = asked(next);
     const whole = producer.store.read((reader) =>
@@ -57,11 +57,11 @@ function reconcile(producer: ProducerEnd, consumer: ConsumerEnd) {
     );
     const { reply } = answered(whole);
     bytes += up + answered({ ...whole, entries: [] }).bytes;
-    said.push(reply);
+    replies.push(reply);
     consumer.store.write((t) => reconciliation.absorb(t, reply));
   }
   consumer.store.write((t) => reconciliation.finish(t));
-  return { bytes, said, entries: said.reduce((sum, { entries }) => sum + entries.length, 0) };
+  return { bytes, replies, entries: replies.reduce((sum, { entries }) => sum + entries.length, 0) };
 }
 
 const ends = (ours: ReadonlyMap<number, number>, theirs: ReadonlyMap<number, number>) => {
@@ -106,29 +106,29 @@ describe('a reconciliation by prefixes', () => {
 
   it('of an empty consumer lists rows without splitting to the last row', () => {
     const { producer, consumer } = ends(numbered(600), new Map());
-    const { said, bytes } = reconcile(producer, consumer);
+    const { replies, bytes } = reconcile(producer, consumer);
     expect(held(consumer)).toEqual(held(producer));
-    const kinds = said.flatMap(({ answers }) => answers.map(({ kind }) => kind));
+    const kinds = replies.flatMap(({ answers }) => answers.map(({ kind }) => kind));
     expect(kinds.filter((kind) => kind === 'split')).toHaveLength(1);
     expect(bytes).toBeLessThan(600 * 60);
   });
 
   it('names the producer’s epoch only in the first reply, and continues with the feed', () => {
     const { producer, consumer } = ends(numbered(100, 1), numbered(100));
-    const { said } = reconcile(producer, consumer);
-    expect(said.length).toBeGreaterThan(2);
-    expect(said.map(({ epoch, incarnation }) => epoch + incarnation)).toEqual([
+    const { replies } = reconcile(producer, consumer);
+    expect(replies.length).toBeGreaterThan(2);
+    expect(replies.map(({ epoch, incarnation }) => epoch + incarnation)).toEqual([
       producer.feed.epoch + producer.feed.incarnation,
-      ...said.slice(1).map(() => ''),
+      ...replies.slice(1).map(() => ''),
     ]);
     expect(consumer.tuple).toMatchObject({ epoch: producer.feed.epoch, cursor: producer.head });
   });
 
   it('has other fingerprints with another seed: nobody can make rows that pass as others', () => {
     const { consumer } = ends(new Map(), numbered(3));
-    const said = [seed, Buffer.alloc(seedBytes, 8)].map((by) => begin(consumer, by).next()!.prefixes[0]!);
-    expect(said[0]!.fingerprint).toHaveLength(fingerprintBytes);
-    expect(said[0]!.fingerprint).not.toEqual(said[1]!.fingerprint);
+    const first = [seed, Buffer.alloc(seedBytes, 8)].map((by) => begin(consumer, by).next()!.prefixes[0]!);
+    expect(first[0]!.fingerprint).toHaveLength(fingerprintBytes);
+    expect(first[0]!.fingerprint).not.toEqual(first[1]!.fingerprint);
   });
 
   it('asks for wanted keys before further prefixes, so that few keys wait', () => {
@@ -177,9 +177,9 @@ describe('a producer that answers prefixes wrongly', () => {
     ['leaves out a part', { answers: [{ kind: 'split', parts: [Buffer.alloc(8)] }] }, 'not about the prefix'],
     ['sends what nobody wanted', { entries: [unwanted] }, 'that was not wanted'],
     ['does not say who it is', { epoch: '', incarnation: '' }, 'without an epoch'],
-  ])('and %s is refused', (_what, lie, words) => {
+  ])('and %s is refused', (_what, falseFields, message) => {
     const { consumer, take } = started();
-    expect(() => take({ ...honest, ...lie })).toThrow(words);
+    expect(() => take({ ...honest, ...falseFields })).toThrow(message);
     expect(held(consumer)).toEqual({ k0: '0' });
   });
 
@@ -203,14 +203,14 @@ describe('a producer that answers prefixes wrongly', () => {
   it('and always reports a difference is abandoned', () => {
     const { reconciliation, take } = started();
     let rounds = 0;
-    const lie = () => {
+    const reconcileFalsely = () => {
       take({ ...honest, answers: [everything] });
       for (let request = reconciliation.next(); request; request = reconciliation.next()) {
         take({ ...honest, round: request.round, answers: request.prefixes.map(() => everything) });
         if (++rounds > 100) throw new Error('it goes on');
       }
     };
-    expect(lie).toThrow('prefixes left; at most 65536');
+    expect(reconcileFalsely).toThrow('prefixes left; at most 65536');
   });
 
   it('and splits beyond the last digit is refused', () => {
@@ -265,8 +265,8 @@ describe('a consumer that asks for prefixes', () => {
       { prefixes: [{ prefix: Buffer.alloc(1), fingerprint: Buffer.alloc(4) }] },
       'expected 8 or none',
     ],
-  ])('%s is refused', (_what, change, words) => {
+  ])('%s is refused', (_what, change, message) => {
     const prefixes = [{ prefix: Buffer.alloc(0), fingerprint: Buffer.alloc(8) }];
-    expect(() => asked({ round: 1, seed, prefixes, wanted: [], ...change })).toThrow(words);
+    expect(() => asked({ round: 1, seed, prefixes, wanted: [], ...change })).toThrow(message);
   });
 });

@@ -70,8 +70,8 @@ describe('a request for a certificate', () => {
     ['an authority', { extension: new x509.BasicConstraintsExtension(true) }, /asks for the extension 2\.5\.29\.19/],
     ['a weak key', { algorithm: rsa }, /its key is RSASSA.*; ECDSA with P-256 or P-384 is accepted/],
     ['another curve', { algorithm: { ...p256, namedCurve: 'P-521', hash: 'SHA-512' } }, /its key is ECDSA P-521/],
-  ])('for %s is refused', async (_what, odd, words) => {
-    await expect(judgeRequest(await request(odd), path, id)).rejects.toThrow(words);
+  ])('for %s is refused', async (_what, odd, message) => {
+    await expect(judgeRequest(await request(odd), path, id)).rejects.toThrow(message);
   });
 
   it('is refused if another key signed it than the one that it is for', async () => {

@@ -29,8 +29,8 @@ describe('the lifetime of a certificate', () => {
       'eu:kid',
       'spiffe://shop/node/agent/eu/kid',
     );
-    const life = validityOf(new X509Certificate(await issueAgent(issuer, judged, ports, 60_000)));
-    expect(life).toEqual({
+    const validity = validityOf(new X509Certificate(await issueAgent(issuer, judged, ports, 60_000)));
+    expect(validity).toEqual({
       endsAtMs: clock.wallMs() + 60_000,
       renewAtMs: clock.wallMs() - 6_000 + 44_000,
     });

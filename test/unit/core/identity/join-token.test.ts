@@ -51,21 +51,21 @@ describe('a join token', () => {
     ['banyan-join-2.a.b.c', /the text is no join token/],
     ['banyan-join-1.a.b.c', /a part of the join token is missing or has another length/],
     ['banyan-join-1', /a part of the join token is missing/],
-  ])('is refused with a message if it is malformed: %s', (text, words) => {
-    expect(() => readJoinToken(text, 'file')).toThrow(words);
+  ])('is refused with a message if it is malformed: %s', (text, message) => {
+    expect(() => readJoinToken(text, 'file')).toThrow(message);
   });
 
   it('shows nothing of its secret if a part of it is wrong', () => {
     const token = newJoinToken(ca, new SeededRandom(1));
     const cut = writeJoinToken(token).slice(0, -1);
-    const words = (() => {
+    const message = (() => {
       try {
         return readJoinToken(cut, 'file');
       } catch (error) {
         return (error as Error).message;
       }
     })();
-    expect(words).toMatch(/is missing or has another length/);
-    expect(words).not.toContain(token.secret);
+    expect(message).toMatch(/is missing or has another length/);
+    expect(message).not.toContain(token.secret);
   });
 });

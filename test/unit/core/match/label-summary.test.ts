@@ -129,8 +129,8 @@ describe('a label summary', () => {
   it('matches a missing key beside a child that claims the key at more places than it has', () => {
     const absent = { matchExpressions: [{ key: 'site', operator: 'DoesNotExist' as const }] };
     const site = { present: 1_000, values: {}, complete: false };
-    const liar = decodeLabelSummary(Buffer.from(JSON.stringify({ leaves: 1, keys: { site } })));
-    expect(match(mergeLabelSummaries([liar, byKeys([leaf({})])]), absent).matches).toBe(true);
+    const malformed = decodeLabelSummary(Buffer.from(JSON.stringify({ leaves: 1, keys: { site } })));
+    expect(match(mergeLabelSummaries([malformed, byKeys([leaf({})])]), absent).matches).toBe(true);
   });
 
   it('answers "maybe" for a cordoned agent that matches', () => {

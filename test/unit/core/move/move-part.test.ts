@@ -84,9 +84,9 @@ describe('a part of a move', () => {
   });
 
   it('of a silent relay keeps its held copies, and drops its available ones', () => {
-    const told = make({ sequence: 5, leaving: 2, done: 1, serving: 3 });
-    expect(relayPart('MakeBeforeBreak', view({ part: told }))).toEqual(told);
-    expect(relayPart('MakeBeforeBreak', view({ part: told, connected: false }))).toEqual(
+    const reportedPart = make({ sequence: 5, leaving: 2, done: 1, serving: 3 });
+    expect(relayPart('MakeBeforeBreak', view({ part: reportedPart }))).toEqual(reportedPart);
+    expect(relayPart('MakeBeforeBreak', view({ part: reportedPart, connected: false }))).toEqual(
       make({ sequence: 5, leaving: 2, joining: 1, waitsFor: ['eu'] }),
     );
     const gone = breaks({ sequence: 5, done: 1 });

@@ -34,11 +34,11 @@ test('a namespace’s own conditions name its remaining contents', () => {
       message: 'Some content has finalizers remaining: a.example/x in 1 resource instances',
     },
   ];
-  const words = terminatingMessage(going({ finalizers: ['other'] }, { conditions }));
-  expect(words).toMatch(
+  const message = terminatingMessage(going({ finalizers: ['other'] }, { conditions }));
+  expect(message).toMatch(
     /it waits: Some resources are remaining: configmaps\..* a\.example\/x in 1 resource instances$/,
   );
-  expect(words).not.toMatch(/discovered|other/);
+  expect(message).not.toMatch(/discovered|other/);
 });
 
 test('the message stays short, whatever the cluster holds', () => {

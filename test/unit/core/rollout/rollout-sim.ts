@@ -126,18 +126,18 @@ export class RolloutSim {
     for (const child of children) {
       if (release.held === 0) child.exposed = release.release;
       else if (child.exposed !== release.release) child.exposed = 0;
-      this.#tell(hop.local, child);
+      this.#report(hop.local, child);
     }
     if (release.held === 0 || this.nowMs - hop.receivedAtMs >= release.authorizationSeconds * 1000) return;
     for (const name of hop.local.admit(this.nowMs).children) {
       const child = children.find((one) => one.name === name)!;
       child.exposed = release.release;
       child.health = this.fate(child);
-      this.#tell(hop.local, child);
+      this.#report(hop.local, child);
     }
   }
 
-  #tell(local: LocalRelease, child: SimChild): RolloutPart {
+  #report(local: LocalRelease, child: SimChild): RolloutPart {
     const exposed = child.exposed > 0 && child.exposed === local.release.release;
     return local.set(child.name, {
       path: child.name,
@@ -151,7 +151,7 @@ export class RolloutSim {
 
   #part(release: ReleaseAttributes): RolloutPart | undefined {
     const parts = this.children.map((child) => {
-      const part = this.#tell(this.#hops.get(child.hop)!.local, child);
+      const part = this.#report(this.#hops.get(child.hop)!.local, child);
       return this.cutOff.has(child.hop) ? { ...silentPart(part), release: release.release } : part;
     });
     const own = [...this.#hops].filter(([hop]) => !this.cutOff.has(hop)).map(([, { local }]) => local.own());

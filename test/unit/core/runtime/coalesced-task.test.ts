@@ -13,7 +13,7 @@ describe('a coalesced task', () => {
 
   const turn = (run = () => {}) =>
     new CoalescedTask(
-      (later) => waiting.push(later),
+      (run) => waiting.push(run),
       () => {
         ran++;
         run();

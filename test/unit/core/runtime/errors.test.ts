@@ -9,7 +9,7 @@ describe('the text of a thrown value', () => {
 
   it('names for a host name why each of its addresses failed, once for each reason', () => {
     const each = ['ECONNREFUSED ::1:1', 'ECONNREFUSED 127.0.0.1:1', 'ECONNREFUSED ::1:1'];
-    const all = new AggregateError(each.map((words) => new Error(words)));
+    const all = new AggregateError(each.map((message) => new Error(message)));
     expect(describeError(all)).toBe('ECONNREFUSED ::1:1; ECONNREFUSED 127.0.0.1:1');
     expect(describeError(new AggregateError([], 'none'))).toBe('none');
     expect(describeError(new AggregateError([]))).toBe('');

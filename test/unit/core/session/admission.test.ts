@@ -45,12 +45,12 @@ describe('turns', () => {
 
 describe('the handshake rate limiter', () => {
   it('lets connections wait for some seconds and closes those that would wait longer', () => {
-    const door = new HandshakeRateLimiter();
-    const waits = Array.from({ length: 2_000 }, () => door.admit(0));
+    const limiter = new HandshakeRateLimiter();
+    const waits = Array.from({ length: 2_000 }, () => limiter.admit(0));
     expect(waits.filter((wait) => wait === 0)).toHaveLength(100);
     expect(Math.max(...waits.map((wait) => wait ?? 0))).toBe(5_000);
     expect(waits.filter((wait) => wait === undefined)).toHaveLength(900);
-    expect(door.admit(5_000)).toBe(5);
+    expect(limiter.admit(5_000)).toBe(5);
   });
 });
 

@@ -13,13 +13,13 @@ import { ProducerEnd } from '../feed/feed-support.ts';
 function bench(applied: (t: Transaction) => void) {
   const store = new MemoryStore();
   const consumer = store.write((t) => FeedConsumer.open(t, { name: 'upstream' }));
-  const heard: string[] = [];
+  const committed: string[] = [];
   const ports = {
     store,
     consumer,
     fence() {},
     applied: (t: Transaction) => applied(t),
-    committed: (changes: readonly AppliedChange[]) => heard.push(...changes.map(({ key }) => key)),
+    committed: (changes: readonly AppliedChange[]) => committed.push(...changes.map(({ key }) => key)),
     random: new SeededRandom(1),
     prefixes: false,
     produces: 'up' as const,
@@ -28,7 +28,7 @@ function bench(applied: (t: Transaction) => void) {
   const producer = new ProducerEnd();
   producer.put('a', 'one');
   const has = () => store.read((reader) => [...consumer.rows(reader)].length);
-  return { apply: () => consuming.apply(producer.batch(0)!), heard, has };
+  return { apply: () => consuming.apply(producer.batch(0)!), committed, has };
 }
 
 const full = () => {
@@ -37,20 +37,20 @@ const full = () => {
 
 describe('changes that a session has stored', () => {
   it('are announced', () => {
-    const { apply, heard, has } = bench(() => {});
+    const { apply, committed, has } = bench(() => {});
     apply();
-    expect([has(), heard]).toEqual([1, ['a']]);
+    expect([has(), committed]).toEqual([1, ['a']]);
   });
 
   it('are announced with their place, though their consequences fail', () => {
-    const { apply, heard, has } = bench((t) => t.afterCommit(full));
+    const { apply, committed, has } = bench((t) => t.afterCommit(full));
     expect(apply).toThrow('the disk is full');
-    expect([has(), heard]).toEqual([1, ['a']]);
+    expect([has(), committed]).toEqual([1, ['a']]);
   });
 
   it('are not announced if they are not stored', () => {
-    const { apply, heard, has } = bench(full);
+    const { apply, committed, has } = bench(full);
     expect(apply).toThrow('the disk is full');
-    expect([has(), heard]).toEqual([0, []]);
+    expect([has(), committed]).toEqual([0, []]);
   });
 });

@@ -34,7 +34,7 @@ describe('a feed that changes whenever a beat is sent', () => {
     const compared = digests(pair).length - before;
     expect(compared).toBeGreaterThanOrEqual(4);
     expect(compared).toBeLessThanOrEqual(10);
-    expect(pair.said.filter((word) => word.includes('disconnected'))).toEqual([]);
+    expect(pair.events.filter((event) => event.includes('disconnected'))).toEqual([]);
   });
 
   it('is reconciled when its ends differ', async () => {
@@ -47,6 +47,6 @@ describe('a feed that changes whenever a beat is sent', () => {
     expect(has(pair, 'b')).toBe(false);
     await beatsOfABusyFeed(pair, 30);
     expect(has(pair, 'b')).toBe(true);
-    expect(pair.said).toContainEqual(expect.stringContaining('at revision'));
+    expect(pair.events).toContainEqual(expect.stringContaining('at revision'));
   });
 });

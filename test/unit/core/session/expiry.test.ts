@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { SessionPair } from '../../../support/session-pair.ts';
 
 const hourMs = 3_600_000;
-const words = 'the certificate spiffe://shop/node/agent/eu/kid expired: renew it at the other end';
+const reason = 'the certificate spiffe://shop/node/agent/eu/kid expired: renew it at the other end';
 
 /** Many virtual hours in few steps; beats and acknowledgements happen in each step. */
 async function pass(pair: SessionPair, ms: number, stepMs: number): Promise<void> {
@@ -13,27 +13,27 @@ async function pass(pair: SessionPair, ms: number, stepMs: number): Promise<void
 }
 
 /** The frames in order. */
-function said(pair: SessionPair): string[] {
+function framesOf(pair: SessionPair): string[] {
   return pair.frames.map(({ from, frame }) => `${from}: ${frame.frame?.$case}`);
 }
 
 describe('a session on a link whose certificates expire', () => {
   it('ends when the earlier one expires, on either side, with the reason in its message', async () => {
     const pair = new SessionPair();
-    pair.expiry = { atMs: pair.clock.wallMs() + 5_000, words };
+    pair.expiry = { atMs: pair.clock.wallMs() + 5_000, words: reason };
     pair.child.session.start();
     await pair.run(4_900);
     expect(pair.child.session.connected).toBe(true);
     await pair.run(200);
-    expect(pair.said).toContain(`parent: disconnected, ${words}`);
-    expect(pair.said).toContain(`child: disconnected, ${words}`);
+    expect(pair.events).toContain(`parent: disconnected, ${reason}`);
+    expect(pair.events).toContain(`child: disconnected, ${reason}`);
     const goodbyes = pair.frames.flatMap(({ frame: { frame } }) => (frame?.$case === 'goodbye' ? [frame.value] : []));
-    expect(goodbyes).toContainEqual({ reason: words, returnAfterMs: 0 });
+    expect(goodbyes).toContainEqual({ reason, returnAfterMs: 0 });
   });
 
   it('starts anew, and resumes, if the certificate was renewed meanwhile', async () => {
     const pair = new SessionPair();
-    pair.expiry = { atMs: pair.clock.wallMs() + 5_000, words };
+    pair.expiry = { atMs: pair.clock.wallMs() + 5_000, words: reason };
     pair.child.session.start();
     await pair.run(100);
     pair.put('p/center.a/x', 'one');
@@ -42,43 +42,43 @@ describe('a session on a link whose certificates expire', () => {
     await pair.run(5_000);
     pair.put('p/center.a/y', 'two');
     await pair.run(100);
-    expect(pair.said.filter((line) => line === 'child: connected')).toHaveLength(2);
+    expect(pair.events.filter((line) => line === 'child: connected')).toHaveLength(2);
     expect(pair.held()).toEqual({ 'p/center.a/x': 'one', 'p/center.a/y': 'two' });
   });
 
   it('does not begin if one of them has expired before the welcome could be sent', async () => {
     const pair = new SessionPair();
     pair.put('p/center.a/x', 'one');
-    pair.expiry = { atMs: pair.clock.wallMs() + 1, words };
+    pair.expiry = { atMs: pair.clock.wallMs() + 1, words: reason };
     pair.child.session.start();
     await pair.run(100);
-    expect(said(pair).slice(0, 2)).toEqual(['child: hello', 'parent: retry']);
-    expect(pair.said).toEqual([`child: unreached, expired: ${words}`]);
+    expect(framesOf(pair).slice(0, 2)).toEqual(['child: hello', 'parent: retry']);
+    expect(pair.events).toEqual([`child: unreached, expired: ${reason}`]);
     expect(pair.parent.sessions.ends.refused.get('expired')).toBe(1);
   });
 
   it('does not begin if one of them has expired while the welcome was on its way', async () => {
     const pair = new SessionPair();
     pair.put('p/center.a/x', 'one');
-    pair.expiry = { atMs: pair.clock.wallMs() + 3, words };
+    pair.expiry = { atMs: pair.clock.wallMs() + 3, words: reason };
     pair.child.session.start();
     await pair.run(10);
-    const ofChild = said(pair).filter((line) => line.startsWith('child'));
+    const ofChild = framesOf(pair).filter((line) => line.startsWith('child'));
     expect(ofChild.slice(0, 2)).toEqual(['child: hello', 'child: goodbye']);
-    expect(said(pair)[1]).toBe('parent: welcome');
-    expect(pair.said).toContain(`child: unreached, ${words}`);
-    expect(pair.said).not.toContain('child: connected');
+    expect(framesOf(pair)[1]).toBe('parent: welcome');
+    expect(pair.events).toContain(`child: unreached, ${reason}`);
+    expect(pair.events).not.toContain('child: connected');
     expect(pair.child.session.ends.refused.get('expired')).toBe(1);
   });
 
   it('ends with a certificate that expires late, though timers do not reach that far', async () => {
     const pair = new SessionPair();
-    pair.expiry = { atMs: pair.clock.wallMs() + 3 * hourMs, words };
+    pair.expiry = { atMs: pair.clock.wallMs() + 3 * hourMs, words: reason };
     pair.child.session.start();
     await pair.run(100);
     await pass(pair, 3 * hourMs - 60_000, 10_000);
-    expect(pair.said).toEqual(['parent: connected', 'child: connected', 'child: caught up']);
+    expect(pair.events).toEqual(['parent: connected', 'child: connected', 'child: caught up']);
     await pass(pair, 60_000, 10_000);
-    expect(pair.said).toContain(`child: disconnected, ${words}`);
+    expect(pair.events).toContain(`child: disconnected, ${reason}`);
   });
 });

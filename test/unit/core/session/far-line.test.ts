@@ -35,6 +35,6 @@ describe('a line with a round trip of 200 ms', () => {
     expect(pair.frames.filter(({ frame }) => frame.frame?.$case === 'reconcileReply').length).toBeGreaterThan(1);
     putAll(pair, 'after-');
     expect(await until(pair, 'after-', 60_000)).toBeLessThan(3_000);
-    expect(pair.said.filter((line) => line.includes('disconnected'))).toEqual([]);
+    expect(pair.events.filter((line) => line.includes('disconnected'))).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { mutated } from '../../../fuzz/mutate.ts';
 import { broken } from '../../../fuzz/promises.ts';
 import { OneSide, type Side } from '../../../support/one-side.ts';
-import { frameOf, saidTo } from '../../../support/sent-frames.ts';
+import { frameOf, framesFor } from '../../../support/sent-frames.ts';
 
 const directory = 'test/fuzz/corpus';
 const kept = readdirSync(directory);
@@ -35,9 +35,9 @@ describe('the promises of a session', () => {
   });
 
   it.each<Side>(['parent', 'child'])('hold when a %s receives any two valid frames in sequence', async (side) => {
-    const said = saidTo(side, new OneSide(side));
-    for (const { before, number, value } of said) {
-      for (const next of said) {
+    const frames = framesFor(side, new OneSide(side));
+    for (const { before, number, value } of frames) {
+      for (const next of frames) {
         const frames = [...before, frameOf(number, value), frameOf(next.number, next.value)];
         expect([number, next.kind, await broken(side, frames)]).toEqual([number, next.kind, undefined]);
       }

@@ -36,8 +36,8 @@ describe('a hello', () => {
     ['transport', { transport: '' }, 'transport is "": it must have 1 to 64 characters of a-z, 0-9 and +'],
     ['transport', { transport: 'no such' }, 'transport is "no such"'],
     ['transport', { transport: 'x'.repeat(65) }, 'it must have 1 to 64 characters'],
-  ])('whose %s is beyond its limit is refused with the field and its valid values', (_field, wrong, words) => {
-    expect(validateHello({ ...hello, ...wrong }, 'agent')).toContain(words);
+  ])('whose %s is beyond its limit is refused with the field and its valid values', (_field, wrong, message) => {
+    expect(validateHello({ ...hello, ...wrong }, 'agent')).toContain(message);
   });
 });
 
@@ -53,7 +53,7 @@ describe('a welcome', () => {
     ['downIncarnation', { downIncarnation: Buffer.alloc(2) }, 'down_incarnation has 2 bytes'],
     ['held', { held: [{ contentHash: Buffer.alloc(0), bytes: 1 }] }, 'held.content_hash has 0 bytes'],
     ['software', { software: 'x'.repeat(300) }, 'software has 300 characters'],
-  ])('whose %s is beyond its limit is refused with the field', (_field, wrong, words) => {
-    expect(validateWelcome({ ...welcome, ...wrong })).toContain(words);
+  ])('whose %s is beyond its limit is refused with the field', (_field, wrong, message) => {
+    expect(validateWelcome({ ...welcome, ...wrong })).toContain(message);
   });
 });

@@ -217,13 +217,13 @@ const rowsOf = (pair: SessionPair, side: 'parent' | 'child', consumer: FeedConsu
 describe('a peer that sends anything in any order', () => {
   it('as a child ends its session at most', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(anyFrame, { maxLength: 8 }), fc.boolean(), async (said, greets) => {
+      fc.asyncProperty(fc.array(anyFrame, { maxLength: 8 }), fc.boolean(), async (frames, shakesHands) => {
         const pair = new SessionPair();
         // More rows than one list has, so that prefixes are split.
         for (let i = 0; i < rows; i++) pair.put(`k${i}`, '1');
         const link = new ReplayLink({ path: 'eu:kid', role: 'agent' });
         const events = pair.parent.sessions.accept(link);
-        for (const frame of greets ? [goodHello(), ...said] : said) {
+        for (const frame of shakesHands ? [goodHello(), ...frames] : frames) {
           if (link.closed === undefined) events.onFrame(frame);
           await pair.run(3);
         }
@@ -239,7 +239,7 @@ describe('a peer that sends anything in any order', () => {
 
   it('as a parent ends its session at most', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(anyFrame, { maxLength: 8 }), fc.boolean(), async (said, greets) => {
+      fc.asyncProperty(fc.array(anyFrame, { maxLength: 8 }), fc.boolean(), async (frames, shakesHands) => {
         const pair = new SessionPair();
         pair.child.store.write((t) => pair.child.producer.put(t, content('labels', '{}'), 0));
         const links: ReplayLink[] = [];
@@ -248,7 +248,7 @@ describe('a peer that sends anything in any order', () => {
           const link = new ReplayLink({ path: 'eu', role: 'relay' });
           links.push(link);
           const welcome = frameOf('welcome', { version: 2, downResumes: true, ready: true, up: elsewhere });
-          const all = greets ? [welcome, ...said] : said;
+          const all = shakesHands ? [welcome, ...frames] : frames;
           for (const [i, frame] of all.entries()) {
             pair.clock.after(i * 3, () => {
               if (link.closed === undefined) events.onFrame(frame);

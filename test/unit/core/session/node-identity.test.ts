@@ -37,8 +37,8 @@ describe('the last process with this identity', () => {
   it('is ignored if its numbers are beyond any clock', () => {
     const store = new MemoryStore();
     const clock = new VirtualClock();
-    const liar = { ...known, bootCounter: 2 ** 47 };
-    const { bootCounter, attachedNonce } = store.write((t) => beginBoot(t, clock, new SeededRandom(1), liar));
+    const tooHigh = { ...known, bootCounter: 2 ** 47 };
+    const { bootCounter, attachedNonce } = store.write((t) => beginBoot(t, clock, new SeededRandom(1), tooHigh));
     expect([bootCounter, attachedNonce]).toEqual([Math.floor(clock.wallMs() / 1000), undefined]);
   });
 });

@@ -34,10 +34,10 @@ const wholes: Readonly<Record<string, Asks>> = {
 function ask(state: SessionState, round: number, asks = whole) {
   const asked = stepSession(state, { type: 'request', request: { round, wanted: [], ...asks } }, 0);
   const done = stepSession(asked.state, { type: 'done', done: { type: 'answered', bytes: 0, named: false } }, 0);
-  return { state: done.state, isAnswered: asked.effects[0]?.type === 'send', words: wordsOf(asked.effects) };
+  return { state: done.state, isAnswered: asked.effects[0]?.type === 'send', error: errorOf(asked.effects) };
 }
 
-function wordsOf(effects: readonly Effect[]): string | undefined {
+function errorOf(effects: readonly Effect[]): string | undefined {
   return effects.flatMap((effect) => (effect.type === 'close' && effect.error ? [effect.error.message] : []))[0];
 }
 
@@ -46,13 +46,13 @@ describe('a producer that a consumer queries in a reconciliation', () => {
     const first = ask(unresumed(), 1);
     expect(first.isAnswered).toBe(true);
     expect(ask(first.state, 2).isAnswered).toBe(true);
-    for (const round of [0, 1, 3]) expect(ask(first.state, round).words).toContain(`of round ${round} behind round 1`);
-    expect(ask(unresumed(), 2).words).toContain('of round 2 behind round 0');
+    for (const round of [0, 1, 3]) expect(ask(first.state, round).error).toContain(`of round ${round} behind round 1`);
+    expect(ask(unresumed(), 2).error).toContain('of round 2 behind round 0');
   });
 
   it('answers nothing more when the consumer resumes from a cursor', () => {
     const { state } = stepSession(ask(unresumed(), 1).state, { type: 'ack', cursor: 9 }, 0);
-    expect(ask(state, 2).words).toContain('for a feed that goes on, and was sent up to 9');
+    expect(ask(state, 2).error).toContain('for a feed that goes on, and was sent up to 9');
   });
 
   it.each(Object.entries(wholes))('reads its whole table at most 33 times for %s', (_form, asks) => {
@@ -62,7 +62,7 @@ describe('a producer that a consumer queries in a reconciliation', () => {
       expect(asked.isAnswered).toBe(true);
       state = asked.state;
     }
-    expect(ask(state, 34, asks).words).toContain('34 times the whole table; at most 33');
+    expect(ask(state, 34, asks).error).toContain('34 times the whole table; at most 33');
   });
 
   it('gets far fewer requests from a consumer whose rows all differ', async () => {

@@ -66,7 +66,7 @@ describe.each(recordings())('the frames of version $version in "$name"', (record
     await pair.run(session!.at(-1)!.atMs + 100);
     if (recording.name === 'cloned') return expect(link.closed).toBe('clone');
     expect(link.closed).toBeUndefined();
-    expect(pair.said).toContain('child: caught up');
+    expect(pair.events).toContain('child: caught up');
     if (recording.name === 'resumed') expect(pair.held()).toEqual({ a: 'a1', b: 'b2' });
     else if (recording.name === 'pieces') expect(pair.held()).toEqual({ large });
     else expect(pair.held()).toMatchObject({ k1: 'x', k7: 'changed' });
@@ -78,11 +78,11 @@ it('each frame of a session of version 1 is recorded', () => {
     .filter(({ version }) => version === 'v1')
     .flatMap(sessionsOf)
     .flat();
-  const said = new Set(frames.map(({ kind }) => kind));
+  const sent = new Set(frames.map(({ kind }) => kind));
   const all = 'hello welcome retry resume batch piece ack credit beat reconcileRequest reconcileReply goodbye'.split(
     ' ',
   );
-  expect([...said].sort()).toEqual(all.sort());
+  expect([...sent].sort()).toEqual(all.sort());
 });
 
 /** The recorded acknowledgement, with the epoch of this parent's table in place of the recorded one. */
@@ -109,5 +109,5 @@ async function holdFromElsewhere(pair: SessionPair): Promise<void> {
   pair.child.session.close();
   pair.child = pair.startChild(pair.child.store);
   await pair.run(10);
-  pair.said.length = 0;
+  pair.events.length = 0;
 }

@@ -47,15 +47,15 @@ describe('a connection that never becomes a session', () => {
   it('is counted once, by the reason of its refusal, or as no_hello if nothing came', async () => {
     const { parent, clock } = new SessionPair();
     const { refused } = parent.sessions.ends;
-    const come = (path: string, role: 'agent' | 'relay') => {
+    const connect = (path: string, role: 'agent' | 'relay') => {
       const link = new ReplayLink({ path, role });
       return { link, events: parent.sessions.accept(link) };
     };
-    expect(() => come('us:kid', 'agent')).toThrow('which is no child of "eu"');
+    expect(() => connect('us:kid', 'agent')).toThrow('which is no child of "eu"');
     expect([...refused]).toEqual([['path', 1]]);
-    come('eu:kid', 'agent').events.onClose();
+    connect('eu:kid', 'agent').events.onClose();
     expect(refused.get('no_hello')).toBe(1);
-    const silent = come('eu:kid', 'agent');
+    const silent = connect('eu:kid', 'agent');
     clock.advance(10_000);
     expect(silent.link.closed).toBe('no hello came');
     silent.events.onClose();
@@ -112,7 +112,7 @@ describe('a pair of sessions', () => {
     await pair.run(5);
     expect(pair.up).toHaveLength(7);
     expect([...pair.parent.sessions.ends.by]).toEqual([['CreditExceeded', 1]]);
-    expect(pair.said.some((line) => line.includes('where 4194304 and one message are allowed'))).toBe(true);
+    expect(pair.events.some((line) => line.includes('where 4194304 and one message are allowed'))).toBe(true);
   });
 
   it('ends when a peer has pieces in flight clearly beyond its credit, before they are on the disk', async () => {

@@ -39,15 +39,15 @@ class FullDisk extends MemoryStore {
 }
 
 const helloOf = (path: string) => {
-  const said = { versionMin: 1, versionMax: 1, path, role: 'agent', bootCounter: 1, bootNonce: Buffer.alloc(16, 7) };
-  const value = { ...Hello.decode(new Uint8Array(0)), ...said, transport: 'memory' };
+  const fields = { versionMin: 1, versionMax: 1, path, role: 'agent', bootCounter: 1, bootNonce: Buffer.alloc(16, 7) };
+  const value = { ...Hello.decode(new Uint8Array(0)), ...fields, transport: 'memory' };
   return { frame: { $case: 'hello' as const, value } };
 };
 
 /** How often the child has announced its state. */
-const attachments = ({ said }: SessionPair) => ({
-  attached: said.filter((word) => word === 'child: connected').length,
-  detached: said.filter((word) => word.startsWith('child: disconnected')).length,
+const attachments = ({ events }: SessionPair) => ({
+  attached: events.filter((event) => event === 'child: connected').length,
+  detached: events.filter((event) => event.startsWith('child: disconnected')).length,
 });
 
 /** A time in which little happens. */
@@ -67,7 +67,7 @@ describe('a child and its parent', () => {
     expect(pair.held()).toEqual({ a: '1' });
     expect(kinds(pair, 'child').slice(0, 2)).toEqual(['hello', 'resume']);
     expect(kinds(pair, 'parent')[0]).toBe('welcome');
-    expect(pair.said).toContain('child: caught up');
+    expect(pair.events).toContain('child: caught up');
   });
 
   it('send changes, each key once and in its last state', async () => {
@@ -134,7 +134,7 @@ describe('a child and its parent', () => {
     pair.cut = true;
     pair.child.session.start();
     await pair.run(10_000);
-    const unreached = () => pair.said.filter((words) => words.startsWith('child: unreached'));
+    const unreached = () => pair.events.filter((event) => event.startsWith('child: unreached'));
     expect(pair.child.session.unreached).toBe('the network is cut');
     expect(unreached()).toHaveLength(1);
     pair.cut = false;
@@ -151,15 +151,15 @@ describe('a child and its parent', () => {
       pair.parentReady = newest;
       pair.child.session.start();
       await pair.run(50);
-      const say = (ready: boolean) => {
+      const changeReady = (ready: boolean) => {
         pair.parentReady = ready;
         pair.parent.sessions.readyChanged();
       };
-      say(!newest);
+      changeReady(!newest);
       await pair.run(50);
       store.held = [];
-      say(!newest);
-      say(newest);
+      changeReady(!newest);
+      changeReady(newest);
       for (const done of store.held.reverse()) {
         done();
         await pair.run(50);
@@ -284,7 +284,7 @@ describe('a child and its parent', () => {
       pair.child.session.close();
       const before = pair.child.store.copy();
       await pair.run(20_000);
-      const began = pair.said.includes('child: connected');
+      const began = pair.events.includes('child: connected');
       expect({ afterMs, began, held: pair.held() }).toEqual({ afterMs, began: false, held: {} });
       expect(pair.parent.sessions.status('kid').connected).toBe(false);
       const attachment = (store: MemoryStore) => store.read((reader) => readAttachment(reader));
@@ -311,7 +311,7 @@ describe('a child and its parent', () => {
     expect([older!.sent, older!.closed]).toEqual([[], expect.stringContaining('a newer session')]);
     expect(newer!.sent[0]?.frame).toMatchObject({ $case: 'welcome', value: { sessionSequence: 2 } });
     expect(newer!.closed).toBeUndefined();
-    expect(pair.said).toEqual(['parent: connected']);
+    expect(pair.events).toEqual(['parent: connected']);
   });
 
   it('resume after the line broke', async () => {
@@ -353,10 +353,10 @@ describe('a child and its parent', () => {
     pair.parentReady = true;
     pair.parent.sessions.readyChanged();
     await pair.run(50);
-    expect(pair.said).not.toContain('child: caught up');
+    expect(pair.events).not.toContain('child: caught up');
     store.completeFlush();
     await pair.run(50);
-    expect(pair.said).toContain('child: caught up');
+    expect(pair.events).toContain('child: caught up');
     expect(pair.held()).toEqual({ a: '1' });
   });
 
@@ -370,15 +370,15 @@ describe('a child and its parent', () => {
     }
     store.write((t) => pair.child.producer.put(t, content('labels', '{}'), 0));
     await pair.run(50);
-    const said = () =>
+    const beats = () =>
       pair.frames.flatMap(({ from, frame: { frame } }) =>
         from === 'child' && frame?.$case === 'beat' ? [[frame.value.head, frame.value.ready]] : [],
       );
     // With a statement "not ready", the child would count as one that reports nothing more.
-    expect(said()).toEqual([]);
+    expect(beats()).toEqual([]);
     store.completeFlush();
     await pair.run(50);
-    expect(said().at(-1)).toEqual([1, true]);
+    expect(beats().at(-1)).toEqual([1, true]);
     expect(pair.up.map(({ key }) => key)).toEqual(['labels']);
   });
 
@@ -390,47 +390,47 @@ describe('a child and its parent', () => {
     pair.child.session.close();
     pair.childReady = false;
     pair.child = pair.startChild(new MemoryStore());
-    const said = () =>
+    const reportedRows = () =>
       pair.parent.store.read((reader) => [...pair.parent.consumer.rows(reader)].filter(({ content }) => content))
         .length;
     pair.child.session.start();
     await pair.run(5000);
-    expect(said()).toBe(1);
+    expect(reportedRows()).toBe(1);
     pair.childReady = true;
     pair.child.session.readyChanged();
     await pair.run(50);
-    expect(said()).toBe(0);
+    expect(reportedRows()).toBe(0);
   });
 
   it('show a child that lost its store its former tuple once, also if a replica of the parent knows the child by it', async () => {
     const pair = new SessionPair();
     pair.put('a', '1');
-    const say = () => pair.child.store.write((t) => pair.child.producer.put(t, content('labels', '{}'), 0));
-    say();
+    const report = () => pair.child.store.write((t) => pair.child.producer.put(t, content('labels', '{}'), 0));
+    report();
     pair.child.session.start();
     await pair.run(2000);
     pair.child.session.close();
     const former = pair.child.store.copy();
-    const sibling = pair.parent.store.copy();
-    const come = async (store: MemoryStore) => {
+    const otherReplica = pair.parent.store.copy();
+    const attach = async (store: MemoryStore) => {
       pair.child = pair.startChild(store);
-      say();
+      report();
       pair.child.session.start();
       await pair.run(5_000);
       expect(pair.held()).toEqual({ a: '1' });
       pair.child.session.close();
     };
     const lost = new MemoryStore();
-    await come(lost);
+    await attach(lost);
     expect(pair.putBacks).toBe(1);
     const parent = pair.parent.store;
-    pair.parent = pair.startParent(sibling);
-    await come(lost);
+    pair.parent = pair.startParent(otherReplica);
+    await attach(lost);
     expect(pair.putBacks).toBe(1);
     // A copy of the former store knows nothing of the later one.
     pair.parent = pair.startParent(parent);
     pair.attachedWith = 0;
-    await come(former);
+    await attach(former);
     expect(pair.putBacks).toBe(2);
   });
 
@@ -451,7 +451,7 @@ describe('a child and its parent', () => {
       await pair.run(2000);
       pair.child.session.close();
     }
-    expect([pair.putBacks, pair.said.filter((one) => one === 'child: caught up').length]).toEqual([0, 3]);
+    expect([pair.putBacks, pair.events.filter((one) => one === 'child: caught up').length]).toEqual([0, 3]);
   });
 
   it('keep the child’s rows while an emptied parent is not ready, and reconcile when it is', async () => {
@@ -518,7 +518,7 @@ describe('a child and its parent', () => {
     pair.child.session.start();
     await pair.run(50);
     await pair.run(40_000);
-    expect(pair.said.filter((line) => line.includes('disconnected'))).toEqual([]);
+    expect(pair.events.filter((line) => line.includes('disconnected'))).toEqual([]);
     expect(kinds(pair, 'parent').filter((kind) => kind === 'beat').length).toBeGreaterThan(1);
   });
 
@@ -529,7 +529,7 @@ describe('a child and its parent', () => {
     const copy = pair.child.store.copy();
     pair.startChild(pair.child.store).session.start();
     await pair.run(50);
-    expect(pair.said.some((line) => line.includes('newer session'))).toBe(true);
+    expect(pair.events.some((line) => line.includes('newer session'))).toBe(true);
     const retries = () =>
       pair.frames.flatMap(({ frame }) => (frame.frame?.$case === 'retry' ? [frame.frame.value.reason] : []));
     pair.startChild(copy).session.start();

@@ -15,7 +15,7 @@ async function fill(rows: (put: (key: string, bytes: number) => void) => void) {
   world.start('kid');
   await world.run(100);
   rows((key, bytes) => world.put('parent', key, 'x'.repeat(bytes)));
-  world.told();
+  world.takeLines();
   return world;
 }
 
@@ -34,7 +34,7 @@ describe('a line of 50 kbit/s with a large object among small ones', () => {
     const lines: string[] = [];
     const heldAfter = async (ms: number) => {
       await world.run(ms);
-      lines.push(...world.told());
+      lines.push(...world.takeLines());
       return world.held('kid');
     };
     // 200 objects are some 85 KB: 14 s of the line alone, and they share it with the large object.
@@ -132,11 +132,11 @@ describe('a line of 50 kbit/s with a large object among small ones', () => {
     world.line('kid').break();
     world.put('parent', objectKey('large'), 'small for a while');
     await world.run(20_000);
-    world.told();
+    world.takeLines();
     world.put('parent', objectKey('large'), 'x'.repeat(200_000));
     await world.run(60_000);
     expect(world.show('kid')[1]).toContain('cursor 3');
-    expect(timesOf(world.told(), /Protocol|dials/)).toEqual([]);
+    expect(timesOf(world.takeLines(), /Protocol|dials/)).toEqual([]);
   });
 
   it('ends with the parent’s rows, whatever is put, removed and broken meanwhile', async () => {

@@ -39,10 +39,10 @@ describe('a child that attaches to one of several replicas', () => {
     return new WatermarkGate(ports, { hasReplicas: true, resumes });
   }
   const row = (key: string, originRevision: number) => ({ keyHash: hash128(key), key, originRevision });
-  const took = (own: Record<string, number>) => store.write((t) => raiseWatermarks(t, { own }, 0));
+  const raiseOwn = (own: Record<string, number>) => store.write((t) => raiseWatermarks(t, { own }, 0));
 
   it('accepts nothing from a replica that is behind, and reports what is missing', () => {
-    took({ 'center.retail': 7 });
+    raiseOwn({ 'center.retail': 7 });
     const at = gate('eu:shop');
     expect([at.isOpen(), waiting?.for]).toEqual([false, 'center.retail is at revision 0 there, and at 7 here']);
     expect(at.receive({ 'center.retail': 6 }, 3)).toBe(false);
@@ -58,16 +58,19 @@ describe('a child that attaches to one of several replicas', () => {
   });
 
   it('waits for no revision that no space can have given, and passes none on', () => {
-    const lie = 2 ** 47;
-    took({ 'center.retail': 7, 'center.ops': 3 });
-    const withLie = { own: { 'center.retail': lie, 'center.ops': 3 }, complete: { 'center.retail': lie } };
-    store.write((t) => t.put(prefixOf('watermarks'), Buffer.from(JSON.stringify(withLie))));
+    const falseRevision = 2 ** 47;
+    raiseOwn({ 'center.retail': 7, 'center.ops': 3 });
+    const withFalseRevision = {
+      own: { 'center.retail': falseRevision, 'center.ops': 3 },
+      complete: { 'center.retail': falseRevision },
+    };
+    store.write((t) => t.put(prefixOf('watermarks'), Buffer.from(JSON.stringify(withFalseRevision))));
     const at = gate('eu:shop');
     expect([at.isOpen(), waiting?.for]).toEqual([false, 'center.ops is at revision 0 there, and at 3 here']);
-    expect(at.receive({ 'center.ops': lie, 'center.retail': 8 }, 0)).toBe(false);
+    expect(at.receive({ 'center.ops': falseRevision, 'center.retail': 8 }, 0)).toBe(false);
     expect(at.receive({ 'center.ops': 3 }, 0)).toBe(true);
     store.write((t) =>
-      at.applied(t, [row('o/center.ops//configmaps/n/a', lie), row('o/center.ops//configmaps/n/b', 9)]),
+      at.applied(t, [row('o/center.ops//configmaps/n/a', falseRevision), row('o/center.ops//configmaps/n/b', 9)]),
     );
     expect(store.read((reader) => readWatermarks(reader))).toEqual({
       own: { 'center.ops': 9 },
@@ -88,12 +91,12 @@ describe('a child that attaches to one of several replicas', () => {
   });
 
   it('continues at once if its feed resumes', () => {
-    took({ 'center.retail': 7 });
+    raiseOwn({ 'center.retail': 7 });
     expect(gate('eu:shop', true).isOpen()).toBe(true);
   });
 
   it('does not wait for a source that is no longer above it since it was moved', () => {
-    took({ 'eu.paris.ops': 9, 'eu.ops': 4 });
+    raiseOwn({ 'eu.paris.ops': 9, 'eu.ops': 4 });
     const at = gate('eu:shop');
     expect(waiting?.for).toBe('eu.ops is at revision 0 there, and at 4 here');
     expect(at.receive({ 'eu.ops': 4 }, 1)).toBe(true);
@@ -102,17 +105,17 @@ describe('a child that attaches to one of several replicas', () => {
   it('trusts a watermark when the rows that superseded a part of it have arrived too', () => {
     const at = gate('eu:shop', true);
     const complete = () => store.read((reader) => readWatermarks(reader)).complete;
-    const come = (cursor: number, seenHead: number) => {
+    const receiveUpTo = (cursor: number, seenHead: number) => {
       store.write((t) => consumer.setResume(t, { epoch: 'e', incarnation: 'i', cursor, seenHead }));
       at.progressed();
     };
     at.receive({ 'center.retail': 7 }, 3);
-    come(2, 2);
+    receiveUpTo(2, 2);
     expect(complete()).toEqual({});
     // Revision 5 may be the former revision of the third row before somebody wrote it again.
-    come(3, 5);
+    receiveUpTo(3, 5);
     expect(complete()).toEqual({});
-    come(5, 5);
+    receiveUpTo(5, 5);
     expect(complete()).toEqual({ 'center.retail': 7 });
   });
 });

@@ -75,10 +75,10 @@ describe('a stream as a Duplex', () => {
     let consumed = 0;
     const stalled = duplexOf('', (handler) => {
       arrive = (bytes) => handler.onData(bytes);
-      const took = (bytes: number) => {
+      const count = (bytes: number) => {
         consumed += bytes;
       };
-      return { write() {}, end() {}, reset() {}, consumed: took };
+      return { write() {}, end() {}, reset() {}, consumed: count };
     });
     stalled.read(0);
     for (let i = 0; i < streamWindowBytes; i++) arrive(Uint8Array.of(i % 251));

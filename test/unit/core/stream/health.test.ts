@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { readHealth } from '../../../../core/stream/health.ts';
 
 const who = { path: 'eu:till', role: 'agent', version: '1' };
-const read = (said: object) => readHealth(Readable.from([Buffer.from(`${JSON.stringify({ ...who, ...said })}\n`)]));
+const read = (fields: object) => readHealth(Readable.from([Buffer.from(`${JSON.stringify({ ...who, ...fields })}\n`)]));
 
 it('uses a node’s own message why it is not ready, and no other value as a reason', async () => {
   expect(await read({ ready: false, notReady: 'waits' })).toEqual({ ...who, ready: false, notReady: 'waits' });

@@ -224,17 +224,18 @@ describe.each(['HTTP/1.1', 'HTTP/2'])('over %s', (version) => {
       void passOn(from, to, { target: '/', ask, failed: (error) => void to.writeHead(503).end(String(error)) });
     const near = version === 'HTTP/2' ? createHttp2Server(act as never) : createServer(act);
     const port = await listening(near as Server);
-    const said = version === 'HTTP/2' ? await overHttp2(port) : await (await fetch(`http://127.0.0.1:${port}/`)).text();
-    expect(said).toContain(`the server's answer can't be passed on: it ${why}`);
+    const answer =
+      version === 'HTTP/2' ? await overHttp2(port) : await (await fetch(`http://127.0.0.1:${port}/`)).text();
+    expect(answer).toContain(`the server's answer can't be passed on: it ${why}`);
     far.close();
   });
 });
 
 async function overHttp2(port: number): Promise<string> {
   const session = connectHttp2(`http://127.0.0.1:${port}`);
-  const said = await text(session.request({ ':path': '/' }));
+  const answer = await text(session.request({ ':path': '/' }));
   session.destroy();
-  return said;
+  return answer;
 }
 
 describe('an upgrade that gets an ordinary answer', () => {
@@ -245,7 +246,7 @@ describe('an upgrade that gets an ordinary answer', () => {
 
   /** The server's end of a connection with an upgrade request, and the client's end. */
   async function upgrading(
-    words: string,
+    request: string,
     act: (answer: ServerResponse) => void,
   ): Promise<[near: Duplex, client: Socket]> {
     const server = createServer();
@@ -256,12 +257,12 @@ describe('an upgrade that gets an ordinary answer', () => {
       });
     });
     const client = connect({ port: await listening(server), allowHalfOpen: true });
-    client.on('error', () => {}).write(words);
+    client.on('error', () => {}).write(request);
     return [await near, client];
   }
 
-  it.each([asked, begun])('is over when its connection breaks, and at no other event: %j', async (words) => {
-    const [near] = await upgrading(words, () => {});
+  it.each([asked, begun])('is over when its connection breaks, and at no other event: %j', async (head) => {
+    const [near] = await upgrading(head, () => {});
     near.destroy(new Error('read ECONNRESET'));
     // Not `once`, which handles the error itself.
     await new Promise<void>((resolve) => near.on('close', resolve));
@@ -292,8 +293,8 @@ describe('an upgrade that gets an ordinary answer', () => {
     await once(client.resume(), 'close');
   });
 
-  it.each([asked, begun])('is over once it is answered, even if the client leaves its half open: %j', async (words) => {
-    const [near, client] = await upgrading(words, (answer) => void answer.writeHead(404).end('none'));
+  it.each([asked, begun])('is over once it is answered, even if the client leaves its half open: %j', async (head) => {
+    const [near, client] = await upgrading(head, (answer) => void answer.writeHead(404).end('none'));
     await once(near, 'close');
     expect(await text(client)).toMatch(/^HTTP\/1.1 404 .*none/s);
     client.destroy();

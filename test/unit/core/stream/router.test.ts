@@ -145,11 +145,11 @@ describe('a stream is refused', () => {
     ['to a path that is not there', 'x', 'NotFound', '', 'there is no child x'],
     ['to a path below one that is', 'a:x', 'NotFound', 'a', 'there is no child a:x'],
     ['of a kind that nobody serves', 'a:b', 'NotFound', 'a:b', 'no streams of the kind test'],
-  ])('%s', async (_, path, code, at, words) => {
+  ])('%s', async (_, path, code, at, messagePart) => {
     const tree = await attached(['a', 'a:b']);
     const asked = tree.open('', { path });
     await tree.run(20);
-    expect(asked.reset).toMatchObject({ code, at, message: expect.stringContaining(words) });
+    expect(asked.reset).toMatchObject({ code, at, message: expect.stringContaining(messagePart) });
     expect(asked.events).toEqual([`reset ${code}`]);
     expect(tree.openEnds()).toBe(0);
   });

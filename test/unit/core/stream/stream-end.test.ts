@@ -39,19 +39,19 @@ function onCall() {
     return end;
   });
   end.attach(link);
-  const hear = (frame: Frame = { frame: undefined }) => {
+  const receive = (frame: Frame = { frame: undefined }) => {
     end.onBytes();
     end.onFrame(frame);
   };
-  hear({ frame: { $case: 'credit', value: { stream: 2, feed: 0, bytes: 1_000 } } });
-  return { clock, sent, end, log, counts, hear, closed: () => closed };
+  receive({ frame: { $case: 'credit', value: { stream: 2, feed: 0, bytes: 1_000 } } });
+  return { clock, sent, end, log, counts, receive, closed: () => closed };
 }
 
 describe('an end on its call', () => {
   it('sends a sign of life whenever it has sent nothing else for a while, and none otherwise', () => {
-    const { clock, sent, end, hear } = onCall();
+    const { clock, sent, end, receive } = onCall();
     for (let i = 0; i < 5; i++) {
-      hear();
+      receive();
       clock.advance(streamBeatEveryMs);
       expect(sent.splice(0)).toEqual([{ frame: undefined }]);
     }
@@ -78,11 +78,11 @@ describe('an end on its call', () => {
   });
 
   it('counts any byte as life, also of an unknown frame', () => {
-    const { clock, log, end, hear } = onCall();
+    const { clock, log, end, receive } = onCall();
     for (let i = 0; i < 4; i++) {
       clock.advance(streamDeathAfterMs - 1);
       if (i % 2 === 0) end.onBytes();
-      else hear();
+      else receive();
     }
     expect(log.closed).toBe(false);
   });

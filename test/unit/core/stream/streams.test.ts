@@ -288,9 +288,9 @@ describe('calls of the child without an open on them', () => {
     await pair.run(5);
     expect(asked.reset).toMatchObject({ code: 'TooMany', message: expect.stringMatching(/more than 100 streams/) });
     await pair.run(20);
-    const later = pair.open('child');
+    const next = pair.open('child');
     await pair.run(5);
-    expect([later.closed, pair.offers.parent.length]).toEqual([false, 1]);
+    expect([next.closed, pair.offers.parent.length]).toEqual([false, 1]);
   });
 
   it('may carry their opens in another order than their ids, since each may have a connection of its own', async () => {

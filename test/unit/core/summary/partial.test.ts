@@ -24,8 +24,8 @@ const counts = fc.record({
   conflicted: count,
   outdated: count,
 });
-const word = fc.constantFrom('a', 'b', 'c', 'eu:paris', 'eu:berlin', 'ä');
-const failure = fc.record({ path: word, object: word, reason: word, message: word });
+const name = fc.constantFrom('a', 'b', 'c', 'eu:paris', 'eu:berlin', 'ä');
+const failure = fc.record({ path: name, object: name, reason: name, message: name });
 const partial: fc.Arbitrary<Partial> = fc
   .record({
     generation: fc.nat(9),

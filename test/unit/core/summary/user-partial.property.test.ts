@@ -99,7 +99,7 @@ describe.each([
         const relays = [0, 1, 2].map(() => new SegmentTree(mergeUserPartials));
         const center = new SegmentTree(mergeUserPartials);
         const there = new Set<number>();
-        const say = (i: number, gone: boolean) => {
+        const report = (i: number, gone: boolean) => {
           const relay = relays[i % 3]!;
           if (gone) relay.delete(`child-${i}`);
           else relay.set(`child-${i}`, partials[i]!);
@@ -109,8 +109,8 @@ describe.each([
           if (total) center.set(`relay-${i % 3}`, restarted(total));
           else center.delete(`relay-${i % 3}`);
         };
-        for (const i of rows.keys()) say(i, false);
-        for (const { at, gone } of steps) if (at < rows.length) say(at, gone);
+        for (const i of rows.keys()) report(i, false);
+        for (const { at, gone } of steps) if (at < rows.length) report(at, gone);
         const kept = partials.filter((_, i) => there.has(i));
         expect(textOf(center.total() ?? of.empty)).toBe(textOf(fold(of, kept)));
         expect(summaryTable(of, center.total() ?? of.empty)).toEqual(summaryTable(of, fold(of, kept)));

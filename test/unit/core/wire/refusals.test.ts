@@ -27,11 +27,11 @@ beforeAll(async () => {
 
 let listener: Listener;
 let counted: string[];
-let heard: () => void;
+let wake: () => void;
 let accepts: boolean;
 beforeEach(() => {
   counted = [];
-  heard = () => {};
+  wake = () => {};
   accepts = true;
 });
 afterEach(() => listener[Symbol.asyncDispose]());
@@ -43,7 +43,7 @@ async function listen(terminatedTls = false): Promise<void> {
   };
   const refused = (refusal: string) => {
     counted.push(refusal);
-    heard();
+    wake();
   };
   const where = { host: '127.0.0.1', port: 0, credentials: own };
   listener = await listenMesh({ ...where, accept, refused, terminatedTls, log: silentLogger });
@@ -55,7 +55,7 @@ const shown = (of?: NodeCredentials): ConnectionOptions => (of ? { cert: of.cert
 /** Resolves when something was counted, and the listener has finished all of its connections. */
 async function counts(): Promise<string[]> {
   await new Promise<void>((resolve) => {
-    heard = resolve;
+    wake = resolve;
     if (counted.length > 0) resolve();
   });
   await listener[Symbol.asyncDispose]();
@@ -97,9 +97,9 @@ it.each<[string, string, () => Promise<unknown>]>([
   ['no_session', 'asks for something else, over WebSocket', () => upgrades('/other', kid)],
   ['stream', 'has no such session, over gRPC', () => calls(kid, streamMethod)],
   ['stream', 'has no such session, over WebSocket', () => upgrades(streamPath, kid)],
-])('counts as %s a peer that %s', async (refusal, _what, comes) => {
+])('counts as %s a peer that %s', async (refusal, _what, connects) => {
   await listen();
-  await comes();
+  await connects();
   expect(await counts()).toEqual([refusal]);
 });
 

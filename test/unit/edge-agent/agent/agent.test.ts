@@ -67,7 +67,7 @@ describe('applying', () => {
     const bench = await withShop();
     const key = 'shop.example.com/boards/shop/front';
     await bench.receive(bench.object(key, board('front'), ['shop-prod']));
-    const state = bench.said(`state/center.retail/${key}`)!.attributes;
+    const state = bench.reported(`state/center.retail/${key}`)!.attributes;
     expect(state).toMatchObject({ applied: false, available: false, reason: 'UnknownKind' });
     expect(state.message).toContain('install its CustomResourceDefinition');
     await bench.cluster.apply(definition());
@@ -79,7 +79,7 @@ describe('applying', () => {
     const bench = await withShop();
     bench.cluster.unknown.set('shop.example.com', 'its server does not answer');
     await bench.receive(bench.object('shop.example.com/boards/shop/front', board('front'), ['shop-prod']));
-    const { attributes } = bench.said('state/center.retail/shop.example.com/boards/shop/front')!;
+    const { attributes } = bench.reported('state/center.retail/shop.example.com/boards/shop/front')!;
     expect(attributes).toMatchObject({ reason: 'Unavailable', message: 'its server does not answer' });
   });
 
@@ -94,7 +94,7 @@ describe('applying', () => {
     expect(bench.cluster.log).toEqual([`apply ${key}`]);
     const odd = { ...deployment('odd'), apiVersion: 'apps/v1beta1' };
     await bench.receive(bench.object('apps/deployments/shop/odd', odd, ['shop-prod']));
-    expect(bench.said('state/center.retail/apps/deployments/shop/odd')!.attributes).toMatchObject({
+    expect(bench.reported('state/center.retail/apps/deployments/shop/odd')!.attributes).toMatchObject({
       reason: 'UnknownKind',
       message: expect.stringContaining('write the object as apps/v1'),
     });
@@ -111,7 +111,7 @@ describe('applying', () => {
       bench.target(placement),
     );
     expect(bench.cluster.objects.has('/configmaps/shop/b')).toBe(true);
-    expect(bench.said(`state/center.retail/${till}`)!.attributes).toMatchObject({
+    expect(bench.reported(`state/center.retail/${till}`)!.attributes).toMatchObject({
       applied: false,
       reason: 'Invalid',
       message: 'data: too odd',
@@ -144,7 +144,7 @@ describe('an object that the agent does not own', () => {
     });
     await bench.receive(bench.object(till, configMap('till'), ['shop-prod']), bench.target(placement));
     expect(bench.cluster.log).toEqual([]);
-    expect(bench.said(`state/center.retail/${till}`)!.attributes).toMatchObject({ reason: 'NotOwned' });
+    expect(bench.reported(`state/center.retail/${till}`)!.attributes).toMatchObject({ reason: 'NotOwned' });
     expect(bench.counts(placement)).toMatchObject({ failed: 1 });
     await bench.receive(bench.gone(`o/center.retail/${till}`));
     expect(bench.cluster.objects.has(till)).toBe(true);
@@ -158,7 +158,7 @@ describe('an object that the agent does not own', () => {
       metadata.managedFields = [{ manager: 'banyan', operation: 'Apply' }];
     });
     await bench.receive(bench.object(till, configMap('till'), ['shop-prod']), bench.target(placement));
-    expect(bench.said(`state/center.retail/${till}`)!.attributes).toMatchObject({
+    expect(bench.reported(`state/center.retail/${till}`)!.attributes).toMatchObject({
       reason: 'NotOwned',
       message: expect.stringContaining('the agent us:rivoli has applied it'),
     });
@@ -173,7 +173,7 @@ describe('an object that the agent does not own', () => {
       metadata.annotations = { 'banyan.io/agent': 'us:rivoli', 'banyan.io/source': 'center.theirs' };
     });
     await bench.settle();
-    expect(bench.said(`state/center.retail/${till}`)!.attributes).toMatchObject({ reason: 'NotOwned' });
+    expect(bench.reported(`state/center.retail/${till}`)!.attributes).toMatchObject({ reason: 'NotOwned' });
     await bench.receive(bench.gone(`o/center.retail/${till}`));
     expect(bench.cluster.objects.has(till)).toBe(true);
   });
@@ -231,7 +231,7 @@ describe('pruning', () => {
     bench.cluster.write(till, (object) => {
       delete object.metadata.labels;
     });
-    bench.receiveUnheard(bench.gone(`o/center.retail/${till}`));
+    bench.receiveWhileStopped(bench.gone(`o/center.retail/${till}`));
     await bench.restart();
     expect(bench.cluster.objects.has(till)).toBe(true);
   });
@@ -279,10 +279,10 @@ describe('pruning', () => {
   it('removes after a restart objects that were withdrawn while the process was down', async () => {
     const bench = await withShop();
     await bench.agent.stop();
-    bench.receiveUnheard(bench.gone(`o/center.retail/${till}`));
+    bench.receiveWhileStopped(bench.gone(`o/center.retail/${till}`));
     await bench.restart();
     expect(bench.cluster.objects.has(till)).toBe(false);
-    expect(bench.said(`state/center.retail/${till}`)).toBeUndefined();
+    expect(bench.reported(`state/center.retail/${till}`)).toBeUndefined();
   });
 });
 
@@ -305,7 +305,7 @@ describe('two sources with one object', () => {
     expect(bench.counts(`${other}/local`)).toMatchObject({ conflicted: 1, expected: 1 });
     expect(bench.counts(`${other}/local`)).not.toHaveProperty('available');
     expect(bench.counts(placement)).toMatchObject({ available: 1 });
-    expect(bench.said(`state/${other}/${till}`)!.attributes).toMatchObject({ reason: 'Conflicted' });
+    expect(bench.reported(`state/${other}/${till}`)!.attributes).toMatchObject({ reason: 'Conflicted' });
   });
 
   it('give the object to the next source when the winner withdraws, without removing it between', async () => {
@@ -365,7 +365,7 @@ describe('drift', () => {
 
   it('by a writer who never gives up is reported, without the object being unavailable, until it ends', async () => {
     const bench = await withShop();
-    const state = () => bench.said(`state/center.retail/${web}`)!.attributes;
+    const state = () => bench.reported(`state/center.retail/${web}`)!.attributes;
     const fight = async (replicas: number) => {
       bench.cluster.write(web, (object) => {
         object.spec = { replicas };
@@ -383,11 +383,11 @@ describe('drift', () => {
     expect(state()).not.toHaveProperty('failed');
     expect(state().message).toMatch(/spec.replicas is 5 and was applied as 2, last written by kube-controller-manager/);
     expect(bench.counts(placement)).toMatchObject({ applied: 1, available: 1 });
-    expect(bench.said(`partial/${placement}`)!.body.failures).toMatchObject([{ reason: 'Drifted' }]);
+    expect(bench.reported(`partial/${placement}`)!.body.failures).toMatchObject([{ reason: 'Drifted' }]);
     await bench.advance(120_000);
     await bench.advance(1_000);
     expect(state()).not.toHaveProperty('reason');
-    expect(bench.said(`partial/${placement}`)!.body.failures).toEqual([]);
+    expect(bench.reported(`partial/${placement}`)!.body.failures).toEqual([]);
   });
 
   it('at a restarted agent without a parent is corrected from the agent’s own store', async () => {
@@ -410,7 +410,7 @@ describe('reports', () => {
     bench.cluster.settle(web, 2);
     await bench.settle();
     expect(bench.counts(placement)).toEqual({ expected: 1, fresh: 1, synced: 1, applied: 1, available: 1 });
-    expect(bench.said(`state/center.retail/${web}`)).toMatchObject({
+    expect(bench.reported(`state/center.retail/${web}`)).toMatchObject({
       attributes: { applied: true, available: true },
       body: { readyReplicas: 2 },
     });
@@ -422,7 +422,7 @@ describe('reports', () => {
     await bench.settle();
     bench.cluster.refuse.set(web, 'not now');
     await bench.receive(bench.object(web, deployment('web', 3), ['shop-prod']), bench.target(placement, 2));
-    expect(bench.said(`partial/${placement}`)!.body).toMatchObject({
+    expect(bench.reported(`partial/${placement}`)!.body).toMatchObject({
       target: 2,
       counts: { applied: 0, available: 0, failed: 1 },
     });
@@ -462,7 +462,7 @@ describe('reports', () => {
     });
     await bench.settle();
     expect(bench.counts(placement)).toMatchObject({ applied: 1, failed: 1 });
-    expect(bench.said(`partial/${placement}`)!.body.failures).toEqual([
+    expect(bench.reported(`partial/${placement}`)!.body.failures).toEqual([
       { path, object: 'deployments.apps shop/web', reason: 'ProgressDeadlineExceeded', message: 'stuck' },
     ]);
   });
@@ -489,13 +489,13 @@ describe('reports', () => {
     expect(bench.reports() - before).toBe(4);
     await bench.advance(1_000);
     expect(bench.reports() - before).toBe(5);
-    expect(bench.said(`state/center.retail/${web}`)!.body.collisionCount).toBe(39);
+    expect(bench.reported(`state/center.retail/${web}`)!.body.collisionCount).toBe(39);
   });
 
   it('end with their subject', async () => {
     const bench = await withShop();
     await bench.receive(bench.gone(`o/center.retail/${till}`));
-    expect(bench.said(`state/center.retail/${till}`)).toBeUndefined();
+    expect(bench.reported(`state/center.retail/${till}`)).toBeUndefined();
     expect(bench.counts(placement)).toBeDefined();
     await bench.receive(bench.gone(`t/${placement}`));
     expect(bench.counts(placement)).toBeUndefined();
@@ -527,7 +527,7 @@ describe('reports', () => {
 
   it('describe the node once the cluster has described itself', async () => {
     const bench = await withShop();
-    expect(bench.said(`node/${path}`)!.attributes).toMatchObject({
+    expect(bench.reported(`node/${path}`)!.attributes).toMatchObject({
       role: 'agent',
       kubernetesVersion: 'v1.34.0',
       nodes: 1,
@@ -552,7 +552,7 @@ describe('a target that removes an object', () => {
     await bench.settle();
     bench.cluster.finalized.add(till);
     await bench.receive(bench.gone(`o/center.retail/${till}`), bench.target(placement, 2));
-    expect(bench.said(`partial/${placement}`)!.body).toMatchObject({
+    expect(bench.reported(`partial/${placement}`)!.body).toMatchObject({
       target: 2,
       counts: { applied: 0, available: 0 },
     });
@@ -623,7 +623,7 @@ describe('an object that several sources deliver', () => {
     expect(by()).toEqual({ by: 'retail' });
     expect(bench.counts(ops)).toMatchObject({ conflicted: 1 });
     expect(bench.counts(retail)).toMatchObject({ available: 1 });
-    expect(bench.said(`state/center.ops/${till}`)!.attributes).toMatchObject({
+    expect(bench.reported(`state/center.ops/${till}`)!.attributes).toMatchObject({
       reason: 'Conflicted',
       message: expect.stringContaining('EdgePlacement b of center.retail'),
     });
@@ -641,7 +641,7 @@ describe('an object that several sources deliver', () => {
       bench.target('eu.ops/a'),
     );
     expect(bench.counts('eu.ops/a')).toMatchObject({ applied: 1, available: 1 });
-    expect(bench.said(`state/eu.ops/${shop}`)!.attributes).toMatchObject({ applied: true, available: true });
+    expect(bench.reported(`state/eu.ops/${shop}`)!.attributes).toMatchObject({ applied: true, available: true });
     await bench.receive(bench.object(shop, namespace('shop'), ['a', 'b'], 'eu.ops', { implied: ['a'] }));
     await bench.receive(bench.target('eu.ops/b'));
     expect(bench.counts('eu.ops/a')).toMatchObject({ available: 1 });
@@ -650,7 +650,7 @@ describe('an object that several sources deliver', () => {
 
   it('has the same winner after a restart, whatever came first', async () => {
     const { bench, by } = await contested();
-    bench.receiveUnheard(bench.object(till, configMap('till', { by: 'retail again' }), ['b'], 'center.retail'));
+    bench.receiveWhileStopped(bench.object(till, configMap('till', { by: 'retail again' }), ['b'], 'center.retail'));
     await bench.restart();
     expect(by()).toEqual({ by: 'ops' });
   });
@@ -659,7 +659,7 @@ describe('an object that several sources deliver', () => {
     const { bench } = await contested();
     await bench.receive(bench.gone(`o/center.ops/${till}`), bench.gone(`t/${ops}`));
     bench.cluster.log.length = 0;
-    bench.receiveUnheard(bench.gone(`o/center.retail/${till}`), bench.gone(`t/${retail}`));
+    bench.receiveWhileStopped(bench.gone(`o/center.retail/${till}`), bench.gone(`t/${retail}`));
     await bench.restart();
     expect(bench.cluster.log).toEqual([`remove ${till} Orphan`]);
   });
@@ -727,14 +727,14 @@ describe('an unusable cluster', () => {
     const bench = new AgentBench();
     bench.cluster.away = new BanyanError('Unavailable', 'nobody answers');
     await bench.start();
-    const trouble = () => bench.said(`node/${path}`)?.attributes.trouble;
+    const trouble = () => bench.reported(`node/${path}`)?.attributes.trouble;
     await bench.advance(20);
     expect(trouble()).toEqual({ reason: 'Unavailable', message: 'nobody answers' });
     bench.cluster.away = undefined;
     await bench.advance(10_000);
     await bench.advance(1_000);
     expect(trouble()).toBeUndefined();
-    expect(bench.said(`node/${path}`)?.attributes.kubernetesVersion).toBe('v1.34.0');
+    expect(bench.reported(`node/${path}`)?.attributes.kubernetesVersion).toBe('v1.34.0');
   });
 });
 
@@ -746,8 +746,10 @@ describe('an object that is being deleted while it is wanted', () => {
       object.metadata.finalizers = ['shop.example.com/book'];
     });
     await bench.advance(10_000);
-    const said = bench.said(`partial/${placement}`)?.body as { failures: { reason: string; message: string }[] };
-    expect(said.failures).toMatchObject([
+    const reported = bench.reported(`partial/${placement}`)?.body as {
+      failures: { reason: string; message: string }[];
+    };
+    expect(reported.failures).toMatchObject([
       { reason: 'Terminating', message: expect.stringContaining('shop.example.com/book') },
     ]);
     expect(bench.counts(placement)).toEqual({ expected: 1, fresh: 1, synced: 1, applied: 1 });
@@ -758,7 +760,7 @@ describe('an object that the cluster has not answered about yet', () => {
   it('is reported with the answer, or when the answer takes long', async () => {
     const bench = await withShop();
     await bench.advance(60_000);
-    const state = () => bench.said(`state/center.retail/${till}`)?.attributes;
+    const state = () => bench.reported(`state/center.retail/${till}`)?.attributes;
     const before = state();
     let answer = () => {};
     bench.cluster.gate = new Promise((resolve) => {

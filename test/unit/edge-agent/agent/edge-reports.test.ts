@@ -84,8 +84,8 @@ describe('objects created at the edge', () => {
     born(bench, till, { data: { a: '1' } });
     born(bench, '/configmaps/home/other', {});
     await bench.receive(bench.rules(placement, { upsync: [maps] }), bench.target(placement));
-    expect(bench.saidKeys('up/')).toEqual([up(till)]);
-    const { attributes, body } = bench.said(up(till))!;
+    expect(bench.reportedKeys('up/')).toEqual([up(till)]);
+    const { attributes, body } = bench.reported(up(till))!;
     expect(attributes).toEqual({ refs: ['shop-prod'], namespaced: true, returnTo: 'Parent' });
     expect(body).toMatchObject({ kind: 'ConfigMap', metadata: { name: 'till', uid: `uid-${till}` }, data: { a: '1' } });
     expect(body.metadata).not.toHaveProperty('managedFields');
@@ -99,15 +99,15 @@ describe('objects created at the edge', () => {
     born(bench, till, { labels: { up: '1' }, data: { a: '1' } });
     born(bench, '/configmaps/shop/b', { labels: { up: '1' } });
     await bench.settle();
-    expect(bench.saidKeys('up/')).toEqual([up('/configmaps/shop/b'), up(till)]);
+    expect(bench.reportedKeys('up/')).toEqual([up('/configmaps/shop/b'), up(till)]);
     born(bench, till, { labels: { up: '1' }, data: { a: '2' } });
     bench.cluster.erase('/configmaps/shop/b');
     await bench.settle();
-    expect(bench.saidKeys('up/')).toEqual([up(till)]);
-    expect(bench.said(up(till))!.body).toMatchObject({ data: { a: '2' } });
+    expect(bench.reportedKeys('up/')).toEqual([up(till)]);
+    expect(bench.reported(up(till))!.body).toMatchObject({ data: { a: '2' } });
     born(bench, till, {});
     await bench.settle();
-    expect(bench.saidKeys('up/')).toEqual([]);
+    expect(bench.reportedKeys('up/')).toEqual([]);
   });
 
   it('are reported once for each source, with the placements that want them and the highest requested level', async () => {
@@ -117,18 +117,18 @@ describe('objects created at the edge', () => {
       bench.rules('center.retail/all', { upsync: [{ ...maps, returnTo: 'Center' }] }),
       bench.rules('eu.ops/here', { upsync: [maps] }),
     );
-    expect(bench.said(up(till))!.attributes).toMatchObject({ refs: ['all', 'shop-prod'], returnTo: 'Center' });
-    expect(bench.said(up(till, 'eu.ops'))!.attributes).toMatchObject({ refs: ['here'], returnTo: 'Parent' });
+    expect(bench.reported(up(till))!.attributes).toMatchObject({ refs: ['all', 'shop-prod'], returnTo: 'Center' });
+    expect(bench.reported(up(till, 'eu.ops'))!.attributes).toMatchObject({ refs: ['here'], returnTo: 'Parent' });
     await bench.receive(bench.gone('u/center.retail/all'), bench.gone('u/eu.ops/here'));
-    expect(bench.said(up(till))!.attributes).toMatchObject({ refs: ['shop-prod'], returnTo: 'Parent' });
-    expect(bench.said(up(till, 'eu.ops'))).toBeUndefined();
+    expect(bench.reported(up(till))!.attributes).toMatchObject({ refs: ['shop-prod'], returnTo: 'Parent' });
+    expect(bench.reported(up(till, 'eu.ops'))).toBeUndefined();
   });
 
   it('of a resource that is already watched are found when a rule grows', async () => {
     for (const name of ['a', 'b']) born(bench, `/configmaps/shop/${name}`, {});
     await bench.receive(bench.rules(placement, { upsync: [{ ...maps, names: ['a'] }] }));
     await bench.receive(bench.rules(placement, { upsync: [{ ...maps, names: ['a', 'b'] }] }));
-    expect(bench.saidKeys('up/')).toEqual([up('/configmaps/shop/a'), up('/configmaps/shop/b')]);
+    expect(bench.reportedKeys('up/')).toEqual([up('/configmaps/shop/a'), up('/configmaps/shop/b')]);
   });
 
   it('are up to date after a restart, and unchanged ones are not sent again', async () => {
@@ -137,7 +137,7 @@ describe('objects created at the edge', () => {
     await bench.receive(bench.rules(placement, { upsync: [maps] }));
     bench.cluster.erase('/configmaps/shop/b');
     await bench.restart();
-    expect(bench.saidKeys('up/')).toEqual([up(till)]);
+    expect(bench.reportedKeys('up/')).toEqual([up(till)]);
     const before = bench.reports();
     await bench.restart();
     expect(bench.reports()).toBe(before);
@@ -148,12 +148,12 @@ describe('objects created at the edge', () => {
     await bench.receive(bench.rules(placement, { upsync: [maps] }));
     const release = await bench.restartHanging();
     await bench.clock.advance(60_000);
-    expect(bench.saidKeys('up/')).toEqual([up(till)]);
+    expect(bench.reportedKeys('up/')).toEqual([up(till)]);
     bench.cluster.erase(till);
     release();
     await bench.advance(20);
     await bench.advance(20);
-    expect(bench.saidKeys('up/')).toEqual([]);
+    expect(bench.reportedKeys('up/')).toEqual([]);
   });
 
   it('keep their reports while the cluster does not list the kinds of their group', async () => {
@@ -162,15 +162,15 @@ describe('objects created at the edge', () => {
     const [a, b] = ['maps.example/configmaps/shop/a', 'maps.example/configmaps/shop/b'];
     for (const key of [a, b]) born(bench, key, {});
     await bench.receive(bench.rules(placement, { upsync: [rule] }));
-    expect(bench.saidKeys('up/')).toEqual([up(a), up(b)]);
+    expect(bench.reportedKeys('up/')).toEqual([up(a), up(b)]);
     bench.cluster.unknown.set('maps.example', 'its server does not answer');
     bench.cluster.objects.delete(b);
     await bench.restart();
-    expect(bench.saidKeys('up/')).toEqual([up(a), up(b)]);
+    expect(bench.reportedKeys('up/')).toEqual([up(a), up(b)]);
     bench.cluster.unknown.clear();
     await bench.advance(60_000);
     await bench.settle();
-    expect(bench.saidKeys('up/')).toEqual([up(a)]);
+    expect(bench.reportedKeys('up/')).toEqual([up(a)]);
   });
 
   it('of a kind without a definition are reported once the kind is served', async () => {
@@ -182,22 +182,22 @@ describe('objects created at the edge', () => {
     cluster.served = async () => [...(await served()), kind];
     born(bench, report, {});
     for (let i = 0; i < 3; i++) await bench.advance(60_000);
-    expect(bench.saidKeys('up/')).toEqual([up(report)]);
+    expect(bench.reportedKeys('up/')).toEqual([up(report)]);
   });
 
   it('of a resource that the cluster withholds block no others', async () => {
     bench.cluster.silent.add('/secrets');
     born(bench, till, {});
     await bench.receive(bench.rules(placement, { upsync: [maps, { ...maps, resources: ['secrets'] }] }));
-    expect(bench.saidKeys('up/')).toEqual([up(till)]);
+    expect(bench.reportedKeys('up/')).toEqual([up(till)]);
     await bench.receive(
       bench.object(shop, namespace('shop'), ['shop-prod']),
       bench.object('/configmaps/shop/other', configMap('other'), ['shop-prod']),
     );
-    expect(bench.said(`state/center.retail/${shop}`)!.attributes).toMatchObject({ applied: true });
+    expect(bench.reported(`state/center.retail/${shop}`)!.attributes).toMatchObject({ applied: true });
     bench.cluster.erase(till);
     await bench.settle();
-    expect(bench.said(up(till))).toBeUndefined();
+    expect(bench.reported(up(till))).toBeUndefined();
   });
 
   describe('of a kind with more placed objects than the agent processes at once', () => {
@@ -231,7 +231,7 @@ describe('objects created at the edge', () => {
       await bench.advance(1_000);
       expect(bench.cluster.objects.has(service)).toBe(true);
       expect(bench.cluster.objects.has(secret(0))).toBe(false);
-      expect(bench.said(`state/center.retail/${secret(11)}`)!.attributes).toMatchObject({
+      expect(bench.reported(`state/center.retail/${secret(11)}`)!.attributes).toMatchObject({
         applied: false,
         reason: 'Pending',
         message: expect.stringContaining('waiting for the cluster to list its secrets'),
@@ -248,7 +248,7 @@ describe('objects created at the edge', () => {
       expect(bench.cluster.objects.has(secret(4))).toBe(true);
       expect(bench.cluster.objects.get(secret(3))!.data).toEqual({ mine: '1' });
       await bench.advance(1_000);
-      expect(bench.said(`state/center.retail/${secret(3)}`)!.attributes).toMatchObject({ reason: 'Conflicted' });
+      expect(bench.reported(`state/center.retail/${secret(3)}`)!.attributes).toMatchObject({ reason: 'Conflicted' });
     });
 
     it('keep their reports while a list takes long after a restart', async () => {
@@ -262,7 +262,7 @@ describe('objects created at the edge', () => {
       list();
       await bench.settle();
       await bench.advance(1_000);
-      expect(bench.said(`state/center.retail/${secret(3)}`)!.attributes).toMatchObject({ applied: true });
+      expect(bench.reported(`state/center.retail/${secret(3)}`)!.attributes).toMatchObject({ applied: true });
       expect(bench.reports()).toBe(before);
     });
   });
@@ -272,8 +272,8 @@ describe('objects created at the edge', () => {
     for (let i = 0; i < upsyncObjectsMax + 2; i++) born(bench, name(i), {});
     await bench.receive(bench.rules(placement, { upsync: [maps] }), bench.target(placement));
     for (let i = 0; i < 4; i++) await bench.advance(1_000);
-    expect(bench.saidKeys('up/')).toHaveLength(upsyncObjectsMax);
-    expect(bench.said(`partial/${placement}`)!.body).toMatchObject({
+    expect(bench.reportedKeys('up/')).toHaveLength(upsyncObjectsMax);
+    expect(bench.reported(`partial/${placement}`)!.body).toMatchObject({
       counts: { available: 1, failed: 0 },
       failures: [
         { object: 'spec.upsync', reason: 'UpsyncLimit', message: expect.stringContaining('1002 objects match') },
@@ -282,9 +282,9 @@ describe('objects created at the edge', () => {
     bench.cluster.erase(name(0));
     bench.cluster.erase(name(1));
     await bench.advance(1_000);
-    expect(bench.saidKeys('up/')).toHaveLength(upsyncObjectsMax);
-    expect(bench.said(up(name(upsyncObjectsMax + 1)))).toBeDefined();
-    expect(bench.said(`partial/${placement}`)!.body).toMatchObject({ failures: [] });
+    expect(bench.reportedKeys('up/')).toHaveLength(upsyncObjectsMax);
+    expect(bench.reported(up(name(upsyncObjectsMax + 1)))).toBeDefined();
+    expect(bench.reported(`partial/${placement}`)!.body).toMatchObject({ failures: [] });
   });
 
   it('keep their former report while they are larger than an entry may be, and their placement shows it', async () => {
@@ -294,18 +294,18 @@ describe('objects created at the edge', () => {
     born(bench, till, { data: { a: 'x'.repeat(5 * 2 ** 20) } });
     await bench.advance(1_000);
     await bench.advance(1_000);
-    expect(bench.said(up(till))!.body).toMatchObject({ data: { a: '1' } });
+    expect(bench.reported(up(till))!.body).toMatchObject({ data: { a: '1' } });
     const message = expect.stringMatching(/^it has 52\d+ bytes, .* older/);
     const failures = [{ object: 'configmaps shop/till', reason: 'TooLarge', message }];
-    expect(bench.said(`partial/${placement}`)!.body).toMatchObject({ counts: { failed: 0 }, failures });
+    expect(bench.reported(`partial/${placement}`)!.body).toMatchObject({ counts: { failed: 0 }, failures });
     born(bench, till, { data: { a: '2' } });
     await bench.advance(1_000);
     await bench.advance(1_000);
-    expect(bench.said(up(till))!.body).toMatchObject({ data: { a: '2' } });
-    expect(bench.said(`partial/${placement}`)!.body).toMatchObject({ failures: [] });
+    expect(bench.reported(up(till))!.body).toMatchObject({ data: { a: '2' } });
+    expect(bench.reported(`partial/${placement}`)!.body).toMatchObject({ failures: [] });
     bench.cluster.erase(till);
     await bench.advance(1_000);
-    expect(bench.said(up(till))).toBeUndefined();
+    expect(bench.reported(up(till))).toBeUndefined();
   });
 
   it('win over placed objects of the same name, and yield when no rule matches them any more', async () => {
@@ -318,7 +318,7 @@ describe('objects created at the edge', () => {
     );
     expect(bench.cluster.objects.get(till)!.data).toEqual({ mine: '1' });
     expect(bench.counts(placement)).toEqual({ expected: 1, fresh: 1, synced: 1, conflicted: 1 });
-    expect(bench.said(`state/center.retail/${till}`)!.attributes).toMatchObject({
+    expect(bench.reported(`state/center.retail/${till}`)!.attributes).toMatchObject({
       applied: false,
       reason: 'Conflicted',
       message: expect.stringContaining('EdgePlacement reports of center.ops takes this object up'),
@@ -339,7 +339,7 @@ describe('objects created at the edge', () => {
     born(bench, till, { data: { mine: '1' } });
     await bench.receive(bench.gone(`o/center.retail/${till}`));
     expect(bench.cluster.objects.get(till)!.data).toEqual({ mine: '1' });
-    expect(bench.said(up(till))!.body).toMatchObject({ data: { mine: '1' } });
+    expect(bench.reported(up(till))!.body).toMatchObject({ data: { mine: '1' } });
   });
 
   it('lose the mark from then on, since another store of the agent would treat them as its own', async () => {
@@ -350,7 +350,7 @@ describe('objects created at the edge', () => {
     );
     expect(bench.cluster.objects.get(till)!.metadata.labels).toMatchObject({ 'banyan.io/managed': 'true' });
     await bench.receive(bench.rules(placement, { upsync: [maps] }));
-    expect(bench.said(`state/center.retail/${till}`)!.attributes).toMatchObject({ reason: 'Conflicted' });
+    expect(bench.reported(`state/center.retail/${till}`)!.attributes).toMatchObject({ reason: 'Conflicted' });
     const { data, metadata } = bench.cluster.objects.get(till)!;
     expect([data, JSON.stringify([metadata.labels, metadata.annotations])]).toEqual([
       { theirs: '1' },
@@ -403,14 +403,14 @@ describe('objects that placed objects own', () => {
     born(bench, pod(1), { owner: set });
     born(bench, '/pods/shop/stray', { owner: 'apps/replicasets/shop/other' });
     await bench.settle();
-    expect(bench.saidKeys('assoc/')).toEqual([]);
+    expect(bench.reportedKeys('assoc/')).toEqual([]);
     bench.cluster.write(set, (object) => {
       object.metadata = { ...object.metadata, name: 'web-1', namespace: 'shop', uid: `uid-${set}` };
       object.metadata.ownerReferences = [ownerOf(web, bench.cluster.objects.get(web))];
     });
     await bench.settle();
-    expect(bench.saidKeys('assoc/')).toEqual([assoc(pod(1))]);
-    expect(bench.said(assoc(pod(1)))).toMatchObject({
+    expect(bench.reportedKeys('assoc/')).toEqual([assoc(pod(1))]);
+    expect(bench.reported(assoc(pod(1)))).toMatchObject({
       attributes: { owner: web, namespaced: true },
       body: { metadata: { name: 'web-1-1' } },
     });
@@ -428,15 +428,15 @@ describe('objects that placed objects own', () => {
     });
 
     it('are limited by the rule, and failing ones come first', async () => {
-      expect(bench.saidKeys('assoc/')).toEqual([pod(1), pod(2)].map((key) => assoc(key)));
+      expect(bench.reportedKeys('assoc/')).toEqual([pod(1), pod(2)].map((key) => assoc(key)));
       bench.cluster.write(pod(3), (object) => {
         Object.assign(object, { kind: 'Pod', status: { phase: 'Failed' } });
       });
       await bench.settle();
-      expect(bench.saidKeys('assoc/')).toEqual([pod(1), pod(3)].map((key) => assoc(key)));
+      expect(bench.reportedKeys('assoc/')).toEqual([pod(1), pod(3)].map((key) => assoc(key)));
       bench.cluster.erase(pod(3));
       await bench.settle();
-      expect(bench.saidKeys('assoc/')).toEqual([pod(1), pod(2)].map((key) => assoc(key)));
+      expect(bench.reportedKeys('assoc/')).toEqual([pod(1), pod(2)].map((key) => assoc(key)));
     });
 
     it('count a pod that stays without a node among the failing ones, without another event', async () => {
@@ -445,10 +445,10 @@ describe('objects that placed objects own', () => {
         Object.assign(object, { kind: 'Pod', status: { phase: 'Pending', conditions } });
       });
       await bench.settle();
-      expect(bench.saidKeys('assoc/')).toEqual([pod(1), pod(2)].map((key) => assoc(key)));
+      expect(bench.reportedKeys('assoc/')).toEqual([pod(1), pod(2)].map((key) => assoc(key)));
       bench.clock.advance(15_000);
       await bench.settle();
-      expect(bench.saidKeys('assoc/')).toEqual([pod(1), pod(3)].map((key) => assoc(key)));
+      expect(bench.reportedKeys('assoc/')).toEqual([pod(1), pod(3)].map((key) => assoc(key)));
     });
 
     it('are watched whole if a rule names them, and kinds in between without their bodies', async () => {
@@ -463,16 +463,16 @@ describe('objects that placed objects own', () => {
       await bench.receive(
         bench.rules(placement, { associated: [...rules(1).associated, { resources: ['replicasets'], limit: 5 }] }),
       );
-      expect(bench.saidKeys('assoc/')).toEqual([assoc(pod(1)), assoc(set)]);
-      expect(bench.said(assoc(set))!.body).toMatchObject({ metadata: { name: 'web-1' } });
+      expect(bench.reportedKeys('assoc/')).toEqual([assoc(pod(1)), assoc(set)]);
+      expect(bench.reported(assoc(set))!.body).toMatchObject({ metadata: { name: 'web-1' } });
       expect(bench.cluster.watchedBare()).not.toContain('apps/replicasets');
       await bench.receive(bench.gone(`u/${placement}`));
-      expect(bench.saidKeys('assoc/')).toEqual([]);
+      expect(bench.reportedKeys('assoc/')).toEqual([]);
       expect(bench.cluster.watched()).not.toContain('/pods');
     });
 
     it('name the placements, of those that want the placed object, that ask for them', async () => {
-      const refs = () => bench.said(assoc(pod(1)))?.attributes;
+      const refs = () => bench.reported(assoc(pod(1)))?.attributes;
       expect(refs()).toMatchObject({ refs: ['shop-prod'] });
       await bench.receive(
         bench.object(web, deployment('web'), ['audit', 'shop-prod', 'silent']),
@@ -492,11 +492,11 @@ describe('objects that placed objects own', () => {
       await bench.settle();
       bench.cluster.erase(pod(1));
       await bench.settle();
-      expect(bench.saidKeys('assoc/')).toEqual([pod(2), pod(3)].map((key) => assoc(key)));
+      expect(bench.reportedKeys('assoc/')).toEqual([pod(2), pod(3)].map((key) => assoc(key)));
       bench.cluster.objects.delete(pod(2));
       await bench.restart();
       await bench.settle();
-      expect(bench.saidKeys('assoc/')).toEqual([assoc(pod(3))]);
+      expect(bench.reportedKeys('assoc/')).toEqual([assoc(pod(3))]);
     });
 
     it('keep their reports while their owners are unknown, and go if these are known to be others', async () => {
@@ -505,10 +505,10 @@ describe('objects that placed objects own', () => {
       bench.cluster.objects.delete(pod(1));
       await bench.restart();
       await bench.settle();
-      expect(bench.saidKeys('assoc/')).toEqual([assoc(pod(2))]);
+      expect(bench.reportedKeys('assoc/')).toEqual([assoc(pod(2))]);
       list();
       await bench.settle();
-      expect(bench.saidKeys('assoc/')).toEqual([]);
+      expect(bench.reportedKeys('assoc/')).toEqual([]);
     });
 
     it.each(['', 'apps'])(
@@ -518,11 +518,13 @@ describe('objects that placed objects own', () => {
         bench.cluster.objects.delete(pod(1));
         await bench.restart();
         await bench.settle();
-        expect(bench.saidKeys('assoc/')).toEqual((group === '' ? [pod(1), pod(2)] : [pod(2)]).map((key) => assoc(key)));
+        expect(bench.reportedKeys('assoc/')).toEqual(
+          (group === '' ? [pod(1), pod(2)] : [pod(2)]).map((key) => assoc(key)),
+        );
         bench.cluster.unknown.clear();
         await bench.advance(60_000);
         await bench.settle();
-        expect(bench.saidKeys('assoc/')).toEqual([pod(2), pod(3)].map((key) => assoc(key)));
+        expect(bench.reportedKeys('assoc/')).toEqual([pod(2), pod(3)].map((key) => assoc(key)));
       },
     );
 
@@ -531,17 +533,17 @@ describe('objects that placed objects own', () => {
       bench.cluster.served = () => Promise.reject(new Error('away'));
       await bench.restart();
       await bench.advance(1_000);
-      expect(bench.saidKeys('assoc/')).toEqual([pod(1), pod(2)].map((key) => assoc(key)));
+      expect(bench.reportedKeys('assoc/')).toEqual([pod(1), pod(2)].map((key) => assoc(key)));
       bench.cluster.served = served;
       bench.cluster.objects.delete(pod(1));
       await bench.advance(5_000);
       await bench.settle();
-      expect(bench.saidKeys('assoc/')).toEqual([pod(2), pod(3)].map((key) => assoc(key)));
+      expect(bench.reportedKeys('assoc/')).toEqual([pod(2), pod(3)].map((key) => assoc(key)));
     });
 
     it('go with the placed object', async () => {
       await bench.receive(bench.gone(`o/center.retail/${web}`));
-      expect(bench.saidKeys('assoc/')).toEqual([]);
+      expect(bench.reportedKeys('assoc/')).toEqual([]);
     });
 
     it('belong to the placements of the placed object', async () => {
@@ -549,9 +551,9 @@ describe('objects that placed objects own', () => {
         bench.object(web, deployment('web'), ['b'], 'center.a'),
         bench.target('center.a/b', 1, { priority: 9 }),
       );
-      expect(bench.saidKeys('assoc/')).toEqual([]);
+      expect(bench.reportedKeys('assoc/')).toEqual([]);
       await bench.receive(bench.rules('center.a/b', rules(1)));
-      expect(bench.saidKeys('assoc/')).toEqual([assoc(pod(1), 'center.a')]);
+      expect(bench.reportedKeys('assoc/')).toEqual([assoc(pod(1), 'center.a')]);
     });
 
     it('are reported again after a restart only if they have changed', async () => {

@@ -17,8 +17,8 @@ const resource = (group: string, name: string, ...versions: string[]): ServedRes
 class Bench {
   readonly clock = new VirtualClock();
   asked = 0;
-  told = 0;
-  came = 0;
+  changes = 0;
+  addedKinds = 0;
   served: ServedResource[] = [resource('apps', 'deployments')];
   described: ClusterDescription = { kubernetesVersion: 'v1.34.1', nodes: 3, nodesReady: 2 };
   away: BanyanError | undefined;
@@ -29,8 +29,8 @@ class Bench {
     this.description = new SelfDescription({
       clock: this.clock,
       logger: silentLogger,
-      changed: () => this.told++,
-      kindsAdded: () => this.came++,
+      changed: () => this.changes++,
+      kindsAdded: () => this.addedKinds++,
       cluster: {
         describe: async () => {
           this.asked++;
@@ -103,16 +103,16 @@ test('kinds that have come since the last query are reported, but not those that
   const bench = new Bench();
   const [deployments] = bench.served;
   await bench.advance(60_000);
-  expect(bench.came).toBe(0);
+  expect(bench.addedKinds).toBe(0);
   bench.served = [deployments!, resource('reports.example', 'reports')];
   await bench.advance(60_000);
-  expect(bench.came).toBe(1);
+  expect(bench.addedKinds).toBe(1);
   bench.served = [deployments!];
   await bench.advance(60_000);
-  expect(bench.came).toBe(1);
+  expect(bench.addedKinds).toBe(1);
   bench.served = [deployments!, resource('reports.example', 'reports')];
   await bench.advance(60_000);
-  expect(bench.came).toBe(2);
+  expect(bench.addedKinds).toBe(2);
 });
 
 test('an absent cluster is reported with its last known description', async () => {
@@ -146,11 +146,11 @@ test('an ended description neither asks nor reports', async () => {
   const bench = new Bench();
   await bench.settle();
   bench.description.stop();
-  const { asked, told } = bench;
+  const { asked, changes } = bench;
   bench.description.changed();
   bench.listener();
   await bench.advance(120_000);
-  expect([bench.asked, bench.told]).toEqual([asked, told]);
+  expect([bench.asked, bench.changes]).toEqual([asked, changes]);
 });
 
 test('if more is served than the report can hold, Kubernetes’ own kinds are reported', () => {

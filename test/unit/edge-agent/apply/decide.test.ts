@@ -73,8 +73,8 @@ describe('the decision about a wanted object', () => {
   });
 
   it('is to refuse an object with the mark of another agent, and to name that agent, with or without a record', () => {
-    const words = 'the object exists and is not taken over: the agent us:rivoli has applied it';
-    const refusal = { do: 'refuse', reason: 'NotOwned', message: `${words} (spec.adopt: Always would take it)` };
+    const message = 'the object exists and is not taken over: the agent us:rivoli has applied it';
+    const refusal = { do: 'refuse', reason: 'NotOwned', message: `${message} (spec.adopt: Always would take it)` };
     expect(decide(wanted, undefined, signedBy('us:rivoli'))).toEqual(refusal);
     expect(decide(wanted, { ...record, agent: 'eu:shop' }, signedBy('us:rivoli'))).toEqual(refusal);
     const never = { ...wanted, rules: { ...defaultRules, adopt: 'Never' as const } };

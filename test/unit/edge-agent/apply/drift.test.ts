@@ -78,11 +78,11 @@ test('a field conflict names the changed field, the last writer, and the possibl
     { manager: 'banyan', operation: 'Apply', time: '2026-01-02T03:04:07Z' },
   ];
   const live = { ...answer, metadata: { managedFields }, spec: { replicas: 1 } };
-  const words = fieldConflictMessage({ 'f:spec': { 'f:replicas': whole } }, answer, live);
-  expect(words).toMatch(
+  const message = fieldConflictMessage({ 'f:spec': { 'f:replicas': whole } }, answer, live);
+  expect(message).toMatch(
     /again and again.*: spec.replicas is 1 and was applied as 3, last written by kube-controller-manager;/,
   );
-  expect(words).toMatch(/spec\.drift\.ignoredFields/);
+  expect(message).toMatch(/spec\.drift\.ignoredFields/);
   expect(fieldConflictMessage({}, answer, { ...live, metadata: {} })).not.toContain('written by');
   expect(fieldConflictMessage({}, answer, undefined)).toMatch(/deletes it again and again/);
 });

@@ -50,10 +50,10 @@ describe('the keeper of an object', () => {
       'kustomize.toolkit.fluxcd.io/name': 'apps',
       'kustomize.toolkit.fluxcd.io/namespace': 'flux-system',
     };
-    const words = 'the Flux Kustomization apps in namespace flux-system keeps it';
-    expect(ownerOf({ labels: kustomization })).toBe(words);
+    const owner = 'the Flux Kustomization apps in namespace flux-system keeps it';
+    expect(ownerOf({ labels: kustomization })).toBe(owner);
     const managedFields = writtenBy('kustomize-controller', {}, 'Apply');
-    expect(ownerOf({ labels: kustomization, managedFields })).toBe(words);
+    expect(ownerOf({ labels: kustomization, managedFields })).toBe(owner);
     expect(ownerOf({ managedFields })).toBe('kustomize-controller keeps it by server-side apply');
     const annotations = { 'meta.helm.sh/release-name': 'tills', 'meta.helm.sh/release-namespace': 'shop' };
     const release = { 'helm.toolkit.fluxcd.io/name': 'tills', 'helm.toolkit.fluxcd.io/namespace': 'fleet' };

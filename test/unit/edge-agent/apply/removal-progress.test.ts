@@ -10,7 +10,7 @@ const asks = (asked: number) => (revision: number) => entry(`w/${id}`, { asked }
 
 describe('an agent from which a placement is taken', () => {
   let bench: AgentBench;
-  const answer = () => bench.said(`gone/${id}`)?.attributes;
+  const answer = () => bench.reported(`gone/${id}`)?.attributes;
   const take = (asked: number) => bench.receive(...[...rows, `t/${id}`].map((key) => bench.gone(key)), asks(asked));
 
   beforeEach(async () => {
@@ -32,7 +32,7 @@ describe('an agent from which a placement is taken', () => {
     await bench.advance(1_000);
     expect(bench.cluster.objects.size).toBe(0);
     expect(answer()).toEqual({ asked: 7 });
-    expect(bench.said(`partial/${id}`)).toBeUndefined();
+    expect(bench.reported(`partial/${id}`)).toBeUndefined();
   });
 
   it('answers even if the process ended in between', async () => {
@@ -77,7 +77,7 @@ describe('an agent from which a placement is taken', () => {
       asks(7),
     );
     await bench.advance(1_000);
-    const answers = () => [other, id].map((one) => bench.said(`gone/${one}`)?.attributes);
+    const answers = () => [other, id].map((one) => bench.reported(`gone/${one}`)?.attributes);
     expect(answers()).toEqual([undefined, undefined]);
     bench.cluster.erase(till);
     await bench.settle();
@@ -100,10 +100,10 @@ describe('an object that cannot be removed', () => {
   const refusal = 'cannot delete resource "configmaps" in API group "" in the namespace "shop"';
   let bench: AgentBench;
   const partial = () => {
-    const { counts, failures } = bench.said(`partial/${id}`)!.body as { counts: object; failures: object[] };
+    const { counts, failures } = bench.reported(`partial/${id}`)!.body as { counts: object; failures: object[] };
     return { counts, failures };
   };
-  const trouble = () => bench.said(`node/${path}`)!.attributes.trouble;
+  const trouble = () => bench.reported(`node/${path}`)!.attributes.trouble;
   const letGo = () => bench.receive(bench.gone(rows[1]!), bench.target(id, 2));
 
   beforeEach(async () => {

@@ -62,8 +62,8 @@ describe('an object in a version that the cluster does not serve', () => {
     ['shop.example.com/v1', 'Sign', /write the object as shop\.example\.com\/v2$/],
   ])(
     '%s %s is not converted if its meaning might change: the served versions are reported',
-    (apiVersion, kind, words) => {
-      expect(answer(object(apiVersion, kind))).toEqual({ why: expect.stringMatching(words) });
+    (apiVersion, kind, reason) => {
+      expect(answer(object(apiVersion, kind))).toEqual({ why: expect.stringMatching(reason) });
     },
   );
 

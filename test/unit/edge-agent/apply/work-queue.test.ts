@@ -28,27 +28,27 @@ function bench(
   });
   const end = async (key: string, result: Result = 'done') => {
     ends.get(key)!(result);
-    await soon();
+    await nextTurn();
   };
   return { clock, queue, started, end };
 }
 
-const soon = () => new Promise((resolve) => setImmediate(resolve));
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('the work queue', () => {
   it('processes a key once, however often it was added', async () => {
     const { queue, started } = bench();
     for (let i = 0; i < 5; i++) queue.add('a');
-    await soon();
+    await nextTurn();
     expect(started).toEqual(['a']);
   });
 
   it('processes a key again that was added during its work, and never twice at once', async () => {
     const { queue, started, end } = bench();
     queue.add('a');
-    await soon();
+    await nextTurn();
     queue.add('a');
-    await soon();
+    await nextTurn();
     expect(started).toEqual(['a']);
     await end('a');
     expect(started).toEqual(['a', 'a']);
@@ -57,7 +57,7 @@ describe('the work queue', () => {
   it('starts no more than its concurrency, smallest priority first', async () => {
     const { queue, started, end } = bench(2, (key) => Number(key));
     for (const key of ['3', '1', '4', '2']) queue.add(key);
-    await soon();
+    await nextTurn();
     expect(started).toEqual(['1', '2']);
     await end('2');
     expect(started).toEqual(['1', '2', '3']);
@@ -66,11 +66,11 @@ describe('the work queue', () => {
   it('processes failed keys after all others, until they count as fresh', async () => {
     const { clock, queue, started, end } = bench(1, (key) => Number(key[0]));
     for (const key of ['1a', '1b', '1c']) queue.add(key);
-    await soon();
+    await nextTurn();
     for (const key of ['1a', '1b', '1c']) await end(key, 'retry');
     started.length = 0;
     clock.advance(2 * retryMinMs);
-    await soon();
+    await nextTurn();
     queue.add('2');
     queue.add('1c', true);
     await end(started[0]!, 'retry');
@@ -88,7 +88,7 @@ describe('the work queue', () => {
       (key) => named[key[0]!] ?? 'any',
     );
     for (const key of ['a1', 'a2', 'd1', 'd2', 'n1', 'n2', 'n3']) queue.add(key);
-    await soon();
+    await nextTurn();
     const seen = [[...started]];
     for (const key of ['n3', 'n2', 'n1', 'd2', 'd1', 'a2', 'a1']) {
       started.length = 0;
@@ -101,7 +101,7 @@ describe('the work queue', () => {
   it('lets a hanging key block no other', async () => {
     const { queue, started, end } = bench(2);
     for (const key of ['hangs', 'b', 'c', 'd']) queue.add(key);
-    await soon();
+    await nextTurn();
     for (const key of ['b', 'c', 'd']) await end(key);
     expect(started).toEqual(['hangs', 'b', 'c', 'd']);
   });
@@ -109,18 +109,18 @@ describe('the work queue', () => {
   it('retries failed keys within its bounds, later each time', async () => {
     const { clock, queue, started, end } = bench();
     queue.add('a');
-    await soon();
+    await nextTurn();
     let longest = 0;
     for (let failure = 0; failure < 20; failure++) {
       const before = started.length;
       await end('a', 'retry');
       const sinceMs = clock.monotonicMs();
       clock.advance(retryMinMs - 1);
-      await soon();
+      await nextTurn();
       expect(started).toHaveLength(before);
       while (started.length === before) {
         clock.advance(1_000);
-        await soon();
+        await nextTurn();
       }
       const waitedMs = clock.monotonicMs() - sinceMs;
       expect(waitedMs).toBeLessThanOrEqual(retryMaxMs + 1_000);
@@ -132,18 +132,18 @@ describe('the work queue', () => {
   it('forgets earlier failures when the desired state has changed', async () => {
     const { clock, queue, started, end } = bench();
     queue.add('a');
-    await soon();
+    await nextTurn();
     for (let failure = 0; failure < 12; failure++) {
       await end('a', 'retry');
       queue.add('a');
-      await soon();
+      await nextTurn();
     }
     queue.add('a', true);
     await end('a', 'retry');
     await end('a', 'retry');
     const before = started.length;
     clock.advance(2 * retryMinMs);
-    await soon();
+    await nextTurn();
     expect(started).toHaveLength(before + 1);
   });
 
@@ -154,7 +154,7 @@ describe('the work queue', () => {
     const waiting = queue.idle().then(() => {
       idle = true;
     });
-    await soon();
+    await nextTurn();
     expect(idle).toBe(false);
     await end('a', 'retry');
     await waiting;
@@ -166,12 +166,12 @@ describe('the work queue', () => {
     queue.add('a');
     queue.add('b');
     queue.addAfter('c', 10);
-    await soon();
+    await nextTurn();
     const stopping = queue.stop();
     await end('a', 'retry');
     await stopping;
     clock.advance(retryMaxMs * 2);
-    await soon();
+    await nextTurn();
     expect(started).toEqual(['a']);
   });
 });

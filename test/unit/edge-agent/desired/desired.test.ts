@@ -101,24 +101,29 @@ describe('the index of the desired state', () => {
     const { receive, changes, open } = bench();
     const desired = open();
     const other = `o/center.ops/${till}`;
-    const say = async (...entries: WireEntry[]) => {
+    const receiveAndNote = async (...entries: WireEntry[]) => {
       changes.length = 0;
       desired.note(receive(...entries));
       await Promise.resolve();
       return changes[0]!;
     };
-    await say(row(entry, { ...attributes('a'), createOnly: ['a'] }, configMap('till'), 3));
+    await receiveAndNote(row(entry, { ...attributes('a'), createOnly: ['a'] }, configMap('till'), 3));
     expect(desired.deliveries(till)[0]).toMatchObject({ createOnly: true, deletion: undefined });
-    const first = await say(row('t/center.retail/a', { ...target, deletion: 'Orphan' }, undefined, 4));
+    const first = await receiveAndNote(row('t/center.retail/a', { ...target, deletion: 'Orphan' }, undefined, 4));
     expect([...first.deletions]).toEqual([till]);
-    await say(row(other, attributes('b'), configMap('till'), 5), row('t/center.ops/b', target, undefined, 6));
+    await receiveAndNote(
+      row(other, attributes('b'), configMap('till'), 5),
+      row('t/center.ops/b', target, undefined, 6),
+    );
     const sources = () => desired.deliveries(till).map(({ source }) => source);
     expect(sources()).toEqual(['center.ops', 'center.retail']);
-    const turned = await say(row('t/center.retail/a', { ...target, deletion: 'Orphan', priority: 1 }, undefined, 7));
+    const turned = await receiveAndNote(
+      row('t/center.retail/a', { ...target, deletion: 'Orphan', priority: 1 }, undefined, 7),
+    );
     expect(sources()).toEqual(['center.retail', 'center.ops']);
     expect(turned.deliveries.map(({ key }) => key)).toEqual([till, till]);
     expect(open().deliveries(till)).toEqual(desired.deliveries(till));
-    const quiet = await say(
+    const quiet = await receiveAndNote(
       row('t/center.retail/a', { ...target, target: 99, deletion: 'Orphan', priority: 1 }, undefined, 8),
     );
     expect(quiet.deliveries).toEqual([]);

@@ -295,8 +295,8 @@ describe('the identity of an agent that runs', () => {
     ['of a minute, nearly over', 60_000, 59_000, 1, 1_000],
     ['of a minute, ended', 60_000, 90_000, 1, 7_200_000],
   ])('%s, is checked again after a short time', (_what, lengthMs, ageMs, chance, inMs) => {
-    const life = { renewAtMs: (lengthMs * 2) / 3, endsAtMs: lengthMs };
-    expect(nextLookMs(life, ageMs, chance)).toBeCloseTo(inMs);
+    const validity = { renewAtMs: (lengthMs * 2) / 3, endsAtMs: lengthMs };
+    expect(nextLookMs(validity, ageMs, chance)).toBeCloseTo(inMs);
   });
 
   it('of a short lifetime is checked when its time has come, and again soon if it was not renewed', async () => {

@@ -90,10 +90,10 @@ describe('a candidate', () => {
   test('asks nothing for two seconds after an unanswered request, although it may take the Lease', () => {
     const asked = stepElection(reading(recordOf({})), { type: 'tick' }, durationMs);
     expect(asked.effect).toMatchObject({ type: 'write' });
-    const unheard = stepElection(asked.state, { type: 'failed' }, durationMs + 1);
-    expect([unheard.effect, nextElectionTickMs(unheard.state)]).toEqual([undefined, durationMs + 1 + renewMs]);
-    expect(stepElection(unheard.state, { type: 'tick' }, durationMs + 2).effect).toBeUndefined();
-    expect(stepElection(unheard.state, { type: 'tick' }, durationMs + 1 + renewMs).effect).toMatchObject({
+    const unanswered = stepElection(asked.state, { type: 'failed' }, durationMs + 1);
+    expect([unanswered.effect, nextElectionTickMs(unanswered.state)]).toEqual([undefined, durationMs + 1 + renewMs]);
+    expect(stepElection(unanswered.state, { type: 'tick' }, durationMs + 2).effect).toBeUndefined();
+    expect(stepElection(unanswered.state, { type: 'tick' }, durationMs + 1 + renewMs).effect).toMatchObject({
       type: 'write',
     });
   });
@@ -106,8 +106,8 @@ describe('a candidate', () => {
 
   test('that got the Lease without receiving the answer asks again before it counts as the holder', () => {
     const asked = stepElection(reading(recordOf({})), { type: 'tick' }, durationMs);
-    const unheard = stepElection(asked.state, { type: 'failed' }, durationMs + 3_000).state;
-    const tried = stepElection(unheard, { type: 'tick' }, durationMs + 3_000 + renewMs);
+    const unanswered = stepElection(asked.state, { type: 'failed' }, durationMs + 3_000).state;
+    const tried = stepElection(unanswered, { type: 'tick' }, durationMs + 3_000 + renewMs);
     const looks = stepElection(tried.state, { type: 'refused' }, 15_500);
     const mine = recordOf({ version: '2', holder: 'a' });
     const found = stepElection(looks.state, { type: 'read', record: mine }, 16_000);
@@ -176,9 +176,9 @@ describe('a holder', () => {
   });
 
   test('writes new data at once, and again if the data changed during the write', () => {
-    const said = stepElection(holder(10), { type: 'handOver', handover: { store: 's2' } }, 100);
-    expect(said.effect).toMatchObject({ handover: { store: 's2' } });
-    const more = stepElection(said.state, { type: 'handOver', handover: { bootCounter: 7 } }, 101);
+    const handedOver = stepElection(holder(10), { type: 'handOver', handover: { store: 's2' } }, 100);
+    expect(handedOver.effect).toMatchObject({ handover: { store: 's2' } });
+    const more = stepElection(handedOver.state, { type: 'handOver', handover: { bootCounter: 7 } }, 101);
     expect(more.effect).toBeUndefined();
     const record = recordOf({ version: '3', holder: 'a', handover: { path: 'eu:shop', store: 's2' } });
     const again = stepElection(more.state, { type: 'written', record }, 102);

@@ -96,16 +96,16 @@ describe('an elector', () => {
 
   test('writes the given data, and reports that they are written', async () => {
     const bench = await new Bench().begin();
-    let isSaid = false;
+    let isWritten = false;
     bench.lease.isAway = true;
     void bench.elector.handOver({ store: 's1' }).then(() => {
-      isSaid = true;
+      isWritten = true;
     });
     await bench.advance(1_000);
-    expect(isSaid).toBe(false);
+    expect(isWritten).toBe(false);
     bench.lease.isAway = false;
     await bench.advance(1_000);
-    expect([isSaid, bench.lease.record?.handover.store]).toEqual([true, 's1']);
+    expect([isWritten, bench.lease.record?.handover.store]).toEqual([true, 's1']);
   });
 
   test('that ends writes that nobody holds the Lease', async () => {

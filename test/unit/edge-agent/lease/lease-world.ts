@@ -57,7 +57,7 @@ export class Candidate {
   readonly #world: LeaseWorld;
   readonly #rate: number;
   readonly #offsetMs: number;
-  #lives = 0;
+  #starts = 0;
   #state!: ElectionState;
   #question = 0;
   #timers = 0;
@@ -74,7 +74,7 @@ export class Candidate {
 
   /** Another process; the requests of the former one may still arrive. */
   restart(number: number): void {
-    this.name = `${number}_${++this.#lives}`;
+    this.name = `${number}_${++this.#starts}`;
     this.#question++;
     this.#state = candidate(this.name, 'eu:shop', this.#now());
     this.#input({ type: 'tick' });
@@ -90,7 +90,7 @@ export class Candidate {
   }
 
   input(input: ElectionInput): void {
-    this.#later(0, () => this.#input(input));
+    this.#after(0, () => this.#input(input));
   }
 
   standStill(ms: number): void {
@@ -102,11 +102,11 @@ export class Candidate {
   }
 
   /** By its own action: not while it stands still. */
-  #later(ms: number, act: () => void): void {
+  #after(ms: number, act: () => void): void {
     const { clock } = this.#world;
-    const life = this.#lives;
+    const start = this.#starts;
     const run = () => {
-      if (life !== this.#lives) return;
+      if (start !== this.#starts) return;
       if (clock.monotonicMs() < this.#stillUntilMs) clock.after(this.#stillUntilMs - clock.monotonicMs(), run);
       else act();
     };
@@ -120,7 +120,7 @@ export class Candidate {
     const dueMs = nextElectionTickMs(state);
     const timer = ++this.#timers;
     if (dueMs === undefined) return;
-    this.#later(Math.max(0, (dueMs - this.#now()) / this.#rate) + 0.001, () => {
+    this.#after(Math.max(0, (dueMs - this.#now()) / this.#rate) + 0.001, () => {
       if (timer === this.#timers) this.#input({ type: 'tick' });
     });
   }
@@ -135,7 +135,7 @@ export class Candidate {
     };
     // A candidate that stood still may read the answer before it notices that the answer is late.
     const patienceMs = random.fraction() < 0.9 ? answerMs : 10 * answerMs;
-    this.#later(patienceMs, () => answered({ type: 'failed' }));
+    this.#after(patienceMs, () => answered({ type: 'failed' }));
     const fate = isTroubled ? random.fraction() : 1;
     if (fate < 0.1) return;
     // Some requests reach the server long after nobody waits for them any more.
@@ -144,7 +144,7 @@ export class Candidate {
       const input = fate < 0.25 ? { type: 'failed' as const } : this.#carryOut(effect);
       this.#world.check();
       if (fate < 0.3) return;
-      this.#later(random.fraction() * (fate < 0.4 ? 5_000 : 100), () => answered(input));
+      this.#after(random.fraction() * (fate < 0.4 ? 5_000 : 100), () => answered(input));
     });
   }
 

@@ -26,7 +26,7 @@ function watched() {
   const clock = new VirtualClock();
   const uses = { rate: 0, memory: 10 };
   let waitedMs = 0;
-  let told = 0;
+  let changes = 0;
   const limits = new OwnLimits({
     clock,
     logger: silentLogger,
@@ -37,14 +37,14 @@ function watched() {
         { ...memory, used: uses.memory },
       ];
     },
-    changed: () => told++,
+    changed: () => changes++,
   });
   limits.start();
-  return { clock, uses, limits, told: () => told };
+  return { clock, uses, limits, changes: () => changes };
 }
 
 test('reports a limit that requests wait for all the time, once, and its end once', () => {
-  const { clock, uses, limits, told } = watched();
+  const { clock, uses, limits, changes } = watched();
   uses.rate = 25_000;
   clock.advance(20_000);
   expect(limits.reported).toBeUndefined();
@@ -54,17 +54,17 @@ test('reports a limit that requests wait for all the time, once, and its end onc
     message: 'cluster.kubernetes.limits.requestsPerSecond is 4, and requests wait for it all the time: raise it',
   });
   clock.advance(600_000);
-  expect(told()).toBe(1);
+  expect(changes()).toBe(1);
   uses.rate = 9_999;
   clock.advance(50_000);
   expect(limits.reported).toBeDefined();
   clock.advance(10_000);
   expect(limits.reported).toBeUndefined();
-  expect(told()).toBe(2);
+  expect(changes()).toBe(2);
 });
 
 test('does not report a burst, nor repeated bursts with pauses between', () => {
-  const { clock, uses, limits, told } = watched();
+  const { clock, uses, limits, changes } = watched();
   for (let i = 0; i < 10; i++) {
     uses.rate = 60_000;
     clock.advance(20_000);
@@ -72,7 +72,7 @@ test('does not report a burst, nor repeated bursts with pauses between', () => {
     clock.advance(10_000);
   }
   expect(limits.reported).toBeUndefined();
-  expect(told()).toBe(0);
+  expect(changes()).toBe(0);
 });
 
 test('reports memory before all of it is used, and several limits together', () => {
@@ -93,9 +93,9 @@ test('reports memory before all of it is used, and several limits together', () 
 });
 
 test('checks nothing after its end', () => {
-  const { clock, uses, limits, told } = watched();
+  const { clock, uses, limits, changes } = watched();
   limits.stop();
   uses.memory = 100;
   clock.advance(60_000);
-  expect(told()).toBe(0);
+  expect(changes()).toBe(0);
 });

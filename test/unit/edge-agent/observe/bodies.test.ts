@@ -47,8 +47,8 @@ describe('bodies of associated objects', () => {
     expect(of.bodies).toBe(2);
     expect(changed).toContain(key('first'));
     for (const name of ['first', 'second']) {
-      const told = of.reportOf('center.retail', key(name));
-      expect(asText(told!.body)).toContain('xxx');
+      const report = of.reportOf('center.retail', key(name));
+      expect(asText(report!.body)).toContain('xxx');
     }
     of.place(web, undefined);
     await turn();
@@ -72,8 +72,8 @@ describe('bodies of associated objects', () => {
     of.place(web, 'root');
     await turn();
     for (const name of ['a', 'b']) {
-      const told = of.reportOf('center.retail', key(name));
-      expect(told && asText(told.body)).toContain(`"of":"${name}"`);
+      const report = of.reportOf('center.retail', key(name));
+      expect(report && asText(report.body)).toContain(`"of":"${name}"`);
     }
   });
 

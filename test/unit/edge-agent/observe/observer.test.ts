@@ -57,7 +57,7 @@ describe('the observer', () => {
     observer.seen(web, live);
     log.length = 0;
     drift.found = true;
-    cluster.tell(web);
+    cluster.reportAgain(web);
     expect(log).toEqual([]);
     cluster.write(web, () => {});
     expect(log).toEqual([`drifted ${web}`]);
@@ -71,7 +71,7 @@ describe('the observer', () => {
       log.length = 0;
       drift.found = true;
       cluster.objects.set(web, deployment(version, 2));
-      cluster.tell(web);
+      cluster.reportAgain(web);
       expect(log).toEqual([`drifted ${web}`]);
     }
   });
@@ -118,33 +118,33 @@ describe('the observer', () => {
 
   it('has objects read whose state in a list is older than the known one, and judges each state from then on', () => {
     const { cluster, observer, log, drift } = bench();
-    const heard: WatchEvents[] = [];
+    const listeners: WatchEvents[] = [];
     cluster.watch = (_resource, events) => {
-      heard.push(events);
+      listeners.push(events);
       return () => {};
     };
     observer.track(web);
-    const [{ on, synced }] = heard as [WatchEvents];
+    const [{ on, synced }] = listeners as [WatchEvents];
     const ours = (version: string, ready: number) => marked(deployment(version, ready), 'center.retail');
-    const tell = (version: string, ready: number) =>
+    const report = (version: string, ready: number) =>
       on({ type: 'MODIFIED', key: parseKey(web), object: ours(version, ready) });
     observer.seen(web, ours('90', 2));
     // The list is older than the answer to the apply, which the watch reports next.
-    tell('80', 1);
-    tell('90', 2);
+    report('80', 1);
+    report('90', 2);
     synced(new Set([web]));
     expect(log).toEqual([`changed ${web}`]);
     log.length = 0;
-    tell('95', 2);
+    report('95', 2);
     // The cluster was restored from a backup.
-    tell('50', 1);
+    report('50', 1);
     expect(log).toEqual([]);
     synced(new Set([web]));
     expect(log).toEqual([`drifted ${web}`]);
     // So the applier reads the object, and others continue to change it.
     observer.seen(web, ours('50', 1));
     drift.found = true;
-    tell('51', 1);
+    report('51', 1);
     expect(log).toEqual([`drifted ${web}`, `changed ${web}`, `drifted ${web}`]);
     expect(observer.observation(web)?.health.state).toBe('InProgress');
   });

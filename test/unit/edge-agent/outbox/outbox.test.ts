@@ -129,10 +129,10 @@ describe('the outbox', () => {
     expect(writes()).toBe(4 + 1);
     clock.advance(10_000);
     expect(facts.get('busy')).toBe('99');
-    const said = store.read((reader) =>
+    const reported = store.read((reader) =>
       [...producer.rows(reader)].map((row) => producer.content(reader, row.content!)),
     );
-    expect(Buffer.from(said[0]!.attributes).toString()).toBe('99');
+    expect(Buffer.from(reported[0]!.attributes).toString()).toBe('99');
   });
 
   it('reports a followed state twenty times a second, however often it changes', () => {
@@ -142,9 +142,9 @@ describe('the outbox', () => {
       set('followed', `${i}`);
       clock.advance(10);
     }
-    const said = writes();
-    expect(said).toBeGreaterThan(30);
-    expect(said).toBeLessThanOrEqual(4 + 40);
+    const reports = writes();
+    expect(reports).toBeGreaterThan(30);
+    expect(reports).toBeLessThanOrEqual(4 + 40);
   });
 
   it('lets a busy key delay no other', () => {

@@ -81,7 +81,7 @@ export class AgentBench<C extends FakeCluster = FakeCluster> {
   }
 
   /** The same, while no agent runs. */
-  receiveUnheard(...make: ((revision: number) => WireEntry)[]): void {
+  receiveWhileStopped(...make: ((revision: number) => WireEntry)[]): void {
     this.store.write((t) => this.#applied(t, make));
   }
 
@@ -98,7 +98,7 @@ export class AgentBench<C extends FakeCluster = FakeCluster> {
   }
 
   /** Attributes and body of a key in the up feed. */
-  said(key: string): { attributes: Record<string, unknown>; body: Record<string, unknown> } | undefined {
+  reported(key: string): { attributes: Record<string, unknown>; body: Record<string, unknown> } | undefined {
     return this.store.read((reader) => {
       const row = this.producer.get(reader, hash128(key));
       const content = row?.content && this.producer.content(reader, row.content);
@@ -121,9 +121,9 @@ export class AgentBench<C extends FakeCluster = FakeCluster> {
   }
 
   counts(id: string): Record<string, number> | undefined {
-    const said = this.said(`partial/${id}`);
-    if (!said) return undefined;
-    const { counts } = decodePartial(Buffer.from(JSON.stringify(said.body)));
+    const partial = this.reported(`partial/${id}`);
+    if (!partial) return undefined;
+    const { counts } = decodePartial(Buffer.from(JSON.stringify(partial.body)));
     return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0));
   }
 
@@ -146,7 +146,7 @@ export class AgentBench<C extends FakeCluster = FakeCluster> {
   }
 
   /** Keys of the up feed with this beginning, sorted. */
-  saidKeys(prefix: string): string[] {
+  reportedKeys(prefix: string): string[] {
     return this.store.read((reader) =>
       [...this.producer.rows(reader)]
         .map((row) => this.producer.content(reader, row.content!).key)

@@ -125,7 +125,7 @@ export class EmbeddedBench {
   }
 
   /** The report about the object besides that it is applied: `Drifted: spec.replicas is …`; empty: none. */
-  said(object: KubeObject): string {
+  reported(object: KubeObject): string {
     const attributes = this.store.read((reader) => {
       const row = this.producer.get(reader, hash128(`state/center.retail/${this.keyOf(object)}`));
       return row?.content && this.producer.content(reader, row.content).attributes;

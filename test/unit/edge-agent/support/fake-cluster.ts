@@ -172,8 +172,8 @@ export class FakeCluster implements Cluster {
   }
 
   /** Watches report an unchanged object once more, as after a broken connection. */
-  tell(key: string): void {
-    this.#tell('ADDED', key, this.objects.get(key)!);
+  reportAgain(key: string): void {
+    this.#notify('ADDED', key, this.objects.get(key)!);
   }
 
   /** A controller reports that the object is in its desired state. */
@@ -195,7 +195,7 @@ export class FakeCluster implements Cluster {
     if (!object) return;
     this.objects.delete(key);
     this.#revision++;
-    this.#tell('DELETED', key, { ...object, metadata: { ...object.metadata, resourceVersion: `${this.#revision}` } });
+    this.#notify('DELETED', key, { ...object, metadata: { ...object.metadata, resourceVersion: `${this.#revision}` } });
   }
 
   watched(): string[] {
@@ -213,11 +213,11 @@ export class FakeCluster implements Cluster {
     this.#revision++;
     const stored = { ...object, metadata: { ...object.metadata, resourceVersion: `${this.#revision}` } };
     this.objects.set(key, stored);
-    this.#tell(type, key, stored);
+    this.#notify(type, key, stored);
     return structuredClone(stored);
   }
 
-  #tell(type: ClusterEvent['type'], key: string, object: KubeObject): void {
+  #notify(type: ClusterEvent['type'], key: string, object: KubeObject): void {
     for (const listener of [...this.#listeners]) {
       if (key.startsWith(listener.resource)) listener.on({ type, key: parse(key), object: structuredClone(object) });
     }

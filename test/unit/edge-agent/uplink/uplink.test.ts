@@ -146,10 +146,10 @@ describe('an agent with a parent', () => {
     const tree = new Tree();
     tree.startAgent();
     await tree.run(500);
-    expect(tree.pair.said).toContain('parent: connected');
+    expect(tree.pair.events).toContain('parent: connected');
     await tree.stopAgent();
     await tree.run(100);
-    expect(tree.pair.said.some((line) => line.startsWith('parent: disconnected'))).toBe(true);
+    expect(tree.pair.events.some((line) => line.startsWith('parent: disconnected'))).toBe(true);
     expect(tree.uplink.attached).toBe(false);
   });
 });

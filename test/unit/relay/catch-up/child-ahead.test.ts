@@ -15,7 +15,7 @@ describe('a child that has received more of the spaces above than its parent', (
   let bench: ReportedBench;
   const why = () => bench.store.read((reader) => childAhead(reader, bench.mailboxes.get('paris')?.reported, wallMs));
   const reportsSeen = (of: string, revision: number) =>
-    bench.say('paris', { key: entryKey.seen(of), attributes: { revision } });
+    bench.report('paris', { key: entryKey.seen(of), attributes: { revision } });
   const receivesWatermarks = (marks: Record<string, number>) =>
     bench.store.write((t) => raiseWatermarks(t, { complete: marks }, wallMs));
 

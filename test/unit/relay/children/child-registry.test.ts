@@ -38,7 +38,7 @@ describe('the children of a node', () => {
   let book: ChildRegistry;
   let inherited: Labels;
   let rows: (InventoryRow & { child: string })[];
-  let came: string[];
+  let announced: string[];
   /** Called in the transaction of a change of the inventory, after the child registry. */
   let also: () => void;
 
@@ -46,7 +46,7 @@ describe('the children of a node', () => {
     store = new MemoryStore();
     clock = new VirtualClock();
     inherited = { region: 'eu' };
-    [rows, came] = [[], []];
+    [rows, announced] = [[], []];
     also = () => undefined;
     let inventory: Inventory | undefined;
     storage = new EmbeddedStorage({
@@ -81,7 +81,7 @@ describe('the children of a node', () => {
       write: (act: (t: Transaction) => void) => store.write(act),
       evictions: new Evictions(clock, mark),
       rowsAt: (_reader, child) => rows.filter((row) => row.child === child),
-      relayAdded: (_t, child) => came.push(child),
+      relayAdded: (_t, child) => announced.push(child),
       inherited: () => inherited,
       path: '',
     });
@@ -277,12 +277,12 @@ describe('the children of a node', () => {
   it('are asked for their inventory once if they are new relays', () => {
     store.write((t) => book.feedsOf(t, 'paris', 'relay'));
     store.write((t) => book.feedsOf(t, 'paris', 'relay'));
-    expect(came).toEqual(['paris']);
+    expect(announced).toEqual(['paris']);
   });
 
   it('get all entries again if they are relays without a label summary, which may wait for this node before they report one', () => {
     const { consumer } = store.write((t) => book.feedsOf(t, 'paris', 'relay'));
-    const says = (key: string, from: number) =>
+    const reports = (key: string, from: number) =>
       store.write((t) =>
         consumer.apply(t, {
           epoch: 'lost',
@@ -304,9 +304,9 @@ describe('the children of a node', () => {
       store.write((t) => book.feedsOf(t, 'paris', 'relay'));
       return store.read((reader) => consumer.resume(reader));
     };
-    says('node/paris', 0);
+    reports('node/paris', 0);
     expect(comesAgain()).toMatchObject({ epoch: '', incarnation: '', cursor: 0 });
-    says(entryKey.labels(), 0);
+    reports(entryKey.labels(), 0);
     expect(comesAgain()).toMatchObject({ epoch: 'lost', incarnation: 'lost', cursor: 1 });
   });
 });

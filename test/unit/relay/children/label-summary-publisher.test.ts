@@ -19,18 +19,18 @@ describe('the label summary that a node reports', () => {
   let outbox: FeedProducer;
   let labels: LabelSummaryPublisher;
   let writes: number;
-  let said: number;
+  let reportCount: number;
 
   beforeEach(() => {
     store = new MemoryStore();
     clock = new VirtualClock();
     outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce: 'boot', random }));
     writes = 0;
-    said = 0;
+    reportCount = 0;
     labels = new LabelSummaryPublisher({
       clock,
       outbox,
-      summaryReported: () => said++,
+      summaryReported: () => reportCount++,
       write: (act) => {
         writes++;
         store.write(act);
@@ -65,10 +65,10 @@ describe('the label summary that a node reports', () => {
       outbox.content(reader, outbox.get(reader, hash128(entryKey.labels()))!.content!),
     );
     expect(decodeLabelSummary(row.attributes)).toMatchObject({ leaves: 250, keys: { k399: { present: 250 } } });
-    const before = said;
+    const before = reportCount;
     publish(large);
     clock.advance(10 * labelSummaryShrinkDelayMs);
-    expect(said).toBe(before);
+    expect(reportCount).toBe(before);
   });
 
   it('narrows after a delay, for all changes meanwhile together', () => {
@@ -121,7 +121,7 @@ describe('the label summary that a node reports', () => {
       clock,
       outbox,
       write: (act) => store.write(act),
-      summaryReported: () => said++,
+      summaryReported: () => reportCount++,
     });
     expect(store.write((t) => again.begin(t, sites('paris', 'rome')))).toBe(false);
     expect(store.write((t) => again.begin(t, sites('rome')))).toBe(true);
@@ -129,11 +129,11 @@ describe('the label summary that a node reports', () => {
 
   it('is recorded when it is reported, and not while it only waits', () => {
     publish(sites('paris', 'rome', 'oslo'));
-    expect(said).toBe(2);
+    expect(reportCount).toBe(2);
     publish(sites('rome', 'oslo'));
-    expect(said).toBe(2);
+    expect(reportCount).toBe(2);
     clock.advance(labelSummaryShrinkDelayMs);
-    expect(said).toBe(3);
+    expect(reportCount).toBe(3);
   });
 
   it('is not reported once the node ends', () => {

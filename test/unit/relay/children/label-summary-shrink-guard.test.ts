@@ -48,7 +48,7 @@ function bench(objectsInProd: number) {
     attributes: encodeLabelSummary(labels),
     body: new Uint8Array(0),
   });
-  const tell = (before: LabelSummary, after: LabelSummary, isAnew: boolean) => {
+  const reportLabels = (before: LabelSummary, after: LabelSummary, isAnew: boolean) => {
     const change = {
       key: entryKey.labels(),
       keyHash: hash128(entryKey.labels()),
@@ -59,12 +59,12 @@ function bench(objectsInProd: number) {
     store.write((t) => narrowing.received(t, 'eu', [change], isAnew));
   };
   const held = () => store.read((reader) => narrowing.held(reader, 'eu'));
-  return { store, narrowing, tell, held, changed };
+  return { store, narrowing, reportLabels, held, changed };
 }
 
 it('a relay’s new report keeps the former summary if its mailbox would lose more than the budget', () => {
-  const { store, tell, held, changed } = bench(60);
-  tell(both, test, true);
+  const { store, reportLabels, held, changed } = bench(60);
+  reportLabels(both, test, true);
   expect(held()).toMatchObject({ entries: 60, sinceMs: 1_000, sample: ['center.retail/prod'] });
   expect(store.read((reader) => heldLabelSummary(reader, 'eu'))).toEqual(both);
   expect(changed).toEqual(['eu']);
@@ -72,29 +72,29 @@ it('a relay’s new report keeps the former summary if its mailbox would lose mo
 
 it('a change within the budget, or wanted by other places, or only wider, passes', () => {
   const few = bench(50);
-  few.tell(both, test, true);
+  few.reportLabels(both, test, true);
   const wider = bench(60);
-  wider.tell(prod, both, true);
+  wider.reportLabels(prod, both, true);
   expect([few.held(), wider.held()]).toEqual([undefined, undefined]);
 });
 
 it('a change that somebody made below comes in an ordinary batch and passes', () => {
-  const { tell, held } = bench(60);
-  tell(both, test, false);
+  const { reportLabels, held } = bench(60);
+  reportLabels(both, test, false);
   expect(held()).toBeUndefined();
 });
 
 it('the guard ends by itself when the relay reports the places again, in whatever way', () => {
-  const { tell, held } = bench(60);
-  tell(both, test, true);
-  tell(test, both, false);
+  const { reportLabels, held } = bench(60);
+  reportLabels(both, test, true);
+  reportLabels(test, both, false);
   expect(held()).toBeUndefined();
 });
 
 it('the guard stays over other reports of the relay, and ends by an approval of what the person saw and by nothing else', () => {
-  const { store, narrowing, tell, held } = bench(60);
-  tell(both, test, true);
-  tell(test, { leaves: 0, sets: [] }, false);
+  const { store, narrowing, reportLabels, held } = bench(60);
+  reportLabels(both, test, true);
+  reportLabels(test, { leaves: 0, sets: [] }, false);
   const { token } = held()!;
   expect(held()).toMatchObject({ entries: 70, sinceMs: 1_000 });
   expect(store.write((t) => narrowing.approve(t, 'eu', 'another'))).toBe(false);

@@ -19,7 +19,7 @@ import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
 import { sites } from '../schedule/sites.ts';
 
 const everywhere = { id: 's/p', source: 's', name: 'p', locationSelectors: [{}], children: new Set<string>() };
-const [paris, sibling] = ['paris', 'paris~1'];
+const [paris, otherReplica] = ['paris', 'paris~1'];
 
 describe('the places that a node above replicas reports as counted', () => {
   const random = new SeededRandom(1);
@@ -38,8 +38,8 @@ describe('the places that a node above replicas reports as counted', () => {
     revision = 0;
     book = bookOf('fr', store, outbox, mailboxes);
     store.write((t) => book.load(t));
-    for (const child of [paris, sibling]) store.write((t) => book.feedsOf(t, child, 'relay'));
-    for (const child of [paris, sibling]) store.write((t) => book.refresh(t, child));
+    for (const child of [paris, otherReplica]) store.write((t) => book.feedsOf(t, child, 'relay'));
+    for (const child of [paris, otherReplica]) store.write((t) => book.refresh(t, child));
   });
 
   function bookOf(path: string, at: MemoryStore, own: FeedProducer, children: Mailboxes): ChildRegistry {
@@ -60,18 +60,18 @@ describe('the places that a node above replicas reports as counted', () => {
   }
 
   /** The owned label summary as the node reads it; undefined: it counts all places. */
-  function say(child: string, labels: LabelSummary, counted?: LabelSummary): void {
-    hear(child, labels, counted);
+  function report(child: string, labels: LabelSummary, counted?: LabelSummary): void {
+    receive(child, labels, counted);
     store.write((t) => {
-      for (const one of new Set([paris, sibling, child])) book.refresh(t, one);
+      for (const one of new Set([paris, otherReplica, child])) book.refresh(t, one);
     });
   }
 
-  function hear(child: string, labels: LabelSummary, counted?: LabelSummary): void {
-    store.write((t) => hearIn(t, child, labels, counted));
+  function receive(child: string, labels: LabelSummary, counted?: LabelSummary): void {
+    store.write((t) => receiveIn(t, child, labels, counted));
   }
 
-  function hearIn(t: Transaction, child: string, labels: LabelSummary, counted?: LabelSummary): void {
+  function receiveIn(t: Transaction, child: string, labels: LabelSummary, counted?: LabelSummary): void {
     const body = counted ? encodeLabelSummary(counted) : new Uint8Array(0);
     apply(t, child, { key: entryKey.labels(), attributes: encodeLabelSummary(labels), body });
     book.widen(t, child);
@@ -87,40 +87,40 @@ describe('the places that a node above replicas reports as counted', () => {
     mailboxes.get(child)!.consumer.applyEntries(t, entries);
   }
 
-  function told(part: 'attributes' | 'body'): LabelSummary | undefined {
+  function reportedSummary(part: 'attributes' | 'body'): LabelSummary | undefined {
     return store.read((reader) => {
       const bytes = outbox.content(reader, outbox.get(reader, hash128(entryKey.labels()))!.content!)[part];
       return bytes.length === 0 ? undefined : decodeLabelSummary(bytes);
     });
   }
-  const labels = () => told('attributes')!.leaves;
+  const labels = () => reportedSummary('attributes')!.leaves;
   /** As the parent reads it: if only the label summary was reported, it is also the owned one. */
-  const counted = () => (told('body') ?? told('attributes'))!.leaves;
-  const expected = () => [paris, sibling].map((name) => matchChild(everywhere, book.children.get(name)!).expected);
+  const counted = () => (reportedSummary('body') ?? reportedSummary('attributes'))!.leaves;
+  const expected = () => [paris, otherReplica].map((name) => matchChild(everywhere, book.children.get(name)!).expected);
 
   it('include none of a replica that has not reported, though that replica gets what the others need', () => {
-    say(paris, sites('a', 'b'));
-    expect(matchChild(everywhere, book.children.get(sibling)!).matches).toBe(true);
+    report(paris, sites('a', 'b'));
+    expect(matchChild(everywhere, book.children.get(otherReplica)!).matches).toBe(true);
     expect([expected(), counted()]).toEqual([[2, 0], 2]);
   });
 
   it('never exceed the existing places while replicas learn of the same places one after the other', () => {
-    say(paris, sites('a', 'b'));
-    say(sibling, sites('a'), sites());
+    report(paris, sites('a', 'b'));
+    report(otherReplica, sites('a'), sites());
     expect([expected(), labels(), counted()]).toEqual([[2, 0], 3, 2]);
-    say(sibling, sites('a', 'b'), sites());
+    report(otherReplica, sites('a', 'b'), sites());
     // The wider labels are still reported: they narrow later.
     expect([labels(), counted()]).toEqual([3, 2]);
     clock.advance(labelSummaryShrinkDelayMs);
-    expect([labels(), told('body')]).toEqual([2, undefined]);
+    expect([labels(), reportedSummary('body')]).toEqual([2, undefined]);
   });
 
   it('are a replica’s report as soon as it counts, before the scheduler looks', () => {
-    say(paris, sites('a'));
-    say(sibling, sites('a'));
+    report(paris, sites('a'));
+    report(otherReplica, sites('a'));
     expect(expected()).toEqual([1, 1]);
-    hear(sibling, sites('a'), sites());
-    store.write((t) => book.recount(t, [paris, sibling]));
+    receive(otherReplica, sites('a'), sites());
+    store.write((t) => book.recount(t, [paris, otherReplica]));
     expect(expected()).toEqual([1, 0]);
   });
 
@@ -146,37 +146,37 @@ describe('the places that a node above replicas reports as counted', () => {
         at = batch.to;
       }
     };
-    say(paris, sites('a', 'b', 'c'), sites('a'));
-    say(sibling, sites('a', 'b'), sites());
+    report(paris, sites('a', 'b', 'c'), sites('a'));
+    report(otherReplica, sites('a', 'b'), sites());
     // Written again after the wider labels.
-    say(paris, sites('a', 'b', 'c'), sites('a', 'c'));
-    say(sibling, sites('a', 'b'), sites('b'));
+    report(paris, sites('a', 'b', 'c'), sites('a', 'c'));
+    report(otherReplica, sites('a', 'b'), sites('b'));
     bring();
     expect([labels(), counts.at(-1), most()]).toEqual([5, 3, 3]);
-    say(sibling, sites('a', 'b', 'c'), sites('b'));
+    report(otherReplica, sites('a', 'b', 'c'), sites('b'));
     clock.advance(labelSummaryShrinkDelayMs);
     // The labels are written again after the entry that all of them are counted.
     store.write((t) => book.feedsOf(t, 'lyon', 'relay'));
-    say('lyon', sites('d'));
+    report('lyon', sites('d'));
     bring();
     expect([labels(), counts.at(-1), most()]).toEqual([4, 4, 4]);
   });
 
   it('are reported when nothing else has changed', () => {
-    say(paris, sites('a', 'b'));
-    say(sibling, sites('a', 'b'), sites());
+    report(paris, sites('a', 'b'));
+    report(otherReplica, sites('a', 'b'), sites());
     clock.advance(labelSummaryShrinkDelayMs);
     expect([labels(), counted()]).toEqual([2, 2]);
-    say(paris, sites('a', 'b'), sites('a'));
+    report(paris, sites('a', 'b'), sites('a'));
     expect([labels(), counted()]).toEqual([2, 1]);
   });
 
   it('are reported correctly after a failed transaction', () => {
-    say(paris, sites('a', 'b'), sites('a'));
-    say(sibling, sites('a', 'b'), sites());
+    report(paris, sites('a', 'b'), sites('a'));
+    report(otherReplica, sites('a', 'b'), sites());
     const fail = () =>
       store.write((t) => {
-        hearIn(t, paris, sites('a', 'b'), sites('a', 'b'));
+        receiveIn(t, paris, sites('a', 'b'), sites('a', 'b'));
         throw new Error('full');
       });
     expect(fail).toThrow('full');

@@ -24,7 +24,7 @@ interface Place {
 
 type Act =
   | { readonly type: 'place'; readonly shop: (typeof shops)[number]; readonly name: string; readonly colour?: string }
-  | { readonly type: 'customizer'; readonly says: string | undefined }
+  | { readonly type: 'customizer'; readonly valueName: string | undefined }
   | { readonly type: 'object'; readonly text: string; readonly customized: boolean }
   | { readonly type: 'placement'; readonly site: string }
   | { readonly type: 'settle' }
@@ -38,7 +38,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   ),
   fc.record({
     type: fc.constant('customizer' as const),
-    says: fc.option(fc.constantFrom(...Object.keys(values)), { nil: undefined }),
+    valueName: fc.option(fc.constantFrom(...Object.keys(values)), { nil: undefined }),
   }),
   fc.record({ type: fc.constant('object' as const), text: letter, customized: fc.boolean() }),
   fc.record({ type: fc.constant('placement' as const), site: fc.constantFrom('shop', 'shop', 'elsewhere') }),
@@ -49,7 +49,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
 /** The present state of everything, and the object that each shop has. */
 class Model {
   readonly places = new Map(shops.map((shop) => [shop, { name: 'a', colour: undefined as string | undefined }]));
-  says: string | undefined = 'name';
+  valueName: string | undefined = 'name';
   text = 'a';
   customized = true;
   site = 'shop';
@@ -69,7 +69,9 @@ class Model {
 
   #wanted(shop: (typeof shops)[number]): string | undefined {
     if (!this.customized) return this.text;
-    return this.says === undefined ? undefined : values[this.says]!.at({ ...this.places.get(shop)!, text: this.text });
+    return this.valueName === undefined
+      ? undefined
+      : values[this.valueName]!.at({ ...this.places.get(shop)!, text: this.text });
   }
 }
 
@@ -81,8 +83,8 @@ describe('customization', () => {
         const model = new Model();
         for (const shop of shops) bench.shop(shop, 'a');
         bench.placement('p', selecting('shop'));
-        bench.greet(values.name!.value);
-        bench.greeting('a');
+        bench.writeCustomizer(values.name!.value);
+        bench.writeConfigMap('a');
         bench.settle();
         model.settle();
         for (const one of [...acts, { type: 'settle' } as const]) {
@@ -108,14 +110,14 @@ function perform(bench: CustomizeBench, model: Model, one: Act): void {
       bench.shop(one.shop, one.name, one.colour === undefined ? {} : { colour: one.colour });
       return;
     case 'customizer':
-      model.says = one.says;
-      if (one.says === undefined) bench.removeCustomizer('greet');
-      else bench.greet(values[one.says]!.value);
+      model.valueName = one.valueName;
+      if (one.valueName === undefined) bench.removeCustomizer('greet');
+      else bench.writeCustomizer(values[one.valueName]!.value);
       return;
     case 'object':
       model.text = one.text;
       model.customized = one.customized;
-      bench.greeting(one.text, one.customized ? { customizers: ['shop/greet'] } : {});
+      bench.writeConfigMap(one.text, one.customized ? { customizers: ['shop/greet'] } : {});
       return;
     case 'placement':
       model.site = one.site;

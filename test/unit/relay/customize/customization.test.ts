@@ -20,8 +20,8 @@ describe('customization at the last hop', () => {
     bench.shop('two', 'Mitte');
     bench.relay('asia', [{ site: 'shop' }]);
     bench.placement('p', selecting('shop'));
-    bench.greet(welcome);
-    bench.greeting('plain');
+    bench.writeCustomizer(welcome);
+    bench.writeConfigMap('plain');
     bench.settle();
   });
 
@@ -62,7 +62,7 @@ describe('customization at the last hop', () => {
   });
 
   it('makes only those objects again that read the changed value', () => {
-    bench.greeting('%(colour)', { expand: true }, 'colour');
+    bench.writeConfigMap('%(colour)', { expand: true }, 'colour');
     bench.shop('one', 'Rivoli', { colour: 'red' });
     bench.shop('two', 'Mitte', { colour: 'blue' });
     bench.settle();
@@ -74,30 +74,30 @@ describe('customization at the last hop', () => {
   });
 
   it('makes only the objects again that use a changed Customizer', () => {
-    bench.greet('Hi ${{ path }}', 'other');
-    bench.greeting('x', { customizers: ['shop/other'] }, 'second');
+    bench.writeCustomizer('Hi ${{ path }}', 'other');
+    bench.writeConfigMap('x', { customizers: ['shop/other'] }, 'second');
     bench.settle();
     [bench.evaluations, bench.hits] = [0, 0];
-    bench.greet('Hello ${{ location.metadata.annotations["store-name"] }}');
+    bench.writeCustomizer('Hello ${{ location.metadata.annotations["store-name"] }}');
     bench.settle();
     expect(bench.texts('one', 'two')).toEqual(['Hello Rivoli', 'Hello Mitte']);
     expect([bench.evaluations, bench.hits]).toEqual([2, 0]);
   });
 
   it('makes a changed object again, and shares it when it is no longer customized', () => {
-    bench.greeting('other', {});
+    bench.writeConfigMap('other', {});
     bench.settle();
     expect(bench.texts('one', 'two')).toEqual(['other', 'other']);
     bench.evaluations = 0;
     bench.shop('one', 'Bastille');
-    bench.greet('Hello');
+    bench.writeCustomizer('Hello');
     bench.settle();
     expect(bench.evaluations).toBe(0);
   });
 
   it('applies several Customizers in order', () => {
-    bench.greet('${{ object.data.text }}, ${{ path }}', 'second');
-    bench.greeting('x', { customizers: ['shop/greet', 'shop/second'] });
+    bench.writeCustomizer('${{ object.data.text }}, ${{ path }}', 'second');
+    bench.writeConfigMap('x', { customizers: ['shop/greet', 'shop/second'] });
     bench.settle();
     expect(bench.texts('one')).toEqual(['Welcome to Rivoli, one']);
   });
@@ -108,7 +108,7 @@ describe('customization at the last hop', () => {
     bench.shop('one', 'Bastille');
     bench.settle();
     expect(bench.texts('one', 'two')).toEqual(['Welcome to Bastille', 'Welcome to Mitte']);
-    bench.greet('Hello');
+    bench.writeCustomizer('Hello');
     bench.settle();
     expect(bench.texts('one', 'two')).toEqual(['Hello', 'Hello']);
     expect(bench.evaluations).toBe(2);
@@ -148,7 +148,7 @@ describe('customization at the last hop', () => {
 
     it('leaves the last good object in place, and reports the reason', () => {
       const before = bench.head('one');
-      bench.greet(failing);
+      bench.writeCustomizer(failing);
       bench.settle();
       expect(bench.texts('one', 'two')).toEqual(['Welcome to Rivoli', 'Welcome to Mitte']);
       expect(bench.failures('one')).toEqual([failed]);
@@ -158,11 +158,11 @@ describe('customization at the last hop', () => {
 
     it('keeps the last good object for the placements that want it now', () => {
       bench.placement('q', selecting('shop'));
-      bench.greet(failing);
-      bench.greeting('changed', { customizers: ['shop/greet'], generation: 2 }, 'greeting', ['p', 'q']);
+      bench.writeCustomizer(failing);
+      bench.writeConfigMap('changed', { customizers: ['shop/greet'], generation: 2 }, 'greeting', ['p', 'q']);
       bench.settle();
       expect(bench.attributes('one')).toMatchObject({ refs: ['p', 'q'], generation: 1 });
-      bench.greeting('changed', { customizers: ['shop/greet'], generation: 2 }, 'greeting', ['q']);
+      bench.writeConfigMap('changed', { customizers: ['shop/greet'], generation: 2 }, 'greeting', ['q']);
       bench.removePlacement('p');
       bench.settle();
       expect(bench.attributes('one')).toMatchObject({ refs: ['q'], generation: 1 });
@@ -171,18 +171,18 @@ describe('customization at the last hop', () => {
     });
 
     it('ends the report when the customization works again', () => {
-      bench.greet(failing);
+      bench.writeCustomizer(failing);
       bench.settle();
       contributions();
-      bench.greet(welcome);
+      bench.writeCustomizer(welcome);
       bench.settle();
       expect(bench.failures('one')).toEqual([]);
       expect(contributions()).toHaveLength(2);
     });
 
     it('sends nothing if there was no good object, and counts a failure at exactly these destinations', () => {
-      bench.greet('${{ location.metadata.labels.colour }}', 'colour');
-      bench.greeting('x', { customizers: ['shop/colour'] }, 'second');
+      bench.writeCustomizer('${{ location.metadata.labels.colour }}', 'colour');
+      bench.writeConfigMap('x', { customizers: ['shop/colour'] }, 'second');
       bench.shop('one', 'Rivoli', { colour: 'red' });
       bench.settle();
       expect(bench.body('one', 'second')).toContain('"text":"red"');
@@ -198,8 +198,8 @@ describe('customization at the last hop', () => {
     });
 
     it('sends a keep entry to an agent if there was no good object here, until none is wanted', () => {
-      bench.greet('${{ location.metadata.labels.colour }}', 'colour');
-      bench.greeting('x', { customizers: ['shop/colour'] }, 'second');
+      bench.writeCustomizer('${{ location.metadata.labels.colour }}', 'colour');
+      bench.writeConfigMap('x', { customizers: ['shop/colour'] }, 'second');
       bench.settle();
       expect(bench.mailbox('two')).toContain('k/second');
       const before = bench.head('two');
@@ -217,7 +217,7 @@ describe('customization at the last hop', () => {
     });
 
     it('removes the keep entry with the placement', () => {
-      bench.greeting('x', { customizers: ['shop/none'] }, 'second');
+      bench.writeConfigMap('x', { customizers: ['shop/none'] }, 'second');
       bench.settle();
       expect(bench.mailbox('one')).toContain('k/second');
       bench.removePlacement('p');
@@ -226,17 +226,17 @@ describe('customization at the last hop', () => {
     });
 
     it('is known after a start', () => {
-      bench.greet(failing);
+      bench.writeCustomizer(failing);
       bench.settle();
       bench.start();
       expect(bench.failures('one')).toEqual([failed]);
-      bench.greet(welcome);
+      bench.writeCustomizer(welcome);
       bench.settle();
       expect(bench.failures('one')).toEqual([]);
     });
 
     it('is forgotten with the object and with the agent', () => {
-      bench.greet(failing);
+      bench.writeCustomizer(failing);
       bench.settle();
       bench.leave('one');
       bench.settle();
@@ -247,13 +247,13 @@ describe('customization at the last hop', () => {
     });
 
     it('because of a missing Customizer holds the object back until there is one', () => {
-      bench.greeting('x', { customizers: ['shop/later'] });
+      bench.writeConfigMap('x', { customizers: ['shop/later'] });
       bench.settle();
       expect(bench.texts('one')).toEqual(['Welcome to Rivoli']);
       expect(bench.failures('one')).toEqual([
         "eu:one | configmaps shop/greeting | CustomizerNotFound | there is no Customizer shop/later in the namespace of the object; create it, or take its name from the object's annotation or the placement's rule",
       ]);
-      bench.greet('Late ${{ path }}', 'later');
+      bench.writeCustomizer('Late ${{ path }}', 'later');
       bench.settle();
       expect([bench.texts('one'), bench.failures('one')]).toEqual([['Late one'], []]);
       bench.removeCustomizer('later');
@@ -268,7 +268,7 @@ describe('customization at the last hop', () => {
       ['a/b/c', 'has more than one "/"'],
       ['shop/', 'a lowercase RFC 1123 subdomain'],
     ])('because of a Customizer %s, an impossible name, reports this', (name, wrong) => {
-      bench.greeting('x', { customizers: [name] });
+      bench.writeConfigMap('x', { customizers: [name] });
       bench.settle();
       expect(bench.failures('one')).toEqual([
         expect.stringContaining(`no Customizer can have the name ${name}: ${wrong}`),
@@ -276,7 +276,7 @@ describe('customization at the last hop', () => {
     });
 
     it('because of a Customizer that no admission has checked reports its error', () => {
-      bench.greet('${{ nothing }}');
+      bench.writeCustomizer('${{ nothing }}');
       bench.settle();
       expect(bench.failures('one')).toEqual([
         expect.stringContaining('Customizer shop/greet: spec.replacements[0].value:'),
@@ -284,7 +284,7 @@ describe('customization at the last hop', () => {
     });
 
     it('shows at most ten failures of a destination', () => {
-      for (let i = 0; i < 20; i++) bench.greeting('x', { customizers: ['shop/none'] }, `map-${i}`);
+      for (let i = 0; i < 20; i++) bench.writeConfigMap('x', { customizers: ['shop/none'] }, `map-${i}`);
       bench.settle();
       expect(bench.failures('one')).toHaveLength(10);
     });
@@ -307,7 +307,7 @@ describe('customization at the last hop', () => {
   });
 
   it('raises in one turn the revisions for as many agents as have some hundred rows, and for an agent with more alone', () => {
-    for (let i = 0; i < 300; i++) bench.greeting('x', undefined, `map-${i}`);
+    for (let i = 0; i < 300; i++) bench.writeConfigMap('x', undefined, `map-${i}`);
     bench.shop('three', 'x');
     bench.settle();
     const all = ['one', 'two', 'three'];
@@ -319,14 +319,14 @@ describe('customization at the last hop', () => {
     expect(of('three')).toBeLessThan(5_000);
     expect(raise(5_000, all)).toBe(3);
     expect(of('three')).toBe(5_000);
-    for (let i = 300; i < 600; i++) bench.greeting('x', undefined, `map-${i}`);
+    for (let i = 300; i < 600; i++) bench.writeConfigMap('x', undefined, `map-${i}`);
     bench.settle();
     expect(raise(9_000, all)).toBe(1);
   });
 
   it('leaves work that costs too much for one step to the next, and finishes', () => {
     const loop = `\${{ string(${Array.from({ length: 4 }, (_, i) => `[1,2,3,4,5,6,7,8,9,0].map(v${i}, `).join('')}path${')'.repeat(4)}.size()) }}`;
-    bench.greet(loop);
+    bench.writeCustomizer(loop);
     for (let i = 0; i < 100; i++) bench.shop(`store-${i}`, 'x');
     const steps = bench.settle();
     expect(bench.texts('store-0', 'store-99')).toEqual(['10', '10']);

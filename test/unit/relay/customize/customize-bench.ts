@@ -49,7 +49,7 @@ export class CustomizeBench extends ScheduleBench {
     this.child({ name, role: 'agent', destinations: [destination] });
   }
 
-  greeting(
+  writeConfigMap(
     text: string,
     attributes: object = { customizers: ['shop/greet'], generation: 1 },
     name = 'greeting',
@@ -64,7 +64,7 @@ export class CustomizeBench extends ScheduleBench {
     );
   }
 
-  greet(value: string, name = 'greet'): void {
+  writeCustomizer(value: string, name = 'greet'): void {
     this.spec({ replacements: [{ path: '$.data.text', value }] }, name);
   }
 

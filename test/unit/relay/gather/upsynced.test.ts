@@ -26,46 +26,46 @@ describe('objects created at the edge, at a relay on their way', () => {
   });
 
   it('are passed on if their rule says so, and stay otherwise', () => {
-    bench.say('paris', upsynced(near, report));
+    bench.report('paris', upsynced(near, report));
     expect(bench.passed()).toEqual([]);
-    bench.say('berlin', upsynced(far, report, center));
+    bench.report('berlin', upsynced(far, report, center));
     expect(bench.passed()).toEqual([`up/center.retail/${far}/${key}`]);
     expect([shown(near), shown(far)]).toEqual([[key], [key]]);
   });
 
   it('follow a changed rule', () => {
-    bench.say('paris', upsynced(near, report, center));
-    bench.say('paris', upsynced(near, report));
+    bench.report('paris', upsynced(near, report, center));
+    bench.report('paris', upsynced(near, report));
     expect(bench.passed()).toEqual([]);
-    bench.say('paris', upsynced(near, report, center));
+    bench.report('paris', upsynced(near, report, center));
     expect(bench.passed()).toHaveLength(1);
   });
 
   it('are passed on without the revision that a child claims', () => {
-    bench.say('paris', { ...upsynced(near, report, center), claims: 2 ** 48 - 1 });
+    bench.report('paris', { ...upsynced(near, report, center), claims: 2 ** 48 - 1 });
     const rows = bench.store.read((reader) => [...bench.outbox.rows(reader)]);
     expect(rows.map(({ originRevision }) => originRevision)).toEqual([0]);
   });
 
   it('have arrived at the node with the space of their placement', () => {
-    bench.say('paris', upsynced(near, report, { ...center, source: 'eu.ops' }));
+    bench.report('paris', upsynced(near, report, { ...center, source: 'eu.ops' }));
     expect(bench.passed()).toEqual([]);
     expect(shown(near)).toEqual([key]);
   });
 
   it('are removed with their source, and may come again', () => {
-    const said = upsynced(near, report, center);
-    bench.say('paris', said);
-    bench.say('paris', { key: said.key });
+    const policyReport = upsynced(near, report, center);
+    bench.report('paris', policyReport);
+    bench.report('paris', { key: policyReport.key });
     expect(bench.passed()).toEqual([]);
     expect(shown(near)).toEqual([]);
-    bench.say('paris', said);
-    expect(bench.passed()).toEqual([said.key]);
+    bench.report('paris', policyReport);
+    expect(bench.passed()).toEqual([policyReport.key]);
   });
 
   it('are removed with a child that leaves for good, including those from deeper below, and no others', () => {
-    bench.say('paris', upsynced(near, report, center));
-    bench.say('berlin', upsynced(far, report, center));
+    bench.report('paris', upsynced(near, report, center));
+    bench.report('berlin', upsynced(far, report, center));
     bench.leave('berlin');
     expect(bench.passed()).toEqual([`up/center.retail/${near}/${key}`]);
     expect(shown(far)).toEqual([]);
@@ -73,8 +73,8 @@ describe('objects created at the edge, at a relay on their way', () => {
   });
 
   it('are shown once if two sources want them, the same on every read', () => {
-    bench.say('paris', upsynced(near, report, { source: 'eu.ops', object: { by: 'ops' } }));
-    bench.say('paris', upsynced(near, report, { object: { by: 'retail' } }));
+    bench.report('paris', upsynced(near, report, { source: 'eu.ops', object: { by: 'ops' } }));
+    bench.report('paris', upsynced(near, report, { object: { by: 'retail' } }));
     const contents = view(near);
     expect(shownBy(contents)).toMatchObject({ [key]: { by: 'retail' } });
     expect(JSON.parse(Buffer.from(contents.get(report)!).toString())).toMatchObject({ by: 'retail' });
@@ -83,7 +83,7 @@ describe('objects created at the edge, at a relay on their way', () => {
   it('are found by name once their source is known', () => {
     const contents = view(near);
     expect(contents.get(report)).toBeUndefined();
-    bench.say('paris', upsynced(near, report));
+    bench.report('paris', upsynced(near, report));
     contents.note('center.retail');
     expect(contents.get(report)).toBeDefined();
   });

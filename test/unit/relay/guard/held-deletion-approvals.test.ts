@@ -23,7 +23,7 @@ describe('the approval of held deletions', () => {
   let space: Space;
   let upstream: LocalTable;
   let mailbox: FeedProducer;
-  let told: Map<string, NodeAttributes>;
+  let nodeReports: Map<string, NodeAttributes>;
   let released: string[];
   let releases: HeldDeletionApprovals;
 
@@ -42,7 +42,7 @@ describe('the approval of held deletions', () => {
     });
     upstream = store.write((t) => LocalTable.open(t, 'upstream'));
     mailbox = store.write((t) => FeedProducer.open(t, { name: 'mailbox/paris', bootNonce: 'aa', random }));
-    told = new Map();
+    nodeReports = new Map();
     released = [];
     releases = new HeldDeletionApprovals({
       path: 'eu',
@@ -50,15 +50,15 @@ describe('the approval of held deletions', () => {
       upstream,
       mailboxOf: (child) => (child === 'paris' ? mailbox : undefined),
       replicasOf: (child) => [child],
-      reportOf: (_reader, _child, path) => told.get(path),
+      reportOf: (_reader, _child, path) => nodeReports.get(path),
       approve: (_t, token) => released.push(token),
       approveFor: () => {},
     });
   });
 
   const holds = (path: string, token: string) =>
-    told.set(path, { role: 'agent', version: '1', held: { entries: 60, since: '', token, sample: [] } });
-  const say = (path: string, approveHeldDeletions: string) =>
+    nodeReports.set(path, { role: 'agent', version: '1', held: { entries: 60, since: '', token, sample: [] } });
+  const createNode = (path: string, approveHeldDeletions: string) =>
     space.create({
       apiVersion: 'mesh.banyan.io/v1alpha1',
       kind: 'Node',
@@ -74,7 +74,7 @@ describe('the approval of held deletions', () => {
 
   it('is written into the Node object, and is sent to the next child on the path', () => {
     holds('eu:paris:shop', 'seen');
-    say('eu:paris:shop', 'seen');
+    createNode('eu:paris:shop', 'seen');
     consider('eu:paris:shop');
     expect(handedOn('eu:paris:shop')).toBe('seen');
   });
@@ -90,28 +90,28 @@ describe('the approval of held deletions', () => {
 
   it('is sent nowhere while the node holds other rows than the person saw', () => {
     holds('eu:paris', 'more than was seen');
-    say('eu:paris', 'seen');
+    createNode('eu:paris', 'seen');
     consider('eu:paris');
     expect(handedOn('eu:paris')).toBeUndefined();
   });
 
   it('ends when the node reports that it is done', () => {
     holds('eu:paris', 'seen');
-    say('eu:paris', 'seen');
+    createNode('eu:paris', 'seen');
     consider('eu:paris');
-    told.set('eu:paris', { role: 'relay', version: '1' });
+    nodeReports.set('eu:paris', { role: 'relay', version: '1' });
     consider('eu:paris');
     expect(handedOn('eu:paris')).toBeUndefined();
   });
 
   it('is carried out here if it is about this node', () => {
-    say('eu', 'seen');
+    createNode('eu', 'seen');
     consider('eu');
     expect(released).toEqual(['seen']);
   });
 
   it('is ignored if it is about a node elsewhere', () => {
-    say('us', 'seen');
+    createNode('us', 'seen');
     consider('us');
     expect(released).toEqual([]);
     expect(handedOn('us')).toBeUndefined();
@@ -142,7 +142,7 @@ describe('the approval of held deletions', () => {
       });
     });
 
-    const tells = (child: string, path: string, token: string) =>
+    const reportsHeld = (child: string, path: string, token: string) =>
       reportBy.set(`${child} ${path}`, {
         role: 'relay',
         version: '1',
@@ -156,23 +156,27 @@ describe('the approval of held deletions', () => {
       );
 
     it('is sent to the replica that reports the node, and follows the node to the other replica', () => {
-      tells('paris~1', 'eu:paris:shop', 'seen');
-      say('eu:paris:shop', 'seen');
+      reportsHeld('paris~1', 'eu:paris:shop', 'seen');
+      createNode('eu:paris:shop', 'seen');
       consider('eu:paris:shop');
       expect(handed('eu:paris:shop')).toEqual(['paris~1']);
       reportBy.clear();
-      tells('paris', 'eu:paris:shop', 'seen');
+      reportsHeld('paris', 'eu:paris:shop', 'seen');
       consider('eu:paris:shop');
       expect(handed('eu:paris:shop')).toEqual(['paris']);
     });
 
     it('is sent to the replica whose Node object has it, although all replicas share that path', () => {
-      for (const child of replicas) tells(child, 'eu:paris', 'seen');
-      say('eu:paris~1', 'seen');
-      const told = { key: entryKey.node('eu:paris'), keyHash: hash128(entryKey.node('eu:paris')), originRevision: 0 };
-      store.write((t) => releases.fromBelow(t, 'paris', [told]));
+      for (const child of replicas) reportsHeld(child, 'eu:paris', 'seen');
+      createNode('eu:paris~1', 'seen');
+      const nodeChange = {
+        key: entryKey.node('eu:paris'),
+        keyHash: hash128(entryKey.node('eu:paris')),
+        originRevision: 0,
+      };
+      store.write((t) => releases.fromBelow(t, 'paris', [nodeChange]));
       expect([handed('eu:paris'), forChild]).toEqual([[], []]);
-      store.write((t) => releases.fromBelow(t, 'paris~1', [told]));
+      store.write((t) => releases.fromBelow(t, 'paris~1', [nodeChange]));
       expect([handed('eu:paris'), forChild]).toEqual([['paris~1'], ['paris~1 seen']]);
     });
   });

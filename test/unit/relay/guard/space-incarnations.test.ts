@@ -32,7 +32,7 @@ describe('the store incarnations of the spaces of a node', () => {
   let raised: number[];
   let disbelieved: string[];
   let alarmed: RolledBackAttributes[];
-  let lives: SpaceIncarnations;
+  let incarnations: SpaceIncarnations;
   let gaps: RevisionGap[];
   let revision: number;
 
@@ -59,7 +59,7 @@ describe('the store incarnations of the spaces of a node', () => {
         revision = seen + 1;
       },
     };
-    lives = new SpaceIncarnations({
+    incarnations = new SpaceIncarnations({
       origins: new Map([[source, origin]]),
       outbox,
       upstream,
@@ -80,21 +80,21 @@ describe('the store incarnations of the spaces of a node', () => {
       },
     },
   };
-  const hear = (seen: number, of = source) =>
+  const receiveSeen = (seen: number, of = source) =>
     store.write((t) => {
-      const said = change(entryKey.seen(of), 0, { revision: seen });
-      reported.put(t, said.after!, 0);
-      lives.received(t, [said]);
+      const reportedChange = change(entryKey.seen(of), 0, { revision: seen });
+      reported.put(t, reportedChange.after!, 0);
+      incarnations.received(t, [reportedChange]);
     });
-  const come = (above: string, attributes: object) =>
+  const receiveGaps = (above: string, attributes: object) =>
     store.write((t) => {
-      const said = change(entryKey.incarnations(above), 0, attributes);
-      upstream.put(t, said.after!, 0);
-      lives.fromAbove(t, [said], noteSeen(t, [said], seenPorts));
+      const receivedChange = change(entryKey.incarnations(above), 0, attributes);
+      upstream.put(t, receivedChange.after!, 0);
+      incarnations.fromAbove(t, [receivedChange], noteSeen(t, [receivedChange], seenPorts));
     });
-  const alarms = () => store.read((reader) => lives.alarms(reader));
+  const alarms = () => store.read((reader) => incarnations.alarms(reader));
   /** True if the report has new data. */
-  const tells = () => {
+  const hasNewReport = () => {
     const head = () => store.read((reader) => outbox.head(reader));
     const before = head();
     store.write((t) => reportSeenRevisions(t, outbox));
@@ -107,7 +107,7 @@ describe('the store incarnations of the spaces of a node', () => {
     });
 
   it('are sent to a child, so that the child knows which of its rows were lost', () => {
-    store.write((t) => lives.sendGaps(t, mailbox));
+    store.write((t) => incarnations.sendGaps(t, mailbox));
     expect(row(mailbox, entryKey.incarnations(source))).toEqual({ gaps: [[100, 1_000]] });
     const lost = (key: string, of: number) => store.read((reader) => isLostRow(reader, mailbox, key, of));
     const object = `o/${source}//configmaps/n/a`;
@@ -119,53 +119,53 @@ describe('the store incarnations of the spaces of a node', () => {
 
   it('are passed on from above, to present and to new children', () => {
     const above = 'eu.ops';
-    come(above, { gaps: [[0, 7]] });
+    receiveGaps(above, { gaps: [[0, 7]] });
     expect(row(mailbox, entryKey.incarnations(above))).toEqual({ gaps: [[0, 7]] });
-    come(above, { gaps: [[0, 9]] });
+    receiveGaps(above, { gaps: [[0, 9]] });
     expect(row(mailbox, entryKey.incarnations(above))).toEqual({ gaps: [[0, 9]] });
     const other = store.write((t) => {
       const made = FeedProducer.open(t, { name: 'mailbox/other', bootNonce: 'aa', random: new SeededRandom(2) });
-      lives.sendGaps(t, made);
+      incarnations.sendGaps(t, made);
       return made;
     });
     expect(row(other, entryKey.incarnations(above))).toEqual({ gaps: [[0, 9]] });
     expect(store.read((reader) => readSeen(reader, above))).toBe(0);
-    expect(tells()).toBe(false);
+    expect(hasNewReport()).toBe(false);
     const head = store.read((reader) => mailbox.head(reader));
-    store.write((t) => lives.fromAbove(t, [change(`o/${above}//configmaps/n/a`, 3)], []));
+    store.write((t) => incarnations.fromAbove(t, [change(`o/${above}//configmaps/n/a`, 3)], []));
     expect(store.read((reader) => mailbox.head(reader))).toBe(head);
   });
 
   it('raise an alarm when a child has received revisions that the space does not know', () => {
-    hear(100);
-    hear(1_003);
+    receiveSeen(100);
+    receiveSeen(1_003);
     expect(alarms()).toEqual([]);
-    hear(500);
+    receiveSeen(500);
     expect(alarms()).toMatchObject([{ source, had: 100, seen: 500 }]);
     expect(alarmed).toHaveLength(1);
     expect(raised).toEqual([]);
   });
 
   it('have one alarm for one loss, with the newest revision', () => {
-    for (const seen of [500, 400, 600]) hear(seen);
+    for (const seen of [500, 400, 600]) receiveSeen(seen);
     expect(alarms()).toMatchObject([{ seen: 600 }]);
     expect(alarmed.map(({ token }) => token)).toEqual([alarms()[0]!.token, alarms()[0]!.token]);
   });
 
   it('ignore revisions that are years ahead, here or further up', () => {
     const year = 366 * 24 * 3_600_000;
-    hear(year + 1);
-    hear(2 ** 48 - 1);
-    come('eu.ops', { gaps: [] });
-    hear(2 ** 48 - 1, 'eu.ops');
+    receiveSeen(year + 1);
+    receiveSeen(2 ** 48 - 1);
+    receiveGaps('eu.ops', { gaps: [] });
+    receiveSeen(2 ** 48 - 1, 'eu.ops');
     expect(disbelieved).toEqual([`${source} ${year + 1}`, `${source} ${2 ** 48 - 1}`, `eu.ops ${2 ** 48 - 1}`]);
     expect([raised, alarms(), row(outbox, entryKey.seen('eu.ops'))]).toEqual([[], [], undefined]);
-    hear(year);
+    receiveSeen(year);
     expect(raised).toEqual([year]);
   });
 
   it('continue behind the reported revision if the clock is behind it, and send the children the gap', () => {
-    hear(2_000);
+    receiveSeen(2_000);
     expect(raised).toEqual([2_000]);
     expect(row(mailbox, entryKey.incarnations(source))).toEqual({
       gaps: [
@@ -174,45 +174,45 @@ describe('the store incarnations of the spaces of a node', () => {
       ],
     });
     expect(alarms()).toMatchObject([{ had: 1_005, seen: 2_000 }]);
-    hear(2_000);
+    receiveSeen(2_000);
     expect(raised).toEqual([2_000]);
   });
 
   it('treat an alarm as handled once it is approved, until there is another loss', () => {
-    hear(500);
+    receiveSeen(500);
     const [{ token }] = alarms() as [RolledBackAttributes];
-    expect(store.write((t) => lives.acknowledge(t, 'another'))).toBe(false);
-    expect(store.write((t) => lives.acknowledge(t, token))).toBe(true);
-    hear(600);
+    expect(store.write((t) => incarnations.acknowledge(t, 'another'))).toBe(false);
+    expect(store.write((t) => incarnations.acknowledge(t, token))).toBe(true);
+    receiveSeen(600);
     expect(alarms()).toEqual([]);
     gaps = [...gaps, [1_005, 5_000]];
-    hear(1_500);
+    receiveSeen(1_500);
     expect(alarms()).toMatchObject([{ had: 1_005 }]);
   });
 
   it('of spaces further up are passed on as the highest revision that any child reported', () => {
-    come('center.platform', { gaps: [] });
-    hear(7, 'center.platform');
-    hear(5, 'center.platform');
+    receiveGaps('center.platform', { gaps: [] });
+    receiveSeen(7, 'center.platform');
+    receiveSeen(5, 'center.platform');
     expect(row(outbox, entryKey.seen('center.platform'))).toEqual({ revision: 7 });
   });
 
   it('of an unknown space are passed on when something of it comes from above: children may invent names', () => {
-    for (let i = 0; i < 1_000; i++) hear(1, `center.nobody-${i}`);
-    hear(7, 'center.platform');
+    for (let i = 0; i < 1_000; i++) receiveSeen(1, `center.nobody-${i}`);
+    receiveSeen(7, 'center.platform');
     expect(store.read((reader) => outbox.digest(reader).count)).toBe(0);
-    come('center.platform', { gaps: [] });
+    receiveGaps('center.platform', { gaps: [] });
     expect(row(outbox, entryKey.seen('center.platform'))).toEqual({ revision: 7 });
-    come('eu.ops', { gaps: [] });
+    receiveGaps('eu.ops', { gaps: [] });
     expect(store.read((reader) => outbox.digest(reader).count)).toBe(1);
   });
 
   it('ignore a parent’s revision that no space can have given, and still report the right ones', () => {
-    const lie = 2 ** 47;
-    store.write((t) => t.put(concat(prefixOf('seenRevision'), text(source)), u48(lie)));
-    store.write((t) => noteSeen(t, [change('t/eu.ops/p', lie), change('t/eu.ops/q', 4)], seenPorts));
+    const falseRevision = 2 ** 47;
+    store.write((t) => t.put(concat(prefixOf('seenRevision'), text(source)), u48(falseRevision)));
+    store.write((t) => noteSeen(t, [change('t/eu.ops/p', falseRevision), change('t/eu.ops/q', 4)], seenPorts));
     store.write((t) => noteSeen(t, [change(`t/${source}/p`, 9)], seenPorts));
-    expect(disbelieved).toEqual([`eu.ops ${lie}`]);
+    expect(disbelieved).toEqual([`eu.ops ${falseRevision}`]);
     expect(store.read((reader) => [readSeen(reader, 'eu.ops'), readSeen(reader, source)])).toEqual([4, 9]);
   });
 
@@ -226,8 +226,8 @@ describe('the store incarnations of the spaces of a node', () => {
       noteSeen(t, [change(`o/${source}//configmaps/n/b`, 3)], seenPorts);
     });
     expect(store.read((reader) => readSeen(reader, source))).toBe(9);
-    expect(tells()).toBe(true);
-    expect(tells()).toBe(false);
+    expect(hasNewReport()).toBe(true);
+    expect(hasNewReport()).toBe(false);
     expect(row(outbox, entryKey.seen(source))).toEqual({ revision: 9 });
   });
 });

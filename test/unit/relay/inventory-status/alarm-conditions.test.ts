@@ -9,10 +9,10 @@ it('nothing raises an alarm without a cause', () => {
 });
 
 it('a node reports to its parent that its own feed differed, and the parent shows this as its own finding', () => {
-  const [told] = on({
+  const [reported] = on({
     reportedDiverged: { at: '2030-01-01T10:00:00Z', what: 'upstream: 3 rows here and 4 at the other end' },
   });
-  expect(told).toContain('FeedDiverged: found at 2030-01-01T10:00:00Z and reconciled: upstream: 3 rows');
+  expect(reported).toContain('FeedDiverged: found at 2030-01-01T10:00:00Z and reconciled: upstream: 3 rows');
   const [found] = on({
     diverged: { atMs: 0, what: 'the own' },
     reportedDiverged: { at: '2030-01-01T10:00:00Z', what: 'x' },

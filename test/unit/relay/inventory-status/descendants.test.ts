@@ -53,7 +53,7 @@ function node(path: string, replicas: Replicas = withoutReplicas) {
   const descendants = open();
   let revision = 0;
   /** The reports of a child, as a session applies them. */
-  const hear = (paths: readonly string[], attributes: NodeAttributes | undefined, child = 'eu') => {
+  const receive = (paths: readonly string[], attributes: NodeAttributes | undefined, child = 'eu') => {
     const changes = paths.map((at): AppliedChange => {
       const key = entryKey.node(at);
       const after = attributes && { key, attributes: Buffer.from(JSON.stringify(attributes)), body: new Uint8Array(0) };
@@ -68,8 +68,8 @@ function node(path: string, replicas: Replicas = withoutReplicas) {
       descendants.pass(t, child, changes);
     });
   };
-  const say = (at: string, attributes: NodeAttributes | undefined, child = 'eu') => {
-    hear([at], attributes, child);
+  const receiveAndShow = (at: string, attributes: NodeAttributes | undefined, child = 'eu') => {
+    receive([at], attributes, child);
     descendants.show(0);
   };
   const restart = () => {
@@ -89,7 +89,7 @@ function node(path: string, replicas: Replicas = withoutReplicas) {
     );
   const handedOn = () =>
     store.read((reader) => [...outbox.rows(reader)].map((row) => outbox.content(reader, row.content!).key).sort());
-  return { store, space, descendants, restart, hear, say, shown, uidOf, handedOn, connected };
+  return { store, space, descendants, restart, receive, receiveAndShow, shown, uidOf, handedOn, connected };
 }
 
 const relay = (state: 'Connected' | 'Disconnected'): NodeAttributes => ({
@@ -100,17 +100,17 @@ const relay = (state: 'Connected' | 'Disconnected'): NodeAttributes => ({
 
 describe('relays below the children', () => {
   it('are shown and reported to the parent', () => {
-    const { say, shown, handedOn } = node('top');
-    say('top:eu:paris', relay('Connected'));
+    const { receiveAndShow, shown, handedOn } = node('top');
+    receiveAndShow('top:eu:paris', relay('Connected'));
     expect(shown()).toEqual({ 'top:eu:paris': 'Connected' });
     expect(handedOn()).toEqual(['node/top:eu:paris']);
-    say('top:eu:paris', undefined);
+    receiveAndShow('top:eu:paris', undefined);
     expect([shown(), handedOn()]).toEqual([{}, []]);
   });
 
   it('are shown when there is room for that', async () => {
-    const { store, descendants, hear, shown } = node('top');
-    hear(['top:eu:paris'], relay('Connected'));
+    const { store, descendants, receive, shown } = node('top');
+    receive(['top:eu:paris'], relay('Connected'));
     await store.flushed();
     store.failFlush(new BanyanError('StoreFull', 'no room'));
     expect(() => descendants.show(0)).toThrow('no room');
@@ -120,34 +120,34 @@ describe('relays below the children', () => {
   });
 
   it('are reported again when they return before the parent has received their removal', () => {
-    const { say, handedOn } = node('top');
-    say('top:eu:paris', relay('Connected'));
-    say('top:eu:paris', undefined);
-    say('top:eu:paris', relay('Connected'));
+    const { receiveAndShow, handedOn } = node('top');
+    receiveAndShow('top:eu:paris', relay('Connected'));
+    receiveAndShow('top:eu:paris', undefined);
+    receiveAndShow('top:eu:paris', relay('Connected'));
     expect(handedOn()).toEqual(['node/top:eu:paris']);
   });
 
   it('are reported by nobody at the root', () => {
-    const { say, shown, handedOn } = node('');
-    say('eu:paris', relay('Connected'));
+    const { receiveAndShow, shown, handedOn } = node('');
+    receiveAndShow('eu:paris', relay('Connected'));
     expect([shown(), handedOn()]).toEqual([{ 'eu:paris': 'Connected' }, []]);
   });
 
   it('are accepted from their own ancestor only', () => {
-    const { say, shown, handedOn } = node('top');
-    say('top:us:dallas', relay('Connected'));
-    say('top:europe:rome', relay('Connected'));
-    say('top', relay('Connected'));
+    const { receiveAndShow, shown, handedOn } = node('top');
+    receiveAndShow('top:us:dallas', relay('Connected'));
+    receiveAndShow('top:europe:rome', relay('Connected'));
+    receiveAndShow('top', relay('Connected'));
     expect([shown(), handedOn()]).toEqual([{}, []]);
   });
 
   it('are unknown while a node in between is away, and known again without a new report', () => {
-    const { say, shown, descendants, connected } = node('');
-    say('eu:paris', relay('Connected'));
-    say('eu:paris:left', relay('Connected'));
-    say('eu:paris', relay('Disconnected'));
+    const { receiveAndShow, shown, descendants, connected } = node('');
+    receiveAndShow('eu:paris', relay('Connected'));
+    receiveAndShow('eu:paris:left', relay('Connected'));
+    receiveAndShow('eu:paris', relay('Disconnected'));
     expect(shown()).toEqual({ 'eu:paris': 'Disconnected', 'eu:paris:left': 'Unknown' });
-    say('eu:paris', relay('Connected'));
+    receiveAndShow('eu:paris', relay('Connected'));
     expect(shown()['eu:paris:left']).toBe('Connected');
     connected.delete('eu');
     descendants.connectionChanged('eu');
@@ -156,8 +156,8 @@ describe('relays below the children', () => {
   });
 
   it('are read from the children’s reports when the node starts again', () => {
-    const { say, shown, restart, connected } = node('');
-    say('eu:paris', relay('Disconnected'));
+    const { receiveAndShow, shown, restart, connected } = node('');
+    receiveAndShow('eu:paris', relay('Disconnected'));
     connected.delete('eu');
     const again = restart();
     expect(shown()).toEqual({ 'eu:paris': 'Unknown' });
@@ -176,8 +176,8 @@ describe('many relays below the children', () => {
   };
 
   it('are shown some in each run, and the run reports that more remain', () => {
-    const { hear, shown, descendants, connected } = node('');
-    hear(paths(120), relay('Connected'));
+    const { receive, shown, descendants, connected } = node('');
+    receive(paths(120), relay('Connected'));
     const runs = () => {
       const more = descendants.show(0);
       return { more, ...statesIn(shown()) };
@@ -190,22 +190,22 @@ describe('many relays below the children', () => {
     expect(runs()).toEqual({ more: true, connected: 70, all: 120 });
     expect(runs()).toEqual({ more: true, connected: 20, all: 120 });
     expect(runs()).toEqual({ more: false, connected: 0, all: 120 });
-    hear(paths(120), undefined);
+    receive(paths(120), undefined);
     expect(runs()).toEqual({ more: true, connected: 0, all: 70 });
   });
 
   it('are all shown even if the node has started again in between', () => {
-    const { hear, shown, restart } = node('');
-    hear(paths(120), relay('Connected'));
+    const { receive, shown, restart } = node('');
+    receive(paths(120), relay('Connected'));
     const again = restart();
     while (again.show(0));
     expect(statesIn(shown())).toEqual({ connected: 120, all: 120 });
   });
 
   it('cost nothing if other relays change', () => {
-    const { store, hear, descendants } = node('');
-    hear(paths(1_000), relay('Connected'));
-    hear(['eu:few', ...paths(3, 'eu:few')], relay('Connected'));
+    const { store, receive, descendants } = node('');
+    receive(paths(1_000), relay('Connected'));
+    receive(['eu:few', ...paths(3, 'eu:few')], relay('Connected'));
     // Each checked path is compared or read.
     let looks = 0;
     const compare = vi.spyOn(String.prototype, 'startsWith');
@@ -224,7 +224,7 @@ describe('many relays below the children', () => {
       ),
     );
     descendants.connectionChanged('us');
-    hear(['eu:few'], relay('Disconnected'));
+    receive(['eu:few'], relay('Disconnected'));
     looks += compare.mock.calls.length;
     vi.restoreAllMocks();
     expect(looks).toBeLessThan(50);
@@ -255,8 +255,8 @@ describe('relays below replicas', () => {
   });
 
   it('are read from the reports of any replica when the node starts again', () => {
-    const { say, restart, shown, uidOf } = replicasAt('');
-    say('eu:paris', relay('Connected'), 'eu~1');
+    const { receiveAndShow, restart, shown, uidOf } = replicasAt('');
+    receiveAndShow('eu:paris', relay('Connected'), 'eu~1');
     const uid = uidOf('eu.paris');
     restart();
     expect(shown()).toEqual({ 'eu:paris': 'Connected' });
@@ -264,35 +264,35 @@ describe('relays below replicas', () => {
   });
 
   it.each(['', 'top'])('stay if one replica no longer reports them and another does: below "%s"', (path) => {
-    const { say, shown, handedOn, uidOf, left } = replicasAt(path);
+    const { receiveAndShow, shown, handedOn, uidOf, left } = replicasAt(path);
     const lyon = path === '' ? 'eu:lyon' : 'top:eu:lyon';
-    say(lyon, relay('Connected'));
+    receiveAndShow(lyon, relay('Connected'));
     const uid = uidOf(lyon.replaceAll(':', '.'));
     left.add('eu');
-    say(lyon, relay('Connected'), 'eu~1');
+    receiveAndShow(lyon, relay('Connected'), 'eu~1');
     // When the replica is back, it reports everything again before it counts, and counts before all of its reports have arrived.
-    say(lyon, undefined);
+    receiveAndShow(lyon, undefined);
     left.delete('eu');
-    say(lyon, relay('Connected'));
-    say(lyon, undefined);
+    receiveAndShow(lyon, relay('Connected'));
+    receiveAndShow(lyon, undefined);
     expect(shown()).toEqual({ [lyon]: 'Connected' });
     expect(uidOf(lyon.replaceAll(':', '.'))).toBe(uid);
     expect(handedOn()).toEqual(path === '' ? [] : [`node/${lyon}`]);
   });
 
   it('are shown as a counting replica reports them, whichever reports last', () => {
-    const { say, shown, restart } = replicasAt('', 'eu');
-    say('eu:lyon', relay('Connected'), 'eu~1');
-    say('eu:lyon', relay('Disconnected'));
+    const { receiveAndShow, shown, restart } = replicasAt('', 'eu');
+    receiveAndShow('eu:lyon', relay('Connected'), 'eu~1');
+    receiveAndShow('eu:lyon', relay('Disconnected'));
     expect(shown()).toEqual({ 'eu:lyon': 'Connected' });
     restart();
     expect(shown()).toEqual({ 'eu:lyon': 'Connected' });
   });
 
   it.each(['', 'top'])('exist, and are unknown, while no counting replica reports them: below "%s"', (path) => {
-    const { say, shown, handedOn, store, descendants, left } = replicasAt(path, 'eu');
+    const { receiveAndShow, shown, handedOn, store, descendants, left } = replicasAt(path, 'eu');
     const lyon = path === '' ? 'eu:lyon' : 'top:eu:lyon';
-    say(lyon, relay('Connected'));
+    receiveAndShow(lyon, relay('Connected'));
     expect([shown(), handedOn()]).toEqual([{ [lyon]: 'Unknown' }, []]);
     left.delete('eu');
     store.write((t) => descendants.recount(t, 'eu'));
@@ -306,14 +306,14 @@ describe('relays below replicas', () => {
   });
 
   it('are unknown while none of several replicas in between is connected', () => {
-    const { say, shown } = node('');
-    say('eu:paris', relay('Disconnected'));
-    say('eu:paris~1', relay('Connected'));
-    say('eu:paris:left', relay('Connected'));
+    const { receiveAndShow, shown } = node('');
+    receiveAndShow('eu:paris', relay('Disconnected'));
+    receiveAndShow('eu:paris~1', relay('Connected'));
+    receiveAndShow('eu:paris:left', relay('Connected'));
     expect(shown()['eu:paris:left']).toBe('Connected');
-    say('eu:paris~1', relay('Disconnected'));
+    receiveAndShow('eu:paris~1', relay('Disconnected'));
     expect(shown()['eu:paris:left']).toBe('Unknown');
-    say('eu:paris~1', relay('Connected'));
+    receiveAndShow('eu:paris~1', relay('Connected'));
     expect(shown()['eu:paris:left']).toBe('Connected');
   });
 });

@@ -51,7 +51,7 @@ function center() {
     guarded: () => ({}),
   });
   const attributes = Buffer.from('{"role":"relay","version":"1","session":{"state":"Connected"}}');
-  const hear = (count: number) =>
+  const receiveReports = (count: number) =>
     store.write((t) => {
       const changes = Array.from({ length: count }, (_, i) => {
         const after = { key: entryKey.node(`eu:r${i}`), attributes, body: new Uint8Array(0) };
@@ -62,13 +62,13 @@ function center() {
     });
   /** Without the center itself. */
   const shown = () => storage.scan({ group: 'mesh.banyan.io', resource: 'nodes' }).length - 1;
-  return { clock, reports, hear, shown };
+  return { clock, reports, receiveReports, shown };
 }
 
 describe('the reports of a node about many relays below a child', () => {
   it('are updated in bounded runs, without any other event', () => {
-    const { clock, reports, hear, shown } = center();
-    hear(120);
+    const { clock, reports, receiveReports, shown } = center();
+    receiveReports(120);
     reports.start();
     const counts = [0, 1_000, 1_000, 1_000].map((ms) => {
       clock.advance(ms);

@@ -121,7 +121,7 @@ describe('a relay that gets a join token', () => {
   });
 
   it('gives the same answer for a missing token and for a wrong secret', async () => {
-    const words = async (wrong: object) => {
+    const refusalOf = async (wrong: object) => {
       try {
         await admissions.join({ ...asked, ...wrong }, 'a');
       } catch (error) {
@@ -129,8 +129,8 @@ describe('a relay that gets a join token', () => {
       }
       throw new Error('it was taken');
     };
-    const [noToken, noSecret] = [await words({ name: 'bbbbbbbbbb' }), await words({ secret: 'x'.repeat(43) })];
-    const odd = await words({ name: '../x', secret: '' });
+    const [noToken, noSecret] = [await refusalOf({ name: 'bbbbbbbbbb' }), await refusalOf({ secret: 'x'.repeat(43) })];
+    const odd = await refusalOf({ name: '../x', secret: '' });
     for (const error of [noToken, noSecret, odd]) {
       expect(error).toMatchObject({ code: 'Unauthorized', message: (noToken as Error).message });
     }

@@ -16,12 +16,12 @@ const path = 'eu:till';
 let clock: VirtualClock;
 let space: Space;
 let expiry: TokenExpiry;
-let soon: (() => void)[];
+let deferred: (() => void)[];
 beforeEach(() => {
   clock = new VirtualClock(Date.UTC(2030, 0, 1));
-  soon = [];
+  deferred = [];
   const ports = { store: new MemoryStore(), clock, random: new SeededRandom(1), log: silentLogger, path: 'eu' };
-  ({ space } = openSpace({ ...ports, defer: (run) => void soon.push(run) }, 'system', 'System', () => {}));
+  ({ space } = openSpace({ ...ports, defer: (run) => void deferred.push(run) }, 'system', 'System', () => {}));
   expiry = new TokenExpiry({ space, clock, log: silentLogger });
 });
 afterEach(() => expiry.stop());
@@ -151,7 +151,7 @@ it('tokens, used ones too, go with the SyncTarget that owns them', () => {
   expiry.start();
   use('used');
   const settle = () => {
-    for (let run = soon.shift(); run; run = soon.shift()) run();
+    for (let run = deferred.shift(); run; run = deferred.shift()) run();
   };
   settle();
   expect([stateOf('used'), stateOf('unused')]).toEqual(['Used', 'unused']);

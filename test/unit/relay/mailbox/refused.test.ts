@@ -24,30 +24,30 @@ function bench() {
 
 it('of an unreadable report of a child, the last valid form counts, until there is another', () => {
   const { made, consumer, sound } = bench();
-  const told: string[] = [];
-  made.store.subscribe(quarantineTopic, (tables) => told.push(...childrenOfReported(tables)));
-  made.say('store-17', { key, attributes: state(1) });
-  expect(made.say('store-17', { key, attributes: { desired: 'x' } })).toEqual([]);
+  const announced: string[] = [];
+  made.store.subscribe(quarantineTopic, (tables) => announced.push(...childrenOfReported(tables)));
+  made.report('store-17', { key, attributes: state(1) });
+  expect(made.report('store-17', { key, attributes: { desired: 'x' } })).toEqual([]);
   expect(sound()).toEqual(state(1));
   expect(made.store.read((reader) => consumer.quarantined(reader))).toMatchObject([
     { key, reason: expect.stringContaining('desired') },
   ]);
-  made.say('store-17', { key, attributes: state(2) });
-  expect([sound(), told]).toEqual([state(2), ['store-17', 'store-17']]);
+  made.report('store-17', { key, attributes: state(2) });
+  expect([sound(), announced]).toEqual([state(2), ['store-17', 'store-17']]);
 });
 
 it('a child’s newest report about itself counts, whatever revision the former one claimed', () => {
   const { made, sound } = bench();
-  made.say('store-17', { key, attributes: state(1), claims: 2 ** 48 - 1 });
-  made.say('store-17', { key, attributes: state(2) });
+  made.report('store-17', { key, attributes: state(1), claims: 2 ** 48 - 1 });
+  made.report('store-17', { key, attributes: state(2) });
   expect(sound()).toEqual(state(2));
-  made.say('store-17', { key });
+  made.report('store-17', { key });
   expect(sound()).toBeUndefined();
 });
 
 it('rooms read a child’s table without quarantined rows, whichever room reads', () => {
   const { made, reported } = bench();
-  made.say('store-17', { key: 'labels', attributes: { leaves: 'many' } });
+  made.report('store-17', { key: 'labels', attributes: { leaves: 'many' } });
   expect(made.store.read((reader) => [...reported.rows(reader)])).toEqual([]);
 });
 
@@ -63,10 +63,10 @@ it('whatever a child reports about itself, nothing throws, and rooms read only w
   );
   const attributes = fc.oneof(fc.jsonValue(), fc.constant(state(1)));
   fc.assert(
-    fc.property(fc.array(fc.tuple(prefix, attributes, fc.uint8Array())), (said) => {
+    fc.property(fc.array(fc.tuple(prefix, attributes, fc.uint8Array())), (reports) => {
       const { made, reported } = bench();
-      const entries = said.map(([one, value, body]) => ({ key: one, attributes: value as object, body }));
-      made.say('store-17', ...entries);
+      const entries = reports.map(([one, value, body]) => ({ key: one, attributes: value as object, body }));
+      made.report('store-17', ...entries);
       made.store.read((reader) => {
         for (const row of reported.rows(reader)) {
           if (!row.content) continue;
@@ -81,14 +81,14 @@ it('whatever a child reports about itself, nothing throws, and rooms read only w
 });
 
 it('a Mailbox names the entries that its child could not accept, and a Node those that count in an older form', () => {
-  const said = { count: 2, sample: ['o/center.retail//configmaps/shop/a: the body is no JSON: it: ends'] };
-  expect(untakenEntries(said)).toEqual({
+  const refused = { count: 2, sample: ['o/center.retail//configmaps/shop/a: the body is no JSON: it: ends'] };
+  expect(untakenEntries(refused)).toEqual({
     quarantinedEntries: 2,
     quarantined: [
       { key: 'o/center.retail//configmaps/shop/a', reason: 'Poisoned', message: 'the body is no JSON: it: ends' },
     ],
   });
   expect(untakenEntries(undefined)).toEqual({ quarantinedEntries: 0 });
-  const condition = guardConditions('eu', { refused: said }).find(({ type }) => type === 'EntriesQuarantined');
+  const condition = guardConditions('eu', { refused }).find(({ type }) => type === 'EntriesQuarantined');
   expect(condition).toMatchObject({ status: 'True', reason: 'Refused', message: expect.stringContaining('2 entries') });
 });

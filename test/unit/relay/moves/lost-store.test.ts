@@ -12,7 +12,7 @@ it.each(['eu', 'eu:a'])(
     const uid = () => tillOf(tree, 'eu:a');
     await tree.until('it has it', () => uid() !== undefined);
     await tree.run(1_500);
-    const had = uid();
+    const uidBefore = uid();
     tree.kill('eu');
     tree.empty('eu');
     if (first === 'eu:a') tree.cut('eu', '');
@@ -23,7 +23,7 @@ it.each(['eu', 'eu:a'])(
     else tree.mend('eu:a', 'eu');
     for (let i = 0; i < 100; i++) {
       await tree.run(50);
-      expect(uid()).toBe(had);
+      expect(uid()).toBe(uidBefore);
     }
   },
 );

@@ -39,12 +39,12 @@ describe('a move at a replica that receives it late', () => {
       const uid = (agent: string) => tillOf(tree, agent);
       await tree.until('the old one has it', () => uid(old) !== undefined);
       await tree.run(1_500);
-      const had = uid(old);
+      const uidBefore = uid(old);
       /** With MakeBeforeBreak the new copy can't be available yet, so the old one has to stay. Otherwise two copies never exist at once. */
       const watch = async (ms: number) => {
         for (let i = 0; i < ms; i += 20) {
           await tree.run(20);
-          if (makesFirst) expect(uid(old)).toBe(had);
+          if (makesFirst) expect(uid(old)).toBe(uidBefore);
           else expect(uid(old) === undefined || uid(fresh) === undefined).toBe(true);
         }
       };

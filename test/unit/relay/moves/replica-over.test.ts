@@ -46,7 +46,7 @@ describe('an old copy', () => {
   it.each(['eu:old', 'eu:r:old'].flatMap((old) => [0, 50, 100, 500, 1_000].map((ms) => ({ old, ms }))))(
     'stays when its holder goes from one replica to another and back while both are there: $old, after 3 s and $ms ms',
     async ({ old, ms }) => {
-      const goes = old === 'eu:old' ? old : 'eu:r';
+      const movingNode = old === 'eu:old' ? old : 'eu:r';
       const tree = await waiting(old);
       const uid = tillOf(tree, old);
       for (const [from, to] of [
@@ -54,10 +54,10 @@ describe('an old copy', () => {
         ['eu~1', 'eu'],
         ['eu', 'eu~1'],
       ] as const) {
-        tree.cut(goes, from);
+        tree.cut(movingNode, from);
         await tree.run(3_000 + ms);
         expect([to, tillOf(tree, old)]).toEqual([to, uid]);
-        tree.mend(goes, from);
+        tree.mend(movingNode, from);
         await tree.run(1_000);
       }
       await isMade(tree, old);

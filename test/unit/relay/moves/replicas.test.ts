@@ -48,11 +48,11 @@ describe('a move at a place with replicas', () => {
       place();
       await tree.until('both have it', () => uid('eu:new') !== undefined && uid('eu:old') !== undefined);
       await tree.run(1_500);
-      const had = [uid('eu:new'), uid('eu:old')];
+      const uidsBefore = [uid('eu:new'), uid('eu:old')];
       tree.kill('eu');
       for (let i = 0; i < 60; i++) {
         await tree.run(50);
-        expect([uid('eu:new'), uid('eu:old')]).toEqual(had);
+        expect([uid('eu:new'), uid('eu:old')]).toEqual(uidsBefore);
       }
     },
   );
@@ -72,7 +72,7 @@ describe('a move at a place with replicas', () => {
 
   it('keeps an old copy without a new one when the replica dies that keeps it', async () => {
     const { tree, uid, move } = await shop('MakeBeforeBreak');
-    const had = uid('eu:old');
+    const uidBefore = uid('eu:old');
     // The other replica has never received that the old destination was to have the copy.
     tree.kill('eu~1');
     tree.empty('eu~1');
@@ -84,7 +84,7 @@ describe('a move at a place with replicas', () => {
     tree.kill('eu');
     for (let i = 0; i < 60; i++) {
       await tree.run(50);
-      expect(uid('eu:old')).toBe(had);
+      expect(uid('eu:old')).toBe(uidBefore);
     }
     await tree.start('eu:new');
     await tree.until('it is made', () => uid('eu:new') !== undefined && uid('eu:old') === undefined);

@@ -15,7 +15,7 @@ const counts = (bench: RolloutBench, ...texts: (string | undefined)[]) =>
   texts.map((text) => bench.having('greeting', text).length);
 
 /** All agents have a greeting that a Customizer has made. */
-function greeted(rollout: object = progressive): RolloutBench {
+function customizedBench(rollout: object = progressive): RolloutBench {
   const bench = new RolloutBench(['eu', 'us'], 10);
   bench.customizer('greet', '${{ object.data.text }} one');
   bench.write('greeting', 'Hello', 'greet');
@@ -29,7 +29,7 @@ function greeted(rollout: object = progressive): RolloutBench {
 
 describe('a Customizer that changes', () => {
   it('is a release of the placements whose objects it makes, and is promoted as one', () => {
-    const bench = greeted();
+    const bench = customizedBench();
     bench.customizer('greet', '${{ object.data.text }} two');
     soaks(bench);
     expect(counts(bench, 'Hello two', 'Hello one')).toEqual([2, 18]);
@@ -42,14 +42,14 @@ describe('a Customizer that changes', () => {
   });
 
   it('takes effect everywhere at once if nothing is staged', () => {
-    const bench = greeted({ strategy: 'All' });
+    const bench = customizedBench({ strategy: 'All' });
     bench.customizer('greet', '${{ object.data.text }} two');
     bench.settle();
     expect([counts(bench, 'Hello two'), bench.kept()]).toEqual([[20], []]);
   });
 
   it('is one release with the object that changes with it: no destination gets only one of them', () => {
-    const bench = greeted();
+    const bench = customizedBench();
     const seen = new Set<string | undefined>();
     bench.watch = () => {
       for (const agent of bench.agents) seen.add(bench.holds(agent).greeting);
@@ -65,7 +65,7 @@ describe('a Customizer that changes', () => {
   });
 
   it('ends as soon as it equals the promoted one', () => {
-    const bench = greeted();
+    const bench = customizedBench();
     bench.customizer('greet', '${{ object.data.text }} two');
     soaks(bench);
     bench.customizer('greet', '${{ object.data.text }} one');
@@ -74,7 +74,7 @@ describe('a Customizer that changes', () => {
   });
 
   it('is rolled back with its release: every destination has the objects of the former one again', () => {
-    const bench = greeted({ ...progressive, onFailure: 'Rollback', errorBudget: 0 });
+    const bench = customizedBench({ ...progressive, onFailure: 'Rollback', errorBudget: 0 });
     bench.customizer('greet', 'broken');
     bench.until('it is taken back', () => phase(bench) === 'RolledBack');
     bench.turn();
@@ -90,7 +90,7 @@ describe('a Customizer that changes', () => {
   });
 
   it('goes out to all when its placement no longer has a strategy, and leaves nothing behind', () => {
-    const bench = greeted();
+    const bench = customizedBench();
     bench.customizer('greet', '${{ object.data.text }} two');
     soaks(bench);
     bench.place({ strategy: 'All' });
@@ -99,7 +99,7 @@ describe('a Customizer that changes', () => {
   });
 
   it('leaves nothing behind when its placement goes', () => {
-    const bench = greeted();
+    const bench = customizedBench();
     bench.customizer('greet', '${{ object.data.text }} two');
     soaks(bench);
     bench.space.delete({ group: 'edge.banyan.io', resource: 'edgeplacements', namespace: '', name: 'shop' });
@@ -108,7 +108,7 @@ describe('a Customizer that changes', () => {
   });
 
   it('takes effect at once if another placement brings the object without stages', () => {
-    const bench = greeted();
+    const bench = customizedBench();
     bench.space.create({
       apiVersion: 'edge.banyan.io/v1alpha1',
       kind: 'EdgePlacement',
@@ -125,7 +125,7 @@ describe('a Customizer that changes', () => {
   });
 
   it('that changes again while it goes out starts anew, from the promoted one', () => {
-    const bench = greeted();
+    const bench = customizedBench();
     bench.customizer('greet', '${{ object.data.text }} two');
     soaks(bench);
     const first = bench.status().rollout!.release;
@@ -135,7 +135,7 @@ describe('a Customizer that changes', () => {
   });
 
   it('stays with its destinations over a restart of every last hop', () => {
-    const bench = greeted();
+    const bench = customizedBench();
     bench.customizer('greet', '${{ object.data.text }} two');
     soaks(bench);
     for (const hop of bench.hops.values()) hop.restart();
@@ -148,7 +148,7 @@ describe('a Customizer that changes', () => {
     ['releases before objects', (keys) => [...keys].sort().reverse()],
   ];
   it.each(orders)('with %s, combines only versions that belong together', (_, order) => {
-    const bench = greeted();
+    const bench = customizedBench();
     bench.order = order;
     const seen = new Set<string | undefined>();
     bench.watch = () => {
@@ -165,7 +165,7 @@ describe('a Customizer that changes', () => {
 
 describe('a Customizer that only the former version names', () => {
   it('is kept as long as a destination has that version', () => {
-    const bench = greeted();
+    const bench = customizedBench();
     bench.customizer('other', '${{ object.data.text }} of another');
     bench.write('greeting', 'Hello', 'other');
     bench.removeCustomizer('greet');
@@ -182,7 +182,7 @@ describe('a Customizer that only the former version names', () => {
   });
 
   it('makes the object of a new destination', () => {
-    const bench = greeted();
+    const bench = customizedBench();
     bench.write('greeting', 'plain');
     bench.removeCustomizer('greet');
     soaks(bench);
@@ -194,7 +194,7 @@ describe('a Customizer that only the former version names', () => {
 
 describe('a Customizer that an object names before it exists', () => {
   it('comes in waves, and the others keep their objects', () => {
-    const bench = greeted();
+    const bench = customizedBench();
     bench.write('greeting', 'Hello', 'missing');
     bench.until('nothing can be made', () => (bench.status().summary.failed ?? 0) > 0);
     expect(counts(bench, 'Hello one')).toEqual([20]);

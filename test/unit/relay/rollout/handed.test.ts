@@ -36,53 +36,53 @@ function room({ hasReplicas = true, role = 'agent', isOther = false }: RoomOptio
     reportedOf: () => reported,
     hasOtherHistory: () => isOther,
   };
-  const says = (said: object) =>
+  const reports = (attributes: object) =>
     store.write((t) =>
-      reported.put(t, { key: entryKey.has(id), attributes: text(JSON.stringify(said)), body: Buffer.of() }, 0),
+      reported.put(t, { key: entryKey.has(id), attributes: text(JSON.stringify(attributes)), body: Buffer.of() }, 0),
     );
   const puts = (content: Content) => store.write((t) => mailbox.put(t, content, 0));
   const keys = () => store.read((r) => [...mailbox.rows(r)].map((row) => mailbox.content(r, row.content!).key));
-  return { store, says, puts, keys, handed: new HandedReleases(ports) };
+  return { store, reports, puts, keys, handed: new HandedReleases(ports) };
 }
 
 describe('the release that an agent carries from one replica to another', () => {
   it('is sent to agents of places with replicas, and to no others', () => {
-    for (const [options, told] of [
+    for (const [options, expectedKeys] of [
       [{}, [entryKey.handed(id)]],
       [{ hasReplicas: false }, []],
       [{ role: 'relay' as const }, []],
     ] as const) {
       const { store, keys, handed } = room(options);
       store.write((t) => handed.write(t, id, 'a', release(2), true));
-      expect(keys()).toEqual(told);
+      expect(keys()).toEqual(expectedKeys);
       store.write((t) => handed.forget(t, id, 'a'));
       expect(keys()).toEqual([]);
     }
   });
 
   it('is nothing new if it was handed out here', () => {
-    const { store, says, handed } = room();
+    const { store, reports, handed } = room();
     store.write((t) => handed.write(t, id, 'a', release(2), true));
-    says({ release: 2, handed: true });
+    reports({ release: 2, handed: true });
     expect(store.read((reader) => handed.isNews(reader, id, 'a'))).toBe(false);
-    says({ release: 2, handed: false });
+    reports({ release: 2, handed: false });
     expect(store.read((reader) => handed.isNews(reader, id, 'a'))).toBe(true);
   });
 
   it('is the release here, another one, or one promoted meanwhile', () => {
-    const { store, says, handed } = room();
+    const { store, reports, handed } = room();
     const hasIt = (of: ReleaseAttributes) => store.read((reader) => handed.hasIt(reader, id, 'a', of));
-    says({ release: 2, handed: true });
+    reports({ release: 2, handed: true });
     expect([release(1), release(2), release(3), release(2, 0)].map(hasIt)).toEqual([false, true, false, false]);
-    says({ release: 2, handed: false });
+    reports({ release: 2, handed: false });
     expect(hasIt(release(2))).toBe(false);
   });
 
   it('holds the agent back at a replica that knows an older release, or only a part of it', () => {
-    const { store, says, handed } = room();
+    const { store, reports, handed } = room();
     const behind = (of?: ReleaseAttributes) => store.read((reader) => handed.isBehind(reader, id, 'a', of));
     expect(behind(undefined)).toBeUndefined();
-    says({ release: 2, handed: false });
+    reports({ release: 2, handed: false });
     expect([behind(release(1)), behind(undefined), behind(release(2)), behind(release(3))]).toEqual([
       `the agent has release 2 of ${id}, and this node has release 1`,
       `the agent has release 2 of ${id}, and this node has not received all of its release`,
@@ -92,14 +92,14 @@ describe('the release that an agent carries from one replica to another', () => 
   });
 
   it('is replaced by the promoted objects, if it is another release, whatever is newer', () => {
-    const { store, says, puts, handed } = room();
+    const { store, reports, puts, handed } = room();
     const content = { key: 'o/x', attributes: Buffer.of(), body: Buffer.of() };
     const promoted: OutgoingContent & { readonly type: 'content' } = { type: 'content', content, originRevision: 5 };
     const keyHash = hash128(content.key);
     const row = { keyHash, revision: 1, originRevision: 9 };
     const given = (of: ReleaseAttributes) =>
       store.write((t) => handed.notOlder(t, { id, child: 'a', release: of }, { keyHash, row }, promoted));
-    says({ release: 2, handed: true });
+    reports({ release: 2, handed: true });
     puts(content);
     expect([given(release(2)), given(release(3))]).toEqual([promoted, { ...promoted, originRevision: 9 }]);
   });

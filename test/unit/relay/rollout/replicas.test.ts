@@ -4,11 +4,11 @@ import { WholeTree } from '../../../support/whole-tree.ts';
 
 const agents = ['eu:a', 'eu:b', 'eu:c', 'eu:d'];
 const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
-const configMap = (name: string, said: string): KubeObject => ({
+const configMap = (name: string, text: string): KubeObject => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
   metadata: { name, namespace: 'shop' },
-  data: { text: said },
+  data: { text },
 });
 const placement = (rollout: object, more: object = {}) => ({
   apiVersion: 'edge.banyan.io/v1alpha1',
@@ -69,8 +69,8 @@ class Shop {
     return ['greeting', 'old', 'new'].map(text).join(',');
   }
 
-  having(said: string): string[] {
-    return agents.filter((agent) => this.has(agent) === said);
+  having(text: string): string[] {
+    return agents.filter((agent) => this.has(agent) === text);
   }
 
   history(agent: string): string[] {
@@ -95,8 +95,8 @@ class Shop {
   async until(what: string, holds: () => boolean, ms = 30_000): Promise<void> {
     for (let done = 0; done < ms && !holds(); done += 10) await this.run(10);
     if (!holds()) {
-      const said = JSON.stringify([this.status(), agents.map((agent) => this.has(agent))]);
-      throw new Error(`not within ${ms} ms: ${what}; ${said}`);
+      const state = JSON.stringify([this.status(), agents.map((agent) => this.has(agent))]);
+      throw new Error(`not within ${ms} ms: ${what}; ${state}`);
     }
   }
 }

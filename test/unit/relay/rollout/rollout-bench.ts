@@ -283,10 +283,10 @@ export class RolloutBench {
   }
 
   /** Made with a Customizer if one is named. */
-  write(name: string, said: string, customizer?: string): void {
+  write(name: string, value: string, customizer?: string): void {
     const annotations = customizer === undefined ? {} : { 'edge.banyan.io/customizer': customizer };
     const metadata = { name, namespace: 'shop', annotations };
-    this.#apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { text: said } });
+    this.#apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { text: value } });
   }
 
   /** Puts `value` in the place of the text. */
@@ -342,7 +342,7 @@ export class RolloutBench {
         node.turns.settle();
         node.work();
         this.#reports(name, node);
-        if (!this.cutOff.has(name)) this.#tell(name, node);
+        if (!this.cutOff.has(name)) this.#reportTotal(name, node);
       }
       if (this.origin.placements.get(id)) this.controllers.run(id);
     }
@@ -412,8 +412,8 @@ export class RolloutBench {
   }
 
   /** Agents whose mailbox has this text. */
-  having(name: string, said: string | undefined): AgentOf[] {
-    return this.agents.filter((agent) => this.holds(agent)[name] === said);
+  having(name: string, value: string | undefined): AgentOf[] {
+    return this.agents.filter((agent) => this.holds(agent)[name] === value);
   }
 
   /** Keys of the rows with promoted objects. */
@@ -509,7 +509,7 @@ export class RolloutBench {
     }
   }
 
-  #tell(hop: string, node: BenchNode): void {
+  #reportTotal(hop: string, node: BenchNode): void {
     const total = node.store.read((reader) => node.gather.total(reader, id));
     if (total) this.origin.report(hop, encodePartial(total));
   }

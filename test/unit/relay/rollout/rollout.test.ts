@@ -123,15 +123,15 @@ describe('a release', () => {
     bench.turn();
     bench.write('greeting', 'two');
     bench.until('the canary has it', () => phase(bench) === 'WaitingForGate');
-    const had = bench.having('greeting', 'two');
+    const holdersBefore = bench.having('greeting', 'two');
     bench.gate('go', { phase: 'Passed', release: 1 });
-    bench.connect(had[0]!.hop, false);
+    bench.connect(holdersBefore[0]!.hop, false);
     bench.place({ strategy: 'All' });
     bench.turn();
     bench.place(staged);
     bench.turn();
     bench.write('greeting', 'three');
-    bench.connect(had[0]!.hop, true);
+    bench.connect(holdersBefore[0]!.hop, true);
     bench.until('the canary of the next one has it', () => phase(bench) === 'WaitingForGate');
     expect(bench.status().rollout).toMatchObject({ release: 2, expected: 2, exposed: 2 });
     expect([bench.having('greeting', 'three').length, bench.having('greeting', 'two').length]).toEqual([2, 18]);

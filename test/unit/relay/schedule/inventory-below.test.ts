@@ -50,8 +50,8 @@ describe('inventory on its way down', () => {
     },
     noteChange: noteSourceChange,
   };
-  function put(name: string, path: string, word = ''): void {
-    const syncTarget = { apiVersion: 'v1', kind: 'SyncTarget', metadata: { name, annotations: { word } } };
+  function put(name: string, path: string, note = ''): void {
+    const syncTarget = { apiVersion: 'v1', kind: 'SyncTarget', metadata: { name, annotations: { note } } };
     const body = canonicalBytes({ ...syncTarget, syncTarget, locations: [] });
     const attributes = text(stableStringify({ path }));
     store.write((t) => putRow(t, rows, { key: `i/${source}/${name}`, attributes, body }, ++revision));
@@ -143,7 +143,7 @@ describe('inventory on its way down', () => {
     put('a', 'eu:paris:a');
     put('b', 'eu:rome:b');
     settle();
-    for (const word of ['1', '2', '3']) put('b', 'eu:rome:b', word);
+    for (const note of ['1', '2', '3']) put('b', 'eu:rome:b', note);
     expect(store.read((reader) => dirtyWork(reader, 'inventory', 10).length)).toBe(1);
     expect(settle()).toEqual(['rome']);
   });

@@ -18,7 +18,7 @@ describe('the loop of a scheduler', () => {
   let bench: SpaceBench;
   let turns: Turns;
   let clock: VirtualClock;
-  let said: string[];
+  let events: string[];
   let placements: Placements;
   let loop: ScheduleLoop;
 
@@ -26,9 +26,9 @@ describe('the loop of a scheduler', () => {
     bench = new SpaceBench();
     turns = new Turns();
     clock = new VirtualClock();
-    said = [];
+    events = [];
     placements = new Placements();
-    bench.store.subscribe(placementTopic, (ids) => said.push(`stepped: ${[...ids].join()}`));
+    bench.store.subscribe(placementTopic, (ids) => events.push(`stepped: ${[...ids].join()}`));
     const table = bench.store.write((t) => LocalTable.open(t, `source/${source}`));
     const scheduler = new Scheduler({
       tableOf: () => table,
@@ -51,8 +51,8 @@ describe('the loop of a scheduler', () => {
       guard: noGuard,
       before: () => [bench.selection],
       defer: turns.schedule,
-      idle: () => said.push('idle'),
-      failed: (error) => said.push(`failed: ${(error as Error).message}`),
+      idle: () => events.push('idle'),
+      failed: (error) => events.push(`failed: ${(error as Error).message}`),
     });
   });
 
@@ -60,14 +60,14 @@ describe('the loop of a scheduler', () => {
     bench.placement('p', selecting('paris'));
     loop.wake();
     turns.settle();
-    expect(said).toEqual([`stepped: ${idOf('p')}`, 'idle']);
+    expect(events).toEqual([`stepped: ${idOf('p')}`, 'idle']);
     expect(placements.get(idOf('p'))?.target?.generation).toBe(1);
   });
 
   it('treats many wake calls as one', () => {
     for (let i = 0; i < 5; i++) loop.wake();
     expect(turns.settle()).toBe(1);
-    expect(said).toEqual(['idle']);
+    expect(events).toEqual(['idle']);
   });
 
   it('is quiet when the work of its last wake is done, and not before its first', () => {
@@ -85,11 +85,11 @@ describe('the loop of a scheduler', () => {
     bench.store.failFlush(new BanyanError('StoreCorrupt', 'the disk is broken'));
     loop.wake();
     turns.settle();
-    expect([said, loop.quiet]).toEqual([['failed: the disk is broken'], false]);
+    expect([events, loop.quiet]).toEqual([['failed: the disk is broken'], false]);
     bench.store.crash();
     loop.wake();
     turns.settle();
-    expect(said.slice(1)).toEqual([`stepped: ${idOf('p')}`, 'idle']);
+    expect(events.slice(1)).toEqual([`stepped: ${idOf('p')}`, 'idle']);
   });
 
   it('waits for room, and then makes the delayed writes, in order and before any step', async () => {
@@ -98,14 +98,14 @@ describe('the loop of a scheduler', () => {
     bench.store.failFlush(new BanyanError('StoreFull', 'the disk is full'));
     loop.wake();
     turns.settle();
-    for (const word of ['one', 'two']) loop.enqueue(() => said.push(word));
+    for (const name of ['one', 'two']) loop.enqueue(() => events.push(name));
     clock.advance(1_000);
     turns.settle();
-    expect([said, loop.quiet]).toEqual([[], false]);
+    expect([events, loop.quiet]).toEqual([[], false]);
     bench.store.crash();
     clock.advance(1_000);
     turns.settle();
-    expect([said, loop.quiet]).toEqual([['one', 'two', `stepped: ${idOf('p')}`, 'idle'], true]);
+    expect([events, loop.quiet]).toEqual([['one', 'two', `stepped: ${idOf('p')}`, 'idle'], true]);
   });
 
   it('accepts a bounded number of writes that wait for room', async () => {
@@ -118,20 +118,20 @@ describe('the loop of a scheduler', () => {
   it('waits for more work when it may, and processes all of it when the first has waited, or when something cannot wait', () => {
     loop.wake();
     turns.settle();
-    said.length = 0;
+    events.length = 0;
     bench.placement('p', selecting('paris'));
     loop.wakeIn(100);
     clock.advance(60);
     loop.wakeIn(100);
     turns.settle();
-    expect([said, loop.quiet]).toEqual([[], false]);
+    expect([events, loop.quiet]).toEqual([[], false]);
     clock.advance(40);
     turns.settle();
-    expect([said, loop.quiet]).toEqual([[`stepped: ${idOf('p')}`, 'idle'], true]);
+    expect([events, loop.quiet]).toEqual([[`stepped: ${idOf('p')}`, 'idle'], true]);
     loop.wakeIn(100);
     loop.wake();
     turns.settle();
-    expect([said.length, loop.quiet]).toEqual([3, true]);
+    expect([events.length, loop.quiet]).toEqual([3, true]);
     clock.advance(1_000);
     expect(turns.settle()).toBe(0);
   });
@@ -139,7 +139,7 @@ describe('the loop of a scheduler', () => {
   it('starts work at once that need not wait', () => {
     loop.wakeIn(0);
     expect(turns.settle()).toBe(1);
-    expect(said).toEqual(['idle']);
+    expect(events).toEqual(['idle']);
   });
 
   it('does nothing after its stop', () => {
@@ -151,6 +151,6 @@ describe('the loop of a scheduler', () => {
     loop.wakeIn(10);
     clock.advance(100);
     turns.settle();
-    expect(said).toEqual([]);
+    expect(events).toEqual([]);
   });
 });

@@ -35,7 +35,7 @@ describe('the object that an agent gets', () => {
   });
 
   it('is the last stage’s result from the result of the stage before', () => {
-    const saying = (change: (body: string) => string): OutgoingStage => ({
+    const changingBody = (change: (body: string) => string): OutgoingStage => ({
       outgoing: (_t, _to, what) =>
         what.type === 'content'
           ? {
@@ -46,8 +46,8 @@ describe('the object that an agent gets', () => {
           : what,
     });
     bench.stages.push(
-      saying((body) => `${body}, hello`),
-      saying((body) => `${body}!`),
+      changingBody((body) => `${body}, hello`),
+      changingBody((body) => `${body}!`),
     );
     bench.object('a', ['p']);
     bench.placement('p', selecting('paris'));

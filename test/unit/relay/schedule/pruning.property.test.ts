@@ -15,10 +15,10 @@ import {
   byRange,
   comparison,
   isCordoned,
-  isTold,
   placement,
   places,
   summaryOf,
+  usesSummaryDataOnly,
 } from '../support/match-arbitraries.ts';
 
 type Tree =
@@ -54,9 +54,9 @@ function* levels(node: Tree, name: string): Generator<Seen, Seen> {
   const parts: Seen[] = [];
   for (const [i, one] of node.below.entries()) parts.push(yield* levels(one, `${name}${i}`));
   const merged = mergeLabelSummaries(parts.map(({ summary }) => summary));
-  const told = decodeLabelSummary(encodeLabelSummary(forms[node.form](merged)));
+  const reportedSummary = decodeLabelSummary(encodeLabelSummary(forms[node.form](merged)));
   const isRough = node.form !== 'sets' || parts.some((part) => part.isRough);
-  const seen = { summary: told, agents: parts.flatMap(({ agents }) => agents), isRough };
+  const seen = { summary: reportedSummary, agents: parts.flatMap(({ agents }) => agents), isRough };
   yield seen;
   return seen;
 }
@@ -91,7 +91,7 @@ describe('a node’s decision about a subtree by its label summary', () => {
             figures.certain++;
           }
           if (could.length === 0 && matches) figures.forwardedInVain++;
-          const isKnown = !isRough && certain === could.length && isTold(rule);
+          const isKnown = !isRough && certain === could.length && usesSummaryDataOnly(rule);
           if (isKnown) expect({ matches, expected }).toEqual({ matches: could.length > 0, expected: could.length });
         }
       }),

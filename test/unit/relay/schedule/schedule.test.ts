@@ -246,10 +246,10 @@ describe('a scheduler', () => {
     bench.object('a', ['p']);
     bench.placement('p', selecting('paris'));
     bench.settle();
-    const had = bench.originRevision('paris', mapKey('a'))!;
+    const revisionBefore = bench.originRevision('paris', mapKey('a'))!;
     bench.placement('p', selecting('rome'));
     bench.settle();
-    expect(bench.originRevision('paris', mapKey('a'))).toBeGreaterThanOrEqual(had);
+    expect(bench.originRevision('paris', mapKey('a'))).toBeGreaterThanOrEqual(revisionBefore);
     bench.placement('p', selecting('paris'));
     bench.settle();
     expect(bench.mailbox('paris')).toEqual(['o/a', 't/p']);
@@ -292,13 +292,13 @@ describe('a scheduler', () => {
     bench.object('a', ['p']);
     bench.placement('p', selecting('paris', 'tokyo'));
     bench.settle();
-    const told = 1_000;
-    bench.store.write((t) => raiseWatermarks(t, { complete: { [source]: told } }, 0));
+    const coveredRevision = 1_000;
+    bench.store.write((t) => raiseWatermarks(t, { complete: { [source]: coveredRevision } }, 0));
     bench.agent('paris', { site: 'oslo' });
     bench.relay('asia', [{ site: 'seoul' }]);
     bench.settle();
     for (const key of keys) {
-      for (const child of ['paris', 'asia']) expect(bench.originRevision(child, key)).toBe(told);
+      for (const child of ['paris', 'asia']) expect(bench.originRevision(child, key)).toBe(coveredRevision);
     }
     bench.agent('paris', { site: 'paris' });
     bench.settle();

@@ -16,9 +16,9 @@ describe('writes of a namespace', () => {
   it('are grouped when one follows the other: each with those of the next 100 ms, and none waits longer', () => {
     const at = every(10, 200);
     const dueMs = waits(at).map((wait, i) => at[i]! + wait);
-    const later = dueMs.slice(10);
+    const afterFirstTen = dueMs.slice(10);
     expect(Math.max(...waits(at))).toBe(100);
-    expect(new Set(later).size).toBeLessThanOrEqual(20);
+    expect(new Set(afterFirstTen).size).toBeLessThanOrEqual(20);
   });
 
   it('are processed at once again as soon as a burst is over, however long it was', () => {

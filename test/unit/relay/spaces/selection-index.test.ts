@@ -13,9 +13,9 @@ const configMap = (name: string, labels = {}): Candidate => ({
 });
 const inShop: DownsyncItem = { apiGroup: '', resources: ['configmaps'], namespaces: ['shop'] };
 
-const word = fc.constantFrom('a', 'b', 'c', '*');
+const pattern = fc.constantFrom('a', 'b', 'c', '*');
 const plain = fc.constantFrom('a', 'b', 'c');
-const words = fc.array(word, { maxLength: 3 });
+const patterns = fc.array(pattern, { maxLength: 3 });
 const labels = fc.dictionary(plain, plain, { maxKeys: 2 });
 const requirement = fc.record({
   key: plain,
@@ -29,10 +29,10 @@ const selector = fc.record(
 const selectors = fc.array(selector, { maxLength: 2 });
 const item: fc.Arbitrary<DownsyncItem> = fc.record(
   {
-    apiGroup: word,
-    resources: words,
-    namespaces: words,
-    objectNames: words,
+    apiGroup: pattern,
+    resources: patterns,
+    namespaces: patterns,
+    objectNames: patterns,
     labelSelectors: selectors,
     namespaceSelectors: selectors,
   },

@@ -175,6 +175,6 @@ function withoutValues(keys: KeySummaries): KeySummaries {
 }
 
 /** The part of an expression that uses only data in summaries. */
-export function isTold(rule: Placement): boolean {
+export function usesSummaryDataOnly(rule: Placement): boolean {
   return !/path|metadata\.name/.test(rule.locationExpression ?? '');
 }

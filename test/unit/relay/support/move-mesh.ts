@@ -125,7 +125,7 @@ export class MeshRelay {
       total: (reader, of) => this.#gather.total(reader, of),
       contribution: (of, child) => this.#gather.contribution(of, child),
       hasReceivedFromParent: () => true,
-      enqueue: (act) => this.#later(act),
+      enqueue: (act) => this.#enqueue(act),
     });
     this.#scheduler = new Scheduler({
       ...shared,
@@ -149,7 +149,7 @@ export class MeshRelay {
     this.#mover.start();
   }
 
-  #later(act: (t: Transaction) => void): void {
+  #enqueue(act: (t: Transaction) => void): void {
     this.#store.write(act);
     this.#isIdle = false;
   }
@@ -165,19 +165,19 @@ export class MeshRelay {
       facts: factsOf(name, { site }),
       evaluate: () => true,
     };
-    this.#know({ name, role: 'agent', destinations: [destination] });
+    this.#setChild({ name, role: 'agent', destinations: [destination] });
   }
 
   relay(name: string, sites: readonly string[]): void {
     const labels = mergeLabelSummaries(sites.map((site) => ({ leaves: 1, sets: [{ labels: { site }, leaves: 1 }] })));
-    this.#know({ name, role: 'relay', destinations: [], labels });
+    this.#setChild({ name, role: 'relay', destinations: [], labels });
   }
 
-  #know(child: Child): void {
+  #setChild(child: Child): void {
     if (!this.known.has(child.name)) this.children.push(child.name);
     this.known.set(child.name, child);
     if (!this.#scheduler) return;
-    this.#later((t) => {
+    this.#enqueue((t) => {
       this.#mailboxes.ensure(t, child.name, child.role);
       markDirty(t, 'child', child.name);
     });
@@ -187,7 +187,7 @@ export class MeshRelay {
   place(sites: readonly string[], generation: number, move: Move | undefined): void {
     const locationSelectors = sites.map((site) => ({ matchLabels: { site } }));
     const revision = generation * 10;
-    this.#later((t) => {
+    this.#enqueue((t) => {
       const put = (key: string, attributes: object, body: string) => {
         const content = { key, attributes: text(JSON.stringify(attributes)), body: text(body) };
         const before = this.#own.get(t, hash128(key))?.content;
@@ -205,7 +205,7 @@ export class MeshRelay {
   /** At the root: the placement and its object are deleted. */
   remove(generation: number): void {
     const originRevision = generation * 10;
-    this.#later((t) => {
+    this.#enqueue((t) => {
       for (const key of [objectKey, `p/${id}`, `t/${id}`]) {
         const keyHash = hash128(key);
         const content = this.#own.get(t, keyHash)?.content;
@@ -248,7 +248,7 @@ export class MeshRelay {
     if (this.isRoot || this.#store.read((reader) => isBeingScheduled(reader, id))) return false;
     const partial = this.total();
     return this.#store.write((t) =>
-      partial ? say(t, this.#outbox, partial) : this.#outbox.remove(t, hash128(entryKey.partial(id)), 0),
+      partial ? reportPartial(t, this.#outbox, partial) : this.#outbox.remove(t, hash128(entryKey.partial(id)), 0),
     );
   }
 
@@ -296,7 +296,7 @@ export class MeshRelay {
     const cursor = this.#store.read((reader) => this.#upstream.resume(reader).cursor);
     const batch = above.read((reader) => producer.batch(reader, cursor, producer.head(reader), everything));
     if (!batch) return false;
-    this.#later((t) => {
+    this.#enqueue((t) => {
       for (const change of this.#upstream.apply(t, batch)) noteSourceChange(t, change);
     });
     above.write((t) => producer.acknowledge(t, batch.to));
@@ -365,20 +365,25 @@ export class MeshAgent {
     const asked = this.store.read((reader) => {
       const row = this.#upstream.get(reader, hash128(`w/${id}`));
       if (!row?.content) return undefined;
-      const said = JSON.parse(asText(this.#upstream.content(reader, row.content).attributes)) as { asked: number };
-      return text(JSON.stringify({ asked: said.asked + this.wasAskedHigher }));
+      const attributes = JSON.parse(asText(this.#upstream.content(reader, row.content).attributes)) as {
+        asked: number;
+      };
+      return text(JSON.stringify({ asked: attributes.asked + this.wasAskedHigher }));
     });
     return this.store.write((t) => {
       const key = `gone/${id}`;
-      const saysGone =
+      const goneChanged =
         asked && !target && this.copy === 'none'
           ? this.#outbox.put(t, { key, attributes: asked, body: new Uint8Array(0) }, 0)
           : this.#outbox.remove(t, hash128(key), 0);
-      if (saysGone) return true;
+      if (goneChanged) return true;
       if (!target) return this.#outbox.remove(t, hash128(entryKey.partial(id)), 0);
       const { counts, ...rest } = emptyPartial(target?.generation ?? 0, target?.target ?? 0);
       const available = this.copy === 'available' ? 1 : 0;
-      return say(t, this.#outbox, { ...rest, counts: { ...counts, expected: 1, fresh: 1, synced: 1, available } });
+      return reportPartial(t, this.#outbox, {
+        ...rest,
+        counts: { ...counts, expected: 1, fresh: 1, synced: 1, available },
+      });
     });
   }
 
@@ -387,7 +392,7 @@ export class MeshAgent {
   }
 }
 
-function say(t: Transaction, outbox: Producer, partial: Partial): boolean {
+function reportPartial(t: Transaction, outbox: Producer, partial: Partial): boolean {
   return outbox.put(t, { key: entryKey.partial(id), attributes: text('{}'), body: encodePartial(partial) }, 0);
 }
 

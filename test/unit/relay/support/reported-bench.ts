@@ -18,7 +18,7 @@ export const source = 'center.retail';
 export const report: ObjectKey = parseKey('wgpolicyk8s.io/policyreports/shop/till');
 export const pod: ObjectKey = parseKey('/pods/shop/web-1');
 
-export interface Said {
+export interface ChildReport {
   readonly key: string;
   /** Absent: the report is withdrawn. */
   readonly attributes?: object;
@@ -38,7 +38,11 @@ export function wholeObject(key: ObjectKey, more: object = {}): KubeObject {
   };
 }
 
-export function upsynced(path: string, key: ObjectKey, more: { source?: string; object?: object } & object = {}): Said {
+export function upsynced(
+  path: string,
+  key: ObjectKey,
+  more: { source?: string; object?: object } & object = {},
+): ChildReport {
   const { source: of = source, object, ...attributes } = more;
   return {
     key: entryKey.upsynced(of, path, key),
@@ -47,12 +51,12 @@ export function upsynced(path: string, key: ObjectKey, more: { source?: string; 
   };
 }
 
-export function associated(key: ObjectKey): Said {
+export function associated(key: ObjectKey): ChildReport {
   const attributes = { owner: 'apps/deployments/shop/web', namespaced: true, refs: ['p'] };
   return { key: entryKey.associated(source, key), attributes, body: canonicalBytes(wholeObject(key)) };
 }
 
-export function state(of: string, key: ObjectKey, attributes: object, status?: object): Said {
+export function state(of: string, key: ObjectKey, attributes: object, status?: object): ChildReport {
   const base = { desired: 1, applied: true, available: true };
   const body = status ? text(JSON.stringify(status)) : new Uint8Array(0);
   return { key: entryKey.state(of, key), attributes: { ...base, ...attributes }, body };
@@ -77,9 +81,9 @@ export class ReportedBench {
   }
 
   /** A report of a child, checked and passed on as the node does it. */
-  say(child: string, ...said: Said[]): AppliedChange[] {
+  report(child: string, ...reports: ChildReport[]): AppliedChange[] {
     return this.store.write((t) => {
-      const entries = said.map(({ key, attributes, body = new Uint8Array(0), claims = 0 }) => {
+      const entries = reports.map(({ key, attributes, body = new Uint8Array(0), claims = 0 }) => {
         const revision = ++this.#revision;
         const content = attributes && { key, attributes: text(JSON.stringify(attributes)), body };
         return { keyHash: hash128(key), revision, originRevision: claims, ...(content ? { content } : {}) };

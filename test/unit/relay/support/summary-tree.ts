@@ -103,19 +103,19 @@ export class SummaryTree {
   }
 
   /** An agent reports the state of an object of the name. */
-  say(agent: string, object: string, status: object, more: object = {}): void {
+  report(agent: string, object: string, status: object, more: object = {}): void {
     const key = { group: 'apps', resource: 'deployments', namespace: 'shop', name: object };
     const node = this.#parentOf(agent);
-    node.say(nameOf(agent), [state(key, more, status), node.partial(true)], ++this.#revision);
+    node.report(nameOf(agent), [state(key, more, status), node.partial(true)], ++this.#revision);
   }
 
   /** The same of many objects, in one batch. */
-  sayMany(agent: string, statuses: readonly (readonly [object: string, status: object])[]): void {
+  reportMany(agent: string, statuses: readonly (readonly [object: string, status: object])[]): void {
     const node = this.#parentOf(agent);
     const states = statuses.map(([name, status]) =>
       state({ group: 'apps', resource: 'deployments', namespace: 'shop', name }, {}, status),
     );
-    node.say(nameOf(agent), [...states, node.partial(true)], ++this.#revision);
+    node.report(nameOf(agent), [...states, node.partial(true)], ++this.#revision);
   }
 
   /** A ConfigMap of the name that was created at the agent's cluster. */
@@ -127,7 +127,7 @@ export class SummaryTree {
       attributes: text(JSON.stringify(attributes)),
       body: text(JSON.stringify(body)),
     };
-    this.#parentOf(agent).say(nameOf(agent), [content], ++this.#revision);
+    this.#parentOf(agent).report(nameOf(agent), [content], ++this.#revision);
   }
 
   /** An object that the web server owns at its cluster. */
@@ -141,15 +141,15 @@ export class SummaryTree {
       attributes: text(JSON.stringify(attributes)),
       body: text(JSON.stringify(body)),
     };
-    this.#parentOf(agent).say(nameOf(agent), [content], ++this.#revision);
+    this.#parentOf(agent).report(nameOf(agent), [content], ++this.#revision);
   }
 
   ownedGone(agent: string, resource: string, name: string): void {
-    this.#parentOf(agent).unsay(nameOf(agent), ownedKey(resource, name), ++this.#revision);
+    this.#parentOf(agent).withdraw(nameOf(agent), ownedKey(resource, name), ++this.#revision);
   }
 
   gone(agent: string, name: string): void {
-    this.#parentOf(agent).unsay(nameOf(agent), bornKey(agent, name), ++this.#revision);
+    this.#parentOf(agent).withdraw(nameOf(agent), bornKey(agent, name), ++this.#revision);
   }
 
   restart(path: string): void {

@@ -26,7 +26,7 @@ describe('the mailbox of an agent as a space', () => {
 
   it('shows the objects that are sent down, with the reported status', () => {
     bench.send('paris', source, web);
-    bench.say('paris', state(source, web, {}, { phase: 'Active' }));
+    bench.report('paris', state(source, web, {}, { phase: 'Active' }));
     expect(shownBy(contents)).toMatchObject({
       [formatKey(web)]: { metadata: { uid: 'above' }, status: { phase: 'Active' } },
     });
@@ -34,19 +34,19 @@ describe('the mailbox of an agent as a space', () => {
   });
 
   it('shows objects that placed objects own, and objects created at the edge, as they are at the edge', () => {
-    bench.say('paris', associated(pod), upsynced(path, report));
+    bench.report('paris', associated(pod), upsynced(path, report));
     const shown = shownBy(contents);
     expect(Object.keys(shown).sort()).toEqual([formatKey(pod), formatKey(report)].sort());
     expect(shown[formatKey(pod)]).toEqual(get(pod));
     expect(get(report)).toMatchObject({ metadata: { uid: 'u' } });
-    bench.say('paris', { key: associated(pod).key }, { key: upsynced(path, report).key });
+    bench.report('paris', { key: associated(pod).key }, { key: upsynced(path, report).key });
     expect(shownBy(contents)).toEqual({});
     expect(get(pod)).toBeUndefined();
   });
 
   it('prefers an object created at the edge to the sent one of the same name, over which it wins', () => {
     bench.send('paris', source, web, { by: 'above' });
-    bench.say('paris', upsynced(path, web, { object: { by: 'edge' } }));
+    bench.report('paris', upsynced(path, web, { object: { by: 'edge' } }));
     expect(shownBy(contents)).toMatchObject({ [formatKey(web)]: { by: 'edge' } });
     expect(get(web)).toMatchObject({ by: 'edge' });
   });
@@ -54,13 +54,13 @@ describe('the mailbox of an agent as a space', () => {
   it('shows of two sources with one object the object that the cluster has', () => {
     bench.send('paris', 'center.a', web, { by: 'a' });
     bench.send('paris', 'center.b', web, { by: 'b' });
-    bench.say('paris', state('center.a', web, { applied: false, reason: 'Conflicted' }), state('center.b', web, {}));
+    bench.report('paris', state('center.a', web, { applied: false, reason: 'Conflicted' }), state('center.b', web, {}));
     expect(shownBy(contents)).toMatchObject({ [formatKey(web)]: { by: 'b' } });
     expect(get(web)).toMatchObject({ by: 'b' });
   });
 
   it('learns the kinds that only the edge has', () => {
-    bench.say('paris', upsynced(path, report));
+    bench.report('paris', upsynced(path, report));
     contents.list();
     expect(kinds.get(report)).toMatchObject({ kind: 'PolicyReport', namespaced: true, versions: ['v1alpha2'] });
   });
@@ -79,7 +79,7 @@ describe('the mailbox of an agent as a space', () => {
   it('of a relay has nothing of the clusters below, which have views of their own', () => {
     bench.child('berlin', 'relay');
     const relay = new MailboxContents(bench.store, () => bench.mailboxes.get('berlin'), 'eu:berlin', kinds);
-    bench.say('berlin', upsynced('eu:berlin:mitte', report));
+    bench.report('berlin', upsynced('eu:berlin:mitte', report));
     expect(shownBy(relay)).toEqual({});
   });
 });

@@ -50,7 +50,7 @@ describe('the view /reported/PATH', () => {
     const bench = new ReportedBench('eu');
     bench.child('shop', 'agent');
     const views = viewsOf(bench, 'eu', 'shop', withoutReplicas);
-    views.reportedChanged('shop', bench.say('shop', upsynced('eu:shop', report)));
+    views.reportedChanged('shop', bench.report('shop', upsynced('eu:shop', report)));
     const events = watched(views, '/reported/eu:shop');
     bench.leave('shop');
     views.reportersChanged('shop');

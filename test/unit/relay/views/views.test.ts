@@ -17,8 +17,8 @@ describe('the views of a node', () => {
   let bench: ReportedBench;
   let clock: VirtualClock;
   let views: Views;
-  const say = (...said: Parameters<ReportedBench['say']>[1][]) =>
-    views.reportedChanged('paris', bench.say('paris', ...said));
+  const reportFromParis = (...reports: Parameters<ReportedBench['report']>[1][]) =>
+    views.reportedChanged('paris', bench.report('paris', ...reports));
   const ask = (prefix: string, count: number) => {
     for (let i = 0; i < count; i++) views.resolve(`${prefix}${i}`);
   };
@@ -85,7 +85,7 @@ describe('the views of a node', () => {
     const watched = views.resolve('/reported/eu:paris:shop')!;
     const events: StorageEvent[] = [];
     watched.storage.subscribe((some) => events.push(...some));
-    say(upsynced('eu:paris:bar', report));
+    reportFromParis(upsynced('eu:paris:bar', report));
     const full = views.resolve('/reported/eu:paris:bar')!;
     clock.advance(60_000);
     ask('/spaces/made.up-', 999);
@@ -93,7 +93,7 @@ describe('the views of a node', () => {
     ask('/spaces/other.made.up-', 500);
     expect(views.resolve('/reported/eu:paris:shop')).toBe(watched);
     expect(views.resolve('/reported/eu:paris:bar')).toBe(full);
-    say(upsynced('eu:paris:shop', report));
+    reportFromParis(upsynced('eu:paris:shop', report));
     expect(events).toMatchObject([{ type: 'ADDED', object: { key: report } }]);
   });
 
@@ -170,7 +170,7 @@ describe('the views of a node', () => {
   });
 
   it('with contents are opened however many are empty', () => {
-    say(upsynced('eu:paris:shop', report));
+    reportFromParis(upsynced('eu:paris:shop', report));
     ask('/spaces/made.up-', 1_000);
     expect(views.resolve('/reported/eu:paris:shop')?.storage.get(report)).toBeDefined();
   });

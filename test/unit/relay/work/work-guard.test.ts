@@ -15,7 +15,7 @@ class Bench {
   ends = 0;
   guard!: PoisonWorkGuard;
   note = '';
-  #lives = 0;
+  #starts = 0;
 
   constructor() {
     this.schedule.stages = [
@@ -37,12 +37,12 @@ class Bench {
 
   begin(crashMessage?: string): void {
     const { build } = this;
-    const life = ++this.#lives;
+    const start = ++this.#starts;
     // An ended process has no timers.
     const clock: Clock = {
       wallMs: () => this.clock.wallMs(),
       monotonicMs: () => this.clock.monotonicMs(),
-      after: (ms, run) => this.clock.after(ms, () => life === this.#lives && run()),
+      after: (ms, run) => this.clock.after(ms, () => start === this.#starts && run()),
     };
     const { store } = this.schedule;
     this.guard = new PoisonWorkGuard({
@@ -53,8 +53,8 @@ class Bench {
       log: silentLogger,
       crashJournal: {
         found: this.note === '' ? undefined : this.note,
-        write: (words) => {
-          this.note = words;
+        write: (text) => {
+          this.note = text;
         },
       },
     });

@@ -44,16 +44,16 @@ describe('the check of attachments', () => {
 
   it('finds a child that is counted where it attached before, and not where it attached last', () => {
     const made = new HandMade(attachments);
-    const heard = (sequence: number, at: number) => (rows: WrittenRows) => {
+    const reported = (sequence: number, at: number) => (rows: WrittenRows) => {
       rows.table('reported/r', first);
       rows.table('reported/r~1', second);
       rows.row(first, 'attach/a', { sequence: 7, role: 'agent' });
       rows.row(second, 'attach/a', { sequence: 8, role: 'agent' });
       rows.json('replicaChild', 'r\0a', { sequence, role: 'agent', at, owner: at, granted: true });
     };
-    made.commit('', heard(8, 1));
+    made.commit('', reported(8, 1));
     expect(made.violations).toEqual([]);
-    made.commit('', heard(2, 0));
+    made.commit('', reported(2, 0));
     expect(made.violations).toEqual(['center takes a to be at r, which reported sequence 7; r~1 reported 8']);
   });
 

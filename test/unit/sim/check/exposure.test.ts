@@ -15,7 +15,7 @@ const object = (value: string) => ({
   attributes: { refs: ['staged'] },
   body: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'o0' }, data: { value } },
 });
-const word = (release: number, more: object = {}) => ({
+const releaseEntry = (release: number, more: object = {}) => ({
   key: `r/${id}`,
   attributes: {
     refs: ['staged'],
@@ -35,8 +35,8 @@ const word = (release: number, more: object = {}) => ({
 function released(more: object = {}, tree = nodes): WrittenWorld {
   const releases = new Releases();
   const written = new WrittenWorld(tree, (world) => exposure(world, releases));
-  written.put('', source, object('one'), word(0, { held: 0, wave: -1 }));
-  written.put('', source, object('two'), word(1, more));
+  written.put('', source, object('one'), releaseEntry(0, { held: 0, wave: -1 }));
+  written.put('', source, object('two'), releaseEntry(1, more));
   return written;
 }
 
@@ -87,7 +87,7 @@ describe('the check of exposure', () => {
     ];
     const candidate = () => {
       const written = released({}, tree);
-      for (const path of ['r', 'r~1']) written.put(path, 'upstream', object('two'), word(1));
+      for (const path of ['r', 'r~1']) written.put(path, 'upstream', object('two'), releaseEntry(1));
       return written;
     };
     const takeOver = async (written: WrittenWorld) => {
@@ -100,7 +100,7 @@ describe('the check of exposure', () => {
       const handed = candidate();
       handOut(handed, 1, 'r');
       const promoted = candidate();
-      promoted.put('', source, word(1, { held: 0, wave: -1 }));
+      promoted.put('', source, releaseEntry(1, { held: 0, wave: -1 }));
       expect([await takeOver(handed), await takeOver(promoted)]).toEqual([[], []]);
     });
 

@@ -15,41 +15,41 @@ const object = (revision: number, ...refs: string[]) => row(revision, { refs });
 const placement = (revision: number, env: string) =>
   row(revision, {}, { spec: { locationSelectors: [{ matchLabels: { env } }] } });
 
-function taken(upstream: Record<string, Seen>, told: Record<string, Seen>): boolean {
+function taken(upstream: Record<string, Seen>, atOrigin: Record<string, Seen>): boolean {
   return isTaken(place, {
     source,
     key,
     upstream: new Map(Object.entries(upstream)),
-    told: new Map(Object.entries(told)),
+    atOrigin: new Map(Object.entries(atOrigin)),
   });
 }
 
 describe('an object of a restored origin', () => {
   it('may be missing if a newer row of it names no placement that reaches the agent', () => {
     const placements = { [p('here')]: placement(3, 'prod'), [p('there')]: placement(4, 'test') };
-    const told = { [key]: object(5, 'here', 'there'), ...placements };
-    expect(taken({ [key]: object(9, 'there'), ...placements }, told)).toBe(true);
-    expect(taken({ [key]: object(9, 'here'), ...placements }, told)).toBe(false);
+    const atOrigin = { [key]: object(5, 'here', 'there'), ...placements };
+    expect(taken({ [key]: object(9, 'there'), ...placements }, atOrigin)).toBe(true);
+    expect(taken({ [key]: object(9, 'here'), ...placements }, atOrigin)).toBe(false);
   });
 
   it('may be missing if a newer row of its placement names other places', () => {
-    const told = { [key]: object(5, 'here'), [p('here')]: placement(3, 'prod') };
-    expect(taken({ [key]: object(5, 'here'), [p('here')]: placement(9, 'test') }, told)).toBe(true);
-    expect(taken({ [key]: object(5, 'here'), [p('here')]: placement(9, 'prod') }, told)).toBe(false);
+    const atOrigin = { [key]: object(5, 'here'), [p('here')]: placement(3, 'prod') };
+    expect(taken({ [key]: object(5, 'here'), [p('here')]: placement(9, 'test') }, atOrigin)).toBe(true);
+    expect(taken({ [key]: object(5, 'here'), [p('here')]: placement(9, 'prod') }, atOrigin)).toBe(false);
   });
 
   it('may be missing if its Namespace may', () => {
     const namespace = `o/${source}//namespaces//w`;
     const placements = { [p('here')]: placement(3, 'prod'), [p('there')]: placement(4, 'test') };
-    const told = { [key]: object(5, 'here'), [namespace]: object(5, 'here', 'there'), ...placements };
-    expect(taken({ ...told, [namespace]: object(9, 'there') }, told)).toBe(true);
-    expect(taken({ ...told, [namespace]: object(9, 'here') }, told)).toBe(false);
-    expect(taken({ ...told, [namespace]: object(4, 'there') }, told)).toBe(false);
+    const atOrigin = { [key]: object(5, 'here'), [namespace]: object(5, 'here', 'there'), ...placements };
+    expect(taken({ ...atOrigin, [namespace]: object(9, 'there') }, atOrigin)).toBe(true);
+    expect(taken({ ...atOrigin, [namespace]: object(9, 'here') }, atOrigin)).toBe(false);
+    expect(taken({ ...atOrigin, [namespace]: object(4, 'there') }, atOrigin)).toBe(false);
   });
 
   it('may not be missing if nothing below is newer than its origin', () => {
-    const told = { [key]: object(5, 'here'), [p('here')]: placement(3, 'prod') };
-    expect(taken(told, told)).toBe(false);
-    expect(taken({ [key]: object(4), [p('here')]: placement(2, 'test') }, told)).toBe(false);
+    const atOrigin = { [key]: object(5, 'here'), [p('here')]: placement(3, 'prod') };
+    expect(taken(atOrigin, atOrigin)).toBe(false);
+    expect(taken({ [key]: object(4), [p('here')]: placement(2, 'test') }, atOrigin)).toBe(false);
   });
 });

@@ -15,7 +15,7 @@ const rollout: RolloutWritten = {
 };
 
 /** The violations for each of these release rows, one after the other; the gate has the given `phase`. */
-function violationsOf(words: readonly object[], phase = 'Passed'): string[] {
+function violationsOf(releaseRows: readonly object[], phase = 'Passed'): string[] {
   const releases = new Releases();
   const written = new WrittenWorld(
     [{ path: '', role: 'center', labels: {}, spaces: ['retail'] }],
@@ -26,10 +26,10 @@ function violationsOf(words: readonly object[], phase = 'Passed'): string[] {
       ),
   );
   const key = 'o/center.retail//configmaps/w-center-retail-staged/o0';
-  words.forEach((word, index) => {
+  releaseRows.forEach((fields, index) => {
     const value = index === 0 ? 'one' : 'two';
     const row = { key, attributes: { refs: ['staged'] }, body: { metadata: {}, data: { value } } };
-    written.put('', source, row, { key: 'r/center.retail/staged', attributes: { release: 1, held: 1, ...word } });
+    written.put('', source, row, { key: 'r/center.retail/staged', attributes: { release: 1, held: 1, ...fields } });
   });
   return written.messages;
 }
@@ -47,6 +47,6 @@ it.each<[string, object[], string?]>([
   ['is promoted at wave 1', [before, { wave: 1 }, { held: 0, wave: -1 }]],
   ['continues from wave 1 while it is halted', [before, { wave: 1, halted: true }, { wave: 2 }]],
   ['passes the gate of wave 0, which says Waiting', [before, { wave: 0 }, { wave: 1 }], 'Waiting'],
-])('finds a release that %s', (message, words, phase) => {
-  expect(violationsOf(words, phase)).toEqual([`center: release 1 of center.retail/staged ${message}`]);
+])('finds a release that %s', (message, releaseRows, phase) => {
+  expect(violationsOf(releaseRows, phase)).toEqual([`center: release 1 of center.retail/staged ${message}`]);
 });

@@ -47,9 +47,9 @@ it('asks, of several replicas, one that receives from above', () => {
 });
 
 it('finds a node on the way that has pruned a matching placement, or a relay that does not report a label', () => {
-  const told = { sets: [{ labels: { env: 'prod' }, leaves: 1 }] };
-  expect(wrong(told, 'a')).toBe('center does not send center.retail/shop towards r:a');
-  expect(wrong(told, 'r')).toBe('r does not send center.retail/shop towards r:a');
+  const summary = { sets: [{ labels: { env: 'prod' }, leaves: 1 }] };
+  expect(wrong(summary, 'a')).toBe('center does not send center.retail/shop towards r:a');
+  expect(wrong(summary, 'r')).toBe('r does not send center.retail/shop towards r:a');
   expect(wrong({ sets: [{ labels: { env: 'test' }, leaves: 1 }] }, 'r', 'a')).toBe(
     'r does not report {"env":"prod"} below it',
   );

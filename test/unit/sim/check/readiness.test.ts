@@ -40,10 +40,10 @@ describe('the check of readiness', () => {
   });
 
   it('finds a removal before that statement, or after the producer has withdrawn it', () => {
-    for (const words of [[], [true, false]]) {
+    for (const statements of [[], [true, false]]) {
       const { written, check, below } = tree();
       written.put('r:a', 'upstream', { key, body: {} });
-      for (const ready of words) check.receiving?.(below, 'child', beat(ready));
+      for (const ready of statements) check.receiving?.(below, 'child', beat(ready));
       written.world.delivery = { connection: below, to: 'child', frame: reply };
       written.remove('r:a', 'upstream', key);
       expect(written.messages).toEqual([`r:a takes ${key} for gone, and its parent has not stated that it is ready`]);
@@ -57,7 +57,7 @@ describe('the check of readiness', () => {
     ] as const) {
       const { written, check, above, below } = tree();
       written.world.replaced(written.host('r'));
-      check.lied?.(to === 'child' ? above : below, to, beat(true));
+      check.receivedFromLiar?.(to === 'child' ? above : below, to, beat(true));
       check.sent?.(below, 'parent', beat(true));
       expect(written.messages).toHaveLength(count);
     }

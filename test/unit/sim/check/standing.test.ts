@@ -11,10 +11,10 @@ const nodes: PlannedNode[] = [
 ];
 
 /** The replicas' reports about the relay below them (the sequence of its attachment), and the lines that stay dead. */
-function found(told: Readonly<Record<string, number>>, ...dead: readonly string[]): string[] {
+function found(reported: Readonly<Record<string, number>>, ...dead: readonly string[]): string[] {
   const written = new WrittenWorld(nodes);
   const { world } = written;
-  for (const [replica, sequence] of Object.entries(told))
+  for (const [replica, sequence] of Object.entries(reported))
     written.put('', `reported/${replica}`, { key: 'attach/q', attributes: { sequence, role: 'relay' } });
   for (const id of dead) {
     const host = written.host(id);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { PlannedNode } from '../../../sim/plan/tree.ts';
-import { mayBeLied, wayOf } from '../../../sim/talk/way.ts';
+import { mayBeFromLiar, wayOf } from '../../../sim/talk/way.ts';
 import { World } from '../../../sim/world.ts';
 
 const nodes: PlannedNode[] = [
@@ -19,12 +19,12 @@ it('goes up to the first node that has both ends at or below it, and down', () =
 
 it('may carry lies from when the talk began, and only if the liar is on the way', () => {
   const world = new World(1, nodes);
-  const liar = world.hosts.get('r')!;
-  const brings = (from: string, to: string, atMs: number) => mayBeLied(world, { from, to, atMs });
+  const relay = world.hosts.get('r')!;
+  const brings = (from: string, to: string, atMs: number) => mayBeFromLiar(world, { from, to, atMs });
   expect(brings('', 'r:a', 5)).toBe(false);
-  liar.lie = { chance: 1, atLimits: false };
+  relay.liar = { chance: 1, atLimits: false };
   expect([brings('', 'r:a', 5), brings('', 'b', 5)]).toEqual([true, false]);
-  liar.lie = undefined;
-  liar.liedUntilMs = 7;
+  relay.liar = undefined;
+  relay.liarUntilMs = 7;
   expect([brings('', 'r:a', 5), brings('', 'r:a', 8)]).toEqual([true, false]);
 });

@@ -17,19 +17,19 @@ afterEach(() => {
 });
 
 const ofEnvtest = ['etcd', 'kube-apiserver', 'kubectl'];
-const give = (...programs: string[]) => {
+const install = (...programs: string[]) => {
   for (const program of programs) writeFileSync(join(assets, program), '');
 };
 
 test('only programs that envtest does not have are built', () => {
-  give(...ofEnvtest);
+  install(...ofEnvtest);
   const lacking = 'control-plane-kube-controller-manager-kube-scheduler-kwok';
   expect(withoutControlPlane()).toBe(`${lacking} is not built: "npm run programs" builds it with Go`);
 });
 
 test('if all programs are given, nothing is built', async () => {
   const others = ['kube-controller-manager', 'kube-scheduler', 'kwok'];
-  give(...ofEnvtest, ...others);
+  install(...ofEnvtest, ...others);
   expect(withoutControlPlane()).toBeUndefined();
   const found = Object.entries(await controlPlaneBinaries());
   expect(found.every(([program, path]) => path === join(assets, program))).toBe(true);

@@ -18,8 +18,10 @@ describe('an EdgePlacement that names a resource which the space does not have',
     );
   });
 
-  it.each(['Deployment', 'deployment', 'deploy'])('is refused with the plural of %s', (word) => {
-    expect(refused({ downsync: [{ apiGroup: 'apps', resources: [word] }] })).toContain('did you mean "deployments"?');
+  it.each(['Deployment', 'deployment', 'deploy'])('is refused with the plural of %s', (resource) => {
+    expect(refused({ downsync: [{ apiGroup: 'apps', resources: [resource] }] })).toContain(
+      'did you mean "deployments"?',
+    );
   });
 
   it('is refused if objects of the resource stay in their space', () => {

@@ -92,8 +92,8 @@ describe('a person who deletes', () => {
 
 it('a person approves held deletions in spec.approveHeldDeletions of a Node', () => {
   const space = system();
-  const word = object('Node', 'eu', { approveHeldDeletions: 'token' });
-  expect(space.apply(word, { user, fieldManager: 'banyan' }).spec).toEqual({
+  const approval = object('Node', 'eu', { approveHeldDeletions: 'token' });
+  expect(space.apply(approval, { user, fieldManager: 'banyan' }).spec).toEqual({
     path: 'eu',
     role: 'Relay',
     approveHeldDeletions: 'token',

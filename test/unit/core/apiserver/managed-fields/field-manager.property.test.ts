@@ -16,18 +16,18 @@ import type { KubeObject } from '../../../../../core/object/meta.ts';
 import { deployment, deployments } from './deployment-kind.ts';
 
 const now = '2030-01-01T00:00:00Z';
-const later = '2031-01-01T00:00:00Z';
+const secondTime = '2031-01-01T00:00:00Z';
 const type = deployments.schema('v1');
-const word = fc.constantFrom('a', 'b', 'c', 'd');
+const letter = fc.constantFrom('a', 'b', 'c', 'd');
 const optional: { requiredKeys: [] } = { requiredKeys: [] };
 
 function containersOf(names: fc.Arbitrary<string>) {
   const container = fc
     .record(
       {
-        image: word,
-        command: fc.array(word, { maxLength: 2 }),
-        limits: fc.dictionary(word, word, { minKeys: 1, maxKeys: 2 }),
+        image: letter,
+        command: fc.array(letter, { maxLength: 2 }),
+        limits: fc.dictionary(letter, letter, { minKeys: 1, maxKeys: 2 }),
       },
       optional,
     )
@@ -38,15 +38,17 @@ function containersOf(names: fc.Arbitrary<string>) {
 }
 
 /** Configurations that use these words as keys, and one or both halves of the other fields. */
-function configsOf(words: fc.Arbitrary<string>, has: { left: boolean; right: boolean }) {
+function configsOf(tags: fc.Arbitrary<string>, has: { left: boolean; right: boolean }) {
   return fc
     .record(
       {
         ...(has.left ? { replicas: fc.integer({ min: 0, max: 3 }) } : {}),
-        ...(has.right ? { paused: fc.boolean(), selector: fc.dictionary(word, word, { minKeys: 1, maxKeys: 2 }) } : {}),
-        tags: fc.uniqueArray(words, { minLength: 1, maxLength: 3 }),
-        containers: containersOf(words),
-        labels: fc.dictionary(words, word, { minKeys: 1, maxKeys: 2 }),
+        ...(has.right
+          ? { paused: fc.boolean(), selector: fc.dictionary(letter, letter, { minKeys: 1, maxKeys: 2 }) }
+          : {}),
+        tags: fc.uniqueArray(tags, { minLength: 1, maxLength: 3 }),
+        containers: containersOf(tags),
+        labels: fc.dictionary(tags, letter, { minKeys: 1, maxKeys: 2 }),
       },
       optional,
     )
@@ -60,7 +62,7 @@ function configsOf(words: fc.Arbitrary<string>, has: { left: boolean; right: boo
     });
 }
 
-const configs = configsOf(word, { left: true, right: true });
+const configs = configsOf(letter, { left: true, right: true });
 
 function apply(live: KubeObject | undefined, config: KubeObject, manager: string, force = true, at = now): KubeObject {
   return fieldManager.apply(live, config, deployments, 'v1', manager, force, at);
@@ -82,8 +84,8 @@ function without(object: KubeObject): Omit<KubeObject, 'metadata'> & { metadata:
 }
 
 /** An empty object counts as a field; a non-empty object does not. */
-const saysSomething = ({ spec }: KubeObject) => Object.keys(spec as object).length > 0;
-const lefts = configsOf(fc.constantFrom('a', 'b'), { left: true, right: false }).filter(saysSomething);
+const hasFields = ({ spec }: KubeObject) => Object.keys(spec as object).length > 0;
+const lefts = configsOf(fc.constantFrom('a', 'b'), { left: true, right: false }).filter(hasFields);
 const rights = configsOf(fc.constantFrom('c', 'd'), { left: false, right: true });
 
 /** Another applier removes the last item of a list that an updater has made. */
@@ -97,20 +99,20 @@ const emptiedList: [isApply: boolean, manager: string, config: KubeObject][] = [
 describe('server-side apply', () => {
   it('changes nothing when the same object is applied again', () => {
     fc.assert(
-      fc.property(fc.array(fc.tuple(word, configs), { maxLength: 4 }), configs, (history, config) => {
+      fc.property(fc.array(fc.tuple(letter, configs), { maxLength: 4 }), configs, (history, config) => {
         const live = history.reduce<KubeObject | undefined>(
           (object, [manager, before]) => apply(object, before, manager),
           undefined,
         );
         const once = apply(live, config, 'x');
-        expect(apply(once, config, 'x', false, later)).toEqual(once);
+        expect(apply(once, config, 'x', false, secondTime)).toEqual(once);
       }),
     );
   });
 
   it('leaves the applied fields in place, owned by the applier', () => {
     fc.assert(
-      fc.property(configs, configs.filter(saysSomething), (before, config) => {
+      fc.property(configs, configs.filter(hasFields), (before, config) => {
         const result = apply(apply(undefined, before, 'a'), config, 'x');
         const wanted = fields(config);
         expect(pathsOf(fieldDifference(wanted, fields(result)))).toEqual([]);
@@ -158,7 +160,7 @@ describe('server-side apply', () => {
 
   it('owns only fields that exist after any mix of applies and updates', () => {
     fc.assert(
-      fc.property(fc.array(fc.tuple(fc.boolean(), word, configs), { minLength: 1, maxLength: 6 }), (writes) => {
+      fc.property(fc.array(fc.tuple(fc.boolean(), letter, configs), { minLength: 1, maxLength: 6 }), (writes) => {
         let live: KubeObject | undefined;
         for (const [isApply, manager, config] of writes) {
           if (isApply) {

@@ -618,11 +618,11 @@ function apply(store: Store, changes: [number, number | null][], model: Map<stri
 }
 
 /** For each page, its state at the flush or its later state; pages after the end of the flushed file may be missing. */
-function tornMixture(flushed: Buffer, later: Buffer, chosen: Iterable<boolean>): Buffer {
+function tornMixture(flushed: Buffer, unflushed: Buffer, chosen: Iterable<boolean>): Buffer {
   const choice = chosen[Symbol.iterator]();
-  const mixture = Buffer.alloc(later.length);
-  for (let at = 0; at < later.length; at += 4_096) {
-    const source = choice.next().value ? later : flushed;
+  const mixture = Buffer.alloc(unflushed.length);
+  for (let at = 0; at < unflushed.length; at += 4_096) {
+    const source = choice.next().value ? unflushed : flushed;
     if (at < source.length) source.copy(mixture, at, at, at + 4_096);
   }
   return mixture;

@@ -81,10 +81,10 @@ describe("a proxy's answer to CONNECT", () => {
     ['\x15\x03\x01\x00\x02\x02', 'it does not answer as an HTTP proxy does'],
     ['SSH-2.0-OpenSSH_9.2\r\n', 'it does not answer as an HTTP proxy does: "SSH-2.0-OpenSSH_9.2"'],
     ['HTTP/1.1 200 OK\r\n\r\nmore', '4 bytes came through the tunnel before anything was sent'],
-  ])('%j is no tunnel', (text, words) => {
+  ])('%j is no tunnel', (text, messagePart) => {
     const { code, message } = refusal(text);
     expect(code).toBe('Protocol');
-    expect(message).toContain(words);
+    expect(message).toContain(messagePart);
   });
 
   it('has a maximum length', () => {

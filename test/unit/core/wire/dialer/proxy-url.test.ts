@@ -27,9 +27,9 @@ describe("a proxy's address", () => {
     ['http://a%3Ab:secret@proxy.example', "the user's name has a colon"],
     ['http://a:%0d%0asecret@proxy.example', 'name or password has a control character'],
     ['http://a:%zzsecret@proxy.example', 'name or password is not percent-encoded UTF-8'],
-  ])('%s is refused with a message, without text that may be a password', (text, words) => {
+  ])('%s is refused with a message, without text that may be a password', (text, message) => {
     const refused = () => parseProxy(text);
-    expect(refused).toThrow(words);
+    expect(refused).toThrow(message);
     expect(refused).not.toThrow('secret');
   });
 

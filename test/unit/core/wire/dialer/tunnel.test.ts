@@ -116,22 +116,22 @@ describe('a tunnel through a proxy', () => {
       'more than 16384 bytes',
     ],
     ['breaks the connection', (socket: Socket) => socket.resetAndDestroy(), 'Unavailable', ''],
-  ])('is refused by a proxy that %s', async (_, handle, code, words) => {
+  ])('is refused by a proxy that %s', async (_, handle, code, message) => {
     const port = await serving((socket) => socket.once('data', () => handle(socket)));
     const error = await refusal(tunnel(`http://127.0.0.1:${port}`, 1));
     expect(error).toMatchObject({ code, message: expect.stringContaining(`the proxy http://127.0.0.1:${port}`) });
-    expect((error as Error).message).toContain(words);
+    expect((error as Error).message).toContain(message);
   });
 
   it.each(['http', 'https'])('is given up when an %s proxy is silent', async (scheme) => {
     const clock = new VirtualClock();
     let asked = () => {};
-    const heard = new Promise<void>((resolve) => {
+    const received = new Promise<void>((resolve) => {
       asked = resolve;
     });
     const port = await serving((socket) => socket.once('data', () => asked()));
     const refused = refusal(tunnel(`${scheme}://127.0.0.1:${port}`, 1, { clock }));
-    await heard;
+    await received;
     clock.advance(tunnelWithinMs);
     expect(await refused).toMatchObject({
       code: 'Unavailable',

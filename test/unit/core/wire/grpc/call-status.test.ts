@@ -47,8 +47,8 @@ describe('an error that ends a call', () => {
   });
 
   it('names the cause, without the preliminaries of grpc-js, and is never empty', () => {
-    const words = 'No connection established. Last error: Error: connect ECONNREFUSED';
-    expect(ended(status.UNAVAILABLE, words).message).toBe('eu.example:7443: connect ECONNREFUSED');
+    const details = 'No connection established. Last error: Error: connect ECONNREFUSED';
+    expect(ended(status.UNAVAILABLE, details).message).toBe('eu.example:7443: connect ECONNREFUSED');
     expect(ended(status.UNAVAILABLE, '').message).toBe('eu.example:7443: the connection broke');
   });
 

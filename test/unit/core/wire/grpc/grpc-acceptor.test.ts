@@ -25,11 +25,11 @@ it('makes each session on the connection of a gateway wait for the rate limiter 
   for (const gateway of gateways) await new Promise<void>((resolve) => gateway.once('remoteSettings', () => resolve()));
   const waiting = new Set<ClientHttp2Stream>();
   let [challenged, turnedAway] = [0, 0];
-  let heard = () => {};
+  let check = () => {};
   const until = (is: () => boolean) =>
     new Promise<void>((resolve) => {
-      heard = () => is() && resolve();
-      heard();
+      check = () => is() && resolve();
+      check();
     });
   const ask = (_: unknown, i: number): ClientHttp2Stream => {
     const headers = { ':method': 'POST', ':path': sessionMethod, 'content-type': 'application/grpc', te: 'trailers' };
@@ -39,7 +39,7 @@ it('makes each session on the connection of a gateway wait for the rate limiter 
       waiting.delete(call);
       if (status === undefined) challenged++;
       else if (Number(status) === unavailable) turnedAway++;
-      heard();
+      check();
     });
     return call.resume();
   };

@@ -79,11 +79,11 @@ describe('a dialer', () => {
     ['', 'center', 'eu', 'the center "", not the relay "eu"'],
     ['eu', 'relay', '', 'the relay "eu", not the center'],
     ['eu', 'agent', 'eu', 'the agent "eu", not the relay "eu"'],
-  ] as const)('refuses the node "%s" (%s) in place of "%s"', async (path, role, parentPath, words) => {
+  ] as const)('refuses the node "%s" (%s) in place of "%s"', async (path, role, parentPath, reason) => {
     const address = await parent(await tree.credentials(path, role));
     expect(await refusal(dial(address, { parentPath }))).toEqual({
       code: 'Unauthorized',
-      message: `${address} is ${words}: check the parent's address and path in the configuration`,
+      message: `${address} is ${reason}: check the parent's address and path in the configuration`,
     });
   });
 
@@ -208,7 +208,7 @@ describe('a dialer', () => {
     [404, 'Protocol', 'Received HTTP status code 404'],
     [502, 'Unavailable', 'Received HTTP status code 502'],
     [200, 'Protocol', 'Received RST_STREAM with code 0 (Call ended without gRPC status)'],
-  ] as const)('reports that a gateway answers %i, whatever page the gateway sends', async (answered, code, words) => {
+  ] as const)('reports that a gateway answers %i, whatever page the gateway sends', async (answered, code, reason) => {
     for (const page of ['<html>no</html>', '\0\0\0\0\x05hello', 'no', '<'.repeat(300_000)]) {
       const server = createSecureServer(tlsOf(relay));
       server.on('sessionError', () => {});
@@ -219,7 +219,7 @@ describe('a dialer', () => {
         stream.write(page);
       });
       const address = await listening(server);
-      expect(await refusal(dial(address))).toEqual({ code, message: `${address}: ${words}` });
+      expect(await refusal(dial(address))).toEqual({ code, message: `${address}: ${reason}` });
     }
   });
 
@@ -273,8 +273,8 @@ describe('a dialer', () => {
 
   it('makes no link from an answer that does not name the session, and hangs up', async () => {
     const { address, call } = await rudeParent({ ':status': 200, 'content-type': 'application/grpc' });
-    const words = `${address}: the answer does not name the session in banyan-link`;
-    await expect(dial(address)).rejects.toMatchObject({ code: 'Protocol', message: words });
+    const message = `${address}: the answer does not name the session in banyan-link`;
+    await expect(dial(address)).rejects.toMatchObject({ code: 'Protocol', message });
     const stream = await call;
     if (!stream.closed) await new Promise((resolve) => stream.once('close', resolve));
   });

@@ -92,8 +92,8 @@ describe('calls for streams', () => {
     open.push(() => call.cancel());
     return new Promise((resolve) => {
       call.once('metadata', () => resolve(undefined));
-      call.on('error', ({ metadata: told, details }: ServiceError) =>
-        resolve(`${told.get('banyan-code')[0]}: ${details}`),
+      call.on('error', ({ metadata: trailers, details }: ServiceError) =>
+        resolve(`${trailers.get('banyan-code')[0]}: ${details}`),
       );
     });
   }
@@ -135,9 +135,9 @@ describe('calls for streams', () => {
     ['of stream -2', address('ab', '-2'), /^Protocol: /],
     ['of a stream that no number can hold', address('ab', '99999999999999999'), /^Protocol: /],
     ['of stream 2e3', address('ab', '2e3'), /^Protocol: /],
-  ])('are refused %s, and the connection is closed', async (_, of, words) => {
+  ])('are refused %s, and the connection is closed', async (_, of, message) => {
     const one = client(kid);
-    expect(await stream(one, of)).toMatch(words);
+    expect(await stream(one, of)).toMatch(message);
     clock.advance(5_000);
     await expect.poll(() => one.getChannel().getConnectivityState(false)).not.toBe(2);
   });
@@ -165,8 +165,8 @@ describe('calls for streams', () => {
         continue;
       }
       broken++;
-      const { metadata: told, details } = await ended;
-      expect([told.get('banyan-code')[0], details]).toEqual(['Protocol', expect.stringContaining('no frame')]);
+      const { metadata: trailers, details } = await ended;
+      expect([trailers.get('banyan-code')[0], details]).toEqual(['Protocol', expect.stringContaining('no frame')]);
     }
     expect(broken).toBeGreaterThan(30);
     expect(parents[0]!.closes).toEqual([]);
@@ -352,12 +352,12 @@ describe('a dialer with large streams', () => {
     await expect.poll(() => own.streams).toEqual([2]);
     [...sockets][1]!.destroy();
     expect(await log.closed()).toMatchObject({ code: 'Unavailable' });
-    const later = [new LinkLog(), new LinkLog()];
-    await link.openStream!(4, true, later[0]!);
+    const nextStreams = [new LinkLog(), new LinkLog()];
+    await link.openStream!(4, true, nextStreams[0]!);
     await expect.poll(() => own.streams).toEqual([2, 4]);
-    await link.openStream!(6, true, later[1]!);
+    await link.openStream!(6, true, nextStreams[1]!);
     await expect.poll(() => own.streams).toEqual([2, 4, 6]);
-    expect(later.map(({ closes }) => closes)).toEqual([[], []]);
+    expect(nextStreams.map(({ closes }) => closes)).toEqual([[], []]);
     expect(other.streams).toEqual([]);
     expect(made()).toBe(3);
     link.close('enough');

@@ -24,7 +24,7 @@ function message(bytes: number, flag = 0): Buffer {
 }
 
 /** Whether all of it is accepted, in pieces of some bytes that nobody reads. */
-function takes(bounds: MessageBounds, bytes: Buffer, pieceBytes: number, unread = 0): boolean {
+function accepts(bounds: MessageBounds, bytes: Buffer, pieceBytes: number, unread = 0): boolean {
   for (let at = 0; at < bytes.length; at += pieceBytes) {
     if (!bounds.take(bytes.subarray(at, at + pieceBytes), unread + at)) return false;
   }
@@ -35,25 +35,25 @@ describe('the bounds of messages', () => {
   it.each([1, 3, 5, 7, 16_384])('let messages pass that come in pieces of %i bytes, however many', (pieceBytes) => {
     const bounds = new MessageBounds(true);
     const some = Buffer.concat([message(0), message(1), message(300), message(0), message(16_000)]);
-    for (let i = 0; i < 10; i++) expect(takes(bounds, some, pieceBytes)).toBe(true);
+    for (let i = 0; i < 10; i++) expect(accepts(bounds, some, pieceBytes)).toBe(true);
   });
 
   it('let a message of 4 MiB pass in pieces of 257 bytes, and not in smaller ones', () => {
-    expect(takes(new MessageBounds(true), message(maxFrameBytes), 257)).toBe(true);
-    expect(takes(new MessageBounds(true), message(maxFrameBytes), 255)).toBe(false);
+    expect(accepts(new MessageBounds(true), message(maxFrameBytes), 257)).toBe(true);
+    expect(accepts(new MessageBounds(true), message(maxFrameBytes), 255)).toBe(false);
   });
 
   it('let no compressed message pass', () => {
-    expect(takes(new MessageBounds(true), Buffer.concat([message(3), message(3, 1)]), 6)).toBe(false);
+    expect(accepts(new MessageBounds(true), Buffer.concat([message(3), message(3, 1)]), 6)).toBe(false);
   });
 
   it('are narrow until the first message of an unproven peer was read', () => {
-    expect(takes(new MessageBounds(false), message(unprovenBytes), 16_384)).toBe(false);
-    expect(takes(new MessageBounds(false), message(1_000), 1)).toBe(false);
+    expect(accepts(new MessageBounds(false), message(unprovenBytes), 16_384)).toBe(false);
+    expect(accepts(new MessageBounds(false), message(1_000), 1)).toBe(false);
     const bounds = new MessageBounds(false);
-    expect(takes(bounds, message(100_000), 16_384)).toBe(true);
+    expect(accepts(bounds, message(100_000), 16_384)).toBe(true);
     expect(bounds.take(message(50_000), 0)).toBe(true);
-    expect(takes(bounds, message(maxFrameBytes), 16_384)).toBe(true);
+    expect(accepts(bounds, message(maxFrameBytes), 16_384)).toBe(true);
   });
 });
 

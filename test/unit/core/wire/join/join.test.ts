@@ -33,19 +33,19 @@ beforeAll(async () => {
 });
 
 let listener: Listener;
-let said: unknown[];
+let calls: unknown[];
 let joins: Joins | undefined;
 beforeEach(async () => {
-  said = [];
+  calls = [];
   joins = {
-    admit: () => void said.push('admit'),
+    admit: () => void calls.push('admit'),
     authority: () => tree.authority.certPem,
     join: async (...given) => {
-      said.push(given);
+      calls.push(given);
       return answer;
     },
     renew: async (...given) => {
-      said.push(given);
+      calls.push(given);
       return answer;
     },
   };
@@ -93,7 +93,7 @@ function raw(path: string, method: string, body = '', credentials?: NodeCredenti
 describe('a request with a join token', () => {
   it('reaches the parent that has the pinned key, with the client’s address', async () => {
     expect(await joinParent(line(), pin, asked)).toEqual(answer);
-    expect(said).toEqual(['admit', [asked, expect.stringMatching(/^127\.0\.0\.1:\d+$/)]]);
+    expect(calls).toEqual(['admit', [asked, expect.stringMatching(/^127\.0\.0\.1:\d+$/)]]);
   });
 
   it('goes through a proxy as sessions do', async () => {
@@ -116,7 +116,7 @@ describe('a request with a join token', () => {
     await expect(joinParent(line({ link: terminated }), pin, asked)).rejects.toThrow(
       /^link\.terminatedTls: the agent can't get a cert/,
     );
-    expect(said).toEqual([]);
+    expect(calls).toEqual([]);
   });
 
   it('is not sent to a node that presents the authority and has no certificate of it', async () => {
@@ -127,7 +127,7 @@ describe('a request with a join token', () => {
     listener = await listen();
     own = mine;
     await expect(joinParent(line(), pin, asked)).rejects.toThrow(/was not signed by the authority of this tree/);
-    expect(said).toEqual([]);
+    expect(calls).toEqual([]);
   });
 
   it('is refused with the code and message of the parent, and the time to retry', async () => {
@@ -163,10 +163,10 @@ describe('a request with a join token', () => {
     ['a part that is missing', '{"name":"a"}', 'BadRequest', /secret: .*path: .*request: /],
     ['a part too many', JSON.stringify({ ...asked, role: 'relay' }), 'BadRequest', /role/],
     ['far too much', `"${'x'.repeat(40_000)}"`, 'TooLarge', /has at most 32768 bytes/],
-  ])('is refused for %s, after its turn at the rate limiter', async (_what, body, code, words) => {
+  ])('is refused for %s, after its turn at the rate limiter', async (_what, body, code, message) => {
     const got = await raw('/banyan.mesh.v1/join', 'POST', body);
-    expect(got).toMatchObject({ code, body: expect.stringMatching(words) });
-    expect(said).toEqual(['admit']);
+    expect(got).toMatchObject({ code, body: expect.stringMatching(message) });
+    expect(calls).toEqual(['admit']);
   });
 
   it('gets no answer at a parent that signs nothing, and supports no other method', async () => {
@@ -191,7 +191,7 @@ describe('a request to renew', () => {
   it('is about the node whose certificate was shown', async () => {
     expect(await renewAtParent(line(), kid, 'pem')).toEqual(answer);
     const spki = new X509Certificate(kid.certPem).publicKey.export({ type: 'spki', format: 'der' });
-    expect(said).toEqual([[{ path: 'eu:kid', role: 'agent', key: hashOfKey(spki) }, 'pem']]);
+    expect(calls).toEqual([[{ path: 'eu:kid', role: 'agent', key: hashOfKey(spki) }, 'pem']]);
   });
 
   it('is refused without a certificate, and with one of another tree, before it is read', async () => {
@@ -200,7 +200,7 @@ describe('a request to renew', () => {
     for (const credentials of [undefined, other]) {
       expect(await raw('/banyan.mesh.v1/renew', 'POST', body, credentials)).toMatchObject({ code: 'Unauthorized' });
     }
-    expect(said).toEqual([]);
+    expect(calls).toEqual([]);
   });
 });
 

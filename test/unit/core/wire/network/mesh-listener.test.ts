@@ -135,13 +135,13 @@ describe('a listener for children', () => {
   }
 
   /** The final status of the call, from the trailers, or from the headers if nothing else came. */
-  async function answer(stream: ClientHttp2Stream): Promise<{ status: number; code: string; words: string }> {
+  async function answer(stream: ClientHttp2Stream): Promise<{ status: number; code: string; message: string }> {
     const trailers = await new Promise<Record<string, unknown>>((resolve) => {
       stream.on('trailers', resolve);
       stream.on('response', (headers) => headers['grpc-status'] !== undefined && resolve(headers));
     });
-    const { 'grpc-status': status, 'banyan-code': code, 'grpc-message': words } = trailers;
-    return { status: Number(status), code: String(code), words: decodeURIComponent(String(words)) };
+    const { 'grpc-status': status, 'banyan-code': code, 'grpc-message': message } = trailers;
+    return { status: Number(status), code: String(code), message: decodeURIComponent(String(message)) };
   }
 
   /** A child that stays connected throughout, and its end of the link here. */
@@ -165,7 +165,7 @@ describe('a listener for children', () => {
     stream.write(message(Buffer.alloc(100, 0xff)));
     stream.write(message(encodeFrame(beat(2))));
     const reason = expect.stringMatching(/^100 bytes that are no frame: /);
-    expect(await answer(stream)).toEqual({ status: 3, code: 'Protocol', words: reason });
+    expect(await answer(stream)).toEqual({ status: 3, code: 'Protocol', message: reason });
     const here = accepted.at(-1)!.log;
     expect(await here.closed()).toMatchObject({ code: 'Protocol', message: reason });
     expect(here.frames).toEqual([beat(1)]);
@@ -183,7 +183,7 @@ describe('a listener for children', () => {
     const stream = call(overHttp2());
     stream.write(message(Buffer.alloc(maxFrameBytes + 1)));
     const reason = 'a frame of 4194305 bytes; the limit is 4194304';
-    expect(await answer(stream)).toEqual({ status: 8, code: 'TooLarge', words: reason });
+    expect(await answer(stream)).toEqual({ status: 8, code: 'TooLarge', message: reason });
     expect(await accepted.at(-1)!.log.closed()).toMatchObject({ code: 'TooLarge', message: reason });
     expect(log.lines[0]?.fields).toMatchObject({ child: 'eu:kid', code: 'TooLarge', reason });
     await goesOn();
@@ -193,7 +193,7 @@ describe('a listener for children', () => {
     const goesOn = await bystander();
     const stream = call(overHttp2());
     stream.write(message(Buffer.alloc(100 * 1024 * 1024)).subarray(0, 5));
-    expect(await answer(stream)).toMatchObject({ status: 8, words: expect.stringContaining('104857600') });
+    expect(await answer(stream)).toMatchObject({ status: 8, message: expect.stringContaining('104857600') });
     const here = accepted.at(-1)!.log;
     const reason = expect.stringContaining('a frame that is too large (limit 4194304 bytes)');
     expect(await here.closed()).toMatchObject({ message: reason });
@@ -370,13 +370,13 @@ describe('a listener for children', () => {
     const at = (days: number) => new VirtualClock(Date.now() + days * dayMs);
 
     async function refusal(options: ConnectionOptions): Promise<string> {
-      const { status, code, words } = await answer(call(overHttp2(options)));
+      const { status, code, message } = await answer(call(overHttp2(options)));
       expect({ status, code }).toEqual({ status: 16, code: 'Unauthorized' });
       expect(accepted).toEqual([]);
       expect(log.lines).toEqual([
-        { message: 'a child was refused', fields: expect.objectContaining({ reason: words }) },
+        { message: 'a child was refused', fields: expect.objectContaining({ reason: message }) },
       ]);
-      return words;
+      return message;
     }
 
     it('that has no certificate', async () => {

@@ -57,7 +57,7 @@ function dial(): Promise<Link> {
 const nextTurn = () => new Promise(setImmediate);
 
 /** Up to the hello; returns the child's nonce. */
-async function greeted(replica?: number): Promise<Buffer> {
+async function sendHello(replica?: number): Promise<Buffer> {
   const dialed = dial();
   await nextTurn();
   parent.onFrame(proofFrame(replica === undefined ? { challenge } : { challenge, replica }));
@@ -79,7 +79,7 @@ async function answeredBy(credentials: NodeCredentials, nonce: Buffer): Promise<
 
 describe("a child's link where TLS is terminated", () => {
   it('has a welcome that its parent has proven, and then all further frames', async () => {
-    await answeredBy(await tree.credentials('eu', 'relay'), await greeted());
+    await answeredBy(await tree.credentials('eu', 'relay'), await sendHello());
     parent.onFrame(beat(1));
     expect(log.frames).toEqual([welcome, beat(1)]);
     expect(closes).toEqual([]);
@@ -88,19 +88,19 @@ describe("a child's link where TLS is terminated", () => {
   it.each([
     ['another relay of the tree', 'us', 'relay', `${address} is the relay "us", not the relay "eu"`],
     ['an agent with the path of the parent', 'eu', 'agent', `${address} is the agent "eu", not the relay "eu"`],
-  ] as const)('ends by the welcome of %s', async (_, path, role, words) => {
-    await answeredBy(await tree.credentials(path, role), await greeted());
+  ] as const)('ends by the welcome of %s', async (_, path, role, message) => {
+    await answeredBy(await tree.credentials(path, role), await sendHello());
     expect(log.frames).toEqual([]);
     expect(log.closes).toHaveLength(1);
-    expect(log.closes[0]).toMatchObject({ code: 'Unauthorized', message: expect.stringContaining(words) });
+    expect(log.closes[0]).toMatchObject({ code: 'Unauthorized', message: expect.stringContaining(message) });
     expect(closes).toHaveLength(1);
   });
 
   it('ends by the welcome of a parent of another tree, or of another session', async () => {
-    await answeredBy(await (await TestTree.create()).credentials('eu', 'relay'), await greeted());
+    await answeredBy(await (await TestTree.create()).credentials('eu', 'relay'), await sendHello());
     expect(log.closes[0]).toMatchObject({ code: 'Unauthorized', message: expect.stringContaining('of this tree') });
     log = new LinkLog();
-    await greeted();
+    await sendHello();
     await answeredBy(await tree.credentials('eu', 'relay'), Buffer.alloc(proofNonceBytes));
     expect(log.closes[0]).toMatchObject({ code: 'Unauthorized', message: expect.stringContaining('for this session') });
   });
@@ -109,7 +109,7 @@ describe("a child's link where TLS is terminated", () => {
     ['a welcome', welcome],
     ['a beat', beat(1)],
   ])('ends by %s without a proof', async (_, frame) => {
-    await greeted();
+    await sendHello();
     parent.onFrame(frame);
     await nextTurn();
     expect(log.frames).toEqual([]);
@@ -130,11 +130,11 @@ describe("a child's link where TLS is terminated", () => {
   it.each([
     [1, 'eu', 'replica 1 sent the challenge and replica 0 sent the welcome'],
     [0, 'eu~1', 'replica 0 sent the challenge and replica 1 sent the welcome'],
-  ])('ends if the challenge was of replica %i and the welcome is of %s', async (replica, path, words) => {
-    const nonce = await greeted(replica);
+  ])('ends if the challenge was of replica %i and the welcome is of %s', async (replica, path, message) => {
+    const nonce = await sendHello(replica);
     await answeredBy(await tree.credentials(path, 'relay'), nonce);
     expect(log.frames).toEqual([]);
-    expect(log.closes[0]).toMatchObject({ code: 'Unauthorized', message: expect.stringContaining(words) });
+    expect(log.closes[0]).toMatchObject({ code: 'Unauthorized', message: expect.stringContaining(message) });
   });
 
   it('is not made by an impossible replica', async () => {
@@ -145,7 +145,7 @@ describe("a child's link where TLS is terminated", () => {
   });
 
   it('passes on a retry, which proves nothing and grants nothing', async () => {
-    await greeted();
+    await sendHello();
     const retry: Frame = {
       frame: { $case: 'retry', value: { afterMs: 5, reason: 'busy', message: '', bootCounter: 0, attachSequence: 0 } },
     };
@@ -154,7 +154,7 @@ describe("a child's link where TLS is terminated", () => {
   });
 
   it('uses each nonce once', async () => {
-    expect((await greeted()).equals(await greeted())).toBe(false);
+    expect((await sendHello()).equals(await sendHello())).toBe(false);
   });
 
   it('is not made by a parent that sends no challenge, or a short one', async () => {

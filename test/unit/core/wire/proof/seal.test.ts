@@ -116,9 +116,9 @@ describe('a sealed message', () => {
     ['too many', () => Array<Buffer>(6).fill(sealed.certificates[0]!), '6 certificates were presented; at most 5'],
     ['one that is far too large', () => [Buffer.alloc(20_000)], 'a certificate of 20000 bytes'],
     ['garbage', () => [Buffer.from('garbage')], 'the presented bytes are no certificate'],
-  ])('with certificates that are %s is refused', (_, certificates, words) => {
+  ])('with certificates that are %s is refused', (_, certificates, message) => {
     expect(refusal(() => proven('child', { ...sealed, certificates: certificates() }, nonces, trust()))).toContain(
-      words,
+      message,
     );
   });
 

@@ -57,7 +57,7 @@ describe('a link on a WebSocket', () => {
   });
 
   it('has one time limit to close, however often it is aborted', async () => {
-    for (const words of ['first', 'second']) call.link.abort(new BanyanError('Unavailable', words));
+    for (const message of ['first', 'second']) call.link.abort(new BanyanError('Unavailable', message));
     const [, reason] = (await once(peer, 'close')) as [number, Buffer];
     expect(String(reason)).toBe('Unavailable: first');
     expect(clock.timers).toBe(2);

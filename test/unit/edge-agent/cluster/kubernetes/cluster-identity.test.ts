@@ -35,9 +35,9 @@ test('another cluster behind the same kubeconfig is refused, also by the next pr
   await identity(store, uid).checked.check();
   uid.now = 'two';
   const { checked } = identity(store, uid);
-  const words =
+  const message =
     /is another cluster .* is two\) than the one that joined \(one\): nothing is applied .* cluster\.kubernetes\.uid: two$/;
-  await expect(checked.check()).rejects.toMatchObject({ code: 'Conflict', message: expect.stringMatching(words) });
+  await expect(checked.check()).rejects.toMatchObject({ code: 'Conflict', message: expect.stringMatching(message) });
   await expect(checked.check()).rejects.toMatchObject({ code: 'Conflict' });
   uid.now = 'one';
   await expect(checked.check()).resolves.toBeUndefined();

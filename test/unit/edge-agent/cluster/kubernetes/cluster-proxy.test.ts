@@ -59,8 +59,8 @@ describe('a user from above', () => {
     const { status, body } = await ask(visitors, claimed);
     const { method, url, headers } = body as { method: string; url: string; headers: IncomingHttpHeaders };
     expect([status, method, url]).toEqual([200, 'DELETE', '/api/v1/pods?a=b']);
-    const { host: _, connection: __, ...told } = headers;
-    expect(told).toEqual({ 'impersonate-user': 'tree:jo', 'impersonate-group': 'tree:ops', 'x-else': 'kept' });
+    const { host: _, connection: __, ...sent } = headers;
+    expect(sent).toEqual({ 'impersonate-user': 'tree:jo', 'impersonate-group': 'tree:ops', 'x-else': 'kept' });
   });
 
   it('is refused with a message if the site does not know the user', async () => {

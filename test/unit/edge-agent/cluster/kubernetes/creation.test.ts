@@ -70,8 +70,8 @@ it('runs one test at a time', async () => {
 
 it.each([[200], [201], ['BadRequest'], ['Invalid']] as const)(
   'does not rely on a server that answers %s to the test, and tests it no more',
-  async (said) => {
-    const { creation, asked, ask } = server(said);
+  async (answer) => {
+    const { creation, asked, ask } = server(answer);
     ask(enough);
     await creation.applied(configMap);
     ask(enough);
@@ -102,8 +102,8 @@ it('creates new objects without force', async () => {
 
 it.each(['Conflict', 'Forbidden', 'Invalid', 'NotFound'] as const)(
   'creates nothing if the server answers %s',
-  async (said) => {
-    const { creation } = await known(said);
+  async (code) => {
+    const { creation } = await known(code);
     expect(await creation.create(configMap)).toBeUndefined();
     expect(creation.isKnown(configMap)).toBe(true);
   },
@@ -111,9 +111,9 @@ it.each(['Conflict', 'Forbidden', 'Invalid', 'NotFound'] as const)(
 
 it.each(['Unavailable', 'Timeout', 'Internal', 'TooLarge'] as const)(
   'does not claim that nothing was created after %s',
-  async (said) => {
-    const { creation } = await known(said);
-    await expect(creation.create(configMap)).rejects.toMatchObject({ code: said });
+  async (code) => {
+    const { creation } = await known(code);
+    await expect(creation.create(configMap)).rejects.toMatchObject({ code });
   },
 );
 

@@ -177,8 +177,8 @@ describe('an object is reported as gone', () => {
 
 test('resources that the agent may not list are named in the description of the cluster, until it may', async () => {
   answers['/version'] = [200, '{}'];
-  const words = 'configmaps is forbidden: cannot list';
-  const refusal = { kind: 'Status', code: 403, reason: 'Forbidden', message: words };
+  const message = 'configmaps is forbidden: cannot list';
+  const refusal = { kind: 'Status', code: 403, reason: 'Forbidden', message };
   answers['/api/v1/configmaps'] = [403, JSON.stringify(refusal)];
   await new Promise<void>((refused) => {
     const events = { on() {}, synced() {}, trouble: () => refused() };
@@ -189,7 +189,7 @@ test('resources that the agent may not list are named in the description of the 
     reason: 'Forbidden',
     message: expect.stringMatching(/cannot list.*Give the agent/),
   });
-  expect(incomplete!.message.split(words).length).toBe(2);
+  expect(incomplete!.message.split(message).length).toBe(2);
   answers['/api/v1/configmaps'] = [200, '{"metadata":{"resourceVersion":"1"},"items":[]}'];
   await expect.poll(async () => (await cluster.describe()).incomplete, { timeout: 5_000 }).toBeUndefined();
 });

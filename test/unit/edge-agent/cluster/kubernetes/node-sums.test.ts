@@ -12,12 +12,12 @@ const node = (capacity: Record<string, string>, allocatable = capacity) => ({
 
 /** The nodes of the test, and how often the description was to be repeated. */
 function followed() {
-  const told: { events?: Parameters<Cluster['watch']>[1]; changes: number } = { changes: 0 };
+  const received: { events?: Parameters<Cluster['watch']>[1]; changes: number } = { changes: 0 };
   const watch = (events: Parameters<Cluster['watch']>[1]) => {
-    told.events = events;
+    received.events = events;
     return () => {};
   };
-  return { sums: new NodeSums(new VirtualClock(), watch, () => told.changes++), told };
+  return { sums: new NodeSums(new VirtualClock(), watch, () => received.changes++), received };
 }
 
 test('the capacity of nodes is added up by resource, each in the units that nodes use', () => {
@@ -42,24 +42,24 @@ test('a cluster without nodes has no capacity, and invalid quantities are left o
 test('nodes are listed once and watched from then on', async () => {
   let events: Parameters<Cluster['watch']>[1] | undefined;
   let watches = 0;
-  const sums = new NodeSums(new VirtualClock(), (told) => {
-    events = told;
+  const sums = new NodeSums(new VirtualClock(), (listener) => {
+    events = listener;
     watches++;
     return () => watches--;
   });
-  const tell = (type: 'ADDED' | 'MODIFIED' | 'DELETED', name: string, cpu: string) =>
+  const report = (type: 'ADDED' | 'MODIFIED' | 'DELETED', name: string, cpu: string) =>
     events!.on({
       type,
       key: { group: '', resource: 'nodes', namespace: '', name },
       object: { apiVersion: 'v1', kind: 'Node', metadata: { name }, status: { capacity: { cpu } } },
     });
   const first = sums.described();
-  tell('ADDED', 'a', '2');
-  tell('ADDED', 'b', '4');
+  report('ADDED', 'a', '2');
+  report('ADDED', 'b', '4');
   events!.synced(new Set());
   expect(await first).toMatchObject({ nodes: 2, capacity: { cpu: '6' } });
-  tell('MODIFIED', 'a', '3');
-  tell('DELETED', 'b', '4');
+  report('MODIFIED', 'a', '3');
+  report('DELETED', 'b', '4');
   expect(await sums.described()).toMatchObject({ nodes: 1, capacity: { cpu: '3' } });
   expect(watches).toBe(1);
   sums.stop();
@@ -75,21 +75,21 @@ test('nodes that do not arrive are unknown, and not zero', async () => {
 });
 
 test('an agent that may not list nodes reports this at once, and counts them when it may', async () => {
-  const { sums, told } = followed();
+  const { sums, received } = followed();
   const described = sums.described();
-  told.events!.trouble?.(new BanyanError('Forbidden', 'nodes is forbidden'));
+  received.events!.trouble?.(new BanyanError('Forbidden', 'nodes is forbidden'));
   expect(await described).toEqual({});
   expect(sums.refusal?.message).toBe('nodes is forbidden');
-  told.events!.trouble?.(undefined);
-  told.events!.synced(new Set());
+  received.events!.trouble?.(undefined);
+  received.events!.synced(new Set());
   expect([sums.refusal, await sums.described()]).toMatchObject([undefined, { nodes: 0 }]);
-  expect(told.changes).toBe(3);
+  expect(received.changes).toBe(3);
 });
 
 test('a change is reported if it changes the description, and not when a node only repeats its state', async () => {
-  const { sums, told } = followed();
-  const tell = (status: 'True' | 'False', lastHeartbeatTime: string) =>
-    told.events!.on({
+  const { sums, received } = followed();
+  const report = (status: 'True' | 'False', lastHeartbeatTime: string) =>
+    received.events!.on({
       type: 'MODIFIED',
       key: { group: '', resource: 'nodes', namespace: '', name: 'a' },
       object: {
@@ -100,12 +100,12 @@ test('a change is reported if it changes the description, and not when a node on
       },
     });
   const first = sums.described();
-  tell('True', '10:00');
-  told.events!.synced(new Set());
+  report('True', '10:00');
+  received.events!.synced(new Set());
   expect(await first).toMatchObject({ nodes: 1, nodesReady: 1 });
-  told.changes = 0;
-  tell('True', '10:05');
-  expect(told.changes).toBe(0);
-  tell('False', '10:10');
-  expect([told.changes, await sums.described()]).toMatchObject([1, { nodes: 1, nodesReady: 0 }]);
+  received.changes = 0;
+  report('True', '10:05');
+  expect(received.changes).toBe(0);
+  report('False', '10:10');
+  expect([received.changes, await sums.described()]).toMatchObject([1, { nodes: 1, nodesReady: 0 }]);
 });

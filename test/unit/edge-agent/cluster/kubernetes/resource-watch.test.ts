@@ -85,7 +85,7 @@ class Served {
     return watch;
   }
 
-  async tell(...events: object[]): Promise<void> {
+  async send(...events: object[]): Promise<void> {
     await this.settle();
     for (const event of events) this.#watch!.write(`${JSON.stringify(event)}\n`);
     await this.settle();
@@ -128,7 +128,7 @@ test('a list comes in pages, then changes from its version on', async () => {
     { metadata: { resourceVersion: '10' }, items: [item('b', '2')] },
   );
   const watch = server.begin();
-  await server.tell(change('MODIFIED', 'a', '11'), change('DELETED', 'b', '12'), change('ADDED', 'c', '13'));
+  await server.send(change('MODIFIED', 'a', '11'), change('DELETED', 'b', '12'), change('ADDED', 'c', '13'));
   expect(server.asked).toEqual(['list', 'list more', 'watch from 10']);
   expect(server.seen).toEqual([
     'ADDED a uid-a',
@@ -144,7 +144,7 @@ test('a list comes in pages, then changes from its version on', async () => {
 test('a watch that the server ends continues from the last received version, a bookmark included', async () => {
   const server = new Served({ metadata: { resourceVersion: '10' }, items: [] });
   const watch = server.begin();
-  await server.tell(change('BOOKMARK', '', '40'));
+  await server.send(change('BOOKMARK', '', '40'));
   server.clock.advance(5_000);
   await server.end();
   expect(server.asked).toEqual(['list', 'watch from 10', 'watch from 40']);
@@ -166,7 +166,7 @@ test('after an expired version the watch reports new, changed and removed object
   const watch = server.begin();
   await server.settle();
   server.seen.length = 0;
-  await server.tell({ type: 'ERROR', object: { kind: 'Status', code: 410, message: 'too old' } });
+  await server.send({ type: 'ERROR', object: { kind: 'Status', code: 410, message: 'too old' } });
   expect(server.asked).toEqual(['list', 'watch from 10', 'list', 'watch from 50']);
   expect(server.seen).toEqual([
     'MODIFIED other uid-other',
@@ -207,7 +207,7 @@ test('a watch of metadata asks for nothing else, and objects still have their ow
   const server = new Served({ metadata: { resourceVersion: '10' }, items: [item('a', '1')] });
   const watch = server.begin({ metadataOnly: true });
   const bare = { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', ...item('a', '11') };
-  await server.tell({ type: 'MODIFIED', object: bare });
+  await server.send({ type: 'MODIFIED', object: bare });
   expect(server.accepted).toEqual([
     expect.stringContaining('as=PartialObjectMetadataList;'),
     expect.stringContaining('as=PartialObjectMetadata;'),
@@ -218,18 +218,18 @@ test('a watch of metadata asks for nothing else, and objects still have their ow
 });
 
 test('the reason for a failing watch is reported, and its end', async () => {
-  const told: (string | undefined)[] = [];
+  const reported: (string | undefined)[] = [];
   const server = new Served(new BanyanError('Forbidden', 'may not list'), {
     metadata: { resourceVersion: '5' },
     items: [],
   });
-  server.trouble = (error) => void told.push(error?.code);
+  server.trouble = (error) => void reported.push(error?.code);
   const watch = server.begin();
   await server.settle();
-  expect(told).toEqual(['Forbidden']);
+  expect(reported).toEqual(['Forbidden']);
   server.clock.advance(2_000);
   await server.settle();
-  expect(told).toEqual(['Forbidden', undefined]);
+  expect(reported).toEqual(['Forbidden', undefined]);
   watch.stop();
 });
 
@@ -241,9 +241,9 @@ test('an object that is nested too deep is skipped, and the others of its resour
   });
   const watch = served.begin();
   const event = change('MODIFIED', 'b', '3');
-  await served.tell({ ...event, object: { ...event.object, status: deep } }, change('ADDED', 'c', '4'));
+  await served.send({ ...event, object: { ...event.object, status: deep } }, change('ADDED', 'c', '4'));
   expect(served.seen).toEqual(['ADDED b uid-b', 'synced', 'ADDED c uid-c']);
-  await served.tell({ ...event, type: 'DELETED', object: { ...event.object, status: deep } });
+  await served.send({ ...event, type: 'DELETED', object: { ...event.object, status: deep } });
   expect(served.seen.at(-1)).toBe('DELETED b uid-b');
   watch.stop();
 });
@@ -264,7 +264,7 @@ describe('of several listeners', () => {
     const watch = server.begin();
     const second = listener();
     watch.join(second);
-    await server.tell(change('MODIFIED', 'a', '11'));
+    await server.send(change('MODIFIED', 'a', '11'));
     expect(second.seen).toEqual(['ADDED a', 'synced 1', 'MODIFIED a']);
     expect(server.asked).toEqual(['list', 'watch from 10']);
     watch.stop();
@@ -279,7 +279,7 @@ describe('of several listeners', () => {
     await server.settle();
     const second = listener();
     watch.join(second);
-    await server.tell(change('MODIFIED', 'a', '21'));
+    await server.send(change('MODIFIED', 'a', '21'));
     expect(server.asked).toEqual(['list', 'watch from 10', 'list', 'watch from 20']);
     expect(second.seen).toEqual(['ADDED a', 'ADDED c', 'synced 2', 'MODIFIED a']);
     expect(server.seen).toEqual([
@@ -301,7 +301,7 @@ describe('of several listeners', () => {
     const leave = watch.join(second);
     await server.settle();
     leave();
-    await server.tell(change('MODIFIED', 'a', '11'));
+    await server.send(change('MODIFIED', 'a', '11'));
     expect(second.seen).toEqual(['ADDED a', 'synced 1']);
     expect(server.seen.at(-1)).toBe('MODIFIED a uid-a');
     expect(watch.isUsed).toBe(true);
@@ -327,14 +327,14 @@ describe('a failing watch is retried less and less often', () => {
 
   test('a resource that may be listed and not watched: its lists continue, slowly', async () => {
     const server = new Served(empty);
-    const told: (string | undefined)[] = [];
-    server.trouble = (error) => void told.push(error?.code);
+    const reported: (string | undefined)[] = [];
+    server.trouble = (error) => void reported.push(error?.code);
     server.watched = () => new BanyanError('Forbidden', 'may not watch');
     const watch = server.begin();
     const { lists } = await server.within(60_000);
     expect(lists).toBeGreaterThan(3);
     expect(lists).toBeLessThan(20);
-    expect(new Set(told)).toEqual(new Set(['Forbidden']));
+    expect(new Set(reported)).toEqual(new Set(['Forbidden']));
     watch.stop();
   });
 
@@ -395,7 +395,7 @@ describe('a failing watch is retried less and less often', () => {
 test('a broken connection costs no list: the watch continues from the last received version', async () => {
   const server = new Served({ metadata: { resourceVersion: '10' }, items: [item('a', '1')] });
   const watch = server.begin();
-  await server.tell(change('MODIFIED', 'a', '11'));
+  await server.send(change('MODIFIED', 'a', '11'));
   await server.cut();
   server.clock.advance(500);
   await server.settle();
@@ -406,7 +406,7 @@ test('a broken connection costs no list: the watch continues from the last recei
 test('a server that was restored while a connection broke is asked for a list, even if it has refused nothing', async () => {
   const server = new Served({ metadata: { resourceVersion: '10' }, items: [item('a', '1')] });
   const watch = server.begin();
-  await server.tell(change('MODIFIED', 'a', '50'));
+  await server.send(change('MODIFIED', 'a', '50'));
   server.version = '12';
   await server.cut();
   server.clock.advance(500);
@@ -433,8 +433,8 @@ describe('a restored server, which continues to count from its highest version',
       { metadata: { resourceVersion: '1000' }, items },
     );
     const watch = server.begin();
-    await server.tell(change('DELETED', 'b', '11'), change('MODIFIED', 'c', '12'));
-    await server.tell(expired);
+    await server.send(change('DELETED', 'b', '11'), change('MODIFIED', 'c', '12'));
+    await server.send(expired);
     watch.stop();
     return server.seen.filter((one) => one === 'went back').length;
   };
@@ -461,7 +461,7 @@ describe('a restored server, which continues to count from its highest version',
       items: [],
     });
     const watch = server.begin();
-    await server.tell(expired);
+    await server.send(expired);
     await server.settle();
     server.clock.advance(2_000);
     await server.settle();
@@ -473,10 +473,10 @@ describe('a restored server, which continues to count from its highest version',
     const server = new Served({ metadata: { resourceVersion: '10' }, items: [item('a', '1')] });
     const watch = server.begin();
     await server.settle();
-    const told: string[] = [];
-    watch.join({ on: () => {}, synced: () => {}, wentBack: () => void told.push('went back') });
+    const reported: string[] = [];
+    watch.join({ on: () => {}, synced: () => {}, wentBack: () => void reported.push('went back') });
     await server.settle();
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     watch.stop();
   });
 });
@@ -489,7 +489,7 @@ test('a listener that joined during the list hides no later broken connection: t
   await Promise.resolve();
   expect(server.asked.join()).toBe('list');
   watch.join({ on: () => {}, synced: () => {} });
-  await server.tell(change('MODIFIED', 'a', '50'));
+  await server.send(change('MODIFIED', 'a', '50'));
   server.version = '12';
   await server.cut();
   server.clock.advance(500);
@@ -502,7 +502,7 @@ test('a listener that joined during the list hides no later broken connection: t
 test('a server that was away may have been restored: it is asked for a list', async () => {
   const server = new Served({ metadata: { resourceVersion: '10' }, items: [] });
   const watch = server.begin();
-  await server.tell(change('ADDED', 'a', '50'));
+  await server.send(change('ADDED', 'a', '50'));
   server.watched = () => new BanyanError('Unavailable', "can't be reached");
   await server.cut();
   server.clock.advance(500);
@@ -519,7 +519,7 @@ test('a server that was away and continued is not reported as restored', async (
   const lists = [{ metadata: { resourceVersion: '10' } }, { metadata: { resourceVersion: '51' } }];
   const server = new Served(...lists, { metadata: { resourceVersion: '51' } });
   const watch = server.begin();
-  await server.tell(change('ADDED', 'a', '50'));
+  await server.send(change('ADDED', 'a', '50'));
   server.watched = () => new BanyanError('Unavailable', "can't be reached");
   await server.cut();
   server.clock.advance(500);
@@ -536,11 +536,11 @@ test('a server that was away and continued is not reported as restored', async (
 test('a server whose lists have no version is not treated as restored', async () => {
   const server = new Served({ metadata: {}, items: [item('a', '7')] }, { metadata: {}, items: [item('a', '50')] });
   const watch = server.begin();
-  await server.tell(change('MODIFIED', 'a', '50'));
+  await server.send(change('MODIFIED', 'a', '50'));
   server.version = '';
   await server.cut();
   await server.within(3_000);
-  await server.tell({ type: 'ERROR', object: { kind: 'Status', code: 410, message: 'too old' } });
+  await server.send({ type: 'ERROR', object: { kind: 'Status', code: 410, message: 'too old' } });
   await server.within(3_000);
   expect(server.asked).toEqual(['list', 'watch from ', 'version', 'watch from 50', 'list', 'watch from ']);
   expect(server.seen).not.toContain('went back');

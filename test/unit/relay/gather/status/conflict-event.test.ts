@@ -12,7 +12,7 @@ const eventResource = { group: '', resource: 'events' };
 describe('the events of a placement about conflicts', () => {
   let bench: SpaceBench;
   let placement: KubeObject;
-  const tell = (before: Condition[], after: Condition[], wallMs = 0) =>
+  const report = (before: Condition[], after: Condition[], wallMs = 0) =>
     reportConflict(bench.space, placement, before, after, wallMs, silentLogger);
   const events = () => bench.space.storage.scan(eventResource).map((stored) => bench.space.parse(stored));
 
@@ -22,13 +22,13 @@ describe('the events of a placement about conflicts', () => {
   });
 
   it('are not written while no conflict begins or ends', () => {
-    tell([], condition('False'));
-    tell(condition('True'), condition('True', 'another destination'));
+    report([], condition('False'));
+    report(condition('True'), condition('True', 'another destination'));
     expect(events()).toEqual([]);
   });
 
   it('name the placement and the winner', () => {
-    tell([], condition('True', 'EdgePlacement x of center.ops'));
+    report([], condition('True', 'EdgePlacement x of center.ops'));
     expect(events()).toMatchObject([
       {
         metadata: { namespace: 'default', ownerReferences: [{ kind: 'EdgePlacement', name: 'p' }] },
@@ -43,15 +43,15 @@ describe('the events of a placement about conflicts', () => {
 
   it('are at most two, with a count of repetitions', () => {
     for (let round = 0; round < 3; round++) {
-      tell(condition('False'), condition('True', `round ${round}`), round * 1000);
-      tell(condition('True'), condition('False'), round * 1000);
+      report(condition('False'), condition('True', `round ${round}`), round * 1000);
+      report(condition('True'), condition('False'), round * 1000);
     }
-    const told = events().sort((a, b) => String(a.reason).localeCompare(String(b.reason)));
-    expect(told).toMatchObject([
+    const reportedEvents = events().sort((a, b) => String(a.reason).localeCompare(String(b.reason)));
+    expect(reportedEvents).toMatchObject([
       { reason: 'Conflicted', count: 3, message: 'round 2', lastTimestamp: '1970-01-01T00:00:02Z' },
       { reason: 'ConflictResolved', type: 'Normal', count: 3 },
     ]);
-    expect(told[0]!.firstTimestamp).toBe('1970-01-01T00:00:00Z');
+    expect(reportedEvents[0]!.firstTimestamp).toBe('1970-01-01T00:00:00Z');
   });
 
   it('never leave their space', () => {
@@ -59,7 +59,7 @@ describe('the events of a placement about conflicts', () => {
       locationSelectors: [{}],
       downsync: [{ apiGroup: '*', resources: ['*'], namespaces: ['*'] }],
     });
-    tell([], condition('True'));
+    report([], condition('True'));
     bench.settle();
     expect(Object.keys(bench.refs()).filter((key) => key.includes('events'))).toEqual([]);
   });

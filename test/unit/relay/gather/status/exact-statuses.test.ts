@@ -86,7 +86,7 @@ class Bench {
     return placement;
   }
 
-  say(child: string, key: string, status: object | undefined, attributes: object = {}): void {
+  report(child: string, key: string, status: object | undefined, attributes: object = {}): void {
     const body = status ? text(JSON.stringify(status)) : new Uint8Array(0);
     const table = this.#reported.get(child)!;
     this.store.write((t) =>
@@ -135,7 +135,7 @@ describe('the exact status of a placement with one destination', () => {
   });
 
   it('is written into the objects of an own space, and withdrawn when a second destination appears', () => {
-    bench.say('shop', state, { replicas: 2 });
+    bench.report('shop', state, { replicas: 2 });
     const placement = bench.placement(true, web);
     bench.exact.write(id, placement, 1);
     expect(bench.status()).toEqual({ replicas: 2 });
@@ -147,7 +147,7 @@ describe('the exact status of a placement with one destination', () => {
 
   it.each([true, false])('is written, and withdrawn, when there is room for it; in an own space: %s', async (isOwn) => {
     bench.isOwn = isOwn;
-    bench.say('shop', state, { replicas: 2 });
+    bench.report('shop', state, { replicas: 2 });
     const placement = bench.placement(true, web);
     const written = () => (isOwn ? bench.status() : bench.handedOn()[entryKey.status(id, web)]);
     for (const [expected, status] of [
@@ -164,13 +164,13 @@ describe('the exact status of a placement with one destination', () => {
   });
 
   it('is not written if nobody asked for it', () => {
-    bench.say('shop', state, { replicas: 2 });
+    bench.report('shop', state, { replicas: 2 });
     bench.exact.write(id, bench.placement(false, web), 1);
     expect(bench.status()).toBeUndefined();
   });
 
   it('is withdrawn after a restart too: from a deleted placement, one that no longer asks, or one that has lost the object', () => {
-    bench.say('shop', state, { replicas: 2 });
+    bench.report('shop', state, { replicas: 2 });
     for (const end of ['gone', 'asks no more'] as const) {
       bench.exact.write(id, bench.placement(true, web), 1);
       expect(bench.status()).toEqual({ replicas: 2 });
@@ -184,7 +184,7 @@ describe('the exact status of a placement with one destination', () => {
 
   it('leaves alone the space’s own statuses of Namespaces, and statuses by others', () => {
     const phase = bench.status(namespace);
-    bench.say('shop', `state/${source}/${formatKey(namespace)}`, { phase: 'Terminating' });
+    bench.report('shop', `state/${source}/${formatKey(namespace)}`, { phase: 'Terminating' });
     const placement = bench.placement(true, web, namespace);
     bench.space.update({ ...bench.space.get(web)!, status: { replicas: 9 } }, { subresource: 'status' });
     bench.exact.write(id, placement, 1);
@@ -199,10 +199,10 @@ describe('the exact status of a placement with one destination', () => {
       conditions: [{ type: 'Ready', observedGeneration }, { type: 'Other' }],
     });
     const placement = bench.placement(true, web);
-    bench.say('shop', state, observed(2), { generation: 7, local: 2 });
+    bench.report('shop', state, observed(2), { generation: 7, local: 2 });
     bench.exact.write(id, placement, 1);
     expect(bench.status()).toEqual(observed(7));
-    bench.say('shop', state, observed(3), { generation: 9, local: 4 });
+    bench.report('shop', state, observed(3), { generation: 9, local: 4 });
     bench.exact.objectsChanged(id, [web]);
     expect(bench.status()).toEqual(observed(8));
   });
@@ -214,11 +214,11 @@ describe('the exact status of a placement with one destination', () => {
       { fieldManager: 'test' },
     );
     const stateOfTill = `state/${source}/${formatKey(till)}`;
-    bench.say('shop', state, { replicas: 2 });
+    bench.report('shop', state, { replicas: 2 });
     const placement = bench.placement(true, web, till);
     bench.exact.write(id, placement, 1);
-    bench.say('shop', state, { replicas: 3 });
-    bench.say('shop', stateOfTill, { replicas: 4 });
+    bench.report('shop', state, { replicas: 3 });
+    bench.report('shop', stateOfTill, { replicas: 4 });
     bench.exact.write(id, placement, 1);
     bench.exact.objectsChanged(id, [till, namespace]);
     expect([bench.status(), bench.status(till)]).toEqual([{ replicas: 2 }, { replicas: 4 }]);
@@ -230,7 +230,7 @@ describe('the exact status of a placement with one destination', () => {
   });
 
   it('follows no object while it is not exact, nor of a placement that no longer has the object', () => {
-    bench.say('shop', state, { replicas: 2 });
+    bench.report('shop', state, { replicas: 2 });
     const placement = bench.placement(true, web);
     bench.exact.objectsChanged(id, [web]);
     bench.exact.write(id, placement, 2);
@@ -244,21 +244,21 @@ describe('the exact status of a placement with one destination', () => {
   it('comes from the child with the destination, whichever others may have one', () => {
     bench.child('a relay', 'relay', 0);
     bench.child('shop', 'agent', 1);
-    bench.say('shop', state, { replicas: 2 });
+    bench.report('shop', state, { replicas: 2 });
     bench.exact.write(id, bench.placement(true, web), 1);
     expect(bench.status()).toEqual({ replicas: 2 });
   });
 
   it('is passed on by a relay, shown in its view, and removed from both', () => {
     bench.isOwn = false;
-    bench.say('shop', state, { replicas: 2 });
+    bench.report('shop', state, { replicas: 2 });
     const placement = bench.placement(true, web);
     const shown = () => bench.store.read((reader) => bench.exact.statusOf(reader, source, web));
     bench.exact.write(id, placement, 1);
     expect(bench.handedOn()).toEqual({ [entryKey.status(id, web)]: { replicas: 2 } });
     expect(JSON.parse(Buffer.from(shown()!).toString())).toEqual({ replicas: 2 });
     expect(bench.changed).toEqual([formatKey(web)]);
-    bench.say('shop', state, { replicas: 3 });
+    bench.report('shop', state, { replicas: 3 });
     bench.exact.objectsChanged(id, [web]);
     expect(bench.handedOn()).toEqual({ [entryKey.status(id, web)]: { replicas: 3 } });
     bench.exact.write(id, placement, 2);
@@ -269,7 +269,7 @@ describe('the exact status of a placement with one destination', () => {
   it('is passed on unchanged from a relay below', () => {
     bench = new Bench();
     bench.child('paris', 'relay', 1);
-    bench.say('paris', entryKey.status(id, web), { observedGeneration: 7 }, { target: 1 });
+    bench.report('paris', entryKey.status(id, web), { observedGeneration: 7 }, { target: 1 });
     bench.exact.write(id, bench.placement(true, web), 1);
     expect(bench.status()).toEqual({ observedGeneration: 7 });
   });

@@ -79,7 +79,7 @@ class Bench {
     this.placements.set({ id, source: 'center.retail', name: 'p', locationSelectors: [{}], target, children });
   }
 
-  say(child: string, counts: object): boolean {
+  report(child: string, counts: object): boolean {
     const empty = emptyPartial(1, 1);
     const body = encodePartial({ ...empty, counts: { ...empty.counts, expected: 1, fresh: 1, ...counts } });
     const row = { key: entryKey.partial(id), attributes: text('{}'), body };
@@ -109,34 +109,34 @@ describe('the status that a node gathers of a placement', () => {
   it('counts a child with an unreadable report as quarantined, and ignores its former report', () => {
     bench.place('a', 'b', 'c');
     bench.total();
-    for (const name of ['a', 'b', 'c']) bench.say(name, { available: 1 });
+    for (const name of ['a', 'b', 'c']) bench.report(name, { available: 1 });
     expect(bench.total()?.counts).toMatchObject({ expected: 3, fresh: 3, available: 3, quarantined: 0 });
     bench.refused.add('b');
     bench.look('b');
     expect(bench.total()?.counts).toMatchObject({ expected: 3, fresh: 2, available: 2, quarantined: 1 });
     bench.refused.delete('b');
-    bench.say('b', { available: 1 });
+    bench.report('b', { available: 1 });
     expect(bench.total()?.counts).toMatchObject({ expected: 3, fresh: 3, available: 3, quarantined: 0 });
   });
 
   it('is nothing for an unknown placement', () => {
     expect(bench.total()).toBeUndefined();
-    expect(bench.say('a', {})).toBe(false);
+    expect(bench.report('a', {})).toBe(false);
   });
 
   it('is the sum over the node’s children, each with its last report', () => {
     bench.place('a', 'b', 'c');
     expect(bench.total()?.counts).toMatchObject({ expected: 3, never: 3, available: 0 });
-    bench.say('a', { available: 1 });
-    bench.say('b', { conflicted: 1 });
+    bench.report('a', { available: 1 });
+    bench.report('b', { conflicted: 1 });
     expect(bench.total()?.counts).toMatchObject({ expected: 3, fresh: 2, never: 1, available: 1, conflicted: 1 });
-    bench.say('a', { available: 0 });
+    bench.report('a', { available: 0 });
     expect(bench.total()?.counts).toMatchObject({ available: 0 });
   });
 
   it('counts an absent child as stale only', () => {
     bench.place('a', 'b');
-    bench.say('a', { available: 1 });
+    bench.report('a', { available: 1 });
     bench.away.add('a');
     bench.store.read((reader) => bench.gather.childChanged(reader, id, 'a'));
     expect(bench.total()).toMatchObject({
@@ -148,7 +148,7 @@ describe('the status that a node gathers of a placement', () => {
   it('includes a child that counts again in the middle of a change only at the end, since another replica still counts it', () => {
     bench.place('a', 'b');
     bench.leftOut.add('b');
-    bench.say('a', { available: 1 });
+    bench.report('a', { available: 1 });
     expect(bench.total()?.counts.expected).toBe(1);
     bench.frozen = true;
     bench.leftOut.delete('b');
@@ -163,10 +163,10 @@ describe('the status that a node gathers of a placement', () => {
   it('keeps the former counts of a replica whose rows are of two histories for a time, and counts nothing for another target', () => {
     bench.place('a', 'b');
     bench.total();
-    bench.say('b', { available: 1 });
+    bench.report('b', { available: 1 });
     bench.frozen = true;
     bench.mixed.add('b');
-    bench.say('b', { expected: 2, fresh: 2 });
+    bench.report('b', { expected: 2, fresh: 2 });
     expect(bench.total()?.counts).toMatchObject({ expected: 2, available: 1 });
     bench.target(2);
     expect(bench.total()?.counts).toMatchObject({ expected: 1 });
@@ -178,7 +178,7 @@ describe('the status that a node gathers of a placement', () => {
 
   it('drops a child that the placement no longer reaches', () => {
     bench.place('a', 'b');
-    bench.say('a', { available: 1 });
+    bench.report('a', { available: 1 });
     expect(bench.total()?.counts.expected).toBe(2);
     bench.place('b');
     bench.store.read((reader) => bench.gather.refresh(reader, id));
@@ -189,8 +189,8 @@ describe('the status that a node gathers of a placement', () => {
   it('reports whether a child has another number of destinations than before', () => {
     bench.place('a');
     bench.total();
-    expect(bench.say('a', {})).toBe(false);
-    expect(bench.say('a', { expected: 2, fresh: 2 })).toBe(true);
+    expect(bench.report('a', {})).toBe(false);
+    expect(bench.report('a', { expected: 2, fresh: 2 })).toBe(true);
   });
 
   it('costs one merge for each level of a tree over the children, whatever their number', () => {
@@ -199,7 +199,7 @@ describe('the status that a node gathers of a placement', () => {
     bench.place(...names);
     bench.total();
     const before = bench.gather.merges(id);
-    bench.say('n17', { available: 1 });
+    bench.report('n17', { available: 1 });
     expect(bench.total()?.counts.available).toBe(1);
     expect(bench.gather.merges(id) - before).toBeLessThanOrEqual(7);
   });

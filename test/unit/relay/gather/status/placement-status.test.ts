@@ -108,10 +108,12 @@ describe('the condition Ready of a placement', () => {
 
   it('keeps its time while it does not change', () => {
     const before = ready({ expected: 2, fresh: 2, available: 1 });
-    const later = (some: globalThis.Partial<DestinationCounts>, conditions: readonly Condition[]) =>
+    const readyAfter = (some: globalThis.Partial<DestinationCounts>, conditions: readonly Condition[]) =>
       placementStatus(partial(some), conditions, '2026-01-02T09:00:00Z').conditions[0]!;
-    expect(later({ expected: 2, fresh: 2, available: 0 }, [before]).lastTransitionTime).toBe(now);
-    expect(later({ expected: 2, fresh: 2, available: 2 }, [before]).lastTransitionTime).toBe('2026-01-02T09:00:00Z');
+    expect(readyAfter({ expected: 2, fresh: 2, available: 0 }, [before]).lastTransitionTime).toBe(now);
+    expect(readyAfter({ expected: 2, fresh: 2, available: 2 }, [before]).lastTransitionTime).toBe(
+      '2026-01-02T09:00:00Z',
+    );
   });
 });
 

@@ -7,19 +7,19 @@ import { Turns } from '../../../core/apiserver/lifecycle/turns.ts';
 describe('a reporter', () => {
   let clock: VirtualClock;
   let turns: Turns;
-  let told: string[][];
+  let reports: string[][];
   let failures: unknown[];
   let error: Error | undefined;
   let reporter: StatusReporter;
   const report = (ids: readonly string[]) => {
     if (error) throw error;
-    told.push([...ids]);
+    reports.push([...ids]);
   };
 
   beforeEach(() => {
     clock = new VirtualClock();
     turns = new Turns();
-    told = [];
+    reports = [];
     failures = [];
     error = undefined;
     reporter = new StatusReporter({ clock, defer: turns.schedule, report, failed: (error) => failures.push(error) });
@@ -33,7 +33,7 @@ describe('a reporter', () => {
   it('reports a change at once, and several changes of one turn together and once each', () => {
     for (const id of ['s/a', 's/b', 's/a']) reporter.mark(id);
     turns.settle();
-    expect(told).toEqual([['s/a', 's/b']]);
+    expect(reports).toEqual([['s/a', 's/b']]);
   });
 
   it('reports again, after a second, what did not fit on the disk, once whatever happens in between', () => {
@@ -42,11 +42,11 @@ describe('a reporter', () => {
     change('s/a');
     clock.advance(1_000);
     turns.settle();
-    expect([told, failures]).toEqual([[], []]);
+    expect([reports, failures]).toEqual([[], []]);
     error = undefined;
     clock.advance(1_000);
     turns.settle();
-    expect(told).toEqual([['s/a']]);
+    expect(reports).toEqual([['s/a']]);
   });
 
   it('announces when a report could not be written otherwise', () => {
@@ -59,23 +59,23 @@ describe('a reporter', () => {
     const ids = Array.from({ length: 1_000 }, (_, i) => `s/${i}`);
     for (const id of ids) reporter.mark(id);
     turns.settle();
-    expect(told.flat()).toEqual(ids);
-    expect(Math.max(...told.map(({ length }) => length))).toBeLessThan(100);
+    expect(reports.flat()).toEqual(ids);
+    expect(Math.max(...reports.map(({ length }) => length))).toBeLessThan(100);
   });
 
   it('reports a constantly changing placement at most once a second after a burst, and its last change always', () => {
     for (let i = 0; i < 100; i++) change('s/a');
-    const burst = told.length;
+    const burst = reports.length;
     expect(burst).toBeLessThan(10);
     for (let second = 0; second < 5; second++) {
       for (let i = 0; i < 50; i++) change('s/a');
       clock.advance(1_000);
       turns.settle();
     }
-    expect(told.length).toBe(burst + 5);
+    expect(reports.length).toBe(burst + 5);
     clock.advance(60_000);
     turns.settle();
-    expect(told.length).toBe(burst + 5);
+    expect(reports.length).toBe(burst + 5);
   });
 
   it('reports a constantly changing object twenty times a second if that is its rate', () => {
@@ -87,39 +87,39 @@ describe('a reporter', () => {
       failed: (error) => failures.push(error),
     });
     for (let i = 0; i < 100; i++) change('s/a');
-    told.length = 0;
+    reports.length = 0;
     for (let ms = 0; ms < 1_000; ms += 10) {
       change('s/a');
       clock.advance(10);
       turns.settle();
     }
-    expect(told).toHaveLength(20);
+    expect(reports).toHaveLength(20);
   });
 
   it('lets a constantly changing key delay no other', () => {
     for (let i = 0; i < 100; i++) change('s/a');
-    told.length = 0;
+    reports.length = 0;
     change('s/b');
-    expect(told).toEqual([['s/b']]);
+    expect(reports).toEqual([['s/b']]);
   });
 
   it('gives a quiet placement its burst again', () => {
     for (let i = 0; i < 100; i++) change('s/a');
     clock.advance(120_000);
     turns.settle();
-    told.length = 0;
+    reports.length = 0;
     change('s/a');
     change('s/a');
-    expect(told).toEqual([['s/a'], ['s/a']]);
+    expect(reports).toEqual([['s/a'], ['s/a']]);
   });
 
   it('reports nothing after its stop', () => {
     for (let i = 0; i < 100; i++) change('s/a');
     reporter.stop();
-    told.length = 0;
+    reports.length = 0;
     change('s/b');
     clock.advance(60_000);
     turns.settle();
-    expect(told).toEqual([]);
+    expect(reports).toEqual([]);
   });
 });

@@ -55,7 +55,7 @@ class Bench {
     return this.spaces.space.get(key)?.status as { display: string; conditions: Condition[] } | undefined;
   }
 
-  told(): Partial | undefined {
+  reportedPartial(): Partial | undefined {
     return this.store.read((reader) => {
       const row = this.outbox.get(reader, hash128(entryKey.partial(id)));
       return row?.content && decodePartial(this.outbox.content(reader, row.content).body);
@@ -80,7 +80,7 @@ describe('the gathered counts', () => {
     bench.counts({ expected: 2, fresh: 2, available: 1 });
     expect(bench.writer.write([id])).toEqual([id]);
     expect(bench.status()).toMatchObject({ display: 'available 1/2', observedGeneration: 1 });
-    expect(bench.told()).toBeUndefined();
+    expect(bench.reportedPartial()).toBeUndefined();
     expect(bench.exactly).toEqual([[id, 2]]);
   });
 
@@ -105,7 +105,7 @@ describe('the gathered counts', () => {
     bench.counts({ expected: 1, available: 1 });
     expect(bench.writer.write([id])).toEqual([id]);
     expect(bench.writer.write([id])).toEqual([]);
-    expect(bench.told()?.counts.available).toBe(1);
+    expect(bench.reportedPartial()?.counts.available).toBe(1);
     const shown = bench.store.read((reader) => bench.writer.statusOf(reader, id));
     expect(JSON.parse(Buffer.from(shown!).toString())).toMatchObject({ display: 'available 1/1' });
     expect(bench.status()).toBeUndefined();
@@ -116,7 +116,7 @@ describe('the gathered counts', () => {
     bench.writer.write([id]);
     bench.placements.delete(id);
     expect(bench.writer.write([id])).toEqual([id]);
-    expect(bench.told()).toBeUndefined();
+    expect(bench.reportedPartial()).toBeUndefined();
     expect(bench.exactly.at(-1)).toEqual([id, 0]);
   });
 

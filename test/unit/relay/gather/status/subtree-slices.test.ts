@@ -15,15 +15,15 @@ describe('the slices of placements from above', () => {
   let placements: Placements;
   let children: Map<string, Child>;
   let slices: SubtreeSlices;
-  let told: string[];
+  let announced: string[];
 
   beforeEach(() => {
     placements = new Placements();
     children = new Map();
-    told = [];
+    announced = [];
     const store = new MemoryStore();
     store.subscribe(shownTopic, (objects) => {
-      for (const { source: of, key } of objects) told.push(`${of} ${key.name}`);
+      for (const { source: of, key } of objects) announced.push(`${of} ${key.name}`);
     });
     slices = new SubtreeSlices({
       path: 'eu:paris',
@@ -96,6 +96,6 @@ describe('the slices of placements from above', () => {
     slices.placementChanged(id);
     slices.placementChanged(id);
     const [first, second] = [`${source} shop-0`, `${source} shop-1`];
-    expect(told).toEqual([first, second, first, second, first]);
+    expect(announced).toEqual([first, second, first, second, first]);
   });
 });

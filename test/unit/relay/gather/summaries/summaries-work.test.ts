@@ -75,11 +75,15 @@ class Bench {
     const refs = Object.keys(summarizers);
     const attributes = { uid: name, created: '2026-01-01T00:00:00Z', generation: 1, refs, summarizers };
     const content = { key, attributes: text(JSON.stringify(attributes)), body: text('{"metadata":{}}') };
-    const said = text(JSON.stringify({ desired: 1, applied: true, available: true }));
+    const stateAttributes = text(JSON.stringify({ desired: 1, applied: true, available: true }));
     this.#store.write((t) => {
       for (const table of [this.#source, ...this.#mailboxes.values()]) table.put(t, content, 1);
       for (const table of this.#reported.values()) {
-        table.put(t, { key: entryKey.state(source, objectOf(name)), attributes: said, body: new Uint8Array(0) }, 1);
+        table.put(
+          t,
+          { key: entryKey.state(source, objectOf(name)), attributes: stateAttributes, body: new Uint8Array(0) },
+          1,
+        );
       }
       for (const placement of refs) storeSelected(t, placementId(source, placement), hash128(key));
     });

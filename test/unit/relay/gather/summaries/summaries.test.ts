@@ -24,9 +24,9 @@ async function chain(): Promise<SummaryTree> {
   return tree;
 }
 
-async function told(): Promise<SummaryTree> {
+async function reportedChain(): Promise<SummaryTree> {
   const tree = await chain();
-  for (const [i, agent] of agents.entries()) tree.say(agent, 'till', ready(10 ** i));
+  for (const [i, agent] of agents.entries()) tree.report(agent, 'till', ready(10 ** i));
   await tree.settle();
   return tree;
 }
@@ -42,7 +42,7 @@ describe('a summary that a user defines', () => {
   });
 
   it('is at each of five levels the sum over the nodes below', async () => {
-    const tree = await told();
+    const tree = await reportedChain();
     expect(tree.rows('', 'shop.replicas')).toEqual([['web:1', 5, 11111, 10000]]);
     expect(tree.rows('a', 'shop.replicas')).toEqual([['web:1', 4, 11110, 10000]]);
     expect(tree.rows('a:b', 'shop.replicas')).toEqual([['web:1', 3, 11100, 10000]]);
@@ -52,26 +52,26 @@ describe('a summary that a user defines', () => {
   });
 
   it('follows changes, also a maximum that falls', async () => {
-    const tree = await told();
-    tree.say('a:b:c:d:shop-3', 'till', ready(7));
+    const tree = await reportedChain();
+    tree.report('a:b:c:d:shop-3', 'till', ready(7));
     await tree.settle();
     expect(tree.rows('', 'shop.replicas')).toEqual([['web:1', 5, 1118, 1000]]);
   });
 
   it('loses the rows of a removed destination, and counts a new one', async () => {
-    const tree = await told();
+    const tree = await reportedChain();
     tree.leave('a:b:shop-1');
     await tree.settle();
     expect(tree.rows('', 'shop.replicas')).toEqual([['web:1', 4, 11011, 10000]]);
     tree.agent('a:b:shop-1');
     await tree.settle();
-    tree.say('a:b:shop-1', 'till', ready(5));
+    tree.report('a:b:shop-1', 'till', ready(5));
     await tree.settle();
     expect(tree.rows('', 'shop.replicas')).toEqual([['web:1', 5, 11016, 10000]]);
   });
 
   it('is the same after a start of any node', async () => {
-    const tree = await told();
+    const tree = await reportedChain();
     const before = ['', ...relays].map((path) => tree.rows(path, 'shop.replicas'));
     for (const path of ['', 'a:b', 'a:b:c:d', 'a']) {
       tree.restart(path);
@@ -81,10 +81,10 @@ describe('a summary that a user defines', () => {
   });
 
   it('covers the objects that the item selects, as long as it selects them', async () => {
-    const tree = await told();
+    const tree = await reportedChain();
     tree.apply(webOf('signage', 'web:2'));
     await tree.settle();
-    for (const agent of agents) tree.say(agent, 'signage', ready(1));
+    for (const agent of agents) tree.report(agent, 'signage', ready(1));
     await tree.settle();
     expect(tree.rows('', 'shop.replicas')).toEqual([
       ['web:1', 5, 11111, 10000],
@@ -96,7 +96,7 @@ describe('a summary that a user defines', () => {
   });
 
   it('reads the object as it was delivered, whether or not the state is about that form', async () => {
-    const tree = await told();
+    const tree = await reportedChain();
     tree.summarizer('current', { filter: 'propagation.current', combinedFields: [{ name: 'n', type: 'COUNT' }] });
     tree.placement('current', 'replicas');
     await tree.settle();
@@ -107,7 +107,7 @@ describe('a summary that a user defines', () => {
   });
 
   it('is computed again when the summarizer changes, and not merged with partials of the old one', async () => {
-    const tree = await told();
+    const tree = await reportedChain();
     tree.summarizer('replicas', { ...replicas, filter: 'returned.status.readyReplicas > 10' });
     await tree.at('').down();
     await tree.settle();
@@ -116,14 +116,14 @@ describe('a summary that a user defines', () => {
   });
 
   it('shows the same counts differently if only having and orderBy change', async () => {
-    const tree = await told();
+    const tree = await reportedChain();
     tree.summarizer('replicas', { ...replicas, having: 'shops > 4' });
     await tree.settle();
     expect([tree.rows('', 'shop.replicas')?.length, tree.rows('a', 'shop.replicas')?.length]).toEqual([1, 0]);
   });
 
   it('goes with its name, its summarizer and its placement, at every level', async () => {
-    const tree = await told();
+    const tree = await reportedChain();
     tree.placement();
     await tree.settle();
     for (const path of ['', ...relays]) expect(tree.summary(path, 'shop.replicas')).toBeUndefined();
@@ -137,7 +137,7 @@ describe('a summary that a user defines', () => {
   });
 
   it('does not exist without its summarizer, and the placement reports that', async () => {
-    const tree = await told();
+    const tree = await reportedChain();
     expect(tree.condition('SummarizersResolved')).toMatchObject({ status: 'True' });
     tree.delete('statussummarizers', 'replicas');
     await tree.settle();
@@ -154,7 +154,7 @@ describe('a summary that a user defines', () => {
   });
 
   it('covers objects that were created at the edge, if an upsync item names it and matches', async () => {
-    const tree = await told();
+    const tree = await reportedChain();
     const subject = 'int(returned.data.cases)';
     tree.summarizer('cases', {
       combinedFields: [
@@ -177,7 +177,7 @@ describe('a summary that a user defines', () => {
   });
 
   it('covers objects that placed objects own, distinguished by their kind, if an associated item names it and matches', async () => {
-    const tree = await told();
+    const tree = await reportedChain();
     tree.summarizer('owned', {
       groupBy: [{ name: 'kind', def: 'returned.kind' }],
       combinedFields: [
@@ -242,13 +242,13 @@ describe('the contribution of a replica to a summary', () => {
     tree.summarizer('replicas', replicas);
     tree.apply(webOf('till'));
     tree.placement('replicas');
-    for (const agent of ['a:shop', 'b:shop']) tree.say(agent, 'till', ready(1));
+    for (const agent of ['a:shop', 'b:shop']) tree.report(agent, 'till', ready(1));
     await tree.settle();
     tree.mixed.add('a');
     tree.frozen.add('a');
     tree.at('').summaries.recount('a');
-    tree.say('a:shop', 'till', ready(5));
-    tree.say('b:shop', 'till', ready(2));
+    tree.report('a:shop', 'till', ready(5));
+    tree.report('b:shop', 'till', ready(2));
     await tree.settle();
     expect(shown(tree)).toEqual([['web:1', 2, 3, 2]]);
     tree.frozen.delete('a');
@@ -268,7 +268,7 @@ describe('the contribution of a replica to a summary', () => {
     tree.mixed.add('a');
     tree.summarizer('replicas', replicas);
     tree.placement('replicas');
-    for (const agent of ['a:shop', 'b:shop']) tree.say(agent, 'till', ready(1));
+    for (const agent of ['a:shop', 'b:shop']) tree.report(agent, 'till', ready(1));
     await tree.settle();
     tree.frozen.clear();
     for (const relay of ['a', 'b']) tree.at('').summaries.recount(relay);
@@ -291,7 +291,7 @@ describe('ten thousand groups below two regions', () => {
     await tree.settle();
     // Half of the groups of each shop are also groups of the next one: 10,000 in all.
     for (const [shop, path] of shops.entries())
-      tree.sayMany(
+      tree.reportMany(
         path,
         Array.from({ length: each }, (_, i) => [`web-${i}`, { group: `g${shop * 2_500 + i}`, value: 1 }]),
       );
@@ -342,7 +342,7 @@ describe('SUM over strings', () => {
         ['a:b:z', 'seven'],
         ['v', 'two'],
       ] as const)
-        tree.say(path, 'till', { tills });
+        tree.report(path, 'till', { tills });
       await tree.settle();
       const shown = tree.summary('', 'shop.tills')!;
       expect([...shown.rows.map(({ columns }) => columns)].sort()).toEqual(rows);
@@ -357,7 +357,7 @@ describe('SUM over strings', () => {
         tree.summary('a:b', 'shop.tills')!.rowErrors.count,
         tree.summary('a', 'shop.tills')!.rowErrors.count,
       ]).toEqual([1, 1]);
-      tree.say('v', 'till', { tills: 4 });
+      tree.report('v', 'till', { tills: 4 });
       await tree.settle();
       expect(tree.summary('', 'shop.tills')!.rowErrors.count).toBe(1);
     },
@@ -372,11 +372,11 @@ describe('the cost of one change among a thousand agents', () => {
     tree.apply(webOf('till'));
     tree.placement('replicas');
     await tree.settle();
-    for (const agent of many) tree.say(agent, 'till', ready(1));
+    for (const agent of many) tree.report(agent, 'till', ready(1));
     await tree.settle();
     const merges = () => tree.at('a').summaries.merges('center.retail/shop', 'replicas');
     const before = merges();
-    tree.say('a:shop-500', 'till', ready(2));
+    tree.report('a:shop-500', 'till', ready(2));
     await tree.settle();
     expect(tree.rows('', 'shop.replicas')).toEqual([['web:1', 1000, 1001, 2]]);
     expect(merges() - before).toBeLessThanOrEqual(Math.log2(1000) + 1);

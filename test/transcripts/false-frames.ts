@@ -4,10 +4,10 @@ import { Feed, type Frame, ReconcileReply } from '../../core/wire/generated/mesh
 const other = Buffer.alloc(16, 0xee);
 
 /** `epoch` belongs to the feed that the receiver produces, in hex. */
-export function lieOf(word: string, numbers: readonly number[], epoch: string): Frame {
+export function falseFrameOf(name: string, numbers: readonly number[], epoch: string): Frame {
   const [first = 0, second = 0] = numbers;
   const feeds = { feed: Feed.FEED_DOWN, epoch: Buffer.from(epoch, 'hex') };
-  switch (word) {
+  switch (name) {
     case 'ack':
       return { frame: { $case: 'ack', value: { ...feeds, cursor: first } } };
     case 'ack-of-another-epoch':
@@ -24,6 +24,6 @@ export function lieOf(word: string, numbers: readonly number[], epoch: string): 
       return { frame: { $case: 'reconcileReply', value } };
     }
     default:
-      throw new Error(`"${word}" is none of the lies: ack, ack-of-another-epoch, credit, batch, reply`);
+      throw new Error(`"${name}" is none of the lies: ack, ack-of-another-epoch, credit, batch, reply`);
   }
 }

@@ -9,7 +9,7 @@ export class Crash extends Error {
   }
 }
 
-export class Life {
+export class SimProcess {
   alive = true;
   /** The number of writes, flushes and sends so far. The process may end before and after each of them. */
   effects = 0;
@@ -49,29 +49,29 @@ export class Life {
   }
 }
 
-export interface LifeClockPorts {
+export interface SimProcessClockPorts {
   readonly world: Clock;
-  readonly life: Life;
+  readonly simProcess: SimProcess;
   /** The offset of this machine's wall clock. */
   skewMs(): number;
   failed(error: unknown): void;
 }
 
 /** The clock of one process: its timers end with the process. */
-export function lifeClock({ world, life, skewMs, failed }: LifeClockPorts): Clock {
+export function simProcessClock({ world, simProcess, skewMs, failed }: SimProcessClockPorts): Clock {
   return {
     wallMs: () => Math.floor(world.wallMs() + skewMs()),
     monotonicMs: () => world.monotonicMs(),
     after(delayMs, fire): Timer {
       let over = false;
-      life.pending++;
+      simProcess.pending++;
       const done = () => {
-        if (!over) life.pending--;
+        if (!over) simProcess.pending--;
         over = true;
       };
       const timer = world.after(delayMs, () => {
         done();
-        life.run(fire, failed);
+        simProcess.run(fire, failed);
       });
       return {
         stop() {

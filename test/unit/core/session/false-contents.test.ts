@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { write } from '../../../protocol/bytes.ts';
 import { hash } from '../../../protocol/rows.ts';
 import { OneSide, type Side } from '../../../support/one-side.ts';
-import { epoch, frameOf, saidTo } from '../../../support/sent-frames.ts';
+import { epoch, frameOf, framesFor } from '../../../support/sent-frames.ts';
 
 const incarnation = Buffer.alloc(16, 0xbb);
 const u16 = (value: number) => Buffer.of(value >> 8, value & 255);
@@ -88,16 +88,16 @@ describe('an invalid content in pieces', () => {
     // Decoding a key that is no text gives another key.
     const key = hash(record.subarray(2, -4).toString());
     const { kind, frames } = ways[way]!;
-    for (const frame of saidTo(side, one).find((said) => said.kind === kind)!.before) await one.hears(frame);
+    for (const frame of framesFor(side, one).find((sent) => sent.kind === kind)!.before) await one.receive(frame);
     if (record.length > 0)
-      await one.hears(frameOf(18, write([1, feed], [2, hash(record)], [4, record.length], [5, record])));
+      await one.receive(frameOf(18, write([1, feed], [2, hash(record)], [4, record.length], [5, record])));
     const entry = write([1, key], [2, 2], [3, 3], [8, hash(record)]);
-    const said = frames(entry, Buffer.concat([key, Buffer.alloc(8, 1), Buffer.alloc(6)]));
+    const sent = frames(entry, Buffer.concat([key, Buffer.alloc(8, 1), Buffer.alloc(6)]));
     let before = '';
-    for (const [number, fields] of said) {
+    for (const [number, fields] of sent) {
       expect(one.outcome).toBe('goes on');
       before = one.dump();
-      await one.hears(frameOf(number, write([1, feed], ...fields, [6, epoch], [7, incarnation])));
+      await one.receive(frameOf(number, write([1, feed], ...fields, [6, epoch], [7, incarnation])));
     }
     expect(one.outcome).toBe('ends Protocol');
     expect(one.link.closed).toContain(`a content of ${record.length} bytes`);

@@ -6,7 +6,7 @@ import { Feed, Hello, Welcome } from '../../core/wire/generated/mesh.ts';
 const entriesShown = 4;
 const bodyShown = 12;
 
-export class FrameWords {
+export class FrameText {
   readonly #names = new Map<string, string>();
   readonly #counts = new Map<string, number>();
   /** Hash of a key, hex -> the key: tombstones and lists have only hashes. */
@@ -71,10 +71,10 @@ export class FrameWords {
       }
       case 'reconcileReply': {
         const { feed, round, answers, entries, head } = frame.value;
-        const words = answers.map(({ kind, rows }) =>
+        const lists = answers.map(({ kind, rows }) =>
           kind === 1 ? 'same' : kind === 2 ? 'split' : `list ${rows.length / 30}`,
         );
-        return `reply ${feedName(feed)} round ${round}: [${words.join(', ')}] head ${head} [${this.#entries(entries)}]`;
+        return `reply ${feedName(feed)} round ${round}: [${lists.join(', ')}] head ${head} [${this.#entries(entries)}]`;
       }
       case 'proof':
         return this.#proof(frame.value);

@@ -9,15 +9,15 @@ const firstTalk = 10_000;
 /** The share of liars that also play rare lies. */
 const atLimits = 0.2;
 
-export function liesOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
+export function liarsOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
   if (!chance.is(0.25)) return [];
   const { path: node } = chance.of(nodes);
   const atMs = 2_000 + chance.below(spanMs / 2);
-  const lie: Step['action'] = { do: 'lie', node, chance: chance.below(2 ** 31) };
+  const begin: Step['action'] = { do: 'lie', node, chance: chance.below(2 ** 31) };
   const lastsMs = 3_000 + chance.below(17_000);
   const end: Step = { atMs: atMs + lastsMs, action: { do: 'truth', node } };
-  if (!chance.is(atLimits)) return [{ atMs, action: lie }, end];
-  const steps: Step[] = [{ atMs, action: { ...lie, atLimits: true } }, end];
+  if (!chance.is(atLimits)) return [{ atMs, action: begin }, end];
+  const steps: Step[] = [{ atMs, action: { ...begin, atLimits: true } }, end];
   const neighbours = nodes.filter(({ path }) => isChildOf({ path }, node) || (node !== '' && path === parentOf(node)));
   if (neighbours.length === 0) return steps;
   for (let i = 0; i < 6; i++) {

@@ -7,7 +7,7 @@ const hello: Frame = { frame: { $case: 'hello', value: Hello.decode(new Uint8Arr
 const welcome: Frame = { frame: { $case: 'welcome', value: Welcome.decode(new Uint8Array()) } };
 
 /** Answers the hello with a welcome, before any other event is passed on. */
-export function greeting(accept: Accept): Accept {
+export function withWelcome(accept: Accept): Accept {
   return (link) => {
     let events: LinkEvents | undefined;
     return {
@@ -16,16 +16,16 @@ export function greeting(accept: Accept): Accept {
         if (frame.frame?.$case !== 'hello') throw new Error('the first frame is no hello');
         // Frames that are sent on acceptance come after the welcome, which comes only then.
         const early: Frame[] = [];
-        let isGreeted = false;
+        let isWelcomed = false;
         events = accept({
           peer: link.peer,
           transport: link.transport,
           expiry: link.expiry,
-          send: (out) => (isGreeted ? link.send(out) : early.push(out) > 0),
+          send: (out) => (isWelcomed ? link.send(out) : early.push(out) > 0),
           close: (reason) => link.close(reason),
           queuedBytes: () => link.queuedBytes(),
         });
-        isGreeted = true;
+        isWelcomed = true;
         for (const out of [welcome, ...early]) link.send(out);
       },
       onBytes: (count) => events?.onBytes(count),
@@ -40,30 +40,31 @@ export function greeting(accept: Accept): Accept {
 }
 
 /** Sends hello and waits for the welcome; later frames are passed on when the dial has returned. */
-export function greetingDialer(dialer: Dialer): Dialer {
+export function helloDialer(dialer: Dialer): Dialer {
   return {
     async dial(events, timeoutMs) {
-      let told: LinkEvents | undefined;
+      let receiver: LinkEvents | undefined;
       let settle: (error?: Error) => void = () => {};
-      const greeted = new Promise<void>((resolve, reject) => {
+      const welcomed = new Promise<void>((resolve, reject) => {
         settle = (error) => (error ? reject(error) : resolve());
       });
       const link: Link = await dialer.dial(
         {
           onFrame(frame) {
-            if (told) return told.onFrame(frame);
+            if (receiver) return receiver.onFrame(frame);
             if (frame.frame?.$case !== 'welcome') return settle(new Error('the first frame is no welcome'));
             settle();
-            told = events;
+            receiver = events;
           },
-          onBytes: (count) => told?.onBytes(count),
-          onDrain: () => told?.onDrain(),
-          onClose: (error) => (told ? told.onClose(error) : settle(error ?? new Error('closed before the welcome'))),
+          onBytes: (count) => receiver?.onBytes(count),
+          onDrain: () => receiver?.onDrain(),
+          onClose: (error) =>
+            receiver ? receiver.onClose(error) : settle(error ?? new Error('closed before the welcome')),
         },
         timeoutMs,
       );
       link.send(hello);
-      await greeted;
+      await welcomed;
       return link;
     },
   };

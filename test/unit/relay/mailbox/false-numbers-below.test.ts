@@ -26,13 +26,13 @@ import { decodeUserPartial, encodeUserPartial } from '../../../../core/summary/u
 import { field, fold, row, summarizer } from '../../core/summary/support.ts';
 
 const none = Buffer.alloc(0);
-const flawOf = (key: string, said: { attributes?: Uint8Array; body?: Uint8Array }) =>
-  reportedFlaw({ path: 'eu', role: 'relay' }, { key, attributes: none, body: none, ...said })?.reason;
+const flawOf = (key: string, reported: { attributes?: Uint8Array; body?: Uint8Array }) =>
+  reportedFlaw({ path: 'eu', role: 'relay' }, { key, attributes: none, body: none, ...reported })?.reason;
 const partialFlaw = (body: Uint8Array) => flawOf('partial/center.retail/shop', { body });
 const labelsFlaw = (attributes: Uint8Array) => flawOf('labels', { attributes });
 const sumFlaw = (body: Uint8Array) => flawOf('sum/center.retail/shop/images', { body });
 /** A liar writes any values. */
-const raw = (lie: object) => Buffer.from(JSON.stringify(lie));
+const raw = (falseReport: object) => Buffer.from(JSON.stringify(falseReport));
 
 /** The highest number with which an entry is accepted, to a factor of two: no lie can be much larger. */
 function greatest(flawWith: (n: number) => string | undefined): number {
@@ -57,20 +57,21 @@ const sumOf = <T>(child: T, other: T, add: (a: T, b: T) => T) =>
 describe('a parent of nodes that lie about their numbers', () => {
   it.each(['fresh', 'stale', 'never', 'quarantined'])('reports a partial that its own parent accepts: %s', (name) => {
     const known = name === 'fresh' || name === 'quarantined' ? countNames.slice(countNames.indexOf('synced')) : [];
-    const lie = (n: number) => partialOf({ expected: n, [name]: n, ...Object.fromEntries(known.map((k) => [k, n])) });
-    let told = lie(greatest((n) => partialFlaw(raw(lie(n)))));
+    const falsePartial = (n: number) =>
+      partialOf({ expected: n, [name]: n, ...Object.fromEntries(known.map((k) => [k, n])) });
+    let reportedPartial = falsePartial(greatest((n) => partialFlaw(raw(falsePartial(n)))));
     for (let level = 0; level < levels; level++) {
-      for (const more of [honest, lie(1), told])
-        expect(partialFlaw(encodePartial(mergePartials(told, more)))).toBeUndefined();
-      const body = encodePartial(sumOf(told, honest, mergePartials));
+      for (const more of [honest, falsePartial(1), reportedPartial])
+        expect(partialFlaw(encodePartial(mergePartials(reportedPartial, more)))).toBeUndefined();
+      const body = encodePartial(sumOf(reportedPartial, honest, mergePartials));
       expect(partialFlaw(body)).toBeUndefined();
-      told = decodePartial(body);
+      reportedPartial = decodePartial(body);
     }
   });
 
   it('reports a partial that its own parent accepts when they are silent, or outdated', () => {
-    const lie = (n: number) => partialOf({ expected: 2 * n, fresh: n, stale: n });
-    const reported = lie(greatest((n) => partialFlaw(raw(lie(n)))));
+    const falsePartial = (n: number) => partialOf({ expected: 2 * n, fresh: n, stale: n });
+    const reported = falsePartial(greatest((n) => partialFlaw(raw(falsePartial(n)))));
     const wanted = { generation: 1, target: 2 };
     for (const now of [wanted, { generation: 1, target: 3 }, { generation: 2, target: 3 }]) {
       for (const connected of [true, false]) {
@@ -103,12 +104,12 @@ describe('a parent of nodes that lie about their numbers', () => {
       ...honest,
       move: { ...emptyMovePart('BreakBeforeMake'), sequence: n },
     });
-    for (const lie of [withRelease, withMove, withSequence]) {
-      let told = lie(greatest((n) => partialFlaw(raw(lie(n)))));
+    for (const falsePartial of [withRelease, withMove, withSequence]) {
+      let reportedPartial = falsePartial(greatest((n) => partialFlaw(raw(falsePartial(n)))));
       for (let level = 0; level < levels; level++) {
-        const body = encodePartial(sumOf(told, lie(1), mergePartials));
+        const body = encodePartial(sumOf(reportedPartial, falsePartial(1), mergePartials));
         expect(partialFlaw(body)).toBeUndefined();
-        told = decodePartial(body);
+        reportedPartial = decodePartial(body);
       }
     }
   });
@@ -127,18 +128,20 @@ describe('a parent of nodes that lie about their numbers', () => {
     const add = (a: LabelSummary, b: LabelSummary) => mergeLabelSummaries([a, b]);
     const lacks: LabelRequirement = { key: 'zone', operator: 'DoesNotExist' };
     const differs: LabelRequirement = { key: 'zone', operator: 'NotIn', values: ['a'] };
-    for (const lie of [sets, keyed]) {
+    for (const falseSummary of [sets, keyed]) {
       for (const [honest, requirement] of [
         [absent, lacks],
         [other, differs],
         [absent, differs],
       ] as const) {
-        let told = lie(greatest((n) => labelsFlaw(raw(lie(n)))));
+        let reportedSummary = falseSummary(greatest((n) => labelsFlaw(raw(falseSummary(n)))));
         for (let level = 0; level < levels; level++) {
-          const attributes = encodeLabelSummary(sumOf(told, honest, add));
+          const attributes = encodeLabelSummary(sumOf(reportedSummary, honest, add));
           expect(labelsFlaw(attributes)).toBeUndefined();
-          told = decodeLabelSummary(attributes);
-          expect(matchSummary({ selectors: [{ matchExpressions: [requirement] }] }, told).matches).toBe(true);
+          reportedSummary = decodeLabelSummary(attributes);
+          expect(matchSummary({ selectors: [{ matchExpressions: [requirement] }] }, reportedSummary).matches).toBe(
+            true,
+          );
         }
       }
     }
@@ -153,15 +156,15 @@ describe('a parent of nodes that lie about their numbers', () => {
     });
     const one = fold(of, [row({ path: 'eu:a', obj: { group: 'g' }, status: { value: 4 } })]);
     const failed = fold(of, [row({ path: 'eu:b', obj: {}, status: { value: 4 } })]);
-    const words = asText(encodeUserPartial(mergeUserPartials(one, failed)));
+    const json = asText(encodeUserPartial(mergeUserPartials(one, failed)));
     // Every 1 in it is a count.
-    const lie = (n: number) =>
-      Buffer.from(words.replace(/(?<=[[:,])1(?=[\],}])/g, `${n}`).replaceAll('"4000000000"', nines));
-    let told = decodeUserPartial(lie(greatest((n) => sumFlaw(lie(n)))));
+    const falsePartialBytes = (n: number) =>
+      Buffer.from(json.replace(/(?<=[[:,])1(?=[\],}])/g, `${n}`).replaceAll('"4000000000"', nines));
+    let reportedPartial = decodeUserPartial(falsePartialBytes(greatest((n) => sumFlaw(falsePartialBytes(n)))));
     for (let level = 0; level < levels; level++) {
-      const body = encodeUserPartial(sumOf(told, one, mergeUserPartials));
+      const body = encodeUserPartial(sumOf(reportedPartial, one, mergeUserPartials));
       expect(sumFlaw(body)).toBeUndefined();
-      told = decodeUserPartial(body);
+      reportedPartial = decodeUserPartial(body);
     }
   });
 });
