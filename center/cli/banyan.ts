@@ -5,6 +5,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+import { packageVersion } from '../../core/runtime/package-version.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
 import { launchOf } from '../supervisor/launch.ts';
 import { type ProgramRole, programOf } from '../supervisor/programs.ts';
@@ -20,7 +21,6 @@ import { placementReport } from './status.ts';
 import { formatTree, treeRows } from './tree.ts';
 import { dataOf, down, exitCode, readTopology, up } from './up.ts';
 import { UsageError } from './usage-error.ts';
-import { version } from './version.ts';
 import { why } from './why.ts';
 
 const print = (line: string) => console.log(line);
@@ -31,7 +31,7 @@ let code: number = exitCode.done;
 
 const program = new Command(cliCommand())
   .description('A multi-level relay mesh for Kubernetes workloads')
-  .version(version())
+  .version(packageVersion())
   .showHelpAfterError(`(${cliCommand('--help')} lists the commands)`)
   .exitOverride();
 

@@ -52,10 +52,10 @@ describe('an entry that a child reports', () => {
       'neither sets nor keys',
     );
     expect(check('partial/center.retail/shop', { body: { generation: 1, target: 1, failures: [] } })).toThrow(
-      /a partial that is not valid: counts: /,
+      /a partial that is not valid: counts is missing/,
     );
     expect(check('sum/center.retail/shop/images', { body: { rows: 1 } })).toThrow(
-      /a summary that is not valid: spec: /,
+      /a summary that is not valid: spec is missing/,
     );
     expect(check('state/center.retail//configmaps/shop/till', { role: 'agent', attributes: { desired: 1 } })).toThrow(
       /applied: /,
@@ -146,7 +146,7 @@ describe('an entry that a child reports', () => {
       });
     expect(assoc(object)).not.toThrow();
     expect(assoc(object, { owner: 1 })).toThrow(/owner: /);
-    expect(assoc(object, { refs: undefined })).toThrow(/refs: /);
+    expect(assoc(object, { refs: undefined })).toThrow(/refs is missing/);
     expect(assoc({ apiVersion: object.apiVersion, kind: object.kind, ...metadata })).toThrow('canonical form');
     expect(assoc({ ...object, metadata: { name: 'other', namespace: 'shop' } })).toThrow(
       'is not the object that the key names',
