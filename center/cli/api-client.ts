@@ -165,7 +165,7 @@ export class NodeApiClient {
     if (!cluster) {
       throw new BanyanError(
         'NotFound',
-        `the kubeconfig has no context "${context}": ${didYouMean(context, this.contexts(), 'kubectl config get-contexts -o name lists them')}`,
+        `the kubeconfig has no context "${context}": ${didYouMean(context, this.contexts(), 'for a list: kubectl config get-contexts -o name')}`,
       );
     }
     return cluster.cluster;

@@ -182,7 +182,12 @@ export async function down(
   const pid = runningSupervisor(data);
   if (pid === undefined) {
     const orphans = await endOrphans(data, systemClock);
-    if (orphans.length === 0) throw new UsageError(`${data.root}: no tree runs here`);
+    if (orphans.length === 0) {
+      throw new BanyanError(
+        'NotFound',
+        `${data.root}: no tree runs here; name the topology with -f, or the data directory with --data`,
+      );
+    }
     print(`ended ${orphans.length} nodes whose supervisor had died`);
     return exitCode.done;
   }
@@ -281,7 +286,9 @@ function notStarted(code: number, output: string, logFile: string): Error {
     .at(-1)
     ?.trim()
     .slice(0, messageCharactersMax);
-  const reason = message ? `${message} (${logFile})` : `the tree did not start (exit code ${code}); see ${logFile}`;
+  const reason = message
+    ? `${message}\nThe log of the supervisor is ${logFile}`
+    : `the tree did not start (exit code ${code}); see ${logFile}`;
   if (code === exitCode.usage) return new UsageError(reason);
   return new BanyanError(code === exitCode.timeout ? 'Timeout' : 'Internal', reason);
 }

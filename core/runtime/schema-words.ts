@@ -65,7 +65,7 @@ export function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
 
 /** A file that is no configuration at all may have any content. */
 function isPrivate(path: readonly PropertyKey[]): boolean {
-  return path.length === 0 || /token|secret|password|key|data/i.test(String(path.at(-1)));
+  return path.length === 0 || /token|secret|password|key|-data$/i.test(String(path.at(-1)));
 }
 
 function wrongType(expected: string, input: unknown): string {
