@@ -41,9 +41,7 @@ it('shows no age for a child that one replica of its parent has lost and another
     eu: [node('eu', {}), at({ state: 'Disconnected', since: ago(600) })],
     'eu~1': [node('eu', {}), at({ state: 'Connected', since: ago(590) })],
   });
-  expect(rows.filter((row) => row.includes('shop'))).toEqual([
-    expect.stringMatching(/shop +Relay +Connected$/),
-  ]);
+  expect(rows.filter((row) => row.includes('shop'))).toEqual([expect.stringMatching(/shop +Relay +Connected$/)]);
 });
 
 it('shows each alarm of a node once, whichever node reports it', async () => {
