@@ -2,7 +2,6 @@
  * The agent's process: `main.ts --config FILE`. It writes only logs, and ends properly on SIGTERM and SIGINT. Exit codes: 0 ended properly, 1 failed while
  * running, 2 bad usage or configuration, 4 another agent is active, 5 the process used more memory than its limit, 6 the kubeconfig names another API server.
  */
-import { readFileSync } from 'node:fs';
 import module from 'node:module';
 import { hostname, totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -11,8 +10,10 @@ import v8 from 'node:v8';
 import { type Logger as Pino, pino } from 'pino';
 import { takeCrashMessage, writeCrashMessage } from '../core/crash/crash-message.ts';
 import { systemClock } from '../core/runtime/clock.ts';
+import { readBytes } from '../core/runtime/config-file.ts';
 import { BanyanError, describeError } from '../core/runtime/errors.ts';
 import { logDestination } from '../core/runtime/log-destination.ts';
+import { packageVersion } from '../core/runtime/package-version.ts';
 import { makeOnlyPrivateFiles } from '../core/runtime/private-files.ts';
 import { endOnUncaught, logWarnings } from '../core/runtime/process-log.ts';
 import { systemRandom } from '../core/runtime/random.ts';
@@ -21,7 +22,7 @@ import { proxiesOf } from '../core/wire/dialer/proxy-choice.ts';
 import type { Access, AccessOptions } from './cluster/kubernetes/access.ts';
 import type { KubeconfigEvents } from './cluster/kubernetes/changing-kubeconfig.ts';
 import { type AgentConfig, parseAgentConfig } from './config/config.ts';
-import { identityOf, readBytes, type SecretName } from './identity/credentials.ts';
+import { identityOf, type SecretName } from './identity/credentials.ts';
 import type { IdentityStore } from './identity/identity-store.ts';
 import { bootClock } from './lease/boot-clock.ts';
 import { type LeaseOptions, type NodeOptions, type RunningNode, startNode } from './node.ts';
@@ -207,10 +208,4 @@ function readConfig(): AgentConfig {
 
 function loggerOf({ logFile, logRotation, logLevel, path }: AgentConfig): Pino {
   return pino({ level: logLevel, base: { node: path } }, logDestination(logFile, logRotation));
-}
-
-/** The version in package.json. In a checkout, the file is one folder up. In a package it is beside the folder of the bundle, which is one folder up too. */
-function packageVersion(): string {
-  const file = new URL('../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }

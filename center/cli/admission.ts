@@ -2,9 +2,8 @@
  * Admits an agent that runs elsewhere: makes the agent's SyncTarget and Location at each replica of its parent. `banyan enroll` and `banyan join-token` both
  * begin with this.
  */
-import { checkPath, nameOf, objectName, parentOf, shownPath } from '../../core/identity/node-path.ts';
+import { nameOf, objectName, parentOf, shownPath } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
-import { checkLabelKey, checkLabelValue } from '../../core/object/names.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { NodeApiClient } from './api-client.ts';
@@ -14,8 +13,8 @@ import { UsageError } from './usage-error.ts';
 export interface AdmissionRequest {
   /** `eu:paris:store-17` */
   readonly path: string;
-  /** Labels of the agent's Location: `env=prod`. */
-  readonly labels: readonly string[];
+  /** Labels of the agent's Location. */
+  readonly labels: Readonly<Record<string, string>>;
   /** Whether the agent was admitted before. */
   readonly again: boolean;
 }
@@ -62,9 +61,6 @@ export async function admission(
   { path, labels, again }: AdmissionRequest,
   warn: (line: string) => void,
 ): Promise<() => Promise<Admitted>> {
-  const problem = checkPath(path);
-  if (problem) throw new UsageError(`"${path}" is no path of an agent, such as eu:paris:store-17: ${problem}`);
-  const labelsByKey = Object.fromEntries(labels.map(labelOf));
   const [relay] = nodeContexts(api.contexts(), path);
   if (relay !== undefined) throw relayNotAgent(path, relay);
   const contexts = nodeContexts(api.contexts(), parentOf(path));
@@ -84,7 +80,7 @@ export async function admission(
   const takenAt = first ?? places.find(({ node }) => node);
   if (again && !first) throw notAdmitted(path, contexts, silent);
   if (!again && takenAt) throw nameTaken(path, takenAt.context);
-  const objects = first?.target ? copyOfPlace(first.target, first.location) : placeOf(path, labelsByKey);
+  const objects = first?.target ? copyOfPlace(first.target, first.location) : placeOf(path, labels);
   return async () => {
     const replicas = await useEach(places, silent, async (place) => ({
       context: place.context,
@@ -155,14 +151,6 @@ async function admit(
   const syncTarget = target ?? (await make(objects.target));
   if (!location && objects.location) await make(objects.location);
   return syncTarget;
-}
-
-function labelOf(text: string): [string, string] {
-  const [key = '', value, ...more] = text.split('=');
-  if (value === undefined || more.length > 0) throw new UsageError(`--label: "${text}" is not of the form key=value`);
-  const problem = checkLabelKey(key) ?? checkLabelValue(value);
-  if (problem) throw new UsageError(`--label: "${text}": ${problem}`);
-  return [key, value];
 }
 
 function relayNotAgent(path: string, where: string): UsageError {

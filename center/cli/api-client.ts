@@ -7,6 +7,7 @@ import * as z from 'zod';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError, describeError, type ErrorCode, errorTable } from '../../core/runtime/errors.ts';
+import { checkSchema, problemText } from '../../core/runtime/schema-problems.ts';
 import { didYouMean } from './arguments.ts';
 
 /** The fields of the kubeconfig that this client reads. `up` writes the file, with the certificates and one user for all nodes. */
@@ -15,7 +16,7 @@ const kubeconfigSchema = z.object({
     .array(
       z.object({ name: z.string(), cluster: z.object({ server: z.url(), 'certificate-authority-data': z.string() }) }),
     )
-    .min(1, 'there is none'),
+    .min(1),
   users: z
     .array(
       z.object({
@@ -23,7 +24,7 @@ const kubeconfigSchema = z.object({
         user: z.object({ 'client-certificate-data': z.string(), 'client-key-data': z.string() }),
       }),
     )
-    .min(1, 'there is none'),
+    .min(1),
   contexts: z.array(z.object({ name: z.string(), context: z.object({ cluster: z.string(), user: z.string() }) })),
   'current-context': z.string().optional(),
 });
@@ -164,7 +165,7 @@ export class NodeApiClient {
     if (!cluster) {
       throw new BanyanError(
         'NotFound',
-        `the kubeconfig has no context "${context}": ${didYouMean(context, this.contexts(), 'kubectl config get-contexts -o name lists them')}`,
+        `the kubeconfig has no context "${context}": ${didYouMean(context, this.contexts(), 'for a list: kubectl config get-contexts -o name')}`,
       );
     }
     return cluster.cluster;
@@ -186,12 +187,11 @@ function messageOf(body: string): string {
 }
 
 function readKubeconfig(file: string): Kubeconfig {
-  const parsed = kubeconfigSchema.safeParse(parsedFile(file));
-  if (parsed.success) return parsed.data;
-  const { path, message } = parsed.error.issues[0]!;
-  const field = path.length > 0 ? path.join('.') : 'the whole file';
+  const checked = checkSchema(kubeconfigSchema, parsedFile(file));
+  if ('value' in checked) return checked.value;
   const remedy = 'name the data directory of a tree with --data, or its kubeconfig with --kubeconfig';
-  throw new BanyanError('BadRequest', `${file} is no kubeconfig of a tree: ${field}: ${message}; ${remedy}`);
+  const problem = problemText(checked.problems[0]!, 'the file');
+  throw new BanyanError('BadRequest', `${file} is no kubeconfig of a tree: ${problem}; ${remedy}`);
 }
 
 function parsedFile(file: string): unknown {

@@ -107,7 +107,7 @@ async function contextOf(api: NodeApiClient, path: string): Promise<string> {
     if (context !== undefined) return context;
     reason = failure ?? reason;
   }
-  throw new BanyanError('NotFound', `there is no node "${path}" here: ${reason}; ${cliCommand('tree')} lists all`);
+  throw new BanyanError('NotFound', `there is no node "${path}" here: ${reason}; for a list: ${cliCommand('tree')}`);
 }
 
 /** Among the replicas of the node `at`, the context of the one to which `path` is attached, or else of the first one that shows `path`. */

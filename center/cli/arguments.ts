@@ -1,6 +1,8 @@
 /** Checks the arguments of the command line, before a command asks a tree. Each check throws UsageError with the field, the value and a remedy. */
-import { checkPath, pathShownAs, segmentsOf } from '../../core/identity/node-path.ts';
+import { checkPath, parentOf, pathShownAs, segmentsOf } from '../../core/identity/node-path.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
+import { labelKeyFlaw, labelValueFlaw, subdomainFlaw } from '../../core/object/plain-names.ts';
+import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { suggest } from '../../core/runtime/suggest.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -8,18 +10,65 @@ import { UsageError } from './usage-error.ts';
 export function nodePath(text: string): string {
   const path = pathShownAs(text);
   if (path === '' && text !== '') return path;
-  const problem = checkPath(
-    segmentsOf(path)
-      .map((name) => splitReplica(name).name)
-      .join(':'),
-  );
+  const problem = checkPath(withoutReplicas(path));
   if (problem) throw new UsageError(`"${text}" is no path of a node, such as eu:paris or center: ${problem}`);
   return path;
 }
 
+/** The path of a node for `ping`, which all replicas of the path answer. */
+export function pathWithoutReplica(text: string): string {
+  const path = nodePath(text);
+  const shared = withoutReplicas(path);
+  if (shared === path) return path;
+  const command =
+    parentOf(path) === parentOf(shared) ? `; for this replica: ${cliCommand('ping', shared, '--from', path)}` : '';
+  throw new UsageError(`"${text}" is one replica of ${shared}; ping takes a path, such as ${shared}${command}`);
+}
+
+function withoutReplicas(path: string): string {
+  return segmentsOf(path)
+    .map((name) => splitReplica(name).name)
+    .join(':');
+}
+
+export function agentPath(text: string): string {
+  const problem = checkPath(text);
+  if (problem) throw new UsageError(`"${text}" is no path of an agent, such as eu:paris:store-17: ${problem}`);
+  return text;
+}
+
+/** `env=prod`, added to the labels before it. */
+export function label(text: string, labels: Readonly<Record<string, string>>): Record<string, string> {
+  const [key = '', value, ...more] = text.split('=');
+  if (value === undefined || more.length > 0) throw new UsageError(`--label: "${text}" is not of the form key=value`);
+  const problem = labelKeyFlaw(key) ?? labelValueFlaw(value);
+  if (problem) throw new UsageError(`--label: "${text}": ${problem}`);
+  return { ...labels, [key]: value };
+}
+
+export function secretName(text: string): string {
+  const problem = subdomainFlaw(text);
+  if (problem) throw new UsageError(`--secret: "${text}": ${problem}`);
+  return text;
+}
+
+const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+/** Longest validity. A secret that is valid for longer is likely to be forgotten somewhere. */
+const ttlMsMax = 30 * 86_400_000;
+
+/** Milliseconds of `30m`, `24h` or `7d`. */
+export function timeToLive(text: string): number {
+  const [, number, unit = ''] = /^([1-9]\d{0,5})([mhd]?)$/.exec(text) ?? [];
+  if (number === undefined) throw new UsageError(`--ttl: "${text}" is no time; write 30m, 24h or 7d`);
+  if (unit === '') throw new UsageError(`--ttl: "${text}": the unit is missing; write ${text}m, ${text}h or ${text}d`);
+  const ms = Number(number) * unitMs[unit]!;
+  if (ms > ttlMsMax) throw new UsageError(`--ttl: "${text}" is too long; at most 30d`);
+  return ms;
+}
+
 export function byteCount(text: string): number {
   if (/^\d{1,10}$/.test(text)) return Number(text);
-  throw new UsageError(`--bytes: "${text}" is not a number of bytes, at most 9999999999`);
+  throw new UsageError(`--bytes: "${text}" must be a whole number from 0 to 9999999999`);
 }
 
 export function seconds(text: string): number {
@@ -35,10 +84,25 @@ export function kindAndName(text: string, form: string): readonly [string, strin
   throw new UsageError(`"${text}" is not of the form ${form}`);
 }
 
-/** Checks that a context is a space at its origin, and not the view of a space from above. `given` is the value of --space. */
-export function spaceContext(given: string | undefined, current: string): string {
-  const context = given ?? current;
-  const field = given === undefined ? 'the current context of the kubeconfig' : '--space';
+export interface ObjectOfKind {
+  readonly kind: string;
+  readonly name: string;
+}
+
+export function objectOfKind(text: string): ObjectOfKind {
+  const [kind, name] = kindAndName(text, 'KIND/NAME, for example deployment/till');
+  return { kind, name };
+}
+
+/** The name in `epl/guestbook`. */
+export function placementName(text: string): string {
+  const [kind, name] = text.includes('/') ? kindAndName(text, 'epl/NAME') : ['', text];
+  if (['epl', 'edgeplacement', 'edgeplacements'].includes(kind)) return name;
+  throw new UsageError(`"${text}" is not of the form epl/NAME; write epl/${name || 'guestbook'}`);
+}
+
+/** Checks that a context is a space at its origin, and not the view of a space from above. `field`: where the context comes from. */
+export function spaceContext(context: string, field = '--space'): string {
   const [kind, node = '', space = '', ...more] = context.split('/');
   if (kind !== 'space' || node === '' || space === '' || more.length > 0) {
     const remedy = 'name one by --space, such as space/center/retail';

@@ -1,17 +1,31 @@
 #!/usr/bin/env node
 import { spawn } from 'node:child_process';
-import { Command, CommanderError, Option } from 'commander';
+import { Argument, Command, CommanderError, Option } from 'commander';
 /** The `banyan` command. */
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+import { packageVersion } from '../../core/runtime/package-version.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
 import { launchOf } from '../supervisor/launch.ts';
 import { type ProgramRole, programOf } from '../supervisor/programs.ts';
 import { issueTreeAgent } from '../supervisor/tree-pki.ts';
 import { NodeApiClient } from './api-client.ts';
 import { approveDeletions } from './approve-deletions.ts';
-import { byteCount, kindAndName, nodePath, seconds, spaceContext } from './arguments.ts';
+import {
+  agentPath,
+  byteCount,
+  label,
+  nodePath,
+  type ObjectOfKind,
+  objectOfKind,
+  pathWithoutReplica,
+  placementName,
+  seconds,
+  secretName,
+  spaceContext,
+  timeToLive,
+} from './arguments.ts';
 import { demo } from './demo.ts';
 import { enroll } from './enroll.ts';
 import { joinToken } from './join-token.ts';
@@ -20,7 +34,6 @@ import { placementReport } from './status.ts';
 import { formatTree, treeRows } from './tree.ts';
 import { dataOf, down, exitCode, readTopology, up } from './up.ts';
 import { UsageError } from './usage-error.ts';
-import { version } from './version.ts';
 import { why } from './why.ts';
 
 const print = (line: string) => console.log(line);
@@ -31,8 +44,7 @@ let code: number = exitCode.done;
 
 const program = new Command(cliCommand())
   .description('A multi-level relay mesh for Kubernetes workloads')
-  .version(version())
-  .showHelpAfterError(`(${cliCommand('--help')} lists the commands)`)
+  .version(packageVersion())
   .exitOverride();
 
 program
@@ -72,7 +84,9 @@ program
 program
   .command('tree')
   .description('the tree with its sessions and counts')
-  .argument('[path]', 'show this node and the nodes below it', nodePath, '')
+  .addArgument(
+    new Argument('[path]', 'show this node and the nodes below it').argParser(nodePath).default('', 'the center'),
+  )
   .option('-w, --watch', 'show the tree again every second', false)
   .addOption(new Option('-o, --output <format>', 'wide: also show the transport of each session').choices(['wide']))
   .option('--data <dir>', 'data directory of the tree')
@@ -92,9 +106,9 @@ program
 program
   .command('ping')
   .description('ask a node through the tree: its role, its version, whether it is ready, and the round-trip time')
-  .argument('<path>', 'path of the node, for example eu:paris:store-17; center for the center', nodePath)
+  .argument('<path>', 'path of the node, for example eu:paris:store-17; center for the center', pathWithoutReplica)
   .option('--bytes <n>', 'also send this many bytes there and back, and compare them', byteCount, 0)
-  .option('--from <path>', 'the node that asks', nodePath, '')
+  .addOption(new Option('--from <path>', 'the node that asks').argParser(nodePath).default('', 'the center'))
   .option('--timeout <seconds>', 'how long to wait for each answer', seconds, 5)
   .option('--data <dir>', 'data directory of the tree')
   .option('--kubeconfig <file>', 'kubeconfig of the tree')
@@ -107,9 +121,9 @@ program
 program
   .command('enroll')
   .description('admit an agent that runs elsewhere, and print its certificate and key as a Secret for the chart')
-  .argument('<path>', 'path of the agent, for example eu:paris:store-17')
-  .option('--label <key=value>', 'label of its Location; repeatable', (one: string, all: string[]) => [...all, one], [])
-  .option('--secret <name>', 'the name of the Secret', 'banyan-identity')
+  .argument('<path>', 'path of the agent, for example eu:paris:store-17', agentPath)
+  .addOption(labelOption())
+  .option('--secret <name>', 'the name of the Secret', secretName, 'banyan-identity')
   .option('--again', 'print another certificate for an agent that was admitted before', false)
   .option('--data <dir>', 'data directory of the tree, with its certificate authority')
   .option('--kubeconfig <file>', 'kubeconfig of the tree')
@@ -123,16 +137,21 @@ program
 program
   .command('join-token')
   .description('admit an agent that runs elsewhere, and print a token with which it gets a certificate, once')
-  .argument('<path>', 'path of the agent, for example eu:paris:store-17')
-  .option('--label <key=value>', 'label of its Location; repeatable', (one: string, all: string[]) => [...all, one], [])
-  .option('--ttl <time>', 'how long the token is valid: 30m, 24h, 7d', '24h')
+  .argument('<path>', 'path of the agent, for example eu:paris:store-17', agentPath)
+  .addOption(labelOption())
+  .addOption(
+    new Option('--ttl <time>', 'how long the token is valid: 30m, 24h, 7d')
+      .argParser(timeToLive)
+      .default(timeToLive('24h'), '24h'),
+  )
   .option('--again', 'print another token for an agent that was admitted before', false)
   .option('--data <dir>', 'data directory of the tree')
   .option('--kubeconfig <file>', 'kubeconfig of the tree')
   .action(async (path: string, options) => {
     const api = clientOf(options);
     const ports = { clock: systemClock, random: systemRandom };
-    print(await joinToken(api, { ...options, path, labels: options.label }, ports, warn));
+    const request = { path, labels: options.label, again: options.again, ttlMs: options.ttl };
+    print(await joinToken(api, request, ports, warn));
     api.close();
   });
 
@@ -152,32 +171,28 @@ program
 program
   .command('status')
   .description('one placement: counts, conditions, a sample of failures')
-  .argument('<placement>', 'epl/NAME')
-  .option('--space <context>', 'the space of the placement (default: the current context of the kubeconfig)')
+  .argument('<placement>', 'epl/NAME', placementName)
+  .addOption(spaceOption('the space of the placement'))
   .option('--data <dir>', 'data directory of the tree')
   .option('--kubeconfig <file>', 'kubeconfig of the tree')
-  .action(async (placement: string, options) => {
-    const [kind, name] = kindAndName(placement, 'epl/NAME');
-    if (!['epl', 'edgeplacement', 'edgeplacements'].includes(kind)) {
-      throw new UsageError(`"${placement}" is not of the form epl/NAME`);
-    }
+  .action(async (name: string, options) => {
     const api = clientOf(options);
-    print(await placementReport(api, spaceContext(options.space, api.currentContext()), name));
+    print(await placementReport(api, options.space ?? currentSpace(api), name));
     api.close();
   });
 
 program
   .command('why')
   .description('show hop by hop why an object is, or is not, on a cluster')
-  .argument('<object>', 'KIND/NAME, for example deployment/till')
+  .argument('<object>', 'KIND/NAME, for example deployment/till', objectOfKind)
   .requiredOption('--at <path>', 'path of the cluster, for example eu:paris:store-17', nodePath)
   .option('-n, --namespace <namespace>', 'namespace of the object', 'default')
-  .option('--space <context>', 'the space of the object (default: the current context of the kubeconfig)')
+  .addOption(spaceOption('the space of the object'))
   .option('--data <dir>', 'data directory of the tree')
   .option('--kubeconfig <file>', 'kubeconfig of the tree')
-  .action(async (object: string, options) => {
+  .action(async (object: ObjectOfKind, options) => {
     const api = clientOf(options);
-    const space = spaceContext(options.space, api.currentContext());
+    const space = options.space ?? currentSpace(api);
     for (const line of await why(api, { object, namespace: options.namespace, space, at: options.at })) print(line);
     api.close();
   });
@@ -200,6 +215,7 @@ program
     code = await demo(timeout, print);
   });
 
+pointToHelp(program, []);
 try {
   await program.parseAsync();
 } catch (error) {
@@ -213,6 +229,26 @@ function codeOf(error: unknown): number {
   if (error instanceof UsageError) return exitCode.usage;
   if (error instanceof BanyanError && error.code === 'Timeout') return exitCode.timeout;
   return exitCode.failed;
+}
+
+/** An error of a command shows the help of this command. */
+function pointToHelp(command: Command, words: readonly string[]): void {
+  command.showHelpAfterError(`see: ${cliCommand(...words, '--help')}`);
+  for (const one of command.commands) pointToHelp(one, [...words, one.name()]);
+}
+
+function labelOption(): Option {
+  return new Option('--label <key=value>', 'label of its Location; repeatable').argParser(label).default({}, 'none');
+}
+
+function spaceOption(description: string): Option {
+  return new Option('--space <context>', `${description} (default: the current context of the kubeconfig)`).argParser(
+    (context) => spaceContext(context),
+  );
+}
+
+function currentSpace(api: NodeApiClient): string {
+  return spaceContext(api.currentContext(), 'the current context of the kubeconfig');
 }
 
 /** Options of the command line have precedence over the environment of the terminal. */

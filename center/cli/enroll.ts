@@ -3,10 +3,8 @@
  * that the chart uses (agent.identity.secretName).
  */
 import { stringify } from 'yaml';
-import { checkDnsSubdomain } from '../../core/object/names.ts';
 import type { AgentCertificate } from '../supervisor/tree-pki.ts';
 import { type AdmissionRequest, type Api, admission } from './admission.ts';
-import { UsageError } from './usage-error.ts';
 
 export interface Enrolment extends AdmissionRequest {
   /** The name of the Secret. */
@@ -20,8 +18,6 @@ export async function enroll(
   issue: (path: string) => Promise<AgentCertificate>,
   warn: (line: string) => void,
 ): Promise<string> {
-  const problem = checkDnsSubdomain(secret);
-  if (problem) throw new UsageError(`--secret: "${secret}": ${problem}`);
   const admit = await admission(api, 'enroll', request, warn);
   const { caPem, certPem, keyPem } = await issue(request.path);
   await admit();

@@ -12,18 +12,13 @@ import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { type AdmissionRequest, type Admitted, type Api as AdmittingApi, admission } from './admission.ts';
 import type { NodeApiClient } from './api-client.ts';
-import { UsageError } from './usage-error.ts';
 
 export interface TokenAsked extends AdmissionRequest {
-  /** How long the token is valid: `24h`. */
-  readonly ttl: string;
+  /** How long the token is valid. */
+  readonly ttlMs: number;
 }
 
 type JoinTokenApi = AdmittingApi & Pick<NodeApiClient, 'authority' | 'list' | 'remove'>;
-
-const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
-/** Longest validity. A secret that is valid for longer is likely to be forgotten somewhere. */
-const ttlMsMax = 30 * 86_400_000;
 
 const tokens = '/apis/mesh.banyan.io/v1alpha1/jointokens';
 
@@ -33,11 +28,10 @@ const tokens = '/apis/mesh.banyan.io/v1alpha1/jointokens';
  */
 export async function joinToken(
   api: JoinTokenApi,
-  { ttl, ...admissionRequest }: TokenAsked,
+  { ttlMs, ...admissionRequest }: TokenAsked,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
   warn: (line: string) => void,
 ): Promise<string> {
-  const ttlMs = millisecondsOf(ttl);
   const admit = await admission(api, 'join-token', admissionRequest, warn);
   const admitted = await admit();
   const [first] = admitted.replicas;
@@ -81,11 +75,4 @@ function isUnused({ status }: KubeObject): boolean {
 /** The SyncTarget owns the token, so both are deleted together. */
 function ownerOf({ apiVersion, kind, metadata: { name = '', uid = '' } }: KubeObject): OwnerReference {
   return { apiVersion, kind, name, uid };
-}
-
-function millisecondsOf(ttl: string): number {
-  const [, number, unit = ''] = /^([1-9]\d{0,5})([mhd])$/.exec(ttl) ?? [];
-  const ms = Number(number) * (unitMs[unit] ?? Number.NaN);
-  if (ms <= ttlMsMax) return ms;
-  throw new UsageError(`--ttl: "${ttl}" is no time up to 30 days, such as 30m, 24h or 7d`);
 }

@@ -25,7 +25,7 @@ export async function checkCluster(api: KnownClusterApi, at: string): Promise<vo
     throw new UsageError(`--at: "${at}" is no cluster but a relay: name a cluster below it, such as ${example}`);
   }
   if (clusters.includes(at) || (await isKnownAbove(api, at))) return;
-  const remedy = didYouMean(at, clusters, `${cliCommand('tree')} lists all`);
+  const remedy = didYouMean(at, clusters, `for a list: ${cliCommand('tree')}`);
   throw new BanyanError('NotFound', `--at: there is no cluster "${at}": ${remedy}`);
 }
 

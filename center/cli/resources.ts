@@ -34,7 +34,10 @@ export async function findResource(
     const found = list?.resources?.find((resource) => isNamed(resource, lowerCaseName, group!));
     if (found) return { group: group!, version: version!, resource: found.name, namespaced: found.namespaced };
   }
-  throw new BanyanError('NotFound', `${context} has no resource "${word}"; kubectl api-resources lists them`);
+  throw new BanyanError(
+    'NotFound',
+    `${context} has no resource "${word}"; for a list: kubectl --context ${context} api-resources`,
+  );
 }
 
 export function objectPath(of: FoundResource, namespace: string, name: string): string {

@@ -83,13 +83,26 @@ export async function treeRows(api: Pick<NodeApiClient, 'contexts' | 'list'>, ro
     }
   }
   const shown = [...rows.values()].filter(({ path }) => isShown(path, root));
-  if (shown.length > 0) return shown.sort((a, b) => comparePaths(a.path, b.path));
+  if (shown.length > 0) return withCountingReplica(shown.sort((a, b) => comparePaths(a.path, b.path)));
   const silent = parents.map((name) => rows.get(pathOf(name))).find((row) => row?.rank === 0);
   if (silent) return [unknownRow(root, silent)];
   throw new BanyanError(
     'NotFound',
-    `there is no node "${root}": ${didYouMean(root, [...rows.keys()], `${cliCommand('tree')} lists all`)}`,
+    `there is no node "${root}": ${didYouMean(root, [...rows.keys()], `for a list: ${cliCommand('tree')}`)}`,
   );
+}
+
+/** Each replica counts the destinations that are attached to it. The row of a replica without any names the replica that counts some. */
+function withCountingReplica(rows: readonly TreeRow[]): TreeRow[] {
+  const counting = new Map(
+    rows.filter(({ below }) => Number(below) > 0).map(({ path }) => [splitReplica(path).name, nameOf(path)]),
+  );
+  return rows.map((row) => {
+    const other = counting.get(splitReplica(row.path).name);
+    if (row.below !== '0' || other === undefined) return row;
+    const note = `destinations are counted by ${other}`;
+    return { ...row, notes: row.notes === '' ? note : `${row.notes}; ${note}` };
+  });
 }
 
 /** The row of a node that may or may not exist: only the parent knows this, and the parent does not answer. */

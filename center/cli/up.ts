@@ -7,18 +7,20 @@ import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { cliCommand, shellWord } from '../../core/runtime/cli-command.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
+import { readBytes } from '../../core/runtime/config-file.ts';
 import { durationText } from '../../core/runtime/duration-text.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { logDestination } from '../../core/runtime/log-destination.ts';
 import { makeAllPrivate, makeOnlyPrivateFiles } from '../../core/runtime/private-files.ts';
 import { endOnUncaught, logWarnings } from '../../core/runtime/process-log.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
+import { formatProblem } from '../../core/runtime/yaml-text.ts';
 import { DataDirectory, readJson, removeFile } from '../supervisor/data-directory.ts';
 import { endOrphans } from '../supervisor/orphans.ts';
 import { assignPorts } from '../supervisor/ports.ts';
 import { Supervisor } from '../supervisor/supervisor.ts';
 import { ensureTreePki } from '../supervisor/tree-pki.ts';
-import { formatProblem, parseTopology } from '../topology/parse.ts';
+import { parseTopology } from '../topology/parse.ts';
 import { type PlannedNode, planOf } from '../topology/plan.ts';
 import type { Topology } from '../topology/topology.ts';
 import { UsageError } from './usage-error.ts';
@@ -40,11 +42,14 @@ export const exitCode = { done: 0, failed: 1, usage: 2, timeout: 3 } as const;
 export function readTopology(file: string): Topology {
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = readBytes(file).toString('utf8');
   } catch (error) {
-    throw new UsageError(`${file}: can't be read: ${describeError(error)}`, { cause: error });
+    throw new UsageError(describeError(error), { cause: error });
   }
-  const parsed = parseTopology(text);
+  const parsed = parseTopology(text, (named) => {
+    const path = namedFile(file, named);
+    return existsSync(path) ? undefined : `there is no file ${path}`;
+  });
   if ('topology' in parsed) return parsed.topology;
   throw new UsageError(parsed.problems.map((problem) => formatProblem(file, problem)).join('\n'));
 }
@@ -118,26 +123,22 @@ function plannedTree(options: UpOptions): { topology: Topology; data: DataDirect
       `${data.root}: a tree runs here already (process ${running}); end it with: ${cliCommand('down', '--data', data.root)}`,
     );
   }
-  const nodes = planOf(topology).map((node) => withKubeconfig(withAuthority(node, options.file), options.file));
+  const nodes = planOf(topology).map((node) => withNamedFiles(node, options.file));
   return { topology, data, nodes };
 }
 
-/**
- * Resolves the file name of the link's certificate authority. The name is relative to the topology file. Throws if the file does not exist, before anything
- * starts.
- */
-function withAuthority(node: PlannedNode, topologyFile: string): PlannedNode {
-  if (node.link?.ca === undefined) return node;
-  const ca = resolve(dirname(topologyFile), node.link.ca);
-  if (existsSync(ca)) return { ...node, link: { ...node.link, ca } };
-  throw new UsageError(`${topologyFile}: link.ca of ${node.path}: there is no file ${ca}`);
+/** The path of a file that a topology names. */
+function namedFile(topologyFile: string, file: string): string {
+  return resolve(dirname(topologyFile), file);
 }
 
-function withKubeconfig(node: PlannedNode, topologyFile: string): PlannedNode {
-  if (!node.kubeconfig) return node;
-  const path = resolve(dirname(topologyFile), node.kubeconfig.path);
-  if (existsSync(path)) return { ...node, kubeconfig: { ...node.kubeconfig, path } };
-  throw new UsageError(`${topologyFile}: provider.kubeconfig.path of ${node.path}: there is no file ${path}`);
+function withNamedFiles(node: PlannedNode, topologyFile: string): PlannedNode {
+  const { link, kubeconfig } = node;
+  return {
+    ...node,
+    ...(link?.ca === undefined ? {} : { link: { ...link, ca: namedFile(topologyFile, link.ca) } }),
+    ...(kubeconfig ? { kubeconfig: { ...kubeconfig, path: namedFile(topologyFile, kubeconfig.path) } } : {}),
+  };
 }
 
 /** Runs until a signal ends the tree. Returns the exit code. */
@@ -181,7 +182,12 @@ export async function down(
   const pid = runningSupervisor(data);
   if (pid === undefined) {
     const orphans = await endOrphans(data, systemClock);
-    if (orphans.length === 0) throw new UsageError(`${data.root}: no tree runs here`);
+    if (orphans.length === 0) {
+      throw new BanyanError(
+        'NotFound',
+        `${data.root}: no tree runs here; name the topology with -f, or the data directory with --data`,
+      );
+    }
     print(`ended ${orphans.length} nodes whose supervisor had died`);
     return exitCode.done;
   }
@@ -280,7 +286,9 @@ function notStarted(code: number, output: string, logFile: string): Error {
     .at(-1)
     ?.trim()
     .slice(0, messageCharactersMax);
-  const reason = message ? `${message} (${logFile})` : `the tree did not start (exit code ${code}); see ${logFile}`;
+  const reason = message
+    ? `${message}\nThe log of the supervisor is ${logFile}`
+    : `the tree did not start (exit code ${code}); see ${logFile}`;
   if (code === exitCode.usage) return new UsageError(reason);
   return new BanyanError(code === exitCode.timeout ? 'Timeout' : 'Internal', reason);
 }

@@ -9,7 +9,7 @@ import { BanyanError } from '../../core/runtime/errors.ts';
 import { selectingItems } from '../../relay/spaces/downsync.ts';
 import { sourceName } from '../topology/plan.ts';
 import type { NodeApiClient } from './api-client.ts';
-import { didYouMean, kindAndName } from './arguments.ts';
+import { didYouMean, type ObjectOfKind } from './arguments.ts';
 import { checkCluster } from './known-cluster.ts';
 import { askReplicas, spaceContexts } from './node-contexts.ts';
 import { collectionPath, type FoundResource, findResource, objectPath } from './resources.ts';
@@ -20,8 +20,7 @@ import { inMailbox, onCluster } from './why-mailbox.ts';
 import { waitsLines } from './why-waits.ts';
 
 export interface WhyQuestion {
-  /** `deployment/till` */
-  readonly object: string;
+  readonly object: ObjectOfKind;
   readonly namespace: string;
   /** `space/center/retail` */
   readonly space: string;
@@ -46,10 +45,10 @@ type WhyApi = Pick<NodeApiClient, 'contexts' | 'get' | 'list'>;
 
 export async function why(api: WhyApi, question: WhyQuestion): Promise<string[]> {
   const { space, namespace } = question;
-  const [word, name] = kindAndName(question.object, 'KIND/NAME, for example deployment/till');
+  const { kind, name } = question.object;
   checkOrigin(space);
   await checkCluster(api, question.at);
-  const resource = await findResource(api, space, word);
+  const resource = await findResource(api, space, kind);
   const path = objectPath(resource, namespace, name);
   const object = await api.get(space, path);
   if (!object) throw await noObject(api, question, resource, name);
@@ -176,11 +175,11 @@ async function noObject(
 ): Promise<BanyanError> {
   const all = collectionPath(resource);
   const where = resource.namespaced ? ` in the namespace "${namespace}"` : '';
-  const missing = `${space}: there is no ${object}${where}`;
+  const missing = `${space}: there is no ${object.kind}/${object.name}${where}`;
   const namesakes = await api.list(space, `${all}?fieldSelector=${encodeURIComponent(`metadata.name=${name}`)}`);
   const [namesake] = namesakes.map(({ metadata }) => metadata.namespace ?? '');
   if (namesake) return new BanyanError('NotFound', `${missing}; there is one in another namespace: -n ${namesake}`);
   const near = await api.list(space, `${collectionPath(resource, namespace)}?limit=${namesMax}`);
-  const listing = `kubectl --context ${space} get ${resource.resource}${resource.namespaced ? ' -A' : ''} lists all`;
+  const listing = `for a list: kubectl --context ${space} get ${resource.resource}${resource.namespaced ? ' -A' : ''}`;
   return new BanyanError('NotFound', `${missing}: ${didYouMean(name, near.map(nameOfObject), listing)}`);
 }

@@ -260,6 +260,6 @@ function notReady(waiting: ReadonlyMap<string, string>, nodes: number, timeoutMs
   const list = [...named, ...more].join('; ');
   return new BanyanError(
     'Timeout',
-    `not ready after ${durationText(timeoutMs)}: ${waiting.size} of ${nodes} nodes have not joined (${list}); their logs are in ${logs}; --timeout SECONDS waits longer`,
+    `not ready after ${durationText(timeoutMs)}: ${waiting.size} of ${nodes} nodes have not joined (${list}); all nodes were ended. Their logs are in ${logs}; --timeout SECONDS waits longer`,
   );
 }

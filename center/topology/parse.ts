@@ -1,15 +1,19 @@
 /** Converts the text of a topology file to a Topology. If the file has problems, returns all of them with their lines. */
 import { isIP } from 'node:net';
-import { isMap, isNode, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import * as z from 'zod';
 import { limitsSchema } from '../../core/entries/deletion-guard.ts';
 import { issuedSchema } from '../../core/identity/certificate-validity.ts';
 import { replicasMax } from '../../core/identity/replica.ts';
 import { checkDnsSubdomain } from '../../core/object/names.ts';
+import { fileProblems, located } from '../../core/runtime/config-file.ts';
 import { logRotationSchema } from '../../core/runtime/log-rotation.ts';
-import { suggest } from '../../core/runtime/suggest.ts';
+import { checkSchema, type SchemaProblem } from '../../core/runtime/schema-problems.ts';
+import { refusing } from '../../core/runtime/schema-words.ts';
+import { type FileProblem, parseYamlFile } from '../../core/runtime/yaml-text.ts';
 import { linkOptionsSchema } from '../../core/wire/dialer/link-options.ts';
-import { checkTopology, type Problem, type Topology } from './topology.ts';
+import { checkTopology } from './check.ts';
+import type { Topology } from './topology.ts';
+import { withoutProblems } from './without-problems.ts';
 
 const strings = z.record(z.string(), z.string());
 const space = z.strictObject({
@@ -20,7 +24,9 @@ const port = z.number().int().min(1).max(65_535);
 const listen = z.strictObject({
   host: z
     .string()
-    .refine(isHost, 'write an address without brackets, port or zone, such as 127.0.0.1 or ::1, or a DNS name')
+    .refine(isHost, {
+      error: refusing('write an address without brackets, port or zone, such as 127.0.0.1 or ::1, or a DNS name'),
+    })
     .default('127.0.0.1')
     .describe('An IP address, for IPv6 without brackets, or a DNS name.'),
   apiPort: port.optional().describe('Port of the Kubernetes API. Default: a free port.'),
@@ -35,7 +41,9 @@ const listen = z.strictObject({
 const link = linkOptionsSchema.extend({
   endpoint: z
     .string()
-    .regex(/^(\[[0-9a-fA-F:.]+\]|[^\s:[\]]+):\d{1,5}$/, 'write host:port, or [address]:port for IPv6')
+    .regex(/^(\[[0-9a-fA-F:.]+\]|[^\s:[\]]+):\d{1,5}$/, {
+      error: refusing('write host:port, or [address]:port for IPv6'),
+    })
     .optional()
     .describe(
       'host:port to dial for the parent, such as a load balancer. Default: the address where the parent listens.',
@@ -119,118 +127,49 @@ function isHost(text: string): boolean {
   return text.includes('%') ? false : isIP(text) !== 0 || checkDnsSubdomain(text.toLowerCase()) === undefined;
 }
 
-/** Limit for the aliases of a file, because aliases can make a small file enormous. A tree of 100,000 clusters has a file of about 30 MB. */
-const aliasesMax = 100;
+export type ParseResult = { readonly topology: Topology } | { readonly problems: readonly FileProblem[] };
 
-export type ParseResult = { readonly topology: Topology } | { readonly problems: readonly Problem[] };
-
-export function parseTopology(text: string): ParseResult {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true });
-  if (document.errors.length > 0) {
-    return {
-      problems: document.errors.map((error) => ({
-        field: 'file',
-        message: error.message.split('\n')[0]!,
-        line: lines.linePos(error.pos[0]).line,
-      })),
-    };
+/** `fileProblem`: what is wrong with a file that the topology names, or undefined. */
+export function parseTopology(
+  text: string,
+  fileProblem: (file: string) => string | undefined = () => undefined,
+): ParseResult {
+  const parsed = parseYamlFile(text);
+  if ('problems' in parsed) return parsed;
+  const yaml = parsed.value;
+  const checked = checkSchema(topologySchema, yaml.value);
+  if ('problems' in checked) {
+    const rest = withoutProblems(topologySchema, yaml.value, checked.problems);
+    const others = rest ? checkRest(topologyOf(rest), checked.problems, fileProblem) : [];
+    return { problems: byLine(fileProblems([...checked.problems, ...others], yaml, 'topology')) };
   }
-  const at = (path: readonly PropertyKey[]) => lineOf(document.contents as Node | null, path, lines);
-  const parsed = topologySchema.safeParse(document.toJS({ maxAliasCount: aliasesMax }));
-  if (!parsed.success) return { problems: parsed.error.issues.flatMap((issue) => problemsOf(issue, at)) };
-  const { metadata, spec } = parsed.data;
-  const topology: Topology = { name: metadata.name, ...spec };
-  const problems = checkTopology(topology).map((problem) => withLine(problem, at));
-  return problems.length > 0 ? { problems } : { topology };
+  const topology = topologyOf(checked.value);
+  const problems = checkTopology(topology, fileProblem).map((problem) => located(problem, yaml.lineOf));
+  return problems.length > 0 ? { problems: byLine(problems) } : { topology };
 }
 
-/** `FILE:12: spec.relays[0].labls: …` */
-export function formatProblem(fileName: string, problem: Problem): string {
-  return `${fileName}${problem.line === undefined ? '' : `:${problem.line}`}: ${problem.field}: ${problem.message}`;
+function byLine(problems: readonly FileProblem[]): FileProblem[] {
+  return problems.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0));
 }
 
-type Locate = (path: readonly PropertyKey[]) => number | undefined;
+function topologyOf({ metadata, spec }: z.infer<typeof topologySchema>): Topology {
+  return { name: metadata.name, ...spec };
+}
 
-function problemsOf(issue: z.core.$ZodIssue, at: Locate): Problem[] {
-  if (issue.code !== 'unrecognized_keys') {
-    return [withLocated({ field: fieldOf(issue.path), message: issue.message }, at(issue.path))];
-  }
-  const knownNames = knownKeys(issue.path);
-  return issue.keys.map((key) => {
-    const near = suggest(key, knownNames);
-    const remedy = near ? `did you mean "${near}"?` : `known keys are: ${knownNames.join(', ')}`;
-    return withLocated(
-      { field: fieldOf([...issue.path, key]), message: `unknown key "${key}"; ${remedy}` },
-      at([...issue.path, key]),
-    );
+/** Checks a topology in which values with problems were replaced. These values give no further problems. */
+function checkRest(
+  topology: Topology,
+  problems: readonly SchemaProblem[],
+  fileProblem: (file: string) => string | undefined,
+): SchemaProblem[] {
+  const isReplaced = (path: SchemaProblem['path']) =>
+    problems.some((problem) => problem.path.every((part, i) => path[i] === part));
+  // A relay whose path is not known may be the parent of any other node.
+  const knowsRelays = problems.every(({ path: [spec, relays, , key] }) => {
+    if (spec !== 'spec') return spec !== undefined;
+    return relays === 'relays' ? key !== undefined && key !== 'name' && key !== 'parent' : relays !== undefined;
   });
-}
-
-/** The keys that the schema has at a path of the file. */
-function knownKeys(path: readonly PropertyKey[]): string[] {
-  let schema: z.core.$ZodType | undefined = topologySchema;
-  for (const part of path) {
-    schema = unwrap(schema);
-    if (schema instanceof z.ZodObject) schema = schema.shape[part as string] as z.core.$ZodType | undefined;
-    else if (schema instanceof z.ZodArray) schema = schema.element as z.core.$ZodType;
-    else return [];
-  }
-  schema = unwrap(schema);
-  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
-}
-
-function unwrap(schema: z.core.$ZodType | undefined): z.core.$ZodType | undefined {
-  return schema instanceof z.ZodDefault || schema instanceof z.ZodOptional
-    ? unwrap(schema.unwrap() as z.core.$ZodType)
-    : schema;
-}
-
-function fieldOf(path: readonly PropertyKey[]): string {
-  return (
-    path.map((part, i) => (typeof part === 'number' ? `[${part}]` : `${i === 0 ? '' : '.'}${String(part)}`)).join('') ||
-    'file'
+  return checkTopology(topology, fileProblem).filter(
+    ({ path }) => !isReplaced(path) && (knowsRelays || path.at(-1) !== 'parent'),
   );
-}
-
-function withLine(problem: Problem, at: Locate): Problem {
-  const match = /^(spec\.(?:relays|clusters|center)(?:\[\d+\])?)(?:\.(\w+))?(?:\[(\d+)\])?(?:\.(.*))?$/.exec(
-    problem.field,
-  );
-  const parts = match
-    ? [...pathOf(match[1]!), ...(match[2] ? [match[2]] : []), ...(match[3] ? [Number(match[3])] : [])]
-    : [];
-  const deeper = match?.[4] === undefined ? undefined : at([...parts, match[4]]);
-  return withLocated(problem, deeper ?? at(parts));
-}
-
-function pathOf(field: string): PropertyKey[] {
-  return field
-    .split(/[.[\]]+/)
-    .filter((part) => part !== '')
-    .map((part) => (/^\d+$/.test(part) ? Number(part) : part));
-}
-
-function withLocated(problem: Problem, line: number | undefined): Problem {
-  return line === undefined ? problem : { ...problem, line };
-}
-
-/** The line of the key at a path. If the key does not exist, the line of the nearest existing key above it. */
-function lineOf(root: Node | null, path: readonly PropertyKey[], lines: LineCounter): number | undefined {
-  let node: unknown = root;
-  let start = root?.range?.[0];
-  for (const part of path) {
-    if (isMap(node)) {
-      const pair = node.items.find((item) => isPair(item) && isScalar(item.key) && item.key.value === part);
-      if (!pair) break;
-      start = isNode(pair.key) ? pair.key.range?.[0] : start;
-      node = pair.value;
-    } else if (isSeq(node) && typeof part === 'number') {
-      node = node.items[part];
-      if (isNode(node)) start = node.range?.[0] ?? start;
-    } else {
-      break;
-    }
-  }
-  return start === undefined ? undefined : lines.linePos(start).line;
 }

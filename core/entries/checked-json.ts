@@ -2,6 +2,7 @@
 import type * as z from 'zod';
 import { beyondLimits } from '../object/json-limits.ts';
 import { describeError } from '../runtime/errors.ts';
+import { checkSchema, problemText } from '../runtime/schema-problems.ts';
 import { asText } from '../store/bytes.ts';
 
 /** The parsed value, or a text that says what is wrong. */
@@ -14,8 +15,7 @@ export function checkedJson(what: 'the attributes' | 'the body', shape: z.ZodTyp
   }
   const limitFlaw = beyondLimits(value);
   if (limitFlaw !== undefined) return `${what}: ${limitFlaw}`;
-  const result = shape.safeParse(value);
-  if (result.success) return value as object;
-  const [issue] = result.error.issues;
-  return `${what}: ${issue!.path.join('.') || 'as a whole'}: ${issue!.message}`;
+  const checked = checkSchema(shape, value);
+  if ('value' in checked) return value as object;
+  return `${what}: ${problemText(checked.problems[0]!, 'the whole value')}`;
 }

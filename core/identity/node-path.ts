@@ -2,7 +2,7 @@
  * Paths of nodes: the names from the root down, for example `eu:paris:store-17`. The root (the center) has the empty path. All code that compares, splits
  * or joins paths uses these functions. A plain test for a text prefix would treat `eu-west` as a node below `eu`.
  */
-import { checkDnsLabel } from '../object/names.ts';
+import { nameFlaw } from '../object/plain-names.ts';
 import { compareText } from '../object/text-order.ts';
 import { splitReplica } from './replica.ts';
 
@@ -81,10 +81,15 @@ export function pathShownAs(shown: string): string {
 
 /** The mistake in the path of a node that is not the root. Undefined if there is none. */
 export function checkPath(path: string): string | undefined {
-  return path
-    .split(':')
-    .map((name) => ({ name, wrong: checkNodeName(name) }))
-    .flatMap(({ name, wrong }) => (wrong ? [`${JSON.stringify(name)}: ${wrong}`] : []))[0];
+  if (path === '') return 'it is empty';
+  const names = path.split(':');
+  const empty = names.indexOf('');
+  if (empty >= 0) return `name ${empty + 1} of ${names.length} is empty`;
+  for (const name of names) {
+    const wrong = checkNodeName(name);
+    if (wrong) return names.length === 1 ? wrong : `${JSON.stringify(name)}: ${wrong}`;
+  }
+  return undefined;
 }
 
 /** The path of a child, without a replica number even if `child` has one: replicas share one path. */
@@ -107,7 +112,7 @@ export function objectName(path: string): string {
  * name.
  */
 export function checkNodeName(name: string): string | undefined {
-  const wrong = checkDnsLabel(name);
+  const wrong = nameFlaw(name);
   if (wrong) return wrong;
   if (name === 'center') return "the name is the root's; choose another";
   return /--\d+$/.test(name) ? 'names that end in -- and a number belong to replicas; choose another name' : undefined;

@@ -1,6 +1,7 @@
 /** Checks JSON that another node sent, before any other code uses it. */
 import type * as z from 'zod';
 import { BanyanError, describeError } from '../runtime/errors.ts';
+import { checkSchema, problemText } from '../runtime/schema-problems.ts';
 import { beyondLimits } from './json-limits.ts';
 
 /** Returns the checked value. Throws Protocol with the expected type (`what`) and the first mistake. */
@@ -13,11 +14,10 @@ export function decodeChecked<T>(what: string, schema: z.ZodType<T>, bytes: Uint
   }
   const wrong = beyondLimits(value);
   if (wrong !== undefined) throw new BanyanError('Protocol', `${what} that is not valid: ${wrong}`);
-  const checked = schema.safeParse(value);
-  if (checked.success) return checked.data;
-  const [issue] = checked.error.issues;
+  const checked = checkSchema(schema, value);
+  if ('value' in checked) return checked.value;
   throw new BanyanError(
     'Protocol',
-    `${what} that is not valid: ${issue!.path.join('.') || 'the whole value'}: ${issue!.message}`,
+    `${what} that is not valid: ${problemText(checked.problems[0]!, 'the whole value')}`,
   );
 }

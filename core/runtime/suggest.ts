@@ -1,11 +1,13 @@
-/** The candidate that the author of a mistyped word probably meant. At most a third of the letters may differ. */
+/** The candidate that the author of a mistyped word probably meant. At most a third of the letters may differ. A single letter is too little for a guess. */
 export function suggest(word: string, candidates: readonly string[]): string | undefined {
   let best: { candidate: string; distance: number } | undefined;
   for (const candidate of candidates) {
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
     if (!best || distance < best.distance) best = { candidate, distance };
   }
-  return best && best.distance <= Math.max(1, Math.floor(word.length / 3)) ? best.candidate : undefined;
+  return best && best.distance <= (word.length > 1 ? Math.max(1, Math.floor(word.length / 3)) : 0)
+    ? best.candidate
+    : undefined;
 }
 
 /** The Levenshtein distance, computed row by row. */

@@ -5,6 +5,7 @@ import { stableStringify } from '../object/canonical.ts';
 import { decodeChecked } from '../object/checked.ts';
 import { compareText } from '../object/text-order.ts';
 import { BanyanError } from '../runtime/errors.ts';
+import { checkSchema, problemText } from '../runtime/schema-problems.ts';
 import { text } from '../store/bytes.ts';
 import { type Cell, type CellKind, cellKinds, cellSchema, encodeCell } from './cells.ts';
 import { hashesMax } from './distinct.ts';
@@ -111,7 +112,10 @@ function groupedOf({ kinds, groups, rest, below, ...content }: z.infer<typeof gr
 }
 
 function cellFrom(schema: ReturnType<typeof cellSchema>, kind: CellKind, encoded: unknown): Cell | undefined {
-  const checked = schema.safeParse(encoded ?? null);
-  if (checked.success) return checked.data;
-  throw new BanyanError('Protocol', `a summary that is none: a cell of ${kind}: ${checked.error.issues[0]!.message}`);
+  const checked = checkSchema(schema, encoded ?? null);
+  if ('value' in checked) return checked.value;
+  throw new BanyanError(
+    'Protocol',
+    `a summary that is none: a cell of ${kind}: ${problemText(checked.problems[0]!, 'the cell')}`,
+  );
 }

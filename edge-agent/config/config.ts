@@ -1,9 +1,10 @@
 /** The configuration of an agent: one YAML file, checked as a whole before anything starts. */
-import { parse } from 'yaml';
 import * as z from 'zod';
 import { limitsSchema } from '../../core/entries/deletion-guard.ts';
-import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+import { parseConfig } from '../../core/runtime/config-file.ts';
+import { BanyanError } from '../../core/runtime/errors.ts';
 import { logRotationSchema } from '../../core/runtime/log-rotation.ts';
+import { refusing } from '../../core/runtime/schema-words.ts';
 import { linkOptionsSchema } from '../../core/wire/dialer/link-options.ts';
 import { defaultPace } from '../cluster/embedded/controllers/pace.ts';
 import { defaultLimits, inFlightBytesMin } from '../cluster/kubernetes/client-limits.ts';
@@ -16,9 +17,13 @@ const dnsName = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/;
 const memoryMin = 96 * 2 ** 20;
 const milliseconds = z.number().int().min(0);
 
+function objectName(pattern: RegExp, kind: string, characters: string) {
+  return z.string().regex(pattern, { error: refusing(`the name of ${kind} has only ${characters}`) });
+}
+
 const secret = z.strictObject({
-  namespace: z.string().regex(dnsLabel, 'must be the name of a namespace'),
-  name: z.string().regex(dnsName, 'must be the name of a Secret'),
+  namespace: objectName(dnsLabel, 'a namespace', "a-z, 0-9 and '-'"),
+  name: objectName(dnsName, 'a Secret', "a-z, 0-9, '-' and '.'"),
 });
 
 const agentConfigSchema = z.strictObject({
@@ -113,8 +118,8 @@ const agentConfigSchema = z.strictObject({
         /** Present if several agents have this path and certificate, each with its own data directory. The Lease decides which of these agents is active. */
         lease: z
           .strictObject({
-            namespace: z.string().regex(dnsLabel, 'must be the name of a namespace'),
-            name: z.string().regex(dnsName, 'must be the name of a Lease'),
+            namespace: objectName(dnsLabel, 'a namespace', "a-z, 0-9 and '-'"),
+            name: objectName(dnsName, 'a Lease', "a-z, 0-9, '-' and '.'"),
             /** The name by which people know this agent among the others. Absent: the name of its host. */
             identity: z.string().min(1).optional(),
           })
@@ -135,29 +140,20 @@ const agentConfigSchema = z.strictObject({
 
 export type AgentConfig = z.infer<typeof agentConfigSchema>;
 
-/** Throws BadRequest with the file, the field, and the reason why the value of the field is wrong. */
+/** Throws BadRequest with the file, the field and a remedy. */
 export function parseAgentConfig(text: string, file: string): AgentConfig {
-  let raw: unknown;
-  try {
-    raw = parse(text);
-  } catch (error) {
-    throw new BanyanError('BadRequest', `${file}: not YAML: ${describeError(error)}`, {}, { cause: error });
-  }
-  const result = agentConfigSchema.safeParse(raw);
-  if (result.success) return Object.freeze(consistent(result.data, file));
-  const wrong = result.error.issues.map((issue) => `${issue.path.join('.') || 'the file'}: ${issue.message}`);
-  throw new BanyanError('BadRequest', `${file}: ${wrong.join('; ')}`);
+  return Object.freeze(consistent(parseConfig(text, file, agentConfigSchema, 'configuration of an agent'), file));
 }
 
 function consistent(config: AgentConfig, file: string): AgentConfig {
   if (config.pki.secret && !('kubernetes' in config.cluster)) {
-    const place = 'joinToken' in config.pki ? 'in the data directory' : 'in its files';
-    const remedy = `leave it out, and the identity is kept ${place}`;
-    throw new BanyanError('BadRequest', `${file}: pki.secret: an embedded cluster has no Secret for that: ${remedy}`);
+    const place = 'joinToken' in config.pki ? 'in its data directory' : 'in the files of pki';
+    const reason = `An embedded cluster has no such Secret; the agent keeps its identity ${place}`;
+    throw new BanyanError('BadRequest', `${file}: pki.secret: remove it. ${reason}`);
   }
   if (config.streams && !('kubernetes' in config.cluster)) {
-    const remedy = 'leave it out: whoever may open streams may do everything there';
-    throw new BanyanError('BadRequest', `${file}: streams: an embedded cluster has no users of its own: ${remedy}`);
+    const reason = 'An embedded cluster has no users; whoever may open streams may do everything in the cluster';
+    throw new BanyanError('BadRequest', `${file}: streams: remove it. ${reason}`);
   }
   return config;
 }

@@ -2,10 +2,9 @@
  * The agent's identity for its parent. It comes from files that the agent was given, or from a join token, with which the agent got a certificate. The agent
  * renews the certificate in both cases while it runs.
  */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../core/runtime/clock.ts';
-import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+import { readBytes } from '../../core/runtime/config-file.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import type { EnvironmentProxies } from '../../core/wire/dialer/proxy-choice.ts';
@@ -93,12 +92,4 @@ async function joined(
   };
   const identity = await joinedIdentity(joining).finally(() => clearInterval(waiting));
   return new JoinedIdentity(joining, identity);
-}
-
-export function readBytes(file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    throw new BanyanError('BadRequest', `${file}: not readable: ${describeError(error)}`, {}, { cause: error });
-  }
 }

@@ -2,7 +2,7 @@
  * The files that a node's configuration names. They must be readable when the node starts. Later they may change or be absent: the node goes on with
  * the contents that it has read.
  */
-import { readFileSync } from 'node:fs';
+import { readBytes } from '../../core/runtime/config-file.ts';
 import { describeError } from '../../core/runtime/errors.ts';
 import type { NodeConfig } from './config.ts';
 
@@ -17,16 +17,11 @@ export function unreadableFiles({ pki, link }: NodeConfig): string[] {
     'link.ca': link.ca,
   };
   return Object.entries(files).flatMap(([field, file]) => {
-    const reason = file === undefined ? undefined : whyUnreadable(file);
-    return reason === undefined ? [] : [`${field}: ${reason}`];
+    try {
+      if (file !== undefined) readBytes(file);
+      return [];
+    } catch (error) {
+      return [`${field}: ${describeError(error)}`];
+    }
   });
-}
-
-function whyUnreadable(file: string): string | undefined {
-  try {
-    readFileSync(file);
-    return undefined;
-  } catch (error) {
-    return describeError(error);
-  }
 }

@@ -1,17 +1,18 @@
 /** A node as a process: configuration, store, logs, signals. Exit codes: 0 ended properly, 1 failed while running, 2 bad configuration. */
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import module from 'node:module';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
-import { parse } from 'yaml';
 import { ApiServer } from '../../core/apiserver/http/api-server.ts';
 import { takeCrashMessage, writeCrashMessage } from '../../core/crash/crash-message.ts';
 import { withReplica } from '../../core/identity/replica.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
+import { parseConfig, readBytes } from '../../core/runtime/config-file.ts';
 import { describeError } from '../../core/runtime/errors.ts';
 import { logDestination } from '../../core/runtime/log-destination.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
+import { packageVersion } from '../../core/runtime/package-version.ts';
 import { makeOnlyPrivateFiles } from '../../core/runtime/private-files.ts';
 import { endOnUncaught, logWarnings } from '../../core/runtime/process-log.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
@@ -135,22 +136,12 @@ function readConfig(role: 'center' | 'relay'): NodeConfig {
   try {
     const { config: file } = parseArgs({ options: { config: { type: 'string' } } }).values;
     if (file === undefined) throw new Error(usage);
-    const result = nodeConfigSchema.safeParse(parse(readFileSync(file, 'utf8')));
-    const wrong = result.success
-      ? unreadableFiles(result.data)
-      : result.error.issues.map((issue) => `${issue.path.join('.') || 'the file'}: ${issue.message}`);
-    if (result.success && wrong.length === 0) return Object.freeze(result.data);
-    throw new Error(`${file}: ${wrong.join('; ')}`);
+    const config = parseConfig(readBytes(file).toString('utf8'), file, nodeConfigSchema, 'configuration of a node');
+    const wrong = unreadableFiles(config).map((problem) => `${file}: ${problem}`);
+    if (wrong.length > 0) throw new Error(wrong.join('\n'));
+    return Object.freeze(config);
   } catch (error) {
     process.stderr.write(`${describeError(error)}\n`);
     process.exit(2);
   }
-}
-
-function packageVersion(): string {
-  for (const place of ['../package.json', './package.json']) {
-    const file = new URL(place, import.meta.url);
-    if (existsSync(file)) return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
-  }
-  return 'unknown';
 }

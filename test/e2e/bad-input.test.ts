@@ -58,7 +58,7 @@ describe('banyan topology validate', () => {
   it('finds a bad label', () => {
     const { code, out } = validate('  clusters: [{name: a, labels: {env: "not good"}}]\n');
     expect(code).toBe(2);
-    expect(out).toContain('spec.clusters[0].labels.env: "not good": a valid label must be');
+    expect(out).toContain('spec.clusters[0].labels.env: "not good": use letters, digits');
   });
 
   it('names the file that cannot be read', () => {

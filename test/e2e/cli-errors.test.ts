@@ -56,6 +56,7 @@ describe.skipIf(withoutKubectl)(`the command line${withoutKubectl ? ` [not run: 
     [['ping', 'eu', '--bytes', 'many'], 2, /--bytes: "many"/],
     [['approve-deletions', 'nope'], 1, /there is no node "nope"/],
     [['approve-deletions', ''], 2, /"" is no path of a node/],
+    [['ping', 'eu~1'], 2, /"eu~1" is one replica of eu/],
     [['join-token', 'eu'], 2, /the path "eu" is that of a relay/],
     [['enroll', 'eu:paris'], 2, /the path "eu:paris" is that of a relay/],
     [['join-token', 'eu:paris:rivoli'], 1, /is taken at node\/eu:paris/],

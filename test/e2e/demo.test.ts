@@ -108,7 +108,7 @@ describe('npm start that cannot finish', () => {
     const { code, out } = start('--timeout', '0.2');
     expect(code).toBe(3);
     expect(out).toMatch(
-      /not ready after 200 ms: \d+ of 11 nodes have not joined \(center: .*logs are in .*\/logs; --timeout/,
+      /not ready after 200 ms: \d+ of 11 nodes have not joined \(center: .*all nodes were ended\. Their logs are in .*\/logs; --timeout/,
     );
     expect(processesOf(home)).toBe('');
   });

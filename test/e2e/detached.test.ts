@@ -37,7 +37,7 @@ describe('a tree in the background', () => {
     const { code, output } = banyan('up', '--detach', '-f', at('nowhere.yaml'), '--data', at('none'));
     expect({ code, output }).toMatchObject({
       code: 2,
-      output: expect.stringContaining('provider.kubeconfig.path of edge'),
+      output: expect.stringContaining('provider.kubeconfig.path: there is no file'),
     });
     expect(existsSync(at('none'))).toBe(false);
   });

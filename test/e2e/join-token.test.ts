@@ -271,7 +271,7 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
       out: expect.stringMatching(/"eu:till" is taken at node\/eu/),
     });
     for (const [args, message] of [
-      [['eu:x', '--ttl', '31d'], /--ttl: "31d" is no time up to 30 days/],
+      [['eu:x', '--ttl', '31d'], /--ttl: "31d" is too long; at most 30d/],
       [['eu:x', '--ttl', 'soon'], /--ttl: "soon" is no time/],
       [['EU:x'], /"EU:x" is no path of an agent/],
     ] as const) {

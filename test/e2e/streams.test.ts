@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { packageVersion } from '../../core/runtime/package-version.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
 import { banyan, fixture, LocalTree, type Ran, until } from './local-tree.ts';
 
@@ -31,9 +32,10 @@ describe.skipIf(withoutKubectl)(`byte streams in a chain of five levels, one hop
   afterAll(() => tree[Symbol.asyncDispose]());
 
   it('reach every node from the center, with its readiness and its version', () => {
+    const version = packageVersion().replaceAll('.', '\\.');
     for (const path of ['center', 'a:b', near, deep]) {
       const { code, out } = ping(path);
-      expect(out).toMatch(new RegExp(`^${path}: (center|relay|agent) \\S+, ready, [\\d.]+ ms\n$`));
+      expect(out).toMatch(new RegExp(`^${path}: (center|relay|agent) ${version}, ready, [\\d.]+ ms\n$`));
       expect(code).toBe(0);
     }
   });

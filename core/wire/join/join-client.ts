@@ -9,6 +9,7 @@ import { pinned } from '../../identity/join-token.ts';
 import { cliCommand } from '../../runtime/cli-command.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError, describeError, type ErrorCode, isErrorCode } from '../../runtime/errors.ts';
+import { checkSchema, problemsText } from '../../runtime/schema-problems.ts';
 import type { LinkOptions } from '../dialer/link-options.ts';
 import type { EnvironmentProxies } from '../dialer/proxy-choice.ts';
 import { trustInAuthority, trustInNobody } from '../dialer/secure-connection.ts';
@@ -80,11 +81,11 @@ function wayOf(line: JoinLine, credentials: NodeCredentials, trust?: WayOptions[
 }
 
 function answerIn(way: Way, body: string): JoinAnswer {
-  const result = joinAnswerSchema.safeParse(jsonIn(body));
-  if (result.success) return result.data;
+  const checked = checkSchema(joinAnswerSchema, jsonIn(body));
+  if ('value' in checked) return checked.value;
   throw new BanyanError(
     'Protocol',
-    `${way.shown} answers without a valid certificate: ${result.error.issues[0]?.message ?? ''}`,
+    `${way.shown} answers without a valid certificate: ${problemsText(checked.problems, 'the body')}`,
   );
 }
 

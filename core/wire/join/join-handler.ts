@@ -5,6 +5,7 @@ import type { TLSSocket } from 'node:tls';
 import type * as z from 'zod';
 import { identityOfPeer, keyOfPeer } from '../../identity/peer-identity.ts';
 import { BanyanError, errorTable } from '../../runtime/errors.ts';
+import { checkSchema, problemsText } from '../../runtime/schema-problems.ts';
 import { codeHeader } from '../http-messages.ts';
 import {
   authorityPath,
@@ -108,8 +109,7 @@ function parsed<T>(schema: z.ZodType<T>, text: string): T {
   } catch (cause) {
     throw new BanyanError('BadRequest', 'the body is not JSON', {}, { cause });
   }
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  const wrong = result.error.issues.map((issue) => `${issue.path.join('.') || 'the body'}: ${issue.message}`);
-  throw new BanyanError('BadRequest', wrong.join('; ').slice(0, 500));
+  const checked = checkSchema(schema, value);
+  if ('value' in checked) return checked.value;
+  throw new BanyanError('BadRequest', problemsText(checked.problems, 'the body').slice(0, 500));
 }

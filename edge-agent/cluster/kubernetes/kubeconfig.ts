@@ -7,6 +7,7 @@ import { dirname, resolve } from 'node:path';
 import { parse } from 'yaml';
 import * as z from 'zod';
 import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
+import { checkSchema, problemsText } from '../../../core/runtime/schema-problems.ts';
 
 const clusterSchema = z.object({
   server: z.string(),
@@ -97,10 +98,9 @@ function parsed(file: string): z.infer<typeof configSchema> {
   } catch (error) {
     throw bad(file, `not a kubeconfig: ${describeError(error)}`, error);
   }
-  const result = configSchema.safeParse(raw);
-  if (result.success) return result.data;
-  const wrong = result.error.issues.map((issue) => `${issue.path.join('.') || 'the file'}: ${issue.message}`);
-  throw bad(file, `not a kubeconfig: ${wrong.join('; ')}`);
+  const checked = checkSchema(configSchema, raw);
+  if ('value' in checked) return checked.value;
+  throw bad(file, `not a kubeconfig: ${problemsText(checked.problems, 'the file')}`);
 }
 
 function bad(file: string, what: string, cause?: unknown): BanyanError {

@@ -17,14 +17,18 @@ function clientOf(text: string): NodeApiClient {
 const user = { caPem: 'ca', certPem: '', keyPem: '' };
 
 it.each([
-  ['text', 'root:x:0:0', /no kubeconfig of a tree: the whole file: .* --data, or its kubeconfig with --kubeconfig/],
-  ['nothing', '', /no kubeconfig of a tree: the whole file/],
+  [
+    'text',
+    'root:x:0:0',
+    /no kubeconfig of a tree: the file must be a map.* --data, or its kubeconfig with --kubeconfig/,
+  ],
+  ['nothing', '', /no kubeconfig of a tree: the file is empty/],
   ['no YAML', '{', /can't be read as a kubeconfig/],
-  ['an empty kubeconfig', '{clusters: [], users: [], contexts: []}', /clusters: there is none/],
+  ['an empty kubeconfig', '{clusters: [], users: [], contexts: []}', /clusters is an empty list; write at least 1/],
   [
     'one with a token',
     '{clusters: [{name: a, cluster: {server: "https://a"}}], users: [{name: b, user: {token: x}}], contexts: []}',
-    /clusters\.0\.cluster\.certificate-authority-data/,
+    /clusters\[0\]\.cluster\.certificate-authority-data is missing/,
   ],
 ])('names the error of %s, and never shows its content', (_, text, message) => {
   expect(() => clientOf(text)).toThrow(message);

@@ -8,7 +8,7 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { TestTree } from '../../../support/test-tree.ts';
 
 const path = 'eu:paris:store-17';
-const asked = { path, labels: ['env=prod'], again: false, ttl: '24h' };
+const asked = { path, labels: { env: 'prod' }, again: false, ttlMs: 86_400_000 };
 
 let ca: string;
 beforeAll(async () => {
@@ -89,7 +89,7 @@ describe('banyan join-token', () => {
 
   it('stores it at a replica that answers, and explains how to bring it to the other one', async () => {
     const { made, warned, run } = parents({}, ['node/eu:paris']);
-    await run({ ttl: '30m' });
+    await run({ ttlMs: 1_800_000 });
     const token = [...made].find(([, { kind }]) => kind === 'JoinToken')!;
     expect([token[0].split(' ')[0], token[1].spec]).toEqual([
       'node/eu:paris~1',
@@ -163,18 +163,5 @@ describe('banyan join-token', () => {
     expect(made.size).toBe(0);
     await run({ again: true });
     expect([...made.values()].map(({ kind }) => kind)).toEqual(['JoinToken']);
-  });
-
-  it.each([
-    [{ ttl: '0h' }, /--ttl: "0h" is no time up to 30 days/],
-    [{ ttl: '31d' }, /--ttl: "31d" is no time up to 30 days/],
-    [{ ttl: '24' }, /--ttl: "24" is no time/],
-    [{ path: 'eu:Paris' }, /"eu:Paris" is no path of an agent/],
-    [{ path: 'center' }, /"center" is no path of an agent/],
-    [{ labels: ['env'] }, /--label: "env" is not of the form key=value/],
-  ])('refuses %o with a message, and makes nothing', async (wrong, message) => {
-    const { made, run } = parents();
-    await expect(run(wrong)).rejects.toThrow(message);
-    expect(made.size).toBe(0);
   });
 });

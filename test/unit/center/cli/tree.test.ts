@@ -64,6 +64,18 @@ it('shows each alarm of a node once, whichever node reports it', async () => {
   );
 });
 
+it('names the replica that counts the destinations, in the row of a replica without any', async () => {
+  const [, , eu, other, us] = await lines({
+    '': [node('', { agents: 3 })],
+    eu: [node('eu', { agents: 0 })],
+    'eu~1': [node('eu', { agents: 3 })],
+    us: [node('us', { agents: 0 })],
+  });
+  expect(eu).toMatch(/eu +Relay +0 +destinations are counted by eu~1$/);
+  expect(other).toMatch(/eu~1 +Relay +3$/);
+  expect(us).toMatch(/us +Relay +0$/);
+});
+
 it('names the transport of each session in the wide form', async () => {
   const api: Pick<NodeApiClient, 'contexts' | 'list'> = {
     contexts: () => ['node/center'],

@@ -4,7 +4,7 @@ import type { KubeObject } from '../../../../core/object/meta.ts';
 import { sliceOf } from '../../../../relay/gather/status/slice-contents.ts';
 
 const space = 'space/center/retail';
-const question = { object: 'configmap/prices', namespace: 'till', space, at: 'eu:shop' };
+const question = { object: { kind: 'configmap', name: 'prices' }, namespace: 'till', space, at: 'eu:shop' };
 const inventory = '/apis/inventory.banyan.io/v1alpha1';
 const edge = '/apis/edge.banyan.io/v1alpha1';
 
@@ -98,20 +98,21 @@ describe('banyan why', () => {
 
   it.each([
     [{ at: 'eu:shopp' }, /--at: there is no cluster "eu:shopp": did you mean "eu:shop"\?/],
-    [{ at: 'tokyo:till' }, /--at: there is no cluster "tokyo:till": npm exec -- banyan tree lists all/],
+    [{ at: 'tokyo:till' }, /--at: there is no cluster "tokyo:till": for a list: npm exec -- banyan tree/],
     [{ at: 'eu' }, /--at: "eu" is no cluster but a relay: name a cluster below it, such as eu:shop/],
-    [{ object: 'configmap/price' }, /there is no configmap\/price in the namespace "till": did you mean "prices"\?/],
     [
-      { object: 'configmap/zzzzzz' },
+      { object: { kind: 'configmap', name: 'price' } },
+      /there is no configmap\/price in the namespace "till": did you mean "prices"\?/,
+    ],
+    [
+      { object: { kind: 'configmap', name: 'zzzzzz' } },
       /there is no configmap\/zzzzzz .*kubectl --context space\/center\/retail get configmaps -A/,
     ],
     [
       { namespace: 'tills' },
       /no configmap\/prices in the namespace "tills"; there is one in another namespace: -n till/,
     ],
-    [{ object: 'configmap' }, /"configmap" is not of the form KIND\/NAME/],
-    [{ object: 'configmap/a/b' }, /"configmap\/a\/b" is not of the form KIND\/NAME/],
-    [{ object: 'gadget/x' }, /has no resource "gadget"/],
+    [{ object: { kind: 'gadget', name: 'x' } }, /has no resource "gadget"/],
     [
       { space: 'space/eu/center.retail' },
       /shows what comes from space\/center\/retail: ask with --space space\/center\/retail/,

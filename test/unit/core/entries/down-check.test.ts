@@ -41,9 +41,9 @@ describe('an entry of the down feed', () => {
 
   it.each([
     [objectKey, '{', configMap, 'the attributes are no JSON'],
-    [objectKey, [], configMap, 'the attributes: as a whole'],
+    [objectKey, [], configMap, 'the attributes: the whole value must be a map'],
     [objectKey, { ...attributes, refs: 'shop' }, configMap, 'the attributes: refs'],
-    [objectKey, { ...attributes, refs: ['a/b'] }, configMap, 'refs.0: is no name'],
+    [objectKey, { ...attributes, refs: ['a/b'] }, configMap, 'refs[0] is no name'],
     ['o/center.retail/configmaps', attributes, configMap, 'the key names no object'],
     [
       't/center.retail',

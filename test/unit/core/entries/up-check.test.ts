@@ -52,21 +52,21 @@ describe('an entry that a child reports', () => {
       'neither sets nor keys',
     );
     expect(check('partial/center.retail/shop', { body: { generation: 1, target: 1, failures: [] } })).toThrow(
-      /a partial that is not valid: counts: /,
+      /a partial that is not valid: counts is missing/,
     );
     expect(check('sum/center.retail/shop/images', { body: { rows: 1 } })).toThrow(
-      /a summary that is not valid: spec: /,
+      /a summary that is not valid: spec is missing/,
     );
     expect(check('state/center.retail//configmaps/shop/till', { role: 'agent', attributes: { desired: 1 } })).toThrow(
-      /applied: /,
+      /applied is missing/,
     );
     expect(check('gone/center.retail/shop', { role: 'agent', attributes: { asked: -1 } })).toThrow(/asked: /);
     expect(check('node/eu:paris', { attributes: { role: 'king', version: '1' } })).toThrow(/role: /);
     const agent = { role: 'agent', version: '1' };
     expect(check('node/eu:paris', { attributes: { ...agent, nodes: -1 } })).toThrow(/nodes: /);
-    expect(check('node/eu:paris', { attributes: { ...agent, served: ['pods'] } })).toThrow(/served.0: /);
+    expect(check('node/eu:paris', { attributes: { ...agent, served: ['pods'] } })).toThrow(/served\[0\]/);
     expect(check('node/eu:paris', { attributes: { ...agent, served: Array(501).fill('/pods:v1') } })).toThrow(
-      /served: /,
+      /served has 501 entries/,
     );
     const state = { desired: 1, applied: true, available: false };
     expect(
@@ -132,7 +132,7 @@ describe('an entry that a child reports', () => {
     expect(check(up('eu:paris:rivoli'), { attributes, body: object })).not.toThrow();
     expect(check(up('us:market'), { attributes, body: object })).toThrow('"us:market", which is not below it');
     expect(check(up('eu:paris'), { attributes: { ...attributes, returnTo: 'Moon' }, body: object })).toThrow(
-      /returnTo: /,
+      /returnTo/,
     );
     expect(check(up('eu:paris'), { attributes, body: '{"metadata":' })).toThrow('is no JSON');
     expect(check(up('eu:paris'), { attributes, body: { ...object, apiVersion: 'v1' } })).toThrow(
@@ -146,7 +146,7 @@ describe('an entry that a child reports', () => {
       });
     expect(assoc(object)).not.toThrow();
     expect(assoc(object, { owner: 1 })).toThrow(/owner: /);
-    expect(assoc(object, { refs: undefined })).toThrow(/refs: /);
+    expect(assoc(object, { refs: undefined })).toThrow(/refs is missing/);
     expect(assoc({ apiVersion: object.apiVersion, kind: object.kind, ...metadata })).toThrow('canonical form');
     expect(assoc({ ...object, metadata: { name: 'other', namespace: 'shop' } })).toThrow(
       'is not the object that the key names',

@@ -19,12 +19,16 @@ describe('the configuration of an agent', () => {
   });
 
   it('is refused with the file and the field for an unknown key, a wrong type and a missing field', () => {
-    expect(() => parseAgentConfig(`${good}metrix: 1\n`, 'agent.yaml')).toThrow(/agent\.yaml: .*metrix/);
-    expect(() => parseAgentConfig(good.replace('address: "127.0.0.1:9"', 'address: 9'), 'agent.yaml')).toThrow(
-      /parent\.address/,
+    expect(() => parseAgentConfig(`${good}metrix: 1\n`, 'agent.yaml')).toThrow(
+      /^agent\.yaml:7: metrix: unknown key "metrix"; known keys are: path, data, /,
     );
-    expect(() => parseAgentConfig(good.replace('path: eu:paris:store-17\n', ''), 'agent.yaml')).toThrow(/path/);
-    expect(() => parseAgentConfig('a: [', 'agent.yaml')).toThrow(/agent\.yaml: not YAML/);
+    expect(() => parseAgentConfig(good.replace('address: "127.0.0.1:9"', 'address: 9'), 'agent.yaml')).toThrow(
+      /^agent\.yaml:4: parent\.address: 9 is a number; write "9"$/,
+    );
+    expect(() => parseAgentConfig(good.replace('path: eu:paris:store-17\n', ''), 'agent.yaml')).toThrow(
+      /^agent\.yaml:2: path is missing$/,
+    );
+    expect(() => parseAgentConfig('a: [', 'agent.yaml')).toThrow(/^agent\.yaml:1: not YAML/);
   });
 
   it('accepts a Lease for several agents with one identity, and refuses an invalid name of a Lease', () => {
@@ -34,9 +38,11 @@ describe('the configuration of an agent', () => {
       cluster: { kubernetes: { lease: { namespace: 'banyan', name: 'agent.eu' } } },
     });
     expect(() => withLease('{namespace: banyan, name: "eu:shop"}')).toThrow(
-      /agent\.yaml: .*must be the name of a Lease/,
+      /^agent\.yaml:6: cluster\.kubernetes\.lease\.name: "eu:shop": the name of a Lease has only a-z/,
     );
-    expect(() => withLease('{name: agent}')).toThrow(/agent\.yaml/);
+    expect(() => withLease('{name: agent}')).toThrow(
+      /^agent\.yaml:6: cluster\.kubernetes\.lease\.namespace is missing$/,
+    );
   });
 
   it('accepts a join token instead of certificates, with a Secret only if there is a cluster for it', () => {
@@ -51,15 +57,23 @@ describe('the configuration of an agent', () => {
     expect(withToken('{joinToken: /run/token}')).toEqual({ joinToken: '/run/token' });
     expect(withToken(secret, '{kubernetes: {}}')).toMatchObject({ secret: { namespace: 'banyan' } });
     expect(() => withToken(secret)).toThrow(
-      /agent\.yaml: pki\.secret: an embedded cluster has no Secret.*leave it out.* in the data directory/,
+      /^agent\.yaml: pki\.secret: remove it\. An embedded cluster has no such Secret; .* in its data directory$/,
     );
     const files = '{ca: ca.pem, cert: cert.pem, key: key.pem, secret: {namespace: banyan, name: identity}}';
     expect(withToken(files, '{kubernetes: {}}')).toMatchObject({ cert: 'cert.pem', secret: { name: 'identity' } });
     expect(() => withToken(files)).toThrow(
-      /pki\.secret: an embedded cluster has no Secret.*leave it out.* in its files/,
+      /^agent\.yaml: pki\.secret: remove it\. An embedded cluster has no such Secret; .* in the files of pki$/,
     );
-    expect(() => withToken('{joinToken: /run/token, ca: ca.pem}')).toThrow(/agent\.yaml: pki/);
-    expect(() => withToken('{ca: ca.pem}')).toThrow(/agent\.yaml: pki/);
+    expect(() => withToken('{joinToken: /run/token, ca: ca.pem}')).toThrow(
+      /^agent\.yaml:5: pki\.ca must not be beside joinToken; remove one$/,
+    );
+    expect(() => withToken('{ca: ca.pem}')).toThrow(
+      /^agent\.yaml:5: pki\.cert is missing\nagent\.yaml:5: pki\.key is missing$/,
+    );
+    expect(() => withToken('{}')).toThrow(/^agent\.yaml:5: pki must have either ca, cert, key, or joinToken$/);
+    expect(() => withToken('{joinTokn: x}')).toThrow(
+      /pki\.joinTokn: unknown key "joinTokn"; did you mean "joinToken"\?/,
+    );
   });
 
   it('accepts a list of users from above for a real cluster, and none for an embedded one', () => {
@@ -69,7 +83,7 @@ describe('the configuration of an agent', () => {
     const cluster = { users: ['jo'], groups: [], prefix: 'banyan:' };
     expect(parseAgentConfig(`${real}${streams}`, 'agent.yaml').streams).toEqual({ cluster });
     expect(() => parseAgentConfig(`${good}${streams}`, 'agent.yaml')).toThrow(
-      /streams: an embedded cluster.*leave it out/,
+      /^agent\.yaml: streams: remove it\. An embedded cluster has no users/,
     );
     expect(() => parseAgentConfig(`${real}streams: {cluster: {users: []}}`, 'agent.yaml')).toThrow(
       /streams\.cluster\.users/,
@@ -88,7 +102,9 @@ describe('the configuration of an agent', () => {
     });
     expect(() => withLimits('lots', '16Mi')).toThrow(/limits\.memory: "lots" is no number of bytes of 96Mi or more/);
     expect(() => withLimits('95Mi', '16Mi')).toThrow(/limits\.memory: "95Mi"/);
-    expect(() => withLimits('200Mi', '1M')).toThrow(/agent\.yaml: cluster/);
+    expect(() => withLimits('200Mi', '1M')).toThrow(
+      /^agent\.yaml:6: cluster\.kubernetes\.limits\.inFlightBytes: "1M" is no number of bytes of 8Mi or more/,
+    );
     expect(() => withLimits('200.5', '16Mi')).toThrow(/limits\.memory: 200\.5/);
   });
 });

@@ -26,8 +26,8 @@ it('names each missing file of a node’s configuration, with its field', () => 
   writeFileSync(place('key'), '');
   const issuer = { cert: place('issuer'), key: place('key') };
   expect(unreadableFiles(configOf({ issuer }))).toEqual([
-    `pki.cert: ENOENT: no such file or directory, open '${place('cert')}'`,
-    `pki.issuer.cert: ENOENT: no such file or directory, open '${place('issuer')}'`,
+    `pki.cert: ${place('cert')}: can't be read: ENOENT: no such file or directory, open '${place('cert')}'`,
+    `pki.issuer.cert: ${place('issuer')}: can't be read: ENOENT: no such file or directory, open '${place('issuer')}'`,
   ]);
 });
 

@@ -175,8 +175,8 @@ describe('access to a real cluster', () => {
 
   it.each([
     ['a file that is not there', join(directory, 'nowhere'), /nowhere: not a kubeconfig: ENOENT/],
-    ['another file', fileOf('just words'), /not a kubeconfig: the file: /],
-    ['a cluster without an address', configOf({ server: undefined }, {}), /clusters\.0\.cluster\.server: /],
+    ['another file', fileOf('just words'), /not a kubeconfig: the file must be a map/],
+    ['a cluster without an address', configOf({ server: undefined }, {}), /clusters\[0\]\.cluster\.server is missing/],
     ['an address that is none', configOf({ server: 'shop' }, {}), /clusters\[shop\]\.cluster\.server is no URL: shop/],
     ['no current context', configOf({}, {}, { 'current-context': '' }), /no context .* name one .* by cluster/],
     ['a context without a user', configOf({}, {}, { users: [] }), /there is no context shop with a cluster and a user/],

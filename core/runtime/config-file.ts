@@ -1,0 +1,45 @@
+/** Reads the configuration of a node: one YAML file, checked as a whole. */
+import { readFileSync } from 'node:fs';
+import type * as z from 'zod';
+import { BanyanError, describeError } from './errors.ts';
+import { checkSchema, fieldOf, type SchemaProblem } from './schema-problems.ts';
+import { isMap } from './schema-words.ts';
+import { type FileProblem, formatProblem, parseYamlFile, type YamlText } from './yaml-text.ts';
+
+/** Throws BadRequest that names the file and the reason. */
+export function readBytes(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw new BanyanError('BadRequest', `${file}: can't be read: ${describeError(error)}`, {}, { cause: error });
+  }
+}
+
+/** Throws BadRequest with a line for each problem: the file, the line, the field, the value and a remedy. `noun`: what the file should be. */
+export function parseConfig<T>(text: string, file: string, schema: z.ZodType<T>, noun: string): T {
+  const parsed = parseYamlFile(text);
+  if ('problems' in parsed) throw badFile(file, parsed.problems);
+  const checked = checkSchema(schema, parsed.value.value);
+  if ('value' in checked) return checked.value;
+  throw badFile(file, fileProblems(checked.problems, parsed.value, noun));
+}
+
+/** `noun`: what the file should be, such as `topology`. */
+export function fileProblems(
+  problems: readonly SchemaProblem[],
+  { value, lineOf }: YamlText,
+  noun: string,
+): FileProblem[] {
+  if (value === null) return [{ field: '', message: 'the file is empty' }];
+  if (!isMap(value)) return [{ field: '', message: `the file is no ${noun}: write a map (key: value)` }];
+  return problems.map((problem) => located(problem, lineOf));
+}
+
+export function located({ path, message }: SchemaProblem, lineOf: YamlText['lineOf']): FileProblem {
+  const line = lineOf(path);
+  return { field: fieldOf(path), message, ...(line === undefined ? {} : { line }) };
+}
+
+function badFile(file: string, problems: readonly FileProblem[]): BanyanError {
+  return new BanyanError('BadRequest', problems.map((problem) => formatProblem(file, problem)).join('\n'));
+}

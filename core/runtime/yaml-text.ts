@@ -1,0 +1,83 @@
+/** Parses a YAML file that people write, and finds the line of each of its fields. */
+import {
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseAllDocuments,
+  parseDocument,
+  type YAMLError,
+} from 'yaml';
+import { describeError } from './errors.ts';
+import { type Checked, fieldText } from './schema-problems.ts';
+
+/** A problem of a file, with its field and line. */
+export interface FileProblem {
+  /** `spec.relays[0].labls`. Empty: the problem is not of a field. */
+  readonly field: string;
+  readonly message: string;
+  readonly line?: number;
+}
+
+export interface YamlText {
+  readonly value: unknown;
+  /** The line of the key at a path, or of the nearest existing key above it. */
+  lineOf(path: readonly PropertyKey[]): number | undefined;
+}
+
+/** How many aliases a file may have: they could make a small file enormous. A tree of 100,000 clusters has a file of some 30 MB. */
+const aliasesMax = 100;
+
+export function parseYamlFile(text: string): Checked<YamlText, FileProblem> {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, prettyErrors: false });
+  if (document.errors.length > 0) {
+    return {
+      problems: document.errors.map((error) => ({
+        field: '',
+        message: yamlMessage(error, text),
+        line: lines.linePos(error.pos[0]).line,
+      })),
+    };
+  }
+  const root = document.contents as Node | null;
+  try {
+    const value: unknown = document.toJS({ maxAliasCount: aliasesMax });
+    return { value: { value, lineOf: (path) => lineOf(root, path, lines) } };
+  } catch (error) {
+    // An alias without an anchor, or too many aliases.
+    return { problems: [{ field: '', message: `not YAML: ${describeError(error)}` }] };
+  }
+}
+
+/** `FILE:12: spec.relays[0].name is missing` */
+export function formatProblem(file: string, { field, message, line }: FileProblem): string {
+  return `${file}${line === undefined ? '' : `:${line}`}: ${field === '' ? message : fieldText(field, message)}`;
+}
+
+function yamlMessage({ code, message }: YAMLError, text: string): string {
+  if (code !== 'MULTIPLE_DOCS') return `not YAML: ${message}`;
+  return `the file has ${parseAllDocuments(text).length} documents; keep one`;
+}
+
+function lineOf(root: Node | null, path: readonly PropertyKey[], lines: LineCounter): number | undefined {
+  let node: unknown = root;
+  let start = root?.range?.[0];
+  for (const part of path) {
+    if (isMap(node)) {
+      const pair = node.items.find((item) => isPair(item) && isScalar(item.key) && String(item.key.value) === part);
+      if (!pair) break;
+      start = isNode(pair.key) ? pair.key.range?.[0] : start;
+      node = pair.value;
+    } else if (isSeq(node) && typeof part === 'number') {
+      node = node.items[part];
+      if (isNode(node)) start = node.range?.[0] ?? start;
+    } else {
+      break;
+    }
+  }
+  return start === undefined ? undefined : lines.linePos(start).line;
+}
