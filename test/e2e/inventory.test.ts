@@ -36,7 +36,7 @@ describe.skipIf(withoutKubectl)(`an inventory space at the center${why}`, () => 
   afterAll(() => tree[Symbol.asyncDispose]());
 
   it('refuses a SyncTarget without an agent, and the system space refuses a SyncTarget with an agent', () => {
-    expect(syncTarget('cafe', {}).out).toContain('spec.attachTo: Required value: the path of the agent');
+    expect(syncTarget('cafe', {}).out).toContain('spec.attachTo: Required value: write the path of the agent');
     expect(syncTarget('cafe', { attachTo: 'eu:Store' }).out).toMatch(
       /spec\.attachTo: Invalid value: "eu:Store": "Store"/,
     );
