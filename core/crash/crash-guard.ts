@@ -96,8 +96,8 @@ export class CrashGuard {
   }
 
   /**
-   * Does the work. If the key is quarantined with this hash, does nothing and returns 'quarantined'. The work returns 'retry' if it perhaps did not reach
-   * its dangerous part. Then a doubtful or suspect key keeps its state. The work must not throw.
+   * Does the work, or returns 'quarantined' if the key is quarantined with this hash. The work returns 'retry' if it may have ended before its dangerous part.
+   * After 'retry', a doubtful or suspect key keeps its state. The work must not throw.
    */
   async work(
     key: string,

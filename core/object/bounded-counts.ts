@@ -2,8 +2,8 @@
  * Bounds of the counts that a node reports about its subtree. A parent refuses an entry with a count above its bound. If the sum of a node is larger, the
  * node reports the bound. So false counts from a subtree can make sums too large, but they can't make a parent refuse the entry of an honest node.
  *
- * Sums in memory have no bound. Cutting keeps the relations between honest counts: a larger count stays larger or becomes equal, and the bound of a whole
- * is at least the sum of the bounds of its parts.
+ * Sums in memory have no bound. After a node has cut honest counts to their bounds, the larger of two counts is still larger or equal, and a total still has
+ * room for all its parts.
  */
 import * as z from 'zod';
 

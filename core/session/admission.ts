@@ -1,8 +1,8 @@
 /**
  * Gives turns to Hellos. Each Hello costs a flush and some reads of tables. So if all children connect at the same time, the parent admits them at a steady
  * rate. A child that has to wait receives the time after which it should connect again. At that time it has a reserved turn, no matter how many other
- * children connect then. Before this, a connection passes the handshake rate limiter of the listener (core/wire/network/handshake-rate-limiter.ts). That
- * limiter saves TLS handshakes, and cannot send the child a time.
+ * children connect then. Before its Hello, a connection passes the handshake rate limiter of the listener (core/wire/network/handshake-rate-limiter.ts).
+ * That limiter saves TLS handshakes, and cannot send the child a time.
  */
 import { nextSlot, type RateState } from '../runtime/rate.ts';
 

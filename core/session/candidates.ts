@@ -30,8 +30,8 @@ export function notReached({ count, next }: Candidates): Candidates {
 }
 
 /**
- * The state after the end of a connection to `next`. `afterMs`: the time since the Welcome; 0 if there was no Welcome. `leavesFor`: the child itself ended the
- * connection, to go home or to go on to the next parent.
+ * The state after a connection to `next` has ended. `afterMs`: the time since the Welcome; 0 if there was no Welcome. `leavesFor`: set if the child itself ended
+ * the connection, to go home, or on to the next parent.
  */
 export function ended(state: Candidates, afterMs: number, leavesFor?: 'home' | 'on'): Candidates {
   const { count, next } = state;

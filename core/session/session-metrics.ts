@@ -7,7 +7,7 @@ export interface MeasuredSessions {
   readonly children?: SessionEnds | undefined;
   /** Present at a node with a parent. */
   readonly parent?: SessionEnds | undefined;
-  /** Age of the newest report of the root. Absent at the root. */
+  /** Age of the root's newest report. Absent at the root. */
   readonly rootAgeMs?: (() => number) | undefined;
 }
 

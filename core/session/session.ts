@@ -277,7 +277,7 @@ function reconcileIfReady(state: SessionState): Stepped {
   return withEffects({ ...state, mode: 'reconciling' }, { type: 'startReconcile' });
 }
 
-/** Drops the pieces if the peer has announced that nothing comes after the cursor. The producer sees this by the same frame, and knows they are dropped. */
+/** Drops the pieces if the cursor has reached the head that the peer announced. The peer sent that head, so the peer knows that the pieces are dropped. */
 function dropPieces(state: SessionState, head: number): Stepped {
   return state.mode === 'resumed' && state.cursor >= head ? withEffects(state, { type: 'dropPieces' }) : idle(state);
 }

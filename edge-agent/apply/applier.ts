@@ -319,7 +319,7 @@ export class Applier {
   /** `why` names the versions that the cluster serves instead. Undefined: the cluster does not serve the kind in any version. */
   #notServed(delivery: Delivery, object: KubeObject, why: string | undefined): 'retry' {
     const definition = definitionKeyOf(parseKey(delivery.key));
-    // If the cluster serves the kind in another version, the object does not wait for a definition that the cluster has refused.
+    // If the cluster serves another version and has refused the definition, waiting is useless: the object is reported now.
     const isRefused = definition !== undefined && this.#progress.hasFailed(definition);
     if (definition && (why === undefined ? this.#isWanted(definition) : this.#isExpected(definition) && !isRefused)) {
       return this.#waitFor(delivery, definition, 'WaitingForKind');

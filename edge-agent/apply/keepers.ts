@@ -3,8 +3,8 @@ import type { Json, KubeObject, ManagedFieldsEntry, ObjectMeta } from '../../cor
 import { agentFieldManager } from '../cluster/mark.ts';
 
 /**
- * Returns why the agent must not take over an existing object without its mark: a controller owns the object, or somebody maintains it, by server-side apply
- * or in another way, and would change it back again and again. Undefined: the agent is allowed to take the object over.
+ * Returns why the agent must not take over an existing object that has no mark of an agent. Either a controller owns the object, or another program maintains
+ * it and would undo the agent's changes again and again. Undefined: the agent is allowed to take the object over.
  */
 export function foreignOwner(live: KubeObject): string | undefined {
   const owner = live.metadata.ownerReferences?.[0];

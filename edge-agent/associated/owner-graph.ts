@@ -78,7 +78,7 @@ export class OwnerGraph {
     return this.#nodes.get(uid)?.root;
   }
 
-  /** The owners of the object that the agent has not seen and that are no placed objects. The chain of the object ends at such an owner. */
+  /** The object's owners that are not placed, and that the agent has not seen. The graph knows no owner above them. */
   unknownOwners(uid: string): OwnerLink[] {
     const owners = this.#nodes.get(uid)?.owners ?? [];
     return owners.filter((owner) => !this.#nodes.has(owner.uid) && !this.#roots.has(owner.uid));

@@ -32,8 +32,8 @@ const numbers = { bootCounter: 'banyan.io/boot-counter' } as const;
 export class KubernetesLease implements LeasePort {
   readonly #options: KubernetesLeaseOptions;
   /**
-   * The objects of all records that were read, so that a write keeps the values that others have written. The newest object alone is not enough: the answer
-   * to an abandoned request may arrive after another answer.
+   * The Lease object of each record that was read, so that a write keeps the values of others. Keeping only the newest object is not enough: a late answer to
+   * an abandoned request could replace it by an older one.
    */
   readonly #objects = new WeakMap<LeaseRecord, LeaseObject>();
 

@@ -276,7 +276,7 @@ export class Exposures implements OutgoingStage {
 
   // ------------------------------------------------------------------------------------------------------- reports
 
-  /** Returns what one child adds to the node's part of an unfinished release. */
+  /** Returns one child's part of a release that is not yet promoted. */
   place(
     placement: Placement,
     child: Child,

@@ -1,4 +1,4 @@
-/** The metadata that the server decides: sets it at creation, keeps it at an update, and checks it in both cases. */
+/** Sets the metadata that the server decides, keeps this metadata at an update, and checks it at creation and update. */
 import { timestamp } from '../../object/conditions.ts';
 import { forbiddenField, invalidField, required, tooLong } from '../../object/field-error.ts';
 import { isRecord } from '../../object/json-value.ts';

@@ -1,4 +1,4 @@
-/** Lists the objects that the agent has applied to the cluster, with any store. The agent recognises them by the mark and the signature on each object. */
+/** Lists the objects that the agent has applied to the cluster, also with an earlier store. The mark and the signature on each object identify them. */
 import { formatGroupResource } from '../../../core/object/key.ts';
 import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
