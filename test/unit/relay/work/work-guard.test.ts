@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { quarantineMinMs } from '../../../../core/crash/crash-marks.ts';
 import { type Clock, VirtualClock } from '../../../../core/runtime/clock.ts';
+import { BanyanError } from '../../../../core/runtime/errors.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { asText } from '../../../../core/store/bytes.ts';
 import { PoisonWorkGuard } from '../../../../relay/work/work-guard.ts';
@@ -166,6 +167,21 @@ describe('work that ends the process', () => {
     bench.clock.advance(quarantineMinMs);
     bench.settle();
     expect([bench.ends, bench.schedule.body('a', 'y'), bench.quarantinedWork()]).toEqual([3, 'y2', []]);
+  });
+
+  it('stays quarantined while the disk is full, and is tried again when there is room', async () => {
+    bench.schedule.object('y', ['p'], 'y2');
+    bench.settle();
+    bench.deadly.clear();
+    const { store } = bench.schedule;
+    await store.flushed();
+    store.failFlush(new BanyanError('StoreFull', 'the disk is full'));
+    bench.clock.advance(quarantineMinMs);
+    expect(bench.quarantinedWork()).toEqual([mapKey('y')]);
+    store.crash();
+    bench.clock.advance(quarantineMinMs);
+    bench.settle();
+    expect([bench.ends, bench.schedule.body('a', 'y'), bench.quarantinedWork()]).toEqual([2, 'y2', []]);
   });
 
   it('is not work that succeeds after one end', () => {
