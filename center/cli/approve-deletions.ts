@@ -117,9 +117,8 @@ async function shownAt(
   path: string,
 ): Promise<{ readonly context?: string; readonly failure?: string }> {
   const exact = `node/${shownPath(at)}`;
-  const contexts = [...new Set([exact, ...nodeContexts(api.contexts(), at)])].filter((one) =>
-    api.contexts().includes(one),
-  );
+  const known = api.contexts();
+  const contexts = [...new Set([exact, ...nodeContexts(known, at)])].filter((one) => known.includes(one));
   let first: string | undefined;
   let failure: string | undefined;
   for (const context of contexts) {

@@ -1,8 +1,8 @@
 /** How an agent treats an object that others change too: the rules of one placement, and the combined rules of several placements. */
 
 /**
- * What the agent does when somebody else changes an object on the cluster. `Correct`: undoes the change. `Report`: leaves the change, and reports it to the
- * parent. `Ignore`: leaves the change, and reports nothing.
+ * The reaction of the agent to a change that somebody else made to an object on the cluster. `Correct`: the agent undoes the change. `Report`: the agent
+ * leaves the change, and reports the change to the parent. `Ignore`: the agent leaves the change, and reports nothing.
  */
 export type DriftMode = 'Correct' | 'Report' | 'Ignore';
 /** Which existing objects the agent takes over. `Always`: every object. `IfUnowned`: an object that nobody else manages. `Never`: no object. */

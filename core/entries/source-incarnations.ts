@@ -1,5 +1,5 @@
 /**
- * What a node knows about the store incarnations of the spaces above it. For each source, the node stores the newest revision that it has received. For a
+ * The store incarnations of the spaces above a node, as far as the node knows them. For each source, the node stores the newest revision that it has received. For a
  * row that the producer lacks, the node decides whether the row's space has lost the revision of the row.
  *
  * Bound: one row for each source above. A source is one space.

@@ -20,7 +20,7 @@ export function* rowsBetween(reader: Reader, table: TableRows, { from, to }: Has
   }
 }
 
-/** What the consumer has found in the answers of one reply. */
+/** The findings of the consumer from one reply. */
 export interface ReconcileFindings {
   /** Keys whose entries the consumer still has to fetch. */
   readonly wanted: Uint8Array[];

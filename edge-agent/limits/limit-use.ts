@@ -11,6 +11,6 @@ export interface LimitUse {
   readonly shown: string;
   /** The sum of the times that work has waited for the limit so far, in milliseconds. Absent: no work waits for this limit. */
   readonly waitedMs?: number;
-  /** What people can do about the limit. */
+  /** The remedy for people: how to raise the limit, or how to need less. */
   readonly remedy: string;
 }

@@ -2,8 +2,8 @@
  * Managed fields record which manager owns which field of an object. Every write updates them. Server-side apply uses them to merge.
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/
  *
- * Not implemented: if a schema changes a granular field into an atomic one or back, the recorded sets stay as they are. The next write of an owner adapts
- * its set.
+ * If a new schema makes a granular field atomic, or an atomic field granular, the recorded sets stay until the next write of an owner: that write adapts the
+ * owner's set. A Kubernetes API server adapts all sets at the next write of any owner.
  */
 import type { KubeObject, ManagedFieldsEntry } from '../../object/meta.ts';
 import type { FieldType } from '../schema.ts';

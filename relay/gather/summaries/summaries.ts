@@ -10,8 +10,6 @@ import { edgeGroup } from '../../../core/apiserver/kinds/edge-kinds.ts';
 import { entryKey } from '../../../core/entries/entry-keys.ts';
 import { type PlacementId, placementId } from '../../../core/entries/placement-id.ts';
 import type { Content } from '../../../core/feed/feed.ts';
-import type { AssociatedItem } from '../../../core/match/resource-rules.ts';
-import type { UpsyncItem } from '../../../core/match/upsync-item.ts';
 import { hash128 } from '../../../core/object/hash.ts';
 import type { ObjectKey } from '../../../core/object/key.ts';
 import { CoalescedTask } from '../../../core/runtime/coalesced-task.ts';
@@ -24,39 +22,12 @@ import type { Placement } from '../../placements/placement.ts';
 import { selectedObjects } from '../../placements/placements.ts';
 import { CompiledSummarizers } from './compiled-summarizers.ts';
 import { itemsOf, namesOf } from './placement-items.ts';
-import { associatedRows, contentOf, type ReadRow, type RowPlace, RowSource, rowNameOf } from './row-source.ts';
+import { associatedRows, contentOf, type ReadRow, RowSource, rowNameOf } from './row-source.ts';
 import type { Resolution, SummariesPorts } from './summaries-ports.ts';
+import type { DirtyRow, Load, PlacementRows } from './summaries-state.ts';
 import { SummaryIndex } from './summary-index.ts';
 import type { LocationFacts } from './summary-rows.ts';
 import { UserSummary } from './user-summary.ts';
-
-interface DirtyRow extends RowPlace {
-  /** True: the object itself may have changed, so that other summaries than before may want the row. False: only its state has changed. */
-  readonly shipped: boolean;
-  /** An upsynced or associated object. `keyHash` is the key hash of the row in which the agent reported it. */
-  readonly fromCluster?: true;
-}
-
-/** Work: read all rows of one child. */
-interface Load {
-  readonly id: PlacementId;
-  readonly name: string;
-  readonly summary: UserSummary;
-  readonly child: string;
-}
-
-/** The state of one placement. */
-interface PlacementRows {
-  /** The hash of the placement's content. */
-  content: string;
-  /** The names of the placement's summarizers. */
-  names: readonly string[];
-  upsync: readonly UpsyncItem[];
-  associated: readonly AssociatedItem[];
-  readonly summaries: Map<string, UserSummary>;
-  readonly unresolved: Map<string, string>;
-  readonly places: Map<string, LocationFacts>;
-}
 
 /** Limit for the rows of one turn, about 20 ms. Then other work has its turn. */
 const rowsPerRun = 500;
