@@ -1,7 +1,8 @@
 /** Makes the value of a topology file valid, so that one run of the checks finds the problems of its other fields too. */
+
 import type * as z from 'zod';
+import { isRecord } from '../../core/runtime/is-record.ts';
 import { checkSchema, type SchemaProblem } from '../../core/runtime/schema-problems.ts';
-import { isMap } from '../../core/runtime/schema-words.ts';
 
 /** A name that no file has. */
 const placeholder = 'x-unnamed-x';
@@ -20,7 +21,7 @@ export function withoutProblems<T>(
   value: unknown,
   problems: readonly SchemaProblem[],
 ): T | undefined {
-  if (!isMap(value)) return undefined;
+  if (!isRecord(value)) return undefined;
   let copy: object = structuredClone(value);
   let wrong = problems;
   for (let round = 0; round < roundsMax; round++) {
@@ -39,7 +40,7 @@ function replace(root: unknown, path: SchemaProblem['path']): void {
   const holder = path.slice(0, -1).reduce<unknown>((at, part) => (at as Record<PropertyKey, unknown>)[part], root);
   if (Array.isArray(holder)) {
     holder[key as number] = {};
-  } else if (isMap(holder)) {
+  } else if (isRecord(holder)) {
     const values = holder as Record<PropertyKey, unknown>;
     if (key === 'name') values[key] = placeholder;
     else if (key in values) delete values[key];

@@ -2,7 +2,8 @@
  * Expands `%(name)` in the strings of an object. The value is a label of the Location, else an annotation of the Location, else a property of the
  * SyncTarget. `%%` becomes `%`.
  */
-import { isRecord, setField } from '../object/json-value.ts';
+import { setField } from '../object/json-value.ts';
+import { isRecord } from '../runtime/is-record.ts';
 import { CustomizeError } from './customizer.ts';
 import type { Recorder } from './reads.ts';
 

@@ -11,10 +11,11 @@ import { defaultBudget, type EvaluationBudget } from '../match/cel/budget.ts';
 import type { CelProgram } from '../match/cel/cel.ts';
 import { CelError } from '../match/cel/cel-error.ts';
 import type { CelValue } from '../match/cel/values.ts';
-import { cloneJson, isRecord } from '../object/json-value.ts';
+import { cloneJson } from '../object/json-value.ts';
 import { type JsonObject, type KubeObject, type ObjectMeta, parseApiVersion } from '../object/meta.ts';
 import { matchesSelector } from '../object/selector.ts';
 import { BanyanError } from '../runtime/errors.ts';
+import { isRecord } from '../runtime/is-record.ts';
 import type {
   CompiledCustomizer,
   CompiledCustomizerRule,

@@ -1,7 +1,8 @@
 /** Sets values by JSONPath. Replaces existing values. If the path ends with a name, and the object has no field of this name, adds the field. */
-import { isRecord, setField } from '../object/json-value.ts';
+import { setField } from '../object/json-value.ts';
 import type { JsonPathStep } from '../object/jsonpath.ts';
 import { evaluateJsonPath } from '../object/jsonpath.ts';
+import { isRecord } from '../runtime/is-record.ts';
 
 type FieldPlace =
   | { readonly of: Record<string, unknown>; readonly name: string }

@@ -2,9 +2,10 @@
 import type { Kind } from '../apiserver/space.ts';
 import { objectBytesMax } from '../apiserver/status-errors.ts';
 import { canonicalBytes } from '../object/canonical.ts';
-import { cloneJson, isRecord } from '../object/json-value.ts';
+import { cloneJson } from '../object/json-value.ts';
 import { type KubeObject, parseApiVersion } from '../object/meta.ts';
 import { BanyanError } from '../runtime/errors.ts';
+import { isRecord } from '../runtime/is-record.ts';
 import { CustomizeError } from './customizer.ts';
 
 /** Returns canonical bytes. Throws CustomizeError with the field of the object. */

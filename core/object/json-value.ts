@@ -22,10 +22,6 @@ export function equalJson(a: unknown, b: unknown): boolean {
   return equalFields(a as Record<string, unknown>, b as Record<string, unknown>);
 }
 
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /**
  * Sets a field, even a field with the name `__proto__`. A plain assignment to `__proto__` would set the prototype. Names come from request bodies, where
  * JSON.parse treats `__proto__` as an ordinary field.

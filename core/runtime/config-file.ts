@@ -1,9 +1,10 @@
 /** Reads the configuration of a node: one YAML file, checked as a whole. */
+
 import { readFileSync } from 'node:fs';
 import type * as z from 'zod';
 import { BanyanError, describeError } from './errors.ts';
+import { isRecord } from './is-record.ts';
 import { checkSchema, fieldOf, type SchemaProblem } from './schema-problems.ts';
-import { isMap } from './schema-words.ts';
 import { type FileProblem, formatProblem, parseYamlFile, type YamlText } from './yaml-text.ts';
 
 /** Throws BadRequest that names the file and the reason. */
@@ -31,7 +32,7 @@ export function fileProblems(
   noun: string,
 ): FileProblem[] {
   if (value === null) return [{ field: '', message: 'the file is empty' }];
-  if (!isMap(value)) return [{ field: '', message: `the file is no ${noun}: write a map (key: value)` }];
+  if (!isRecord(value)) return [{ field: '', message: `the file is no ${noun}: write a map (key: value)` }];
   return problems.map((problem) => located(problem, lineOf));
 }
 

@@ -2,8 +2,10 @@
  * The only place where the issues of a schema become text. Every check of a file, of a request and of a message from another node uses `checkSchema`, so that
  * each problem names the field, the value and a remedy in the same words. A message that a schema gives itself stays.
  */
+
 import * as z from 'zod';
-import { alternatives, formOf, isMap, shownText, shownValue, wordsOf } from './schema-words.ts';
+import { isRecord } from './is-record.ts';
+import { alternatives, formOf, shownText, shownValue, wordsOf } from './schema-words.ts';
 import { suggest } from './suggest.ts';
 
 /** A problem at a path of the checked value. The empty path is the whole value. */
@@ -86,7 +88,7 @@ function unionProblems(
     const message = `must be ${alternatives([...new Set(expected)])}, and is ${value === null ? 'empty' : shownValue(value)}`;
     return [{ path, message }];
   }
-  if (isMap(value) && !knownKeys(subject.schema, path).some((key) => key in value)) {
+  if (isRecord(value) && !knownKeys(subject.schema, path).some((key) => key in value)) {
     const missing = options.map((issues) => issues.flatMap((issue) => missingKey(issue, value)).join(', '));
     const message = `must have either ${missing.join(', or ')}`;
     return [{ path, message }, ...unknownKeys(subject, path, Object.keys(value))];

@@ -1,5 +1,6 @@
 /** Our words for the mistakes that a schema finds in one value. `schema-problems.ts` adds the field. */
 import type * as z from 'zod';
+import { isRecord } from './is-record.ts';
 import { suggest } from './suggest.ts';
 
 const forms: Readonly<Record<string, string>> = {
@@ -14,7 +15,7 @@ const forms: Readonly<Record<string, string>> = {
 };
 const scalars: readonly string[] = ['string', 'number', 'int', 'boolean'];
 
-/** What a schema expects, as the schema calls the type. */
+/** Our word for a type that a schema expects. `expected` is the schema's name of the type. */
 export function formOf(expected: string): string {
   return forms[expected] ?? expected;
 }
@@ -29,11 +30,7 @@ export function shownText(text: string): string {
 export function shownValue(value: unknown): string {
   if (typeof value === 'string') return shownText(value);
   if (Array.isArray(value)) return 'a list';
-  return isMap(value) ? 'a map' : String(value);
-}
-
-export function isMap(value: unknown): value is Readonly<Record<PropertyKey, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isRecord(value) ? 'a map' : String(value);
 }
 
 /** The message of a schema for text that does not fit: `"x": write host:port`. Not for text that may be secret. */

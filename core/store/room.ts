@@ -4,9 +4,17 @@
  * failed for good, it calls `failed` (lmdb-store.ts).
  */
 import { BanyanError } from '../runtime/errors.ts';
+import type { Store } from './store.ts';
 
 /** Time until the next try. A person needs much longer than a second to free space. */
 export const roomAgainMs = 1_000;
+
+/** With less free space than this, the disk counts as nearly full: four times the free space that a store needs for any write (lmdb/lmdb-store.ts). */
+const diskLowBytes = 64 * 2 ** 20;
+
+export function isDiskLow(store: Pick<Store, 'size'>): boolean {
+  return store.size().diskFreeBytes < diskLowBytes;
+}
 
 export function lacksRoom(error: unknown): boolean {
   return error instanceof BanyanError && error.code === 'StoreFull';

@@ -12,6 +12,7 @@ import type { DeletionLimits } from '../../core/feed/deletions.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import { quarantineTopic } from '../../core/feed/topics.ts';
 import { parseKey } from '../../core/object/key.ts';
+import { isDiskLow } from '../../core/store/room.ts';
 import { subscribeTo } from '../../core/store/topics.ts';
 import type { Applied, AppliedInventory } from '../apply/applied-inventory.ts';
 import { Applier } from '../apply/applier.ts';
@@ -32,8 +33,6 @@ import { UpFeedEntries } from './up-feed-entries.ts';
 
 /** How long the agent waits, after a start or after `resume`, for the end of its first work on the cluster before it reports about the cluster. */
 const silentStartMaxMs = 10_000;
-/** With less free space than this, the disk counts as nearly full. Four times the free space that the store needs for any write (store/lmdb/lmdb-store.ts). */
-const diskLowBytes = 64 * 2 ** 20;
 
 export class Agent {
   readonly #options: AgentOptions;
@@ -64,7 +63,7 @@ export class Agent {
     this.#desired = new Desired(store, options.downstream);
     this.#quarantineChanged();
     this.#records = new OwnerRecords(store);
-    this.#removalProgress = new RemovalProgress(clock, () => this.#outbox.touch(entryKey.node(options.path)));
+    this.#removalProgress = new RemovalProgress(clock, () => this.#touchNode());
     this.#applier = new Applier(
       {
         path: options.path,
@@ -123,14 +122,14 @@ export class Agent {
       cluster,
       clock,
       logger,
-      changed: () => this.#outbox.touch(entryKey.node(options.path)),
+      changed: () => this.#touchNode(),
       kindsAdded: () => this.#kindsChanged(),
     });
     this.#limits = new OwnLimits({
       clock,
       logger,
       uses: () => this.limitUses(),
-      changed: () => this.#outbox.touch(entryKey.node(options.path)),
+      changed: () => this.#touchNode(),
     });
     this.#orphanAdoption = new OrphanAdoption({
       clock,
@@ -140,7 +139,7 @@ export class Agent {
         for (const key of keys) this.#track(key);
         this.#applier.wantedChanged(keys);
       },
-      heldChanged: () => this.#outbox.touch(entryKey.node(options.path)),
+      heldChanged: () => this.#touchNode(),
     });
     this.#outbox = new Outbox({
       clock,
@@ -320,12 +319,12 @@ export class Agent {
   #obstacleChanged(key: string, obstacle: RemovalObstacle | undefined): void {
     if (!this.#removalProgress.noteObstacle(key, obstacle)) return;
     for (const id of this.#removalProgress.placementsOf(key)) this.#outbox.touch(entryKey.partial(id));
-    this.#outbox.touch(entryKey.node(this.#options.path));
+    this.#touchNode();
   }
 
   /** Ends the removal: the object is gone from the cluster, or a placement wants the object again. */
   #endRemoval(key: string): void {
-    if (this.#removalProgress.hasObstacle(key)) this.#outbox.touch(entryKey.node(this.#options.path));
+    if (this.#removalProgress.hasObstacle(key)) this.#touchNode();
     for (const id of this.#removalProgress.end(key)) {
       this.#outbox.touch(entryKey.partial(id));
       this.#outbox.touch(entryKey.gone(id));
@@ -373,7 +372,7 @@ export class Agent {
     const { states, placements } = this.#quarantineChanged();
     for (const { source, object } of states) this.#outbox.touch(entryKey.state(source, object));
     for (const id of placements) this.#outbox.touch(entryKey.partial(id));
-    this.#outbox.touch(entryKey.node(this.#options.path));
+    this.#touchNode();
   }
 
   #quarantineChanged(): PoisonedChange {
@@ -393,6 +392,10 @@ export class Agent {
     return trouble ? { trouble } : {};
   }
 
+  #touchNode(): void {
+    this.#outbox.touch(entryKey.node(this.#options.path));
+  }
+
   #nodeEntry(): UpFeedEntry {
     const { version, store, held, diverged, waiting, certificateTrouble } = this.#options;
     return nodeReport({
@@ -404,7 +407,7 @@ export class Agent {
       diverged: diverged?.(),
       waiting: waiting?.(),
       certificateTrouble: certificateTrouble?.(),
-      isDiskLow: store.size().diskFreeBytes < diskLowBytes,
+      isDiskLow: isDiskLow(store),
     });
   }
 }

@@ -1,8 +1,10 @@
 /** Describes for people which fields of an object differ from the applied object. */
+
 import { type FieldSet, isEmptyFieldSet } from '../../core/apiserver/managed-fields/field-set.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { compareText } from '../../core/object/text-order.ts';
+import { isRecord } from '../../core/runtime/is-record.ts';
 import { agentFieldManager } from '../cluster/mark.ts';
 
 const namedMax = 5;
@@ -101,8 +103,4 @@ function joined(path: string, name: string): string {
 function shown(value: unknown): string {
   const text = JSON.stringify(value) ?? 'missing';
   return text.length > valueCharsMax ? `${text.slice(0, valueCharsMax)}…` : text;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,7 +1,9 @@
 /** Reads an object on the cluster at the fields that this manager has applied and that nobody has changed since. An apply of these values changes nothing. */
+
 import { type FieldSet, isEmptyFieldSet } from '../../core/apiserver/managed-fields/field-set.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
+import { isRecord } from '../../core/runtime/is-record.ts';
 import { bare } from '../cluster/mark.ts';
 import { ownedFields } from './projection.ts';
 
@@ -43,8 +45,4 @@ function isOf(element: string, item: unknown, index: number): boolean {
 /** The keys that identify the item of a list. */
 function keysOf(element: string): Record<string, unknown> {
   return element.startsWith('k:') ? (JSON.parse(element.slice(2)) as Record<string, unknown>) : {};
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -16,12 +16,14 @@
  * A record from before the fingerprint covered fields agrees with no object. The agent then applies or compares the object once more, and writes a correct
  * record.
  */
+
 import { decodeEntries } from '../../core/apiserver/managed-fields/entries.ts';
 import { type FieldSet, leaf } from '../../core/apiserver/managed-fields/field-set.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { beyondLimits } from '../../core/object/json-limits.ts';
 import { type KubeObject, type ManagedFieldsEntry, parseApiVersion } from '../../core/object/meta.ts';
+import { isRecord } from '../../core/runtime/is-record.ts';
 import { agentFieldManager } from '../cluster/mark.ts';
 import { withoutFields, withoutIgnored } from './ignored-fields.ts';
 
@@ -117,8 +119,4 @@ function projectList(wanted: readonly unknown[], live: readonly unknown[]): unkn
 
 function nameOf(item: unknown): string | undefined {
   return isRecord(item) && typeof item.name === 'string' ? item.name : undefined;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

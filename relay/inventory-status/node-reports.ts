@@ -23,7 +23,7 @@ import type { Divergence } from '../../core/session/feed-alarm.ts';
 import type { SessionStatus } from '../../core/session/parent-ports.ts';
 import { type WatermarkWait, waitsAttributes } from '../../core/session/watermark-gate.ts';
 import { text } from '../../core/store/bytes.ts';
-import { ifRoom } from '../../core/store/room.ts';
+import { ifRoom, isDiskLow } from '../../core/store/room.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import type { Child } from '../children/children.ts';
 import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
@@ -72,8 +72,6 @@ const intervalMs = 1_000;
 const childrenPerRun = 50;
 /** A report of the root that is younger than this counts as new: each hop sends a beat every 15 s. */
 const rootAgeShownMs = 60_000;
-/** A disk with less free space counts as nearly full. This is four times the space that the store needs to write anything (core/store/lmdb/lmdb-store.ts). */
-const diskLowBytes = 64 * 2 ** 20;
 /** How often the node reads values whose changes nobody announces: the free space of its disk, and the age of the root's report. */
 const lookEveryMs = 30_000;
 /** How often a changed lag is reported to the parent. Nodes above do not need each value of a lag that changes all the time. */
@@ -198,7 +196,7 @@ export class NodeReports {
     const role = path === '' ? 'Center' : 'Relay';
     const kept = store.read((reader) => this.#ports.guarded(reader));
     const diverged = this.#ports.diverged();
-    const diskLow = store.size().diskFreeBytes < diskLowBytes;
+    const diskLow = isDiskLow(store);
     const ownStatus = { version: software, ...session, ...this.#rootContact(), ...counts, ...kept };
     const waits = waitsAttributes(this.#ports.waiting?.());
     const alarms = { diverged, diskLow, ...waits };

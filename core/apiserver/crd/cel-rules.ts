@@ -20,8 +20,8 @@ import {
   invalidField,
   required,
 } from '../../object/field-error.ts';
-import { isRecord } from '../../object/json-value.ts';
 import type { Cause } from '../../runtime/errors.ts';
+import { isRecord } from '../../runtime/is-record.ts';
 import { celConverter, celType } from './cel-schema.ts';
 import type { SchemaProps, ValidationRule } from './definition.ts';
 

@@ -3,7 +3,7 @@
 import { Duration } from '@marcbachmann/cel-js/evaluator';
 import type { CelType } from '../../match/cel/cel.ts';
 import { type CelValue, celFieldName, celValue } from '../../match/cel/values.ts';
-import { isRecord } from '../../object/json-value.ts';
+import { isRecord } from '../../runtime/is-record.ts';
 import type { SchemaProps } from './definition.ts';
 
 const resourceFields = {

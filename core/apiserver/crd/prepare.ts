@@ -7,8 +7,8 @@
  */
 
 import { type FieldPath, formatPath } from '../../object/field-error.ts';
-import { isRecord } from '../../object/json-value.ts';
 import type { Json } from '../../object/meta.ts';
+import { isRecord } from '../../runtime/is-record.ts';
 import type { Field, FieldType, ObjectType } from '../schema.ts';
 import type { SchemaProps } from './definition.ts';
 import { objectMetaType } from './object-meta-type.ts';

@@ -16,8 +16,8 @@ import {
   tooMany,
   typeInvalid,
 } from '../../object/field-error.ts';
-import { isRecord } from '../../object/json-value.ts';
 import type { Cause } from '../../runtime/errors.ts';
+import { isRecord } from '../../runtime/is-record.ts';
 import type { SchemaProps } from './definition.ts';
 import { formatCheck } from './formats.ts';
 

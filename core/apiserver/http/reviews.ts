@@ -1,7 +1,7 @@
 /** Answers questions of users about themselves: `kubectl auth whoami` and `kubectl auth can-i`. */
 
-import { isRecord } from '../../object/json-value.ts';
 import { BanyanError } from '../../runtime/errors.ts';
+import { isRecord } from '../../runtime/is-record.ts';
 import { decodeProtobuf } from '../protobuf/decode.ts';
 import { mediaTypeOf, parseRequestBody } from './body.ts';
 import { type ApiRequest, type ApiResponse, header, jsonResponse } from './requests.ts';

@@ -1,8 +1,8 @@
 /** The parameters of a write, from its URL and its headers. A DELETE may have parameters in its body too. */
 
 import { notSupported } from '../../object/field-error.ts';
-import { isRecord } from '../../object/json-value.ts';
 import { BanyanError, type Cause } from '../../runtime/errors.ts';
+import { isRecord } from '../../runtime/is-record.ts';
 import { decodeProtobuf } from '../protobuf/decode.ts';
 import type { DeleteOptions, WriteOptions } from '../space.ts';
 import { invalidObject } from '../status-errors.ts';

@@ -1,10 +1,10 @@
 /** The write requests of one space: calls the verbs with bodies and parameters, and encodes the results. The answer is sent after the write is durable. */
 
 import { required } from '../../object/field-error.ts';
-import { isRecord } from '../../object/json-value.ts';
 import type { GroupResource, ObjectKey } from '../../object/key.ts';
 import { formatApiVersion, type JsonObject, type KubeObject } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
+import { isRecord } from '../../runtime/is-record.ts';
 import { decodeProtobuf } from '../protobuf/decode.ts';
 import type { RequestSelection } from '../selection/selection.ts';
 import type { Kind, Patch, Space, WriteOptions } from '../space.ts';

@@ -4,10 +4,10 @@
  */
 import type { CustomizerSpec, CustomizerTarget, PatchItem } from '../../customize/customizer.ts';
 import { forbiddenField } from '../../object/field-error.ts';
-import { isRecord } from '../../object/json-value.ts';
 import { parseJsonPath } from '../../object/jsonpath.ts';
 import { parseApiVersion } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
+import { isRecord } from '../../runtime/is-record.ts';
 
 /** The fields that identify an object, as names joined by dots. */
 const identity = ['apiVersion', 'kind', 'metadata.name', 'metadata.namespace'];

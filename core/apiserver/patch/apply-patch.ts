@@ -1,8 +1,8 @@
 /** Applies one of the three patches of the Kubernetes API that do not use field ownership. */
 
-import { isRecord } from '../../object/json-value.ts';
 import type { JsonObject, KubeObject } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
+import { isRecord } from '../../runtime/is-record.ts';
 import type { ObjectType } from '../schema.ts';
 import type { Patch } from '../space.ts';
 import { badRequest } from '../status-errors.ts';

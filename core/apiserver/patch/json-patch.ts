@@ -4,8 +4,9 @@
  * test needs to know only whether the values are equal.
  */
 import { applyPatch, type Operation } from 'rfc6902';
-import { cloneJson, equalJson, isRecord, ownField } from '../../object/json-value.ts';
+import { cloneJson, equalJson, ownField } from '../../object/json-value.ts';
 import { BanyanError } from '../../runtime/errors.ts';
+import { isRecord } from '../../runtime/is-record.ts';
 import { badRequest } from '../status-errors.ts';
 
 /** The bound of the Kubernetes API server. A longer patch is probably a mistake. */

@@ -1,7 +1,8 @@
 /** JSON merge patch, RFC 7386. */
 
-import { cloneJson, isRecord, ownField, setField } from '../../object/json-value.ts';
+import { cloneJson, ownField, setField } from '../../object/json-value.ts';
 import type { Json, JsonObject } from '../../object/meta.ts';
+import { isRecord } from '../../runtime/is-record.ts';
 
 /** Applies `patch` to `target`. A null removes the field, an object is merged, and every other value replaces the old value. Changes neither argument. */
 export function mergePatch(target: unknown, patch: Json): Json {

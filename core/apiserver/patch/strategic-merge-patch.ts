@@ -13,7 +13,8 @@
  * has no nulls and no directives: Kubernetes loses them when it decodes the result into Go types.
  */
 
-import { isRecord, ownField, setField } from '../../object/json-value.ts';
+import { ownField, setField } from '../../object/json-value.ts';
+import { isRecord } from '../../runtime/is-record.ts';
 import type { FieldType } from '../schema.ts';
 import { badRequest } from '../status-errors.ts';
 import { type KeyOf, orderItems } from './list-order.ts';

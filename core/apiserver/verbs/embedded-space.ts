@@ -5,11 +5,12 @@
  */
 import { canonicalBytes, parseBody } from '../../object/canonical.ts';
 import { timestamp } from '../../object/conditions.ts';
-import { cloneJson, isRecord } from '../../object/json-value.ts';
+import { cloneJson } from '../../object/json-value.ts';
 import { formatGroupResource, type GroupResource, type ObjectKey } from '../../object/key.ts';
 import { type KubeObject, parseApiVersion } from '../../object/meta.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
+import { isRecord } from '../../runtime/is-record.ts';
 import type { Random } from '../../runtime/random.ts';
 import { applyPatch } from '../patch/apply-patch.ts';
 import type { ApplyOptions, DeleteOptions, Kind, Kinds, Patch, Space, WriteAdmission, WriteOptions } from '../space.ts';

@@ -1,8 +1,8 @@
 /** Special steps of a write that no schema can express, for two built-in kinds: Secrets and Namespaces. */
 
-import { isRecord } from '../../object/json-value.ts';
 import type { GroupResource } from '../../object/key.ts';
 import type { KubeObject } from '../../object/meta.ts';
+import { isRecord } from '../../runtime/is-record.ts';
 import type { Kind } from '../space.ts';
 
 export interface KindStrategy {

@@ -1,7 +1,6 @@
 /** Sets the metadata that the server decides, keeps this metadata at an update, and checks it at creation and update. */
 import { timestamp } from '../../object/conditions.ts';
 import { forbiddenField, invalidField, required, tooLong } from '../../object/field-error.ts';
-import { isRecord } from '../../object/json-value.ts';
 import type { KubeObject, ObjectMeta, OwnerReference } from '../../object/meta.ts';
 import {
   checkDnsLabel,
@@ -12,6 +11,7 @@ import {
   subdomainMessage,
 } from '../../object/names.ts';
 import type { Cause } from '../../runtime/errors.ts';
+import { isRecord } from '../../runtime/is-record.ts';
 import { type Random, uuid } from '../../runtime/random.ts';
 import type { Kind } from '../space.ts';
 

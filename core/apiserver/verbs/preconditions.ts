@@ -1,9 +1,9 @@
 /** Checks that the object that a client wants to write fits the present object. */
 
-import { isRecord } from '../../object/json-value.ts';
 import type { ObjectKey } from '../../object/key.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
+import { isRecord } from '../../runtime/is-record.ts';
 import type { Kind } from '../space.ts';
 import { badRequest, conflict, invalidObject, modifiedMessage } from '../status-errors.ts';
 import { needsResourceVersion } from './kind-strategy.ts';

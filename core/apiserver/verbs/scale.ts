@@ -1,10 +1,11 @@
 /** The scale subresource. An autoscaling/v1 Scale shows three fields of an object. */
 
 import { invalidField } from '../../object/field-error.ts';
-import { cloneJson, isRecord, ownField, setField } from '../../object/json-value.ts';
+import { cloneJson, ownField, setField } from '../../object/json-value.ts';
 import { formatGroupResource } from '../../object/key.ts';
 import type { KubeObject, ObjectMeta } from '../../object/meta.ts';
 import type { LabelRequirement, LabelSelector } from '../../object/selector.ts';
+import { isRecord } from '../../runtime/is-record.ts';
 import type { Kind, ScalePaths } from '../space.ts';
 import { badRequest, invalidObject, methodNotAllowed } from '../status-errors.ts';
 
