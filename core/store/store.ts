@@ -75,7 +75,7 @@ export interface Store extends AsyncDisposable {
   /** Calls the listener after each further commit that announces keys of the topic. Returns the function that ends the subscription. */
   subscribe<K>(topic: Topic<K>, listener: (keys: ReadonlySet<K>) => void): () => void;
   /** Announces a change of state that is not in the store, for example a new session. In a transaction, use the `announce` of the transaction. */
-  announce<K>(topic: Topic<K>, ...keys: readonly K[]): void;
+  announce<K>(topic: Topic<K>, keys: readonly K[]): void;
   /** Resolves when everything that was written before this call is durable. */
   flushed(): Promise<void>;
   /** Writes a consistent copy of all data into a new directory. Other writes continue during the copy. */

@@ -49,14 +49,16 @@ export function subscribeTo<K>(
 /** Calls `act` for each item, also when `act` throws for another one. Throws the first error at the end. */
 export function forEachOf<T>(items: Iterable<T>, act: (item: T) => void): void {
   const errors: unknown[] = [];
-  for (const item of items) {
-    try {
-      act(item);
-    } catch (error) {
-      errors.push(error);
-    }
-  }
+  for (const item of items) attempt(errors, () => act(item));
   if (errors.length > 0) throw errors[0];
+}
+
+function attempt(errors: unknown[], act: () => void): void {
+  try {
+    act();
+  } catch (error) {
+    errors.push(error);
+  }
 }
 
 export class Subscriptions {
@@ -75,7 +77,8 @@ export class Subscriptions {
   }
 
   announce<K>(topic: Topic<K>, keys: readonly K[]): void {
-    if (keys.length > 0) this.deliver(new Map([[topic as Topic<never>, new Set<unknown>(keys)]]));
+    const announced = new Set<unknown>(keys);
+    if (announced.size > 0) this.deliver(new Map([[topic as Topic<never>, announced]]));
   }
 
   deliver(announced: Announced): void {
@@ -100,12 +103,7 @@ export class Subscriptions {
     this.#waiting = new Map();
     for (const { topic, listener } of [...this.#all]) {
       const keys = announced.get(topic);
-      if (!keys) continue;
-      try {
-        listener(keys as ReadonlySet<unknown> as ReadonlySet<never>);
-      } catch (error) {
-        errors.push(error);
-      }
+      if (keys) attempt(errors, () => listener(keys as ReadonlySet<unknown> as ReadonlySet<never>));
     }
   }
 

@@ -81,6 +81,6 @@ export class ChildCatchUpGate {
       this.#waiting.delete(child);
       this.#withOtherHistory.delete(child);
     }
-    this.#ports.store.announce(feedReadyTopic, ...released);
+    this.#ports.store.announce(feedReadyTopic, released);
   }
 }

@@ -72,7 +72,7 @@ export class GuardRoom {
         ),
       alarmed: (alarm) => {
         log.error(alarm, 'the store was emptied or restored from an older copy');
-        ports.store.announce(ownNodeTopic, 'self');
+        ports.store.announce(ownNodeTopic, ['self']);
       },
     });
     this.#labelSummaryShrinkGuard = new LabelSummaryShrinkGuard({
@@ -167,7 +167,7 @@ export class GuardRoom {
     const held = store.read((reader) => upstream.held(reader));
     measured.held(held?.entries ?? 0);
     if (held) log.warn({ ...held }, 'entries that the parent lacks are held');
-    store.announce(ownNodeTopic, 'self');
+    store.announce(ownNodeTopic, ['self']);
   }
 
   /** Call it when the set of quarantined entries of the parent has changed. */
@@ -180,7 +180,7 @@ export class GuardRoom {
         { ...quarantined },
         'this node quarantines entries of the parent: they do not have the form that their keys require',
       );
-    store.announce(ownNodeTopic, 'self');
+    store.announce(ownNodeTopic, ['self']);
   }
 
   /** Call it when the set of quarantined entries of a child has changed. */
@@ -194,7 +194,7 @@ export class GuardRoom {
         { child, ...quarantined },
         'this node quarantines entries of a child: they do not have the form that their keys require',
       );
-    store.announce(childShownTopic, child);
+    store.announce(childShownTopic, [child]);
   }
 
   #shrinkGuardChanged(child: string): void {
@@ -205,7 +205,7 @@ export class GuardRoom {
         { child, ...kept },
         "a relay lost its store and reports fewer Locations: this node keeps the relay's mailbox",
       );
-    store.announce(childShownTopic, child);
+    store.announce(childShownTopic, [child]);
   }
 
   #measure(): void {

@@ -85,7 +85,7 @@ export class Readiness {
     this.#toCheck = undefined;
     const before = [...this.#readyChildren];
     this.#readyChildren.clear();
-    this.#ports.store.announce(feedReadyTopic, ...before);
+    this.#ports.store.announce(feedReadyTopic, before);
   }
 
   /**
@@ -131,7 +131,7 @@ export class Readiness {
       newlyReady.push(...this.#withOtherHistory);
       this.#withOtherHistory.clear();
     }
-    store.announce(feedReadyTopic, ...newlyReady);
+    store.announce(feedReadyTopic, newlyReady);
     if (this.#allReported) return;
     const isFirstCheck = !this.#hasCheckedRelays;
     this.#hasCheckedRelays = true;

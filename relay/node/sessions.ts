@@ -47,19 +47,19 @@ export function sessionsBelow(config: NodeConfig, ports: NodePorts, parts: NodeP
     replicas: parts.nodeState().replicas.attachWatch,
     watermarks: () => parts.watermarkPublisher().covered,
     // This is not done at `acknowledged`: at that time the store still has the old value, and the Node object would show it until the child's next report.
-    acknowledgementStored: (child) => store.announce(childShownTopic, child),
+    acknowledgementStored: (child) => store.announce(childShownTopic, [child]),
     reportedAll: (child) => {
       parts.down().availableReportsStored(child);
-      store.announce(workTopic, 0);
+      store.announce(workTopic, [0]);
     },
     caughtUp: (child) => {
       parts.down().reportsStored(child);
-      store.announce(childShownTopic, child);
-      store.announce(workTopic, 0);
+      store.announce(childShownTopic, [child]);
+      store.announce(workTopic, [0]);
     },
-    connected: (child) => store.announce(connectionTopic, child),
-    disconnected: (child) => store.announce(connectionTopic, child),
-    alarmChanged: (child) => store.announce(childShownTopic, child),
+    connected: (child) => store.announce(connectionTopic, [child]),
+    disconnected: (child) => store.announce(connectionTopic, [child]),
+    alarmChanged: (child) => store.announce(childShownTopic, [child]),
     rootAgeMs: () => parts.uplink()?.rootAgeMs() ?? 0,
     streamsOf: (child, link) => parts.streams().sessionWith({ child }, link),
   });
@@ -69,14 +69,14 @@ export function sessionAbove(config: NodeConfig, ports: NodePorts, parts: NodePa
   const { parent, path } = config;
   const { store } = ports;
   if (!parent) return undefined;
-  const ownNodeChanged = () => store.announce(ownNodeTopic, 'self');
+  const ownNodeChanged = () => store.announce(ownNodeTopic, ['self']);
   return nodeUplink(path, parent, ports, parts.nodeState(), {
     applied: (t, changes) => parts.feedEventRouter().receivedFromParent(t, changes),
     passed: (t) => parts.nodeState().replicas.received(t, 'parent', []),
     attaching: (t) => parts.guard().attaching(t),
     connected: () => {
       ownNodeChanged();
-      store.announce(workTopic, 0);
+      store.announce(workTopic, [0]);
     },
     disconnected: ownNodeChanged,
     unreachedChanged: ownNodeChanged,
@@ -85,14 +85,14 @@ export function sessionAbove(config: NodeConfig, ports: NodePorts, parts: NodePa
       parts.readiness().caughtUp();
       parts.down().mover.receivedFromParent();
       parts.nodeState().replicas.settle();
-      store.announce(workTopic, 0);
+      store.announce(workTopic, [0]);
     },
     putBack: () => {
       store.write((t) => parts.down().restoreBarrier.begin(t));
       parts.readiness().storeRestoredPerParent();
     },
     ready: () => parts.readiness().up,
-    watermarksReached: () => store.announce(workTopic, 0),
+    watermarksReached: () => store.announce(workTopic, [0]),
     streamsOf: (link) => parts.streams().sessionWith('parent', link),
   });
 }

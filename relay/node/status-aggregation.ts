@@ -21,7 +21,14 @@ import { Controllers } from '../rollout/controllers.ts';
 import { askWebhook } from '../rollout/webhook.ts';
 import { placementResource } from '../spaces/selection.ts';
 import { Views } from '../views/views.ts';
-import { atChild, type MadeObject, type PlacementAtChild, shownTopic, splitAtChild } from '../work/topics.ts';
+import {
+  atChild,
+  byPlacement,
+  type MadeObject,
+  type PlacementAtChild,
+  shownTopic,
+  splitAtChild,
+} from '../work/topics.ts';
 import type { Downsync } from './downsync.ts';
 import type { NodePorts } from './node-ports.ts';
 import type { LateParts, NodeState } from './node-state.ts';
@@ -124,23 +131,16 @@ export class StatusAggregation {
     for (const id of ids) this.reporter.mark(id);
   }
 
-  /** Call it when the scheduler has processed these placements: their children, their target or their existence may have changed. */
-  placementsChanged(ids: Iterable<PlacementId>): void {
-    for (const id of ids) {
-      this.#ports.store.read((reader) => this.gather.refresh(reader, id));
-      this.#mark(id);
-      this.summaries.placementChanged(id);
-    }
-  }
-
-  /** Call it when the scheduler has processed these children of placements. */
-  bindingsChanged(keys: Iterable<PlacementAtChild>): void {
+  /** Call it when the scheduler has processed these placements, or only these children of placements. */
+  placementsScheduled(keys: Iterable<PlacementId | PlacementAtChild>): void {
     for (const [id, children] of byPlacement(keys)) {
       this.#ports.store.read((reader) => {
-        for (const child of children) this.gather.childChanged(reader, id, child);
+        if (!children) this.gather.refresh(reader, id);
+        else for (const child of children) this.gather.childChanged(reader, id, child);
       });
       this.#mark(id);
-      this.summaries.placementChangedWith(id, children);
+      if (children) this.summaries.placementChangedWith(id, children);
+      else this.summaries.placementChanged(id);
     }
   }
 
@@ -188,7 +188,7 @@ export class StatusAggregation {
     this.statuses.write(ids);
     this.summaries.completenessChanged(ids);
     // Also those whose partial stayed: the shown status has parts that no partial has, such as the release at this relay.
-    this.#ports.store.announce(shownTopic, ...ids.map(shownPlacement));
+    this.#ports.store.announce(shownTopic, ids.map(shownPlacement));
   }
 
   #reportExact(keys: readonly string[]): void {
@@ -268,10 +268,4 @@ export class StatusAggregation {
 function shownPlacement(id: PlacementId): MadeObject {
   const { source, name } = splitPlacementId(id);
   return { source, key: { ...placementResource, namespace: '', name } };
-}
-
-function byPlacement(keys: Iterable<PlacementAtChild>): Map<PlacementId, Set<string>> {
-  const found = new Map<PlacementId, Set<string>>();
-  for (const { id, child } of Array.from(keys, splitAtChild)) found.set(id, (found.get(id) ?? new Set()).add(child));
-  return found;
 }

@@ -4,13 +4,14 @@
  * subscribe by themselves, before this list: sessions and replicas.
  */
 import { parseEntryKey } from '../../core/entries/entry-keys.ts';
+import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { heldRowsTopic, producerRowsTopic, quarantineTopic } from '../../core/feed/topics.ts';
 import type { Store } from '../../core/store/store.ts';
 import { forEachOf, type Topic } from '../../core/store/topics.ts';
 import { childrenOfMailboxes, childrenOfReported } from '../mailbox/mailboxes.ts';
 import {
   atChild,
-  bindingTopic,
+  byPlacement,
   childRemovedTopic,
   childReportTopic,
   childShownTopic,
@@ -22,10 +23,9 @@ import {
   ownNodeTopic,
   type PlacementAtChild,
   parentFeedTopic,
-  placementTopic,
   recountedTopic,
+  scheduledTopic,
   shownTopic,
-  splitAtChild,
   workTopic,
 } from '../work/topics.ts';
 import type { NodeParts } from './node-parts.ts';
@@ -44,7 +44,7 @@ export function subscribeParts(store: Store, parts: NodeParts): (() => void)[] {
     on: (topic, act) => void ends.push(store.subscribe(topic, act)),
     each: (topic, act) => subscriber.on(topic, (keys) => forEachOf(keys, act)),
   };
-  subscribeSums(parts, subscriber);
+  subscribeSums(store, parts, subscriber);
   subscribeViews(parts, subscriber);
   subscribeMover(parts, subscriber);
   subscribeSessionsAndReports(parts, subscriber);
@@ -53,16 +53,15 @@ export function subscribeParts(store: Store, parts: NodeParts): (() => void)[] {
   return ends;
 }
 
-function subscribeSums(parts: NodeParts, { on, each }: Subscriber): void {
+function subscribeSums(store: Store, parts: NodeParts, { on, each }: Subscriber): void {
   const { up } = parts;
   each(childRemovedTopic, (child) => parts.down().restoreBarrier.childRemoved(child));
-  on(placementTopic, (ids) => up().placementsChanged(ids));
-  on(bindingTopic, (keys) => up().bindingsChanged(keys));
+  on(connectionTopic, (children) => announceContributions(store, parts, children));
+  on(quarantineTopic, (tables) => announceContributions(store, parts, childrenOfReported(tables)));
+  on(scheduledTopic, (keys) => up().placementsScheduled(keys));
   on(contributionTopic, (keys) => up().contributionsChanged(keys));
-  on(connectionTopic, (children) => up().contributionsChanged(contributionsOf(parts, children)));
   each(childTopic, (child) => up().summaries.placeChanged(child));
   on(ownContributionTopic, (ids) => up().ownContributionsChanged(ids));
-  on(quarantineTopic, (tables) => up().contributionsChanged(contributionsOf(parts, childrenOfReported(tables))));
 }
 
 function subscribeViews({ up }: NodeParts, { on, each }: Subscriber): void {
@@ -81,9 +80,8 @@ function subscribeViews({ up }: NodeParts, { on, each }: Subscriber): void {
 /** The mover decides again, because new sums may allow a grant. */
 function subscribeMover(parts: NodeParts, { on, each }: Subscriber): void {
   const { up, down } = parts;
-  const decideOnce = (keys: Iterable<PlacementAtChild>): void => {
-    for (const id of new Set(Array.from(keys, (key) => splitAtChild(key).id))) down().mover.decide(id);
-  };
+  const decide = (keys: Iterable<PlacementId | PlacementAtChild>): void =>
+    forEachOf(byPlacement(keys).keys(), (id) => down().mover.decide(id));
   each(childReportTopic, ({ child, changes }) => {
     for (const { key } of changes) {
       const entry = parseEntryKey(key);
@@ -91,11 +89,7 @@ function subscribeMover(parts: NodeParts, { on, each }: Subscriber): void {
     }
     for (const id of up().reported(child, changes)) down().mover.reported(id, child);
   });
-  each(placementTopic, (id) => down().mover.decide(id));
-  each(ownContributionTopic, (id) => down().mover.decide(id));
-  on(bindingTopic, decideOnce);
-  on(contributionTopic, decideOnce);
-  on(connectionTopic, (children) => decideOnce(contributionsOf(parts, children)));
+  for (const topic of [scheduledTopic, ownContributionTopic, contributionTopic]) on(topic, decide);
 }
 
 function subscribeSessionsAndReports(parts: NodeParts, { on, each }: Subscriber): void {
@@ -116,10 +110,9 @@ function subscribeSessionsAndReports(parts: NodeParts, { on, each }: Subscriber)
   on(ownNodeTopic, () => reports().wake());
 }
 
-/** Returns all placements of these children. */
-function contributionsOf({ nodeState }: NodeParts, children: Iterable<string>): Set<PlacementAtChild> {
+/** Announces that the contributions of these children to all their placements may have changed. */
+function announceContributions(store: Store, { nodeState }: NodeParts, children: Iterable<string>): void {
   const { placements } = nodeState();
-  return new Set(
-    Array.from(children).flatMap((child) => Array.from(placements.ofChild(child), (id) => atChild(id, child))),
-  );
+  const keys = Array.from(children, (child) => Array.from(placements.ofChild(child), (id) => atChild(id, child)));
+  store.announce(contributionTopic, keys.flat());
 }

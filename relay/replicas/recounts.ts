@@ -39,6 +39,7 @@ export class ReplicaRecount {
         return Array.from(placements(t, child), (id) => atChild(id, child));
       });
     });
+    // Called and not announced: the caller reports right after this, and an announcement may be delivered only later.
     contributionsChanged(new Set(affected));
     const ids = [...new Set(affected.map((key) => splitAtChild(key).id))];
     for (const id of ids) decide(id);

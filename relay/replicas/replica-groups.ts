@@ -204,7 +204,7 @@ export class ReplicaGroups {
       timer?.stop();
       mixed.delete(replica);
     }
-    store.announce(countedTopic, child);
+    store.announce(countedTopic, [child]);
   }
 
   /**
@@ -325,7 +325,7 @@ export class ReplicaGroups {
     group.freezeTimer?.stop();
     group.freezeTimer = undefined;
     group.frozenSinceMs = undefined;
-    if (wasFrozen || countsChanged) store.announce(countedTopic, ...mailboxes.replicasOf(group.name));
+    if (wasFrozen || countsChanged) store.announce(countedTopic, mailboxes.replicasOf(group.name));
   }
 
   /** Announces the recount in a queued write. Timers use this, because the disk may be full: the write waits until there is room for the new sums. */

@@ -62,7 +62,7 @@ export class Controllers {
         const isGate = ({ key }: { key: { resource: string } }) => key.resource === gateResource.resource;
         if (!events.some(({ object }) => isGate(object))) return;
         const ids = Array.from(baseline.names(), (name) => placementId(source, name));
-        ports.store.announce(ownContributionTopic, ...ids);
+        ports.store.announce(ownContributionTopic, ids);
       });
       this.#unsubscribe.push(unsubscribe);
     }
@@ -169,7 +169,7 @@ export class Controllers {
 
   /** Announces that the placement has to be reported again. The node runs the rollout with that report. */
   #announce(id: PlacementId): void {
-    this.#ports.store.announce(ownContributionTopic, id);
+    this.#ports.store.announce(ownContributionTopic, [id]);
   }
 
   #questionOf(id: PlacementId): object {

@@ -326,7 +326,7 @@ export class Exposures implements OutgoingStage {
     const { release, renewedAtMs } = known;
     if (renewedAtMs === undefined || isPromoted(release)) return;
     const leftMs = renewedAtMs + release.authorizationSeconds * 1000 - clock.monotonicMs();
-    known.expiry = clock.after(Math.max(0, leftMs), () => store.announce(ownContributionTopic, id));
+    known.expiry = clock.after(Math.max(0, leftMs), () => store.announce(ownContributionTopic, [id]));
   }
 
   #schedule(id: PlacementId, known: KnownRelease): void {

@@ -33,7 +33,7 @@ export class PlacementBindings {
   }
 
   attach(t: Transaction, placement: Placement, child: Child, mailbox: Producer): void {
-    this.announce(t, placement, child, mailbox);
+    this.sendPlacement(t, placement, child, mailbox);
     // Stored before the objects are sent: the decision of a stage may depend on the placements that reach the child.
     storeMatched(t, placement.id, child.name);
     this.#ports.placements.attach(placement, child.name);
@@ -59,7 +59,7 @@ export class PlacementBindings {
   }
 
   /** Sends the placement itself to a relay. An agent gets only the rules for its objects and reports (`rules`). */
-  announce(t: Transaction, placement: Placement, child: Child, mailbox: Producer, originRevision = 0): void {
+  sendPlacement(t: Transaction, placement: Placement, child: Child, mailbox: Producer, originRevision = 0): void {
     const { id, source } = placement;
     if (child.role === 'relay') this.#writer.share(t, mailbox, source, hash128(entryKey.placement(id)));
     const rules = hash128(entryKey.rules(id));

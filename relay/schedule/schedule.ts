@@ -21,7 +21,7 @@ import { readPlacement } from '../placements/read-placement.ts';
 import { heldObjects } from '../promoted/held-back.ts';
 import { heldCustomizers } from '../promoted/held-customizers.ts';
 import { clearDirty, dirtyClasses, dirtyWork, markDirty, type ScheduleWork, type WorkClass } from '../work/dirty.ts';
-import { atChild, bindingTopic, ownContributionTopic, placementTopic } from '../work/topics.ts';
+import { atChild, ownContributionTopic, scheduledTopic } from '../work/topics.ts';
 import { MailboxWriter } from './mailbox-writer.ts';
 import { PlacementBindings } from './placement-bindings.ts';
 import { PlacementInterestIndex } from './placement-interest-index.ts';
@@ -140,7 +140,7 @@ export class Scheduler {
       else if (isAttached !== matches) markDirty(t, 'match', `${placement.id} ${name}`);
       // Even if the expression does not match, it may now fail in another way. The status of the placement shows this to its author.
       if (isAttached || matches || placement.locationExpression !== undefined)
-        t.announce(bindingTopic, atChild(placement.id, name));
+        t.announce(scheduledTopic, atChild(placement.id, name));
     }
     this.#ports.passage.childChanged(t, name);
     this.#interest.matched(name, child);
@@ -156,7 +156,7 @@ export class Scheduler {
     const [id, name] = key.split(' ') as [PlacementId, string];
     const placement = this.#ports.placements.get(id);
     if (!placement) return true;
-    t.announce(bindingTopic, atChild(id, name));
+    t.announce(scheduledTopic, atChild(id, name));
     const child = this.#ports.children.get(name);
     const mailbox = this.#ports.mailboxOf(name);
     if (child && mailbox && matchChild(placement, child).matches) {
@@ -178,7 +178,7 @@ export class Scheduler {
   }
 
   #move(t: Transaction, id: PlacementId): boolean {
-    t.announce(placementTopic, id);
+    t.announce(scheduledTopic, id);
     this.#writer.rows += this.#ports.passage.work(t, id);
     return true;
   }
@@ -187,7 +187,7 @@ export class Scheduler {
 
   #placement(t: Transaction, { key: id, originRevision }: ScheduleWork): boolean {
     const { placements, children, passage } = this.#ports;
-    t.announce(placementTopic, id);
+    t.announce(scheduledTopic, id);
     const before = placements.get(id);
     const current = before?.children ?? new Set(matchedChildren(t, id));
     const placement = readPlacement(t, this.#ports, id, current);
@@ -214,7 +214,7 @@ export class Scheduler {
       if (!isAttached && !matchChild(placement, child).matches) continue;
       // A child that must not lose the placement yet also needs its present form.
       if (isAttached) {
-        this.#placementBindings.announce(t, placement, child, mailbox, originRevision);
+        this.#placementBindings.sendPlacement(t, placement, child, mailbox, originRevision);
         for (const stage of this.#ports.stages) stage.rematched?.(t, child);
       } else if (passage.mayAttach(t, placement, child)) this.#placementBindings.attach(t, placement, child, mailbox);
       else this.#interest.wait(id, child.name);
@@ -247,7 +247,7 @@ export class Scheduler {
       this.#ports.auxiliaryChanged(t, entry.source, entry.object);
     }
     if (entry.type === 'auxiliary') return true;
-    if (this.#ports.releases.rowChanged(t, entry)) t.announce(placementTopic, entry.id);
+    if (this.#ports.releases.rowChanged(t, entry)) t.announce(scheduledTopic, entry.id);
     if (entry.type === 'release') t.announce(ownContributionTopic, entry.id);
     if (entry.type === 'promoted') {
       const { name } = splitPlacementId(entry.id);
@@ -302,7 +302,7 @@ export class Scheduler {
   #target(t: Transaction, id: PlacementId): boolean {
     const placement = this.#ports.placements.get(id);
     if (!placement) return true;
-    t.announce(placementTopic, id);
+    t.announce(scheduledTopic, id);
     const fresh = readPlacement(t, this.#ports, id, placement.children);
     if (fresh) this.#ports.placements.set(fresh);
     for (const child of placement.children) this.#aimAt(t, placement, child);
@@ -314,7 +314,7 @@ export class Scheduler {
     const [id, child] = key.split(' ') as [PlacementId, string];
     const placement = this.#ports.placements.get(id);
     if (!placement) return true;
-    t.announce(bindingTopic, atChild(id, child));
+    t.announce(scheduledTopic, atChild(id, child));
     if (placement.children.has(child)) this.#aimAt(t, placement, child);
     return true;
   }

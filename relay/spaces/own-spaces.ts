@@ -101,7 +101,7 @@ export function openWorkloadSpace(ports: SpacePorts, name: string, source: strin
     const nowMs = ports.clock.monotonicMs();
     const namespaces = new Set(events.map(({ object }) => object.key.namespace));
     const waitMs = Math.min(...Array.from(namespaces, (namespace) => bursts.waitMs(namespace, nowMs)));
-    ports.store.announce(workTopic, waitMs);
+    ports.store.announce(workTopic, [waitMs]);
   });
   return { ...opened, source, table, selection };
 }
@@ -113,7 +113,7 @@ export function openInventorySpace(ports: SpacePorts, name: string, source: stri
   const opened = openSpace(ports, name, 'Inventory', (t: Transaction, event: StorageEvent) => rows?.note(t, event));
   const { storage } = opened;
   rows = new InventoryRows({ source, storage, table, noteChange: noteSourceChange });
-  storage.subscribe(() => ports.store.announce(workTopic, 0));
+  storage.subscribe(() => ports.store.announce(workTopic, [0]));
   return { ...opened, table, rows };
 }
 

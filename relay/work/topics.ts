@@ -38,17 +38,17 @@ export const childRemovedTopic = new Topic<string>('child removed');
 /** The name of a child whose reports may have begun or ceased to count in the sums of this node. */
 export const countedTopic = new Topic<string>('counted');
 
-/** A child by name: the node has added up its sums again, because it counts the child from now on, or no longer. */
+/** The name of a child whose reports the node has begun or ceased to count: the node has added up its sums again. */
 export const recountedTopic = new Topic<string>('recounted');
 
 /** The node's own Node object may have to change. The key is always `self`. */
 export const ownNodeTopic = new Topic<'self'>('own node');
 
-/** A placement that may have been added, changed or removed, or whose children or target may have changed. */
-export const placementTopic = new Topic<PlacementId>('placement');
-
-/** A placement at one child (`atChild`): the child may have got or lost the placement. */
-export const bindingTopic = new Topic<PlacementAtChild>('binding');
+/**
+ * A placement that the scheduler has processed: it may have been added, changed or removed, or its children or target may have changed. Or a placement at one
+ * child (`atChild`): that child may have got or lost the placement.
+ */
+export const scheduledTopic = new Topic<PlacementId | PlacementAtChild>('scheduled');
 
 /** A placement at one child (`atChild`): the child's contribution to the sums of the placement may have changed. */
 export const contributionTopic = new Topic<PlacementAtChild>('contribution');
@@ -73,4 +73,19 @@ export function atChild(id: PlacementId, child: string): PlacementAtChild {
 export function splitAtChild(key: PlacementAtChild): { readonly id: PlacementId; readonly child: string } {
   const [id, child] = key.split(' ') as [PlacementId, string];
   return { id, child };
+}
+
+/** The children of each placement in the keys. Undefined: a key names the placement alone, which includes each of its children. */
+export function byPlacement(
+  keys: Iterable<PlacementId | PlacementAtChild>,
+): ReadonlyMap<PlacementId, ReadonlySet<string> | undefined> {
+  const found = new Map<PlacementId, Set<string> | undefined>();
+  for (const key of keys) {
+    const [id, child] = key.split(' ') as [PlacementId, string?];
+    const children = found.get(id);
+    if (child === undefined) found.set(id, undefined);
+    else if (children) children.add(child);
+    else if (!found.has(id)) found.set(id, new Set([child]));
+  }
+  return found;
 }

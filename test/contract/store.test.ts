@@ -248,7 +248,7 @@ describe.each(stores)('$name', ({ open }) => {
       const order: string[] = [];
       store.subscribe(topic, (keys) => {
         if (keys.has('x')) store.write((t) => t.announce(topic, 'y'));
-        store.announce(other, keys.size);
+        store.announce(other, [keys.size]);
         order.push(`first ${[...keys].join()}`);
       });
       store.subscribe(topic, (keys) => order.push(`second ${[...keys].join()}`));
@@ -282,16 +282,16 @@ describe.each(stores)('$name', ({ open }) => {
     it('of state that is not in the store are delivered at once, and to nobody whose subscription has ended', () => {
       const order: string[] = [];
       const stop = store.subscribe(topic, (keys) => order.push([...keys].join()));
-      store.announce(topic);
-      store.announce(topic, 'x', 'y');
+      store.announce(topic, []);
+      store.announce(topic, ['x', 'y']);
       stop();
-      store.announce(topic, 'z');
+      store.announce(topic, ['z']);
       expect(order).toEqual(['x,y']);
     });
 
     it('that answer each other for ever end with an error', () => {
-      store.subscribe(topic, (keys) => store.announce(topic, `${[...keys].join()}.`));
-      expect(() => store.announce(topic, 'x')).toThrow('announcements of things go on after 1000 rounds');
+      store.subscribe(topic, (keys) => store.announce(topic, [`${[...keys].join()}.`]));
+      expect(() => store.announce(topic, ['x'])).toThrow('announcements of things go on after 1000 rounds');
     });
   });
 

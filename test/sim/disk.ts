@@ -134,8 +134,8 @@ export class SimStore implements Store {
     return this.#memory.subscribe(topic, listener);
   }
 
-  announce<K>(topic: Topic<K>, ...keys: readonly K[]): void {
-    this.#memory.announce(topic, ...keys);
+  announce<K>(topic: Topic<K>, keys: readonly K[]): void {
+    this.#memory.announce(topic, keys);
   }
 
   flushed(): Promise<void> {

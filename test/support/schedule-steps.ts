@@ -2,7 +2,7 @@
 import type { PlacementId } from '../../core/entries/placement-id.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import type { Topic } from '../../core/store/topics.ts';
-import { bindingTopic, placementTopic, splitAtChild } from '../../relay/work/topics.ts';
+import { byPlacement, scheduledTopic } from '../../relay/work/topics.ts';
 
 export interface ScheduleStep {
   readonly more: boolean;
@@ -13,21 +13,20 @@ export interface ScheduleStep {
 
 export class ScheduleSteps {
   readonly #store: Store;
-  readonly #placements: () => PlacementId[];
-  readonly #bindings: () => `${PlacementId} ${string}`[];
+  readonly #scheduled: () => PlacementId[];
 
   constructor(store: Store) {
     this.#store = store;
-    this.#placements = announced(store, placementTopic);
-    this.#bindings = announced(store, bindingTopic);
+    this.#scheduled = announced(store, scheduledTopic);
   }
 
   step(scheduler: { step(t: Transaction): boolean }): ScheduleStep {
     const more = this.#store.write((t) => scheduler.step(t));
-    const changed = new Set(this.#placements());
-    const changedWith = new Map<PlacementId, Set<string>>();
-    for (const { id, child } of this.#bindings().map(splitAtChild)) {
-      if (!changed.has(id)) changedWith.set(id, (changedWith.get(id) ?? new Set()).add(child));
+    const changed = new Set<PlacementId>();
+    const changedWith = new Map<PlacementId, ReadonlySet<string>>();
+    for (const [id, children] of byPlacement(this.#scheduled())) {
+      if (children) changedWith.set(id, children);
+      else changed.add(id);
     }
     return { more, changed, changedWith };
   }

@@ -146,7 +146,7 @@ export class LmdbStore implements Store {
     return this.#subscriptions.add(topic, listener);
   }
 
-  announce<K>(topic: Topic<K>, ...keys: readonly K[]): void {
+  announce<K>(topic: Topic<K>, keys: readonly K[]): void {
     this.#subscriptions.announce(topic, keys);
   }
 

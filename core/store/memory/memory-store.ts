@@ -65,7 +65,7 @@ export class MemoryStore implements Store {
     return this.#subscriptions.add(topic, listener);
   }
 
-  announce<K>(topic: Topic<K>, ...keys: readonly K[]): void {
+  announce<K>(topic: Topic<K>, keys: readonly K[]): void {
     this.#subscriptions.announce(topic, keys);
   }
 

@@ -121,7 +121,10 @@ export class ExactStatuses {
   }
 
   #announce(source: string, objects: readonly ObjectKey[]): void {
-    this.#ports.store.announce(shownTopic, ...objects.map((key) => ({ source, key })));
+    this.#ports.store.announce(
+      shownTopic,
+      objects.map((key) => ({ source, key })),
+    );
   }
 
   /**

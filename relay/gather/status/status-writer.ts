@@ -58,9 +58,9 @@ export class StatusWriter {
     this.#ports = ports;
   }
 
-  /** Returns the placements whose status was written or whose partial has changed. */
-  write(ids: readonly PlacementId[]): PlacementId[] {
-    return ids.filter((id) => this.#writeOne(id));
+  /** Writes the status of own placements, and the partial of placements from above. */
+  write(ids: readonly PlacementId[]): void {
+    for (const id of ids) this.#writeOne(id);
   }
 
   /** Returns the status of a placement from above, for the subtree of this node, as JSON. */
@@ -72,22 +72,23 @@ export class StatusWriter {
     return text(JSON.stringify({ ...status, ...(rollout ? { rollout } : {}) }));
   }
 
-  #writeOne(id: PlacementId): boolean {
+  #writeOne(id: PlacementId): void {
     const { store, gather, placements, outbox, ownSpace } = this.#ports;
     const placement = placements.get(id);
     const own = ownSpace(placement?.source ?? '');
     if (!placement) {
       this.#conditions.delete(id);
       this.#ports.exact.write(id, undefined, 0);
-      return store.write((t) => outbox.remove(t, hash128(entryKey.partial(id)), 0));
+      store.write((t) => outbox.remove(t, hash128(entryKey.partial(id)), 0));
+      return;
     }
     const partial = store.read((reader) => (isBeingScheduled(reader, id) ? undefined : gather.total(reader, id)));
-    if (!partial) return false;
+    if (!partial) return;
     if (own) this.#writeSpace(own, placement, partial);
     else this.#conditions.set(id, this.#status(id, partial, this.#conditions.get(id) ?? []).conditions);
     this.#ports.exact.write(id, placement, partial.counts.expected);
-    if (own) return true;
-    return store.write((t) =>
+    if (own) return;
+    store.write((t) =>
       outbox.put(t, { key: entryKey.partial(id), attributes: text('{}'), body: encodePartial(partial) }, 0),
     );
   }

@@ -55,7 +55,7 @@ export class SubtreeSlices {
     if (after > 0) this.#counts.set(id, after);
     else this.#counts.delete(id);
     const shown = Array.from({ length: count }, (_, i) => ({ source, key: keyOf(sliceName(name, i)) }));
-    this.#ports.store.announce(shownTopic, ...shown);
+    this.#ports.store.announce(shownTopic, shown);
   }
 
   #slices(placement: Placement): ShownSlice[] {

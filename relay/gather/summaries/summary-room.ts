@@ -72,7 +72,7 @@ export class SummaryRoom {
       placeOf: (child, placement) => this.#placeOf(child, placement),
       specOf: (reader, source, name) => this.#specOf(reader, source, name),
       changed: (id, name) => this.#mark(id, name),
-      resolved: (id) => ports.store.announce(ownContributionTopic, id),
+      resolved: (id) => ports.store.announce(ownContributionTopic, [id]),
       replicas,
     });
     this.writer = new SummaryWriter({
@@ -157,7 +157,7 @@ export class SummaryRoom {
       const slash = key.lastIndexOf('/');
       return { id: key.slice(0, slash), name: key.slice(slash + 1) };
     });
-    this.#ports.store.announce(shownTopic, ...this.writer.write(ids));
+    this.#ports.store.announce(shownTopic, this.writer.write(ids));
   }
 
   /** Returns the first Location through which the placement reaches the agent, or any Location of the agent if the placement no longer reaches the agent. */

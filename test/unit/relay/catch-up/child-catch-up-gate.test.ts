@@ -14,7 +14,7 @@ function gateOf(hasReplicas = true) {
       raised.push(...children, `before ${announced.length}`);
       return Math.min(children.length, 2);
     },
-    store: { announce: (_topic, ...children) => void announced.push(...(children as unknown as string[])) },
+    store: { announce: (_topic, children) => void announced.push(...(children as unknown as string[])) },
   });
   return { gate, missing, announced, raised };
 }

@@ -14,7 +14,7 @@ function readiness({ relays = [] as string[], caughtUp = true } = {}) {
       quiet: () => state.quiet,
       isElsewhere: (name) => state.elsewhere.has(name),
       store: {
-        announce: (_topic, ...names) => {
+        announce: (_topic, names) => {
           if (names.length > 0) announced.push(`down ${names.join()}`);
         },
       },

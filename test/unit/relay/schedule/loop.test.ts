@@ -6,7 +6,7 @@ import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { Placements } from '../../../../relay/placements/placements.ts';
 import { ScheduleLoop } from '../../../../relay/schedule/loop.ts';
 import { Scheduler } from '../../../../relay/schedule/schedule.ts';
-import { placementTopic } from '../../../../relay/work/topics.ts';
+import { scheduledTopic } from '../../../../relay/work/topics.ts';
 import { noGuard } from '../../../support/no-guard.ts';
 import { openPassage } from '../../../support/open-passage.ts';
 import { Turns } from '../../core/apiserver/lifecycle/turns.ts';
@@ -28,7 +28,7 @@ describe('the loop of a scheduler', () => {
     clock = new VirtualClock();
     events = [];
     placements = new Placements();
-    bench.store.subscribe(placementTopic, (ids) => events.push(`stepped: ${[...ids].join()}`));
+    bench.store.subscribe(scheduledTopic, (ids) => events.push(`stepped: ${[...ids].join()}`));
     const table = bench.store.write((t) => LocalTable.open(t, `source/${source}`));
     const scheduler = new Scheduler({
       tableOf: () => table,
