@@ -75,8 +75,11 @@ export interface KindRules {
   prepare(object: KubeObject, version: string): string[];
   /** Checks types, required fields, formats and CEL rules. If `old` is given, also checks transition rules. Returns no causes if the object is valid. */
   validate(object: KubeObject, version: string, old?: KubeObject): Cause[];
-  /** Converts the object to another served version. If the kind has only one version, returns the object itself. */
-  convert(object: KubeObject, toVersion: string): KubeObject;
+  /**
+   * Converts the object to another version. If the object is in this version, returns the object itself. Undefined: only a webhook could convert the object,
+   * and this server runs none (crd/version-conversion.ts).
+   */
+  convert(object: KubeObject, toVersion: string): KubeObject | undefined;
 }
 
 export interface KindSchema {

@@ -61,6 +61,8 @@ function builtinKind(entry: TableKind): Kind {
     namespaced: entry.n ?? false,
     versions: [entry.v],
     storageVersion: entry.v,
+    storesAsWritten: false,
+    hasSeveralVersions: false,
     subresources: { status: entry.st ?? false, ...(entry.sc ? { scale: scalePaths } : {}) },
     custom: false,
     schema: () => builtinType(entry.t),
@@ -74,6 +76,9 @@ function rulesOf(entry: TableKind): KindRules {
   return {
     prepare: (object, version) => checkTypes(object, builtinType(entry.t), { kind: entry.k, version }),
     validate: (object: KubeObject, _version: string, old?: KubeObject): Cause[] => checkRules(entry.k, object, old),
-    convert: (object, toVersion) => ({ ...object, apiVersion: formatApiVersion(entry.g, toVersion) }),
+    convert: (object, toVersion) => {
+      const apiVersion = formatApiVersion(entry.g, toVersion);
+      return object.apiVersion === apiVersion ? object : { ...object, apiVersion };
+    },
   };
 }

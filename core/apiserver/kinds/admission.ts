@@ -14,6 +14,7 @@ import type { SummarizerSpec } from '../../summary/summarizer-spec.ts';
 import { definitionAdmission } from '../crd/definition-admission.ts';
 import type { Kind, Kinds, WriteAdmission } from '../space.ts';
 import { invalidObject } from '../status-errors.ts';
+import type { SpaceStorage } from '../storage.ts';
 import { checkAttachTo, type SpacePlace } from './attach-to-check.ts';
 import { checkCustomizer, checkCustomizerNames } from './customizer-admission.ts';
 import { edgeGroup } from './edge-kinds.ts';
@@ -31,8 +32,8 @@ import { mayTravel } from './travelling.ts';
  * The checks of a space with kinds of the mesh. They apply to these kinds and to CustomResourceDefinitions. The checks look only at changed parts, so users
  * can always edit and delete an old placement.
  */
-export function ownKindsAdmission(kinds: Kinds, place: SpacePlace): WriteAdmission {
-  const admitDefinition = definitionAdmission(kinds);
+export function ownKindsAdmission(kinds: Kinds, place: SpacePlace, storage: SpaceStorage): WriteAdmission {
+  const admitDefinition = definitionAdmission(kinds, storage);
   return (request) => {
     admitDefinition(request);
     const { operation, key, object, old, subresource } = request;

@@ -34,8 +34,9 @@ import {
   union,
 } from './field-set.ts';
 import { mergeManagedFields, prune } from './merge.ts';
+import { checkRewrite, withoutContent } from './rewrite.ts';
 
-export const fieldManager: FieldManager = { apply, update };
+export const fieldManager: FieldManager = { apply, update, withoutContent, checkRewrite };
 
 /** The identity of an object, and fields that only the server writes. Nobody owns these fields. */
 const unmanagedMetadata = [
