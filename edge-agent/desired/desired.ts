@@ -18,6 +18,7 @@ import type { AppliedChange, Content, Table } from '../../core/feed/feed.ts';
 import { parseBody } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { formatKey, parseKey } from '../../core/object/key.ts';
+import { withKeysOnce } from '../../core/object/list-keys.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { SharedValues } from '../../core/object/shared-values.ts';
 import { asText } from '../../core/store/bytes.ts';
@@ -165,13 +166,15 @@ export class Desired {
     return this.#placements.has(id);
   }
 
-  /** The object of a delivery, parsed. */
+  /** The object of a delivery, parsed. If a list has a key twice, returns an equal object that has each key once, as far as there is one. */
   object(delivery: Delivery): KubeObject {
-    return this.#store.read((reader) => {
+    const parsed = this.#store.read((reader) => {
       const content = this.#content(reader, entryKey.object(delivery.source, parseKey(delivery.key)));
       if (!content) throw new Error(`the index names ${delivery.key} of ${delivery.source}, the table does not`);
       return parseBody(content.content.body);
     });
+    const once = withKeysOnce(parsed);
+    return 'object' in once ? once.object : parsed;
   }
 
   #refresh(): void {

@@ -3,6 +3,7 @@ import { formatApiVersion, type KubeObject } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import type { KindRules } from '../schema.ts';
 import type { Kind } from '../space.ts';
+import { warningsAboutItems } from './list-item-rules.ts';
 import { checkRules } from './rules.ts';
 import { checkTypes } from './type-check.ts';
 import { builtinType, type TableKind, tableKinds } from './types-table.ts';
@@ -76,6 +77,7 @@ function rulesOf(entry: TableKind): KindRules {
   return {
     prepare: (object, version) => checkTypes(object, builtinType(entry.t), { kind: entry.k, version }),
     validate: (object: KubeObject, _version: string, old?: KubeObject): Cause[] => checkRules(entry.k, object, old),
+    warnings: (object) => warningsAboutItems(entry.k, object),
     convert: (object, toVersion) => {
       const apiVersion = formatApiVersion(entry.g, toVersion);
       return object.apiVersion === apiVersion ? object : { ...object, apiVersion };

@@ -57,7 +57,7 @@ export function bytesInVersion({ space, kind, version }: InVersion, stored: Stor
  * Whether the request selects the object. Labels, names and namespaces are the same in all versions. Throws if the selector needs other fields of an object
  * that can't be converted to the version of the request: a missing field would select or leave out the wrong objects.
  */
-export function isSelected({ kind, version, selection }: Omit<Selecting, 'space'>, object: KubeObject): boolean {
+export function selectsObject({ kind, version, selection }: Omit<Selecting, 'space'>, object: KubeObject): boolean {
   return selection.matches(selection.readsContent ? inVersion(kind, object, version) : object);
 }
 
@@ -167,7 +167,7 @@ function pageOf(listing: ListRequest, snapshot: Snapshot, limit: number, from: C
   let remaining = 0;
   const mustConvert = kind.storesAsWritten && showsContent(listing);
   snapshot.visit(options, (stored) => {
-    if (!selection.isEmpty && !isSelected(listing, space.parse(stored))) return true;
+    if (!selection.isEmpty && !selectsObject(listing, space.parse(stored))) return true;
     if (limit > 0 && found.length + places.length === limit) {
       remaining++;
       return selection.isEmpty;

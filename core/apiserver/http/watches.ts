@@ -5,7 +5,7 @@ import { BanyanError } from '../../runtime/errors.ts';
 import { namespacedNameOf, orderOf, placeText } from '../storage/event-log.ts';
 import type { StorageEvent, StoredObject } from '../storage.ts';
 import { columnDefinitions, partialMetadata, table } from '../table/table.ts';
-import { bytesInVersion, isSelected, type ListRequest, rowOf } from './lists.ts';
+import { bytesInVersion, type ListRequest, rowOf, selectsObject } from './lists.ts';
 import { aheadBytesMax, type WatchSink } from './outgoing.ts';
 import { kubernetesStatusOf } from './status.ts';
 
@@ -137,7 +137,7 @@ export class WatchRequest {
 
   #selects(stored: StoredObject): boolean {
     const { selection, space } = this.#listing;
-    return selection.isEmpty || isSelected(this.#listing, space.parse(stored));
+    return selection.isEmpty || selectsObject(this.#listing, space.parse(stored));
   }
 
   /** If the client can't get an object in the version that it watches, the watch ends with the error, as in a Kubernetes API server. */

@@ -231,6 +231,7 @@ export class EmbeddedSpace implements Space {
     this.#admit({ operation: 'create', key, object: next, ...withWriter(options) });
     const causes = [...validateMeta(kind, next.metadata), ...kind.rules.validate(next, version)];
     if (causes.length > 0) throw status.invalidObject(kind, key.name, causes);
+    warnAbout(kind, next, options);
     if (!write.isApplied) this.#manageFields(write, undefined, next);
     const bytes = storedBytes(kind, key, next);
     const existing = this.storage.get(key);
@@ -262,7 +263,10 @@ export class EmbeddedSpace implements Space {
       ...kind.rules.validate(next, version, comparable),
     ];
     if (causes.length > 0) throw status.invalidObject(kind, key.name, causes);
-    if (isContentChanged(kind, next, old)) next.metadata.generation = (old.metadata.generation ?? 0) + 1;
+    if (isContentChanged(kind, next, old)) {
+      next.metadata.generation = (old.metadata.generation ?? 0) + 1;
+      warnAbout(kind, next, options);
+    }
     if (!write.isApplied) this.#manageFields(write, old, next);
     const bytes = storedBytes(kind, key, next);
     if (old.metadata.deletionTimestamp && isReadyToGo(kind, next)) return this.#remove(key, next, options);
@@ -386,6 +390,10 @@ function checkSubresource(kind: Kind, subresource: WriteOptions['subresource']):
     (subresource === 'scale' && kind.subresources.scale !== undefined) ||
     (subresource === 'finalize' && isNamespace(kind));
   if (!isThere) throw status.notServed(`${formatGroupResource(kind)}/${subresource}`);
+}
+
+function warnAbout(kind: Kind, object: KubeObject, { warn }: WriteOptions): void {
+  if (warn) for (const text of kind.rules.warnings?.(object) ?? []) warn(text);
 }
 
 function withWriter({ user, warn }: WriteOptions): Pick<Parameters<WriteAdmission>[0], 'user' | 'warn'> {
