@@ -33,7 +33,8 @@ import { Baseline } from '../rollout/baseline.ts';
 import { clearDirty, dirtyWork, markDirty } from '../work/dirty.ts';
 import { applyRulesOf } from './apply-rules-of.ts';
 import { isAuxiliary, isSummarizer, namedSummarizers, summarizerKey, usesOf } from './auxiliaries.ts';
-import type { Candidate } from './downsync.ts';
+import { isBookkeepingResource } from './bookkeeping.ts';
+import { type Candidate, candidateOf } from './downsync.ts';
 import { definitionObjects, Needs, namespaceObjects } from './needs.ts';
 import { originAttributesOf, payloadOf } from './payload.ts';
 import { type Scope, type Selecting, type SelectingPlacement, SelectionIndex, scopesOf } from './selection-index.ts';
@@ -78,6 +79,8 @@ export class PlacementSelection {
   /** The write hook of the space. Every write that may matter leaves a mark in its own transaction. */
   note(t: Transaction, event: StorageEvent): void {
     const { key, revision } = event.object;
+    // Leases change every few seconds. They are work only if a placement names them.
+    if (isBookkeepingResource(key) && !this.#placements.namesResource(key)) return;
     if (isPlacement(key) || isAuxiliary(key) || mayTravel(key)) markDirty(t, 'space', this.#workKey(key), [], revision);
   }
 
@@ -260,10 +263,9 @@ export class PlacementSelection {
   }
 
   #candidate(key: ObjectKey, object: KubeObject): Candidate {
-    const labels = object.metadata.labels ?? {};
-    if (key.namespace === '' || !this.#placements.readsNamespaceLabels) return { key, labels };
+    if (key.namespace === '' || !this.#placements.readsNamespaceLabels) return candidateOf(key, object, undefined);
     const namespace = this.#ports.storage.get({ ...namespaceObjects, name: key.namespace });
-    return { key, labels, namespaceLabels: namespace ? (parseBody(namespace.body).metadata.labels ?? {}) : {} };
+    return candidateOf(key, object, namespace ? (parseBody(namespace.body).metadata.labels ?? {}) : {});
   }
 
   #markNamespace(t: Transaction, namespace: string, revision: number): void {

@@ -321,3 +321,87 @@ describe('a selection', () => {
     expect(bench.selection.asked - before).toBe(1);
   });
 });
+
+describe('exceptions and bookkeeping', () => {
+  let bench: SpaceBench;
+  const objects = () => Object.keys(bench.refs()).filter((key) => key !== shop);
+  const all = (item: object = {}) => ({
+    locationSelectors: [{}],
+    downsync: [{ apiGroup: '*', resources: ['*'], namespaces: ['shop'], ...item }],
+  });
+  const lease = (name: string, holder = 'a') =>
+    bench.space.apply(
+      {
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'Lease',
+        metadata: { namespace: 'shop', name },
+        spec: { holderIdentity: holder },
+      },
+      { fieldManager: 'test', force: true },
+    );
+
+  beforeEach(() => {
+    bench = new SpaceBench();
+    bench.namespace('shop');
+    for (const name of ['a', 'b', 'kube-root-ca.crt']) bench.configMap('shop', name);
+    bench.settle();
+  });
+
+  it('leave out what * would select, with its Namespace if nothing else needs it', () => {
+    bench.placement('p', all({ except: [{ objectNames: ['a'] }] }));
+    bench.settle();
+    expect(objects()).toEqual([map('b')]);
+    bench.placement('p', all({ except: [{ resources: ['configmaps'] }] }));
+    bench.settle();
+    expect(bench.refs()).toEqual({});
+    bench.placement('p', all());
+    bench.settle();
+    expect(objects()).toEqual([map('a'), map('b')]);
+  });
+
+  it('follow the labels of an object and of its namespace', () => {
+    bench.placement(
+      'p',
+      all({
+        except: [
+          { labelSelectors: [{ matchLabels: { local: 'yes' } }] },
+          { namespaceSelectors: [{ matchLabels: { local: 'yes' } }] },
+        ],
+      }),
+    );
+    bench.settle();
+    bench.configMap('shop', 'a', { local: 'yes' });
+    bench.settle();
+    expect(objects()).toEqual([map('b')]);
+    bench.namespace('shop', { local: 'yes' });
+    bench.settle();
+    expect(objects()).toEqual([]);
+    bench.namespace('shop', { local: 'no' });
+    bench.configMap('shop', 'a', { local: 'no' });
+    bench.settle();
+    expect(objects()).toEqual([map('a'), map('b')]);
+  });
+
+  it('give bookkeeping to a rule that names it', () => {
+    bench.placement('p', all({ objectNames: ['kube-root-ca.crt'] }));
+    bench.settle();
+    expect(objects()).toEqual([map('kube-root-ca.crt')]);
+  });
+
+  it('make a changed Lease no work, unless a rule names its resource', () => {
+    bench.placement('p', all());
+    bench.settle();
+    lease('leader');
+    expect(bench.step()).toBe(false);
+    bench.placement('p', all({ resources: ['leases'] }));
+    bench.settle();
+    expect(objects()).toEqual(['coordination.k8s.io/leases/shop/leader']);
+    lease('leader', 'b');
+    expect(bench.step()).toBe(true);
+    bench.placement('p', all());
+    bench.settle();
+    lease('leader', 'c');
+    expect(bench.step()).toBe(false);
+    expect(objects()).toEqual([map('a'), map('b')]);
+  });
+});
