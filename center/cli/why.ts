@@ -7,7 +7,7 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { isBookkeeping } from '../../relay/spaces/bookkeeping.ts';
-import { candidateOf, selectingItems } from '../../relay/spaces/downsync.ts';
+import { candidateOf, exceptionsFor, selectingItems } from '../../relay/spaces/downsync.ts';
 import { sourceName } from '../topology/plan.ts';
 import type { NodeApiClient } from './api-client.ts';
 import { didYouMean, type ObjectOfKind } from './arguments.ts';
@@ -56,11 +56,12 @@ export async function why(api: WhyApi, question: WhyQuestion): Promise<string[]>
   const object = await api.get(space, path);
   if (!object) throw await noObject(api, question, resource, name);
   const atOrigin = `${space}: it is here, generation ${object.metadata.generation ?? 0}`;
-  const placements = await selectingPlacements(api, space, resource, object, name);
+  const { placements, exceptions } = await selectingPlacements(api, space, resource, object, name);
   if (placements.length === 0)
     return [
       atOrigin,
       `${space}: no EdgePlacement selects it (spec.downsync), so it goes nowhere`,
+      ...exceptions.map((exception) => `${space}: ${exception}`),
       ...(isBookkeeping(resource, object) ? [`${space}: ${onlyByName}`] : []),
     ];
   const named = `${formatGroupResource(resource)} ${resource.namespaced ? `${namespace}/` : ''}${name}`;
@@ -144,15 +145,20 @@ async function selectingPlacements(
   resource: FoundResource,
   object: KubeObject,
   name: string,
-): Promise<KubeObject[]> {
+): Promise<{ placements: KubeObject[]; exceptions: string[] }> {
   const namespace = object.metadata.namespace ?? '';
   const namespaceObject = namespace === '' ? undefined : await api.get(context, `/api/v1/namespaces/${namespace}`);
   const key = { group: resource.group, resource: resource.resource, namespace, name };
   const candidate = candidateOf(key, object, namespace === '' ? undefined : (namespaceObject?.metadata.labels ?? {}));
-  return (await api.list(context, placementsPath)).filter(
-    ({ spec }) =>
-      selectingItems((spec as { downsync?: DownsyncItem[] } | undefined)?.downsync ?? [], candidate).length > 0,
+  const all = (await api.list(context, placementsPath)).map((placement) => ({
+    placement,
+    items: (placement.spec as { downsync?: DownsyncItem[] } | undefined)?.downsync ?? [],
+  }));
+  const selecting = all.filter(({ items }) => selectingItems(items, candidate).length > 0);
+  const exceptions = all.flatMap(({ placement, items }) =>
+    exceptionsFor(items, candidate).map((field) => `${nameOfObject(placement)} leaves it out (${field})`),
   );
+  return { placements: selecting.map(({ placement }) => placement), exceptions };
 }
 
 function nameOfObject({ metadata }: KubeObject): string {

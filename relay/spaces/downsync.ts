@@ -31,6 +31,16 @@ export function selectingItems(items: readonly DownsyncItem[], candidate: Candid
   return items.filter((item) => selects(item, candidate));
 }
 
+/** Returns the exceptions because of which the items do not select the object, such as `spec.downsync[0].except[1]`. */
+export function exceptionsFor(items: readonly DownsyncItem[], candidate: Candidate): string[] {
+  return items.flatMap((item, index) => {
+    const { except = [], ...rest } = item;
+    if (except.length === 0 || !selects(rest, candidate)) return [];
+    const at = except.findIndex((one) => matchesException(one, candidate));
+    return at < 0 ? [] : [`spec.downsync[${index}].except[${at}]`];
+  });
+}
+
 /** Returns false if the item can't select any object of the resource. */
 export function mayIncludeResource(item: DownsyncMatch, key: { group: string; resource: string }): boolean {
   return isGroup(item, key.group) && includes(item.resources, key.resource);
@@ -38,7 +48,11 @@ export function mayIncludeResource(item: DownsyncMatch, key: { group: string; re
 
 function selects(item: DownsyncItem, candidate: Candidate): boolean {
   if (candidate.isBookkeeping && !namesBookkeeping(item, candidate.key)) return false;
-  return matches(item, candidate) && !item.except?.some((one) => matches({ resources: ['*'], ...one }, candidate));
+  return matches(item, candidate) && !item.except?.some((one) => matchesException(one, candidate));
+}
+
+function matchesException(except: DownsyncMatch, candidate: Candidate): boolean {
+  return matches({ resources: ['*'], ...except }, candidate);
 }
 
 function matches(item: DownsyncMatch, { key, labels, namespaceLabels }: Candidate): boolean {
