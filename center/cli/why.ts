@@ -6,7 +6,8 @@ import { formatGroupResource } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
-import { selectingItems } from '../../relay/spaces/downsync.ts';
+import { isBookkeeping } from '../../relay/spaces/bookkeeping.ts';
+import { candidateOf, exceptionsFor, selectingItems } from '../../relay/spaces/downsync.ts';
 import { sourceName } from '../topology/plan.ts';
 import type { NodeApiClient } from './api-client.ts';
 import { didYouMean, type ObjectOfKind } from './arguments.ts';
@@ -39,6 +40,8 @@ interface Sought {
   readonly placements: readonly KubeObject[];
 }
 
+const onlyByName =
+  '* in resources does not include it, because it is bookkeeping of the space or of its clients: an EdgePlacement has to name its resource, or its name in objectNames';
 const placementsPath = '/apis/edge.banyan.io/v1alpha1/edgeplacements';
 
 type WhyApi = Pick<NodeApiClient, 'contexts' | 'get' | 'list'>;
@@ -53,9 +56,14 @@ export async function why(api: WhyApi, question: WhyQuestion): Promise<string[]>
   const object = await api.get(space, path);
   if (!object) throw await noObject(api, question, resource, name);
   const atOrigin = `${space}: it is here, generation ${object.metadata.generation ?? 0}`;
-  const placements = await selectingPlacements(api, space, resource, object, name);
+  const { placements, exceptions } = await selectingPlacements(api, space, resource, object, name);
   if (placements.length === 0)
-    return [atOrigin, `${space}: no EdgePlacement selects it (spec.downsync), so it goes nowhere`];
+    return [
+      atOrigin,
+      `${space}: no EdgePlacement selects it (spec.downsync), so it goes nowhere`,
+      ...exceptions.map((exception) => `${space}: ${exception}`),
+      ...(isBookkeeping(resource, object) ? [`${space}: ${onlyByName}`] : []),
+    ];
   const named = `${formatGroupResource(resource)} ${resource.namespaced ? `${namespace}/` : ''}${name}`;
   const selected = `${space}: selected by ${placements.map(({ metadata }) => metadata.name).join(', ')}`;
   return [atOrigin, selected, ...(await followDown(api, { question, path, named, object, placements }))];
@@ -137,18 +145,20 @@ async function selectingPlacements(
   resource: FoundResource,
   object: KubeObject,
   name: string,
-): Promise<KubeObject[]> {
+): Promise<{ placements: KubeObject[]; exceptions: string[] }> {
   const namespace = object.metadata.namespace ?? '';
   const namespaceObject = namespace === '' ? undefined : await api.get(context, `/api/v1/namespaces/${namespace}`);
-  const candidate = {
-    key: { group: resource.group, resource: resource.resource, namespace, name },
-    labels: object.metadata.labels ?? {},
-    ...(namespace === '' ? {} : { namespaceLabels: namespaceObject?.metadata.labels ?? {} }),
-  };
-  return (await api.list(context, placementsPath)).filter(
-    ({ spec }) =>
-      selectingItems((spec as { downsync?: DownsyncItem[] } | undefined)?.downsync ?? [], candidate).length > 0,
+  const key = { group: resource.group, resource: resource.resource, namespace, name };
+  const candidate = candidateOf(key, object, namespace === '' ? undefined : (namespaceObject?.metadata.labels ?? {}));
+  const all = (await api.list(context, placementsPath)).map((placement) => ({
+    placement,
+    items: (placement.spec as { downsync?: DownsyncItem[] } | undefined)?.downsync ?? [],
+  }));
+  const selecting = all.filter(({ items }) => selectingItems(items, candidate).length > 0);
+  const exceptions = all.flatMap(({ placement, items }) =>
+    exceptionsFor(items, candidate).map((field) => `${nameOfObject(placement)} leaves it out (${field})`),
   );
+  return { placements: selecting.map(({ placement }) => placement), exceptions };
 }
 
 function nameOfObject({ metadata }: KubeObject): string {

@@ -75,8 +75,13 @@ export interface KindRules {
   prepare(object: KubeObject, version: string): string[];
   /** Checks types, required fields, formats and CEL rules. If `old` is given, also checks transition rules. Returns no causes if the object is valid. */
   validate(object: KubeObject, version: string, old?: KubeObject): Cause[];
-  /** Converts the object to another served version. If the kind has only one version, returns the object itself. */
-  convert(object: KubeObject, toVersion: string): KubeObject;
+  /** Warnings about a valid object, for the user who writes it. Absent: the kind has none. */
+  warnings?(object: KubeObject): string[];
+  /**
+   * Converts the object to another version. If the object is in this version, returns the object itself. Undefined: only a webhook could convert the object,
+   * and this server runs none (crd/version-conversion.ts).
+   */
+  convert(object: KubeObject, toVersion: string): KubeObject | undefined;
 }
 
 export interface KindSchema {

@@ -18,10 +18,17 @@ export interface Kind extends GroupResource, KindSchema {
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly namespaced: boolean;
-  /** The served versions, beginning with the preferred one. The storage keeps objects in `storageVersion`. */
+  /** The served versions, beginning with the preferred one. */
   readonly versions: readonly string[];
+  /** The version in which the storage keeps new states of objects, unless `storesAsWritten`. */
   readonly storageVersion: string;
+  /** True: the storage keeps each object in the version in which it was written, because its definition names a conversion webhook. */
+  readonly storesAsWritten: boolean;
+  /** True: stored objects may be in several versions, because they were written in several, or before another version became the storage version. */
+  readonly hasSeveralVersions: boolean;
   readonly subresources: { readonly status: boolean; readonly scale?: ScalePaths };
+  /** The fields of the scale in one version of a custom kind. Absent: they are the same in all versions. */
+  scalePaths?(version: string): ScalePaths | undefined;
   readonly custom: boolean;
   /**
    * The uid of the CustomResourceDefinition that defines the kind, if the definition is in the storage of the space. Absent for kinds that every space of

@@ -3,6 +3,7 @@
  * for texts in them.
  */
 import { formatGroupResource, type GroupResource, type ObjectKey } from '../object/key.ts';
+import { type KubeObject, parseApiVersion } from '../object/meta.ts';
 import { BanyanError, type Cause } from '../runtime/errors.ts';
 
 export function notFound(key: ObjectKey): BanyanError {
@@ -74,6 +75,19 @@ export function methodNotAllowed(of: GroupResource, what: string): BanyanError {
 
 export function notServed(what: string): BanyanError {
   return new BanyanError('NotFound', `the server could not find the requested resource: ${what}`);
+}
+
+/**
+ * The error if a reader asks for an object in a version to which only a webhook could convert it. It begins as in a Kubernetes API server whose webhook does
+ * not answer, because programs search for these words.
+ */
+export function notConvertible(of: GroupResource, object: KubeObject, version: string): BanyanError {
+  const { apiVersion, kind, metadata } = object;
+  const { name = '', namespace } = metadata;
+  const stored = parseApiVersion(apiVersion).version;
+  const where = namespace === undefined ? '' : ` -n ${namespace}`;
+  const message = `conversion webhook for ${apiVersion}, Kind=${kind} failed: this API server runs no conversion webhooks, and ${formatGroupResource(of)} "${name}"${namespace === undefined ? '' : ` in namespace "${namespace}"`} is stored in ${stored}, the version in which it was written: ask for ${stored} (kubectl get ${of.resource}.${stored}.${of.group} ${name}${where}), or write the whole object in ${version} (kubectl apply --server-side)`;
+  return new BanyanError('Internal', message, { group: of.group, kind: of.resource, name });
 }
 
 function resourceDetails(key: ObjectKey) {

@@ -4,6 +4,7 @@ import * as z from 'zod';
 import type { AssociatedItem } from '../match/resource-rules.ts';
 import type { UpsyncItem } from '../match/upsync-item.ts';
 import type { KubeObject } from '../object/meta.ts';
+import { formerUidsMax } from './former-uids.ts';
 import { type AttributesOf, entryKeyBytesMax, name, texts, wave, whole } from './shapes.ts';
 
 /** Facts about an object or placement at its origin. `created`: the creationTimestamp. */
@@ -33,6 +34,8 @@ export type PlacementAttributes = AttributesOf<typeof placement>;
 export const object = z.object({
   ...origin,
   refs,
+  /** Short uids of deleted objects of this name, oldest first (former-uids.ts). An agent that has one of these objects replaces it. */
+  former: z.array(z.string()).max(formerUidsMax).exactOptional(),
   /** Names of the placements whose rules all say that the object is only created and never updated, sorted. */
   createOnly: refs.exactOptional(),
   /** Names of the placements that do not select the object: their objects need it (a Namespace, a CustomResourceDefinition). Sorted. */

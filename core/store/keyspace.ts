@@ -118,6 +118,12 @@ export const keyspace = {
   pieceRow: 109,
   /** … path of a relay below a child -> nothing: at least one child reports this relay (see relay/inventory-status/descendants.ts) */
   descendant: 110,
+  /** … source name, NUL, … object key -> JSON FormerRow: uids of deleted objects of this name (see relay/spaces/former-objects.ts) */
+  formerObject: 111,
+  /** … source name, NUL, # revision of the deletion, … object key -> nothing: an index of formerObject, of names that no object has now */
+  formerGone: 112,
+  /** … source name -> u32: number of rows of formerGone */
+  formerCount: 113,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

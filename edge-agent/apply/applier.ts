@@ -5,6 +5,7 @@
 import type { CrashGuard } from '../../core/crash/crash-guard.ts';
 import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { parseKey } from '../../core/object/key.ts';
+import { withKeysOnce } from '../../core/object/list-keys.ts';
 import { type KubeObject, parseApiVersion } from '../../core/object/meta.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
@@ -250,6 +251,9 @@ export class Applier {
     const { cluster, desired, path, records } = this.#ports;
     const { key } = delivery;
     const sent = desired.object(delivery);
+    const once = withKeysOnce(sent);
+    // The cluster would refuse the object at each try. So the agent waits for another content, and sends nothing.
+    if ('why' in once) return this.#invalid(delivery, once.why);
     const taker = await this.#ports.takerOf(key, sent);
     if (taker === 'unknown') return this.#undecided(delivery);
     if (taker.id !== undefined) return this.#yield(delivery, taker.id);
@@ -272,6 +276,11 @@ export class Applier {
     if (isNamespaceKey(key)) this.#progress.noteNamespace(key, live !== undefined && decision.do !== 'wait');
     const result = await this.#execution.carryOut(decision, wanted, found);
     return result === 'done' ? this.#arrived(key) : result;
+  }
+
+  #invalid(delivery: Delivery, message: string): 'done' {
+    this.#progress.report(delivery, { phase: 'failed', reason: 'Invalid', message });
+    return 'done';
   }
 
   #arrived(key: string): 'done' {

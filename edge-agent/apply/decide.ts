@@ -7,11 +7,11 @@ import { terminating, terminatingMessage } from '../../core/object/terminating.t
 import { isMarked, marked, signatureOf } from '../cluster/mark.ts';
 import { ignoredOf } from './ignored-fields.ts';
 import { foreignOwner } from './keepers.ts';
+import { type FromOrigin, isMadeAnew } from './made-anew.ts';
 import type { OwnerRecord } from './owner-records.ts';
 import { isAsRecorded } from './projection.ts';
 
-export interface DesiredObject {
-  readonly source: string;
+export interface DesiredObject extends FromOrigin {
   readonly bodyHash: string;
   readonly createOnly: boolean;
   readonly rules: ApplyRules;
@@ -27,6 +27,8 @@ export type Decision =
   | { readonly do: 'compare'; readonly live: KubeObject }
   /** The object stays as it is. */
   | { readonly do: 'keep' }
+  /** The space has deleted the object and made it anew. The agent removes it, and creates it again. */
+  | { readonly do: 'renew' }
   | { readonly do: 'wait'; readonly reason: string; readonly message: string }
   | { readonly do: 'refuse'; readonly reason: string; readonly message: string };
 
@@ -41,8 +43,9 @@ export function decide(
   if (live.metadata.deletionTimestamp !== undefined) {
     return { do: 'wait', reason: terminating, message: terminatingMessage(live) };
   }
-  if (wanted.createOnly) return { do: 'keep' };
   const isOwn = isOurs(record, live, agent);
+  if (isOwn && isMadeAnew(wanted, record, live)) return { do: 'renew' };
+  if (wanted.createOnly) return { do: 'keep' };
   const owner = isOwn ? undefined : reasonNotToAdopt(live, wanted.rules.adopt);
   if (owner !== undefined) {
     return { do: 'refuse', reason: 'NotOwned', message: `the object exists and is not taken over: ${owner}` };

@@ -11,7 +11,7 @@ import { isAboutImmutable, type ObjectWriter } from './object-writer.ts';
 import type { OwnerRecord } from './owner-records.ts';
 import type { ProgressReports } from './progress.ts';
 import { ownedFields } from './projection.ts';
-import { applied, appliedWith, incomparable, irreplaceable, replacing } from './steps.ts';
+import { applied, appliedWith, incomparable, irreplaceable, renewing, replacing } from './steps.ts';
 
 export interface ExecutionPorts {
   readonly writer: ObjectWriter;
@@ -69,6 +69,12 @@ export class Execution {
         if (await this.#replaced(wanted, found, decision)) return 'retry';
         this.#reportApplied(wanted);
         return 'done';
+      case 'renew':
+        if (found.live && (await writer.removeFormer(wanted, found.live))) {
+          progress.report(wanted, renewing);
+          return 'retry';
+        }
+        return this.carryOut({ do: 'apply', created: found.record?.created ?? false }, wanted, found);
       case 'compare':
         return this.#compare(wanted, decision.live);
       case 'wait':

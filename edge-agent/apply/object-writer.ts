@@ -2,6 +2,8 @@
  * Writes one object to the cluster, and updates its record before and after the write. The writer also leaves ignored fields to the cluster, finds out how
  * somebody else has changed the object, and removes an object that has to be created again.
  */
+
+import { shortUid } from '../../core/entries/former-uids.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
@@ -134,6 +136,7 @@ export class ObjectWriter {
       fingerprint: fingerprint(object, answer, ignoredOf(object, rules)),
       created,
       generation: wanted.generation,
+      origin: shortUid(wanted.uid),
       placements,
       ...deletionOf(wanted, records.get(key)),
     });
@@ -149,9 +152,12 @@ export class ObjectWriter {
       this.#record(key, { ...blankRecord, source, placements, created: false, ...deletionOf(delivery) });
       return;
     }
-    // If the object was created again at its origin, its generation is 1 again, even with the same content.
-    if (record.bodyHash === delivery.bodyHash && record.generation !== delivery.generation) {
-      records.set(key, { ...record, generation: delivery.generation });
+    // If the object was created again at its origin, its uid is new and its generation is 1 again, even with the same content.
+    const { bodyHash, generation } = delivery;
+    const origin = shortUid(delivery.uid);
+    const isSameBody = record.bodyHash === bodyHash && record.source === source;
+    if (isSameBody && (record.generation !== generation || record.origin !== origin)) {
+      records.set(key, { ...record, generation, origin });
     }
     this.noteDelivery(delivery);
   }
@@ -202,6 +208,20 @@ export class ObjectWriter {
     const record = records.get(key);
     if (!record || decideRemoval(record, live, { agent: path, isContainer: false }).do !== 'remove') return false;
     await this.#ports.cluster.remove(parseKey(key), 'Background', live.metadata.uid);
+    return true;
+  }
+
+  /**
+   * Removes the former object of a name, so that the next try can create the new one. False: the object must not be removed. A container takes the objects of
+   * others with it, so the agent changes a container in place; the objects that the space had in it are made anew one by one.
+   */
+  async removeFormer(wanted: DesiredObject & Delivery, live: KubeObject): Promise<boolean> {
+    const { key } = wanted;
+    const { path, records, cluster } = this.#ports;
+    const record = records.get(key);
+    if (!record || isContainer(key)) return false;
+    if (decideRemoval(record, live, { agent: path, isContainer: false }).do !== 'remove') return false;
+    await cluster.remove(parseKey(key), wanted.deletion ?? record.deletion ?? 'Background', live.metadata.uid);
     return true;
   }
 

@@ -24,6 +24,8 @@ export interface OwnerRecord {
   readonly created: boolean;
   /** The generation of the origin's object whose body was accepted last. */
   readonly generation?: number;
+  /** The short uid of the origin's object whose body was accepted last (made-anew.ts). Absent: this store does not know it. */
+  readonly origin?: string;
   /** The placements for which the object was last applied. Their reports name the object while it is unwanted and still there. */
   readonly placements?: readonly PlacementId[];
   /** How to remove the object when no placement defines a way any more. Absent: Background. */

@@ -49,6 +49,13 @@ export function unserved(key: string, { apiVersion, kind }: KubeObject, why: str
   return { phase: 'failed', reason: 'UnknownKind', message };
 }
 
+export const renewing: ApplyStep = {
+  phase: 'waiting',
+  reason: 'Replacing',
+  message:
+    'the object was deleted and made anew in its space: the agent removes the former object and creates the new one',
+};
+
 export function replacing(refusal: unknown): ApplyStep {
   const message = `one of its fields can't be changed: the agent removes the object and creates it again (spec.replace: IfImmutable). ${describeError(refusal)}`;
   return { phase: 'waiting', reason: 'Replacing', message };

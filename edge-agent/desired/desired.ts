@@ -18,6 +18,7 @@ import type { AppliedChange, Content, Table } from '../../core/feed/feed.ts';
 import { parseBody } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { formatKey, parseKey } from '../../core/object/key.ts';
+import { withKeysOnce } from '../../core/object/list-keys.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { SharedValues } from '../../core/object/shared-values.ts';
 import { asText } from '../../core/store/bytes.ts';
@@ -36,6 +37,10 @@ export interface Delivery extends Options {
   readonly bodyHash: string;
   /** The generation of the origin's object. */
   readonly generation: number;
+  /** The uid of the origin's object. */
+  readonly uid: string;
+  /** The short uids of former objects of the same name. */
+  readonly former: readonly string[];
   readonly placements: readonly PlacementId[];
   /** The placements that have the object only because their other objects need it. For these placements, the object may belong to any source. */
   readonly implied: readonly PlacementId[];
@@ -165,13 +170,15 @@ export class Desired {
     return this.#placements.has(id);
   }
 
-  /** The object of a delivery, parsed. */
+  /** The object of a delivery, parsed. If a list has a key twice, returns an equal object that has each key once, as far as there is one. */
   object(delivery: Delivery): KubeObject {
-    return this.#store.read((reader) => {
+    const parsed = this.#store.read((reader) => {
       const content = this.#content(reader, entryKey.object(delivery.source, parseKey(delivery.key)));
       if (!content) throw new Error(`the index names ${delivery.key} of ${delivery.source}, the table does not`);
       return parseBody(content.content.body);
     });
+    const once = withKeysOnce(parsed);
+    return 'object' in once ? once.object : parsed;
   }
 
   #refresh(): void {
@@ -254,6 +261,8 @@ export class Desired {
     const {
       refs,
       generation,
+      uid,
+      former = [],
       createOnly = [],
       implied = [],
     } = JSON.parse(asText(content.attributes)) as ObjectAttributes;
@@ -263,6 +272,8 @@ export class Desired {
       revision,
       bodyHash: Buffer.from(hash128(content.body)).toString('hex'),
       generation,
+      uid,
+      former: this.#shared.of(former),
       placements: this.#shared.of(refs.map((name) => placementId(entry.source, name))),
       implied: this.#shared.of(implied.map((name) => placementId(entry.source, name))),
       names: this.#shared.of(refs),
@@ -305,7 +316,8 @@ export class Desired {
 
   /** The delivery is one literal with all fields. A spread would put the last fields into a second object, and there are as many deliveries as objects. */
   #delivery(delivered: Delivered): Delivery {
-    const { source, key, revision, bodyHash, generation, placements, implied, names, createOnlyFor } = delivered;
+    const { source, key, revision, bodyHash, generation, uid, former, placements, implied, names, createOnlyFor } =
+      delivered;
     const targetOf = (name: string) => this.#placements.get(placementId(source, name))?.target;
     const { claim, createOnly, deletion, rules } = deliveryOptionsOf(names, createOnlyFor, targetOf);
     return {
@@ -314,6 +326,8 @@ export class Desired {
       revision,
       bodyHash,
       generation,
+      uid,
+      former,
       placements,
       implied,
       claim: this.#shared.of(claim),

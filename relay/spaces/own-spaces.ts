@@ -66,7 +66,7 @@ export function openSpace(ports: SpacePorts, name: string, type: SpaceType, hook
     clock,
     random,
     fields: fieldManager,
-    admissions: [ownKindsAdmission(kinds, { type, path })],
+    admissions: [ownKindsAdmission(kinds, { type, path }, storage)],
   });
   const shared = { space, clock, logger: log, schedule: defer };
   const controllers = [new CrdController(shared), new NamespaceController(shared), new GarbageCollector(shared)];

@@ -4,7 +4,7 @@
  * value, the bucket has `*`. The key and the labels of an object give all buckets in which a rule for the object can be. A rule in these buckets may select the
  * object; `selectingItems` of downsync.ts decides.
  */
-import type { DownsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
+import type { DownsyncItem, DownsyncMatch } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { GroupResource } from '../../core/object/key.ts';
 import { type LabelSelector, requirementsOf } from '../../core/object/selector.ts';
 import { compareText } from '../../core/object/text-order.ts';
@@ -38,6 +38,8 @@ export class SelectionIndex {
   readonly #buckets = new Map<string, Set<string>>();
   readonly #bySummarizer = new Map<string, Set<string>>();
   readonly #byNamespaceLabels = new Set<string>();
+  /** Placements with a rule that may include bookkeeping, by resource. `*`: the rule names objects of any resource. */
+  readonly #namingBookkeeping = new Map<string, Set<string>>();
   /** The number of checks of a placement against an object, since the start. */
   asked = 0;
 
@@ -48,7 +50,9 @@ export class SelectionIndex {
     this.#byName.set(name, { selecting, buckets });
     for (const bucket of buckets) addTo(this.#buckets, bucket, name);
     for (const summarizer of namedSummarizers) addTo(this.#bySummarizer, summarizer, name);
-    if (items.some((item) => item.namespaceSelectors !== undefined)) this.#byNamespaceLabels.add(name);
+    const all = items.flatMap(({ except = [], ...item }): DownsyncMatch[] => [item, ...except]);
+    if (all.some(({ namespaceSelectors }) => namespaceSelectors !== undefined)) this.#byNamespaceLabels.add(name);
+    for (const resource of namedBookkeeping(items)) addTo(this.#namingBookkeeping, resource, name);
   }
 
   delete(name: string): void {
@@ -58,6 +62,14 @@ export class SelectionIndex {
     for (const bucket of existing.buckets) removeFrom(this.#buckets, bucket, name);
     for (const summarizer of existing.selecting.namedSummarizers) removeFrom(this.#bySummarizer, summarizer, name);
     this.#byNamespaceLabels.delete(name);
+    for (const resource of namedBookkeeping(existing.selecting.items)) {
+      removeFrom(this.#namingBookkeeping, resource, name);
+    }
+  }
+
+  /** Whether a rule names the resource, of which all objects are bookkeeping, or one of its objects. */
+  namesResource({ resource }: GroupResource): boolean {
+    return this.#namingBookkeeping.has(resource) || this.#namingBookkeeping.has(any);
   }
 
   /** True if at least one rule reads the labels of namespaces. */
@@ -141,6 +153,14 @@ const labelOf = (key: string, value: string) => `label ${key}=${value}`;
 // No name contains this character. If one did, two rules would share a bucket, and both would be checked.
 const bucket = (head: string, next: string) => `${head}\0${next}`;
 const sizeOf = (lists: readonly (readonly string[])[]) => lists.reduce((size, list) => size * list.length, 1);
+
+function namedBookkeeping(items: readonly DownsyncItem[]): Set<string> {
+  return new Set(
+    items.flatMap(({ resources = [], objectNames }) =>
+      resources.filter((resource) => resource !== any || exact(objectNames) !== undefined),
+    ),
+  );
+}
 
 /** Returns undefined if the list is absent or contains `*`. */
 function exact(list: readonly string[] | undefined): readonly string[] | undefined {

@@ -33,7 +33,9 @@ import { Baseline } from '../rollout/baseline.ts';
 import { clearDirty, dirtyWork, markDirty } from '../work/dirty.ts';
 import { applyRulesOf } from './apply-rules-of.ts';
 import { isAuxiliary, isSummarizer, namedSummarizers, summarizerKey, usesOf } from './auxiliaries.ts';
-import type { Candidate } from './downsync.ts';
+import { isBookkeepingResource } from './bookkeeping.ts';
+import { type Candidate, candidateOf } from './downsync.ts';
+import { FormerObjects } from './former-objects.ts';
 import { definitionObjects, Needs, namespaceObjects } from './needs.ts';
 import { originAttributesOf, payloadOf } from './payload.ts';
 import { type Scope, type Selecting, type SelectingPlacement, SelectionIndex, scopesOf } from './selection-index.ts';
@@ -56,12 +58,14 @@ export class PlacementSelection {
   readonly #ports: SelectionPorts;
   readonly #placements = new SelectionIndex();
   readonly #needs: Needs;
+  readonly #former: FormerObjects;
   /** Placements for which the present step has changed something. The target of each of them moves once in a step, however many objects have changed. */
   readonly #retargeted = new Set<string>();
   readonly baseline: Baseline;
 
   constructor(ports: SelectionPorts) {
     this.#ports = ports;
+    this.#former = new FormerObjects(ports.source);
     this.#needs = new Needs(ports.source, ports.kinds, (t, key, revision) =>
       markDirty(t, 'space', this.#workKey(key), [], revision),
     );
@@ -78,7 +82,19 @@ export class PlacementSelection {
   /** The write hook of the space. Every write that may matter leaves a mark in its own transaction. */
   note(t: Transaction, event: StorageEvent): void {
     const { key, revision } = event.object;
+    // Leases change every few seconds. They are work only if a placement names them.
+    if (isBookkeepingResource(key) && !this.#placements.namesResource(key)) return;
     if (isPlacement(key) || isAuxiliary(key) || mayTravel(key)) markDirty(t, 'space', this.#workKey(key), [], revision);
+    if (mayTravel(key)) this.#noteFormer(t, event);
+  }
+
+  /** The work that follows sees only the last state. So an object that is deleted and made anew in between is noted here. */
+  #noteFormer(t: Transaction, { type, object: { key, body, revision } }: StorageEvent): void {
+    if (type === 'ADDED') this.#former.created(t, key);
+    if (type !== 'DELETED') return;
+    const { source, table } = this.#ports;
+    const isSent = table.get(t, hash128(entryKey.object(source, key)))?.content !== undefined;
+    this.#former.deleted(t, key, parseBody(body).metadata.uid ?? '', revision, isSent);
   }
 
   /** Does one bounded piece of work. Returns true if more work may be left. */
@@ -211,11 +227,13 @@ export class PlacementSelection {
       this.#markNamespace(t, key.name, revision);
     }
     if (object && refs.length > 0) {
+      const former = this.#former.of(t, key);
       const implied = refs.filter((name) => !direct.includes(name));
       const createOnly = selecting.filter(({ items }) => items.every((item) => item.createOnly));
       const attributes: ObjectAttributes = {
         ...originAttributesOf(object),
         refs,
+        ...(former.length > 0 ? { former } : {}),
         ...(implied.length > 0 ? { implied } : {}),
         ...(createOnly.length > 0 ? { createOnly: createOnly.map(({ placement }) => placement).sort() } : {}),
         ...usesOf(key, object, selecting),
@@ -260,10 +278,9 @@ export class PlacementSelection {
   }
 
   #candidate(key: ObjectKey, object: KubeObject): Candidate {
-    const labels = object.metadata.labels ?? {};
-    if (key.namespace === '' || !this.#placements.readsNamespaceLabels) return { key, labels };
+    if (key.namespace === '' || !this.#placements.readsNamespaceLabels) return candidateOf(key, object, undefined);
     const namespace = this.#ports.storage.get({ ...namespaceObjects, name: key.namespace });
-    return { key, labels, namespaceLabels: namespace ? (parseBody(namespace.body).metadata.labels ?? {}) : {} };
+    return candidateOf(key, object, namespace ? (parseBody(namespace.body).metadata.labels ?? {}) : {});
   }
 
   #markNamespace(t: Transaction, namespace: string, revision: number): void {

@@ -3,6 +3,7 @@ import { formatApiVersion, type KubeObject } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import type { KindRules } from '../schema.ts';
 import type { Kind } from '../space.ts';
+import { warningsAboutItems } from './list-item-rules.ts';
 import { checkRules } from './rules.ts';
 import { checkTypes } from './type-check.ts';
 import { builtinType, type TableKind, tableKinds } from './types-table.ts';
@@ -61,6 +62,8 @@ function builtinKind(entry: TableKind): Kind {
     namespaced: entry.n ?? false,
     versions: [entry.v],
     storageVersion: entry.v,
+    storesAsWritten: false,
+    hasSeveralVersions: false,
     subresources: { status: entry.st ?? false, ...(entry.sc ? { scale: scalePaths } : {}) },
     custom: false,
     schema: () => builtinType(entry.t),
@@ -74,6 +77,10 @@ function rulesOf(entry: TableKind): KindRules {
   return {
     prepare: (object, version) => checkTypes(object, builtinType(entry.t), { kind: entry.k, version }),
     validate: (object: KubeObject, _version: string, old?: KubeObject): Cause[] => checkRules(entry.k, object, old),
-    convert: (object, toVersion) => ({ ...object, apiVersion: formatApiVersion(entry.g, toVersion) }),
+    warnings: (object) => warningsAboutItems(entry.k, object),
+    convert: (object, toVersion) => {
+      const apiVersion = formatApiVersion(entry.g, toVersion);
+      return object.apiVersion === apiVersion ? object : { ...object, apiVersion };
+    },
   };
 }

@@ -8,12 +8,13 @@ import { equalJson } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import { type LabelSelector, matchesSelector } from '../../object/selector.ts';
 import type { Cause } from '../../runtime/errors.ts';
+import { checkListItems } from './list-item-rules.ts';
 
 type ObjectRule = (object: KubeObject, old?: KubeObject) => Cause[];
 type Values = Record<string, unknown>;
 
 export function checkRules(kind: string, object: KubeObject, old?: KubeObject): Cause[] {
-  return (rules[kind] ?? []).flatMap((rule) => rule(object, old));
+  return [...(rules[kind] ?? []).flatMap((rule) => rule(object, old)), ...checkListItems(kind, object)];
 }
 
 const rules: Readonly<Record<string, readonly ObjectRule[]>> = {

@@ -1,7 +1,7 @@
 /** Turns a CustomResourceDefinition into a Kind of a space. Compiles each schema once, when it is used for the first time. */
 import { CelError } from '../../match/cel/cel-error.ts';
 import type { JsonObject, KubeObject } from '../../object/meta.ts';
-import { formatApiVersion } from '../../object/meta.ts';
+import { formatApiVersion, parseApiVersion } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { KindRules, PrinterColumn } from '../schema.ts';
 import type { Kind, ScalePaths } from '../space.ts';
@@ -10,10 +10,12 @@ import {
   type CustomResourceDefinition,
   type DefinitionColumn,
   type DefinitionNames,
+  type DefinitionSpec,
   type DefinitionVersion,
   type SchemaProps,
   schemaOf,
 } from './definition.ts';
+import { isExactFor } from './version-conversion.ts';
 import { compareVersions } from './version-order.ts';
 
 /** Requires a definition that has passed definitionAdmission, which fills in defaults. This function does not fill them in. */
@@ -39,14 +41,17 @@ export function customKind(definition: CustomResourceDefinition): Kind {
     namespaced: spec.scope === 'Namespaced',
     versions: versions.map((version) => version.name).sort(compareVersions),
     storageVersion: storage.name,
+    storesAsWritten: spec.conversion?.strategy === 'Webhook',
+    hasSeveralVersions: spec.versions.length > 1,
     subresources: subresources(storage),
+    scalePaths: (name) => subresources(spec.versions.find((version) => version.name === name) ?? storage).scale,
     custom: true,
     ...(definition.metadata.uid === undefined ? {} : { definitionUid: definition.metadata.uid }),
     schema: (version) => served(version).compiled().type,
     columns: (version) => served(version).columns,
     selectableFields: (version) => served(version).selectableFields,
     openapi: (version) => served(version).openapi(),
-    rules: rules(spec.group, (version) => served(version).compiled()),
+    rules: rules(spec, (version) => served(version).compiled()),
   };
 }
 
@@ -90,14 +95,23 @@ function compile(schema: SchemaProps, typeName: string): CompiledSchema {
   }
 }
 
-/** These kinds have only the conversion None: a conversion changes only apiVersion. */
-function rules(group: string, compiled: (version: string) => CompiledSchema): KindRules {
+/** With the strategy None, a conversion changes only apiVersion. */
+function rules(spec: DefinitionSpec, compiled: (version: string) => CompiledSchema): KindRules {
+  const exact = new Map<string, boolean>();
+  const isExact = (from: string, to: string): boolean => {
+    if (spec.conversion?.strategy !== 'Webhook') return true;
+    const pair = `${from} ${to}`;
+    const known = exact.get(pair) ?? isExactFor(spec, from, to);
+    exact.set(pair, known);
+    return known;
+  };
   return {
     prepare: (object, version) => compiled(version).prepare(object),
     validate: (object, version, old) => compiled(version).validate(object, old),
-    convert: (object, toVersion): KubeObject => {
-      const apiVersion = formatApiVersion(group, toVersion);
-      return object.apiVersion === apiVersion ? object : { ...object, apiVersion };
+    convert: (object, toVersion): KubeObject | undefined => {
+      const apiVersion = formatApiVersion(spec.group, toVersion);
+      if (object.apiVersion === apiVersion) return object;
+      return isExact(parseApiVersion(object.apiVersion).version, toVersion) ? { ...object, apiVersion } : undefined;
     },
   };
 }

@@ -8,6 +8,8 @@ import { checkDnsSubdomain } from '../../object/names.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import type { Kinds, WriteAdmission } from '../space.ts';
 import { invalidObject } from '../status-errors.ts';
+import type { SpaceStorage } from '../storage.ts';
+import { checkConversionWebhook } from './conversion-webhook.ts';
 import {
   type CustomResourceDefinition,
   crdResource,
@@ -17,20 +19,25 @@ import {
   isDefinition,
   type SchemaProps,
 } from './definition.ts';
+import { checkStoredObjects } from './stored-versions.ts';
 import { checkStructural } from './structural.ts';
 
 /**
  * Checks a definition and fills in defaults, in place. Throws Invalid. Does nothing if fields have the wrong type, because validation will refuse such a
  * definition.
  */
-export function definitionAdmission(kinds: Kinds): WriteAdmission {
+export function definitionAdmission(kinds: Kinds, storage: SpaceStorage): WriteAdmission {
   return ({ operation, key, object, old, subresource }) => {
     if (key.group !== crdResource.group || key.resource !== crdResource.resource) return;
     if (!object || operation === 'delete' || subresource !== undefined || !isDefinition(object)) return;
     const kind = kinds.byResource(crdResource);
     if (!kind || kind.rules.validate(object, 'v1').length > 0) return;
     fillIn(object.spec);
-    const causes = checkDefinition(object, old && isDefinition(old) ? old : undefined);
+    const before = old && isDefinition(old) ? old : undefined;
+    const causes = [
+      ...checkDefinition(object, before),
+      ...(before ? checkStoredObjects(object.spec, before.spec, storage) : []),
+    ];
     if (causes.length > 0) throw invalidObject(kind, key.name, causes);
   };
 }
@@ -223,16 +230,9 @@ function checkConversion({ conversion }: DefinitionSpec): Cause[] {
       ? [forbiddenField('spec.conversion.webhook', 'should not be set when strategy is not set to Webhook')]
       : [];
   }
-  if (strategy === 'Webhook') {
-    return [
-      invalidField(
-        'spec.conversion.strategy',
-        strategy,
-        'conversion by webhook is not offered here; use None, which changes apiVersion only',
-      ),
-    ];
-  }
-  return [notSupported('spec.conversion.strategy', strategy, ['None'])];
+  return strategy === 'Webhook'
+    ? checkConversionWebhook(conversion?.webhook)
+    : [notSupported('spec.conversion.strategy', strategy, ['None', 'Webhook'])];
 }
 
 function checkUpdate({ spec }: CustomResourceDefinition, old: CustomResourceDefinition): Cause[] {

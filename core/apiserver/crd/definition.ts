@@ -18,8 +18,18 @@ export interface DefinitionSpec {
   scope: 'Namespaced' | 'Cluster';
   names: DefinitionNames;
   versions: DefinitionVersion[];
-  conversion?: { strategy?: string; webhook?: JsonObject };
+  conversion?: { strategy?: string; webhook?: ConversionWebhook };
   preserveUnknownFields?: boolean;
+}
+
+/** A space never calls the webhook. The API server of an edge cluster does. */
+export interface ConversionWebhook {
+  clientConfig?: {
+    url?: string;
+    service?: { name?: string; namespace?: string; path?: string; port?: number };
+    caBundle?: string;
+  };
+  conversionReviewVersions?: string[];
 }
 
 export interface DefinitionNames {

@@ -12,6 +12,7 @@ import { namespacedNameOf, placeText } from '../storage/event-log.ts';
 import { Snapshot } from '../storage/snapshot.ts';
 import type { StoredObject } from '../storage.ts';
 import { columnDefinitions, partialMetadata, type TableOptions, table, tableRow } from '../table/table.ts';
+import { inVersion } from '../verbs/object-form.ts';
 import type { Form } from './negotiate.ts';
 
 export interface ListRequest {
@@ -39,31 +40,53 @@ export function objectBytes(stored: StoredObject): Buffer {
   return Buffer.concat(spliceMetadata(stored.body, `"resourceVersion":"${stored.revision}"`));
 }
 
-/** The bytes of the object in the requested version. If this is the stored version, the object is not parsed. */
-export function bytesInVersion(listing: Pick<ListRequest, 'space' | 'kind' | 'version'>, stored: StoredObject): Buffer {
-  if (listing.version === listing.kind.storageVersion) return objectBytes(stored);
-  return Buffer.from(JSON.stringify(parsed(listing, stored)));
+type InVersion = Pick<ListRequest, 'space' | 'kind' | 'version'>;
+
+/**
+ * The bytes of the object in the requested version. Objects of a kind with one version are not parsed. Throws if the object can't be converted to the
+ * version.
+ */
+export function bytesInVersion({ space, kind, version }: InVersion, stored: StoredObject): Buffer {
+  if (!kind.hasSeveralVersions) return objectBytes(stored);
+  const object = space.parse(stored);
+  const shown = inVersion(kind, object, version);
+  return shown === object ? objectBytes(stored) : Buffer.from(JSON.stringify(shown));
 }
 
-export function parsed(
-  { space, kind, version }: Pick<ListRequest, 'space' | 'kind' | 'version'>,
+/**
+ * Whether the request selects the object. Labels, names and namespaces are the same in all versions. Throws if the selector needs other fields of an object
+ * that can't be converted to the version of the request: a missing field would select or leave out the wrong objects.
+ */
+export function selectsObject({ kind, version, selection }: Omit<Selecting, 'space'>, object: KubeObject): boolean {
+  return selection.matches(selection.readsContent ? inVersion(kind, object, version) : object);
+}
+
+type Selecting = InVersion & Pick<ListRequest, 'selection'>;
+
+/** The row of an object. Throws if the row has to contain an object that can't be converted to the version. */
+export function rowOf(
+  listing: ListRequest,
+  form: { version: TableOptions['version'] },
   stored: StoredObject,
-): KubeObject {
+  nowMs: number,
+): object {
+  const { space, kind, version, includeObject } = listing;
   const object = space.parse(stored);
-  return version === kind.storageVersion ? object : kind.rules.convert(object, version);
+  const shown = includeObject === 'Object' ? inVersion(kind, object, version) : kind.rules.convert(object, version);
+  return tableRow(kind, version, shown ?? object, { version: form.version, includeObject, nowMs });
 }
 
 /** One object in the requested form. */
 export function oneBytes(listing: ListRequest, stored: StoredObject): Buffer {
   const { form, kind, version } = listing;
   if (form.as === 'Table') {
-    const options = { version: form.version, includeObject: listing.includeObject, nowMs: listing.nowMs };
-    const rows = [tableRow(kind, version, parsed(listing, stored), options)];
+    const rows = [rowOf(listing, form, stored, listing.nowMs)];
     return json(
       table(columnDefinitions(kind, version), rows, { resourceVersion: String(stored.revision) }, form.version),
     );
   }
-  if (form.as === 'PartialObjectMetadata') return json(partialMetadata(parsed(listing, stored), form.version));
+  // The metadata of an object is the same in all versions.
+  if (form.as === 'PartialObjectMetadata') return json(partialMetadata(listing.space.parse(stored), form.version));
   return bytesInVersion(listing, stored);
 }
 
@@ -106,12 +129,11 @@ interface ListForm {
 function formOf(listing: ListRequest, metadata: object): ListForm {
   const { space, form, kind, version } = listing;
   if (form.as === 'Table') {
-    const options = { version: form.version, includeObject: listing.includeObject, nowMs: listing.nowMs };
     const empty = JSON.stringify(table(columnDefinitions(kind, version), [], metadata, form.version));
     return {
       // The rows are the last field of the table.
       head: empty.slice(0, -']}'.length),
-      item: (stored) => Buffer.from(JSON.stringify(tableRow(kind, version, parsed(listing, stored), options))),
+      item: (stored) => Buffer.from(JSON.stringify(rowOf(listing, form, stored, listing.nowMs))),
     };
   }
   const isMetadata = form.as === 'PartialObjectMetadataList' || form.as === 'PartialObjectMetadata';
@@ -133,7 +155,7 @@ interface Page {
 }
 
 function pageOf(listing: ListRequest, snapshot: Snapshot, limit: number, from: Continue | undefined): Page {
-  const { space, kind, namespace, selection } = listing;
+  const { space, kind, version, namespace, selection } = listing;
   const options = {
     ...(namespace === '' ? {} : { namespace }),
     ...(from ? { after: { namespace: from.namespace, name: from.name } } : {}),
@@ -143,12 +165,15 @@ function pageOf(listing: ListRequest, snapshot: Snapshot, limit: number, from: C
   let foundBytes = 0;
   let last: StoredObject | undefined;
   let remaining = 0;
+  const mustConvert = kind.storesAsWritten && showsContent(listing);
   snapshot.visit(options, (stored) => {
-    if (!selection.isEmpty && !selection.matches(space.parse(stored))) return true;
+    if (!selection.isEmpty && !selectsObject(listing, space.parse(stored))) return true;
     if (limit > 0 && found.length + places.length === limit) {
       remaining++;
       return selection.isEmpty;
     }
+    // The server looks at every object of the page before it sends the first byte. Later, it could only break off the answer, without a reason.
+    if (mustConvert) inVersion(kind, space.parse(stored), version);
     last = stored;
     if (foundBytes < foundBytesMax) found.push(stored);
     else places.push(placeText(stored.key));
@@ -163,6 +188,12 @@ function pageOf(listing: ListRequest, snapshot: Snapshot, limit: number, from: C
   if (remaining === 0 || !last) return { items };
   const next = encodeToken({ revision: snapshot.revision, namespace: last.key.namespace, name: last.key.name });
   return { items, next, ...(selection.isEmpty ? { remaining } : {}) };
+}
+
+/** Whether the answer contains more of the objects than their metadata and columns. */
+function showsContent({ form, includeObject }: ListRequest): boolean {
+  if (form.as === 'Table') return includeObject === 'Object';
+  return form.as !== 'PartialObjectMetadataList' && form.as !== 'PartialObjectMetadata';
 }
 
 function encodeToken(token: Continue): string {

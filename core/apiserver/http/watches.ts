@@ -4,8 +4,8 @@ import type { Clock, Timer } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { namespacedNameOf, orderOf, placeText } from '../storage/event-log.ts';
 import type { StorageEvent, StoredObject } from '../storage.ts';
-import { columnDefinitions, partialMetadata, table, tableRow } from '../table/table.ts';
-import { bytesInVersion, type ListRequest, parsed } from './lists.ts';
+import { columnDefinitions, partialMetadata, table } from '../table/table.ts';
+import { bytesInVersion, type ListRequest, rowOf, selectsObject } from './lists.ts';
 import { aheadBytesMax, type WatchSink } from './outgoing.ts';
 import { kubernetesStatusOf } from './status.ts';
 
@@ -94,8 +94,9 @@ export class WatchRequest {
 
   /** Sends an object as ADDED. Returns false if the client must read the sent bytes before the next object. */
   #sendExisting(stored: StoredObject): boolean {
-    const { space, selection } = this.#listing;
-    if (selection.isEmpty || selection.matches(space.parse(stored))) this.#send('ADDED', stored);
+    this.#orFail(() => {
+      if (this.#selects(stored)) this.#send('ADDED', stored);
+    });
     return this.#sink.queuedBytes() <= aheadBytesMax;
   }
 
@@ -107,7 +108,8 @@ export class WatchRequest {
     for (const event of events) {
       if (this.#ended) return;
       this.#revision = Math.max(this.#revision, event.object.revision);
-      if (this.#concerns(event) && !this.#unsent.has(orderOf(event.object.key))) this.#sendEvent(event);
+      if (this.#concerns(event) && !this.#unsent.has(orderOf(event.object.key)))
+        this.#orFail(() => this.#sendEvent(event));
     }
   }
 
@@ -123,18 +125,29 @@ export class WatchRequest {
    * with the last selected state, as the Kubernetes API server does.
    */
   #sendEvent({ type, object, before }: StorageEvent): void {
-    const { selection, space } = this.#listing;
-    if (selection.isEmpty) {
+    if (this.#listing.selection.isEmpty) {
       this.#send(type, object);
       return;
     }
-    const isSelected = type !== 'DELETED' && selection.matches(space.parse(object));
-    const wasSelected =
-      type === 'DELETED'
-        ? selection.matches(space.parse(object))
-        : before !== undefined && selection.matches(space.parse(before));
-    if (isSelected) this.#send(wasSelected ? 'MODIFIED' : 'ADDED', object);
+    const isNow = type !== 'DELETED' && this.#selects(object);
+    const wasSelected = type === 'DELETED' ? this.#selects(object) : before !== undefined && this.#selects(before);
+    if (isNow) this.#send(wasSelected ? 'MODIFIED' : 'ADDED', object);
     else if (wasSelected) this.#send('DELETED', before ? { ...before, revision: object.revision } : object);
+  }
+
+  #selects(stored: StoredObject): boolean {
+    const { selection, space } = this.#listing;
+    return selection.isEmpty || selectsObject(this.#listing, space.parse(stored));
+  }
+
+  /** If the client can't get an object in the version that it watches, the watch ends with the error, as in a Kubernetes API server. */
+  #orFail(send: () => void): void {
+    try {
+      send();
+    } catch (error) {
+      if (!(error instanceof BanyanError)) throw error;
+      this.#fail(error);
+    }
   }
 
   #send(type: string, stored: StoredObject): void {
@@ -142,13 +155,9 @@ export class WatchRequest {
   }
 
   #encode(stored: StoredObject): Buffer {
-    const { form, kind, version, includeObject } = this.#listing;
+    const { form, kind, version, space } = this.#listing;
     if (form.as === 'Table') {
-      const row = tableRow(kind, version, parsed(this.#listing, stored), {
-        version: form.version,
-        includeObject,
-        nowMs: this.#clock.wallMs(),
-      });
+      const row = rowOf(this.#listing, form, stored, this.#clock.wallMs());
       const definitions = this.#columnsSent ? [] : columnDefinitions(kind, version);
       this.#columnsSent = true;
       return Buffer.from(
@@ -156,7 +165,7 @@ export class WatchRequest {
       );
     }
     if (form.as === 'PartialObjectMetadata')
-      return Buffer.from(JSON.stringify(partialMetadata(parsed(this.#listing, stored), form.version)));
+      return Buffer.from(JSON.stringify(partialMetadata(space.parse(stored), form.version)));
     return bytesInVersion(this.#listing, stored);
   }
 
@@ -196,7 +205,11 @@ export class WatchRequest {
 
   #expired(since: number): void {
     const message = `too old resource version: ${since} (${this.#listing.space.storage.revision()})`;
-    this.#write('ERROR', Buffer.from(JSON.stringify(kubernetesStatusOf(new BanyanError('Expired', message)).body)));
+    this.#fail(new BanyanError('Expired', message));
+  }
+
+  #fail(error: BanyanError): void {
+    this.#write('ERROR', Buffer.from(JSON.stringify(kubernetesStatusOf(error).body)));
     this.end();
   }
 

@@ -10,6 +10,7 @@ import type { RequestSelection } from '../selection/selection.ts';
 import type { Kind, Patch, Space, WriteOptions } from '../space.ts';
 import { reportDuplicateFields } from '../verbs/field-validation.ts';
 import { duplicatesIn, type MediaType, mediaTypeOf, parseRequestBody } from './body.ts';
+import { selectsObject } from './lists.ts';
 import { type ApiRequest, type ApiResponse, header, jsonResponse } from './requests.ts';
 import { successStatus } from './status.ts';
 import { deleteOptionsOf, invalidOption, writeOptionsOf } from './write-options.ts';
@@ -101,7 +102,7 @@ export async function removeCollection(
   const { namespace } = target.key;
   const scope = {
     ...(namespace === '' ? {} : { namespace }),
-    matches: (object: KubeObject) => selection.matches(object),
+    matches: (object: KubeObject) => selectsObject({ ...target, selection }, object),
   };
   const items = target.space.deleteCollection(of, scope, options);
   await target.space.storage.flushed();

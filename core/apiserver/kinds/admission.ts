@@ -14,11 +14,13 @@ import type { SummarizerSpec } from '../../summary/summarizer-spec.ts';
 import { definitionAdmission } from '../crd/definition-admission.ts';
 import type { Kind, Kinds, WriteAdmission } from '../space.ts';
 import { invalidObject } from '../status-errors.ts';
+import type { SpaceStorage } from '../storage.ts';
 import { checkAttachTo, type SpacePlace } from './attach-to-check.ts';
 import { checkCustomizer, checkCustomizerNames } from './customizer-admission.ts';
 import { edgeGroup } from './edge-kinds.ts';
-import type { DownsyncItem, EdgePlacementSpec } from './edge-placement.ts';
+import type { DownsyncItem, DownsyncMatch, EdgePlacementSpec } from './edge-placement.ts';
 import { warnOfNoEffect } from './effect-warnings.ts';
+import { exceptWarnings } from './except-check.ts';
 import { checkIgnoredFields } from './ignored-fields-check.ts';
 import { inventoryGroup } from './inventory-kinds.ts';
 import { checkLocationExpression } from './location-expression-check.ts';
@@ -31,8 +33,8 @@ import { mayTravel } from './travelling.ts';
  * The checks of a space with kinds of the mesh. They apply to these kinds and to CustomResourceDefinitions. The checks look only at changed parts, so users
  * can always edit and delete an old placement.
  */
-export function ownKindsAdmission(kinds: Kinds, place: SpacePlace): WriteAdmission {
-  const admitDefinition = definitionAdmission(kinds);
+export function ownKindsAdmission(kinds: Kinds, place: SpacePlace, storage: SpaceStorage): WriteAdmission {
+  const admitDefinition = definitionAdmission(kinds, storage);
   return (request) => {
     admitDefinition(request);
     const { operation, key, object, old, subresource } = request;
@@ -46,6 +48,8 @@ export function ownKindsAdmission(kinds: Kinds, place: SpacePlace): WriteAdmissi
     if (kind && kind.rules.validate(object, parseApiVersion(object.apiVersion).version, old).length > 0) return;
     const causes = check(object, old, kinds, place);
     if (causes.length > 0) throw invalidObject({ group: key.group, kind: object.kind }, key.name, causes);
+    if (key.group !== edgeGroup || key.resource !== 'edgeplacements') return;
+    for (const text of exceptWarnings(specOf(object).downsync)) request.warn?.(text);
   };
 }
 
@@ -66,9 +70,13 @@ function checkPlacement(spec: EdgePlacementSpec, old: EdgePlacementSpec | undefi
     for (const [index, item] of (spec[list] ?? []).entries()) {
       const field = `spec.${list}[${index}]`;
       causes.push(...checkSelectors(item.labelSelectors, `${field}.labelSelectors`));
-      const { namespaceSelectors, customizers } = item as DownsyncItem;
+      const { namespaceSelectors, customizers, except = [] } = item as DownsyncItem;
       causes.push(...checkSelectors(namespaceSelectors, `${field}.namespaceSelectors`));
       causes.push(...checkCustomizerNames(customizers, `${field}.customizers`));
+      for (const [i, one] of except.entries()) {
+        causes.push(...checkSelectors(one.labelSelectors, `${field}.except[${i}].labelSelectors`));
+        causes.push(...checkSelectors(one.namespaceSelectors, `${field}.except[${i}].namespaceSelectors`));
+      }
     }
   }
   if (spec.locationExpression !== undefined && spec.locationExpression !== old?.locationExpression) {
@@ -78,7 +86,12 @@ function checkPlacement(spec: EdgePlacementSpec, old: EdgePlacementSpec | undefi
   causes.push(...checkIgnoredFields(spec.drift?.ignoredFields));
   const known = new Set((old?.downsync ?? []).map(stableStringify));
   for (const [index, item] of (spec.downsync ?? []).entries()) {
-    if (!known.has(stableStringify(item))) causes.push(...checkResources(item, `spec.downsync[${index}]`, kinds));
+    if (known.has(stableStringify(item))) continue;
+    const field = `spec.downsync[${index}]`;
+    causes.push(...checkResources(item, field, kinds));
+    for (const [i, one] of (item.except ?? []).entries()) {
+      causes.push(...checkResources(one, `${field}.except[${i}]`, kinds));
+    }
   }
   return causes;
 }
@@ -89,7 +102,7 @@ function checkLocation(object: KubeObject): Cause[] {
 }
 
 /** Checks `downsync`, which names resources of this space. `upsync` and `associated` name resources of the edge clusters, which this space does not know. */
-function checkResources(item: DownsyncItem, field: string, kinds: Kinds): Cause[] {
+function checkResources(item: DownsyncMatch, field: string, kinds: Kinds): Cause[] {
   const group = item.apiGroup ?? '*';
   const inGroup = kinds.all().filter((kind) => group === '*' || kind.group === group);
   const named = (item.resources ?? []).filter((resource) => resource !== '*');

@@ -37,13 +37,35 @@ const resources = strings('Plural names of resources. * selects all. Empty or le
 });
 const namespaces = strings('Namespaces of the objects. * selects all. Left out: any namespace.', { maxItems: 1024 });
 
-function selectors(description: string): SchemaProps {
-  return list(description, labelSelector('One of the selectors.'), { maxItems: itemsMax });
+function selectors(description: string, minItems = 0): SchemaProps {
+  const more = { ...(minItems > 0 ? { minItems } : {}), maxItems: itemsMax };
+  return list(description, labelSelector('One of the selectors.'), more);
 }
+
+/** The fields of an exception. An empty list would leave out nothing, so it is refused. */
+const exception: Properties = {
+  apiGroup: string('API group of the objects: empty for the core group, * for all (also when left out).', {
+    maxLength: 253,
+  }),
+  resources: strings('Plural names of resources. * or left out: all.', { minItems: 1, maxItems: 256 }),
+  namespaces: strings('Namespaces of the objects. * is every namespace. Left out: cluster-scoped objects too.', {
+    minItems: 1,
+    maxItems: 1024,
+  }),
+  namespaceSelectors: selectors('Select namespaces by their labels. One matching selector is enough.', 1),
+  objectNames: strings('Names of the objects. * or left out: any name.', { minItems: 1, maxItems: 1024 }),
+  labelSelectors: selectors(
+    'Select objects by their labels. One matching selector is enough. Left out: any labels.',
+    1,
+  ),
+};
 
 const downsyncItem: Properties = {
   apiGroup,
-  resources,
+  resources: strings(
+    'Plural names of resources. * selects all, except bookkeeping of the space: releases of helm, kube-root-ca.crt, default ServiceAccounts and their tokens, Leases, endpoints that controllers made. To send such an object, name its resource here, or its name in objectNames. Empty or left out selects nothing.',
+    { maxItems: 256 },
+  ),
   namespaces: strings(
     'Namespaces of the objects. * selects all. An item without namespaces and namespaceSelectors selects cluster-scoped objects too.',
     { maxItems: 1024 },
@@ -51,6 +73,11 @@ const downsyncItem: Properties = {
   namespaceSelectors: selectors('Select namespaces by their labels. One matching selector is enough.'),
   objectNames: strings('Names of the objects. * selects all. Left out: any name.', { maxItems: 1024 }),
   labelSelectors: selectors('Select objects by their labels. One matching selector is enough. Left out: any labels.'),
+  except: list(
+    'The item does not select objects that match one of these. A Namespace or CustomResourceDefinition that a selected object needs goes with it all the same.',
+    object('One exception. Fields are ANDed.', exception),
+    { maxItems: itemsMax },
+  ),
   createOnly: boolean('The agent creates the object if it is missing, and does not change it afterwards.'),
   customizers: strings(
     'Customizers for these objects, in the order in which they apply: a name in the namespace of the object, or namespace/name.',

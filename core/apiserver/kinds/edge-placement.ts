@@ -27,17 +27,20 @@ export interface EdgePlacementSpec {
   rollout?: RolloutSpec;
 }
 
-/**
- * All given fields must match. `*` selects everything, an empty list nothing. An absent field allows every value. Exception: without `resources`, the item
- * selects nothing.
- */
-export interface DownsyncItem {
+/** The objects that match all given fields. `*` matches everything, an empty list nothing. An absent field allows every value. */
+export interface DownsyncMatch {
   apiGroup?: string;
   resources?: string[];
   namespaces?: string[];
   namespaceSelectors?: LabelSelector[];
   objectNames?: string[];
   labelSelectors?: LabelSelector[];
+}
+
+/** Without `resources`, an item selects nothing. */
+export interface DownsyncItem extends DownsyncMatch {
+  /** The item does not select objects that match one of these. */
+  except?: DownsyncMatch[];
   createOnly?: boolean;
   /** Names of Customizers: `name` in the namespace of the object, or `namespace/name`. */
   customizers?: string[];

@@ -8,13 +8,7 @@ import { edgeGroup } from './edge-kinds.ts';
  * are internal records of a cluster. The status of a component is not workload either.
  */
 const groupsThatStay = new Set([edgeGroup, 'inventory.banyan.io', 'mesh.banyan.io', 'events.k8s.io', 'metrics.k8s.io']);
-const resourcesThatStay = new Set([
-  '/events',
-  '/nodes',
-  '/bindings',
-  '/componentstatuses',
-  'coordination.k8s.io/leases',
-]);
+const resourcesThatStay = new Set(['/events', '/nodes', '/bindings', '/componentstatuses']);
 
 export function mayTravel(key: GroupResource): boolean {
   return !groupsThatStay.has(key.group) && !resourcesThatStay.has(`${key.group}/${key.resource}`);

@@ -11,6 +11,7 @@ import type { Kind } from '../space.ts';
 import type { FieldManager } from '../verbs/field-manager.ts';
 import { compare, type Difference, isDeepEqual } from './compare.ts';
 import { conflictError } from './conflicts.ts';
+import { checkDuplicateItems } from './duplicate-items.ts';
 import {
   capUpdaters,
   decodeEntries,
@@ -34,8 +35,9 @@ import {
   union,
 } from './field-set.ts';
 import { mergeManagedFields, prune } from './merge.ts';
+import { checkRewrite, withoutContent } from './rewrite.ts';
 
-export const fieldManager: FieldManager = { apply, update };
+export const fieldManager: FieldManager = { apply, update, withoutContent, checkRewrite };
 
 /** The identity of an object, and fields that only the server writes. Nobody owns these fields. */
 const unmanagedMetadata = [
@@ -68,6 +70,7 @@ function apply(
   const type = kind.schema(version);
   const owner: FieldOwner = { manager, operation: 'Apply', apiVersion: config.apiVersion, subresource };
   const wanted = resettable(config, kind, subresource);
+  checkDuplicateItems(wanted, type);
   const before = entriesOf(live, type, kind);
   const last = before.find((entry) => isOfOwner(entry, owner));
   const own = managed(fieldsOf(wanted, type));

@@ -154,7 +154,8 @@ export function pathsOf(set: FieldSet): string[] {
   return paths;
 }
 
-function elementText(element: string): string {
+/** A path element as the messages of Kubernetes write it: `.spec`, `[name="till"]`. */
+export function elementText(element: string): string {
   const rest = element.slice(2);
   switch (element.slice(0, 2)) {
     case 'f:':

@@ -22,9 +22,16 @@ function mergeMaps(live: Fields, config: Fields, type: FieldType): Fields {
   return result;
 }
 
-/** Items of the configuration have the order of the configuration. An item that only `live` has follows the same item as in `live`. */
+/**
+ * Items of the configuration have the order of the configuration. An item that only `live` has follows the same item as in `live`. `live` may have an
+ * element several times. Such items stay unless the configuration has the element: then its item takes the place of all of them.
+ */
 function mergeLists(live: readonly unknown[], config: readonly unknown[], type: ListType): unknown[] {
-  const liveItems = itemsByElement(live, type);
+  const liveItems = new Map<string, unknown[]>();
+  for (const item of live) {
+    const element = itemElement(item, type);
+    liveItems.set(element, [...(liveItems.get(element) ?? []), item]);
+  }
   const configItems = itemsByElement(config, type);
   const liveElements = [...liveItems.keys()];
   const result: unknown[] = [];
@@ -34,13 +41,14 @@ function mergeLists(live: readonly unknown[], config: readonly unknown[], type: 
     while (next < liveElements.length) {
       const element = liveElements[next]!;
       if (configItems.has(element) && !done.has(element)) return;
-      if (!configItems.has(element)) result.push(liveItems.get(element));
+      if (!configItems.has(element)) result.push(...liveItems.get(element)!);
       next += 1;
     }
   };
   for (const [element, item] of configItems) {
     takeLiveOnly();
-    result.push(liveItems.has(element) ? mergeManagedFields(liveItems.get(element), item, type.items) : item);
+    const [before, ...more] = liveItems.get(element) ?? [];
+    result.push(before !== undefined && more.length === 0 ? mergeManagedFields(before, item, type.items) : item);
     done.add(element);
   }
   takeLiveOnly();

@@ -7,10 +7,12 @@ import { BanyanError } from '../../runtime/errors.ts';
 export interface RequestSelection {
   /** True if there is no selector. Then every object matches, and no object must be parsed. */
   readonly isEmpty: boolean;
+  /** True if the selector reads fields outside of metadata. */
+  readonly readsContent: boolean;
   matches(object: KubeObject): boolean;
 }
 
-export const everything: RequestSelection = { isEmpty: true, matches: () => true };
+export const everything: RequestSelection = { isEmpty: true, readsContent: false, matches: () => true };
 
 /** `selectable` are the JSON paths that the kind allows in addition to metadata.name and metadata.namespace. */
 export function selectionOf(
@@ -23,6 +25,7 @@ export function selectionOf(
   if (labels.length === 0 && fields.length === 0) return everything;
   return {
     isEmpty: false,
+    readsContent: fields.some(({ path }) => !path.startsWith('metadata.')),
     matches: (object) =>
       labels.every((requirement) => matchesRequirement(requirement, object.metadata.labels ?? {})) &&
       fields.every(({ path, equals, value }) => (fieldOf(object, path) === value) === equals),

@@ -1,6 +1,6 @@
 /** The Table form of objects, which `kubectl get` prints. */
 import { evaluateJsonPath } from '../../object/jsonpath.ts';
-import type { KubeObject } from '../../object/meta.ts';
+import { formatApiVersion, type KubeObject, parseApiVersion } from '../../object/meta.ts';
 import type { Kind } from '../space.ts';
 import { ageOf } from './ages.ts';
 import { builtinColumns, type ComputedColumn, defaultColumns } from './builtin-columns.ts';
@@ -21,8 +21,15 @@ export function columnDefinitions(kind: Kind, version: string): object[] {
   ];
 }
 
+/**
+ * The row of an object. An object that can't be converted to the version stays in its own version. Then a cell has the value of the column of the same name
+ * in the object's own version.
+ */
 export function tableRow(kind: Kind, version: string, object: KubeObject, options: TableOptions): object {
-  const cells = [object.metadata.name, ...columnsOf(kind, version).map((column) => column.cell(object, options.nowMs))];
+  const cells = [
+    object.metadata.name,
+    ...columnsFor(kind, version, object).map(({ cell }) => cell(object, options.nowMs)),
+  ];
   return { cells, ...rowObject(object, options) };
 }
 
@@ -37,6 +44,14 @@ export function partialMetadata(object: KubeObject, version: 'v1' | 'v1beta1'): 
 function rowObject(object: KubeObject, { includeObject, version }: TableOptions): object {
   if (includeObject === 'None') return {};
   return { object: includeObject === 'Object' ? object : partialMetadata(object, version) };
+}
+
+function columnsFor(kind: Kind, version: string, object: KubeObject): readonly Pick<ComputedColumn, 'cell'>[] {
+  const columns = columnsOf(kind, version);
+  if (object.apiVersion === formatApiVersion(kind.group, version) || !kind.storesAsWritten) return columns;
+  const own = parseApiVersion(object.apiVersion).version;
+  const ownColumns = new Map(columnsOf(kind, own).map((column) => [column.name, column]));
+  return columns.map(({ name }) => ownColumns.get(name) ?? { cell: () => `<${own}>` });
 }
 
 function columnsOf(kind: Kind, version: string): readonly ComputedColumn[] {

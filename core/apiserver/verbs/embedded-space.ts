@@ -7,7 +7,7 @@ import { canonicalBytes, parseBody } from '../../object/canonical.ts';
 import { timestamp } from '../../object/conditions.ts';
 import { cloneJson } from '../../object/json-value.ts';
 import { formatGroupResource, type GroupResource, type ObjectKey } from '../../object/key.ts';
-import { type KubeObject, parseApiVersion } from '../../object/meta.ts';
+import { formatApiVersion, type KubeObject, parseApiVersion } from '../../object/meta.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
@@ -112,9 +112,9 @@ export class EmbeddedSpace implements Space {
   patch(key: ObjectKey, patch: Patch, options: WriteOptions = {}): KubeObject {
     const kind = this.#kindOf(key);
     this.#checkWritable();
-    const version = options.version ?? kind.storageVersion;
     const stored = this.storage.get(key);
     if (!stored) throw status.notFound(key);
+    const version = options.version ?? this.#writtenVersion(kind, stored);
     const live = this.#read(kind, version, stored);
     if (options.subresource === 'scale') return this.#patchScale(kind, live, patch, options);
     const next = applyPatch(patch, live, kind.custom ? undefined : kind.schema(version)) as KubeObject;
@@ -133,8 +133,9 @@ export class EmbeddedSpace implements Space {
     if (!config.metadata.name) throw status.badRequest('metadata.name: server-side apply must name its object');
     const key = keyInForm(kind, config);
     reportUnknownFields(kind.rules.prepare(cloneJson(config), version), { kind, version, options, isPatch: true });
+    const write: Write = { kind, version, key, options, isPatch: true, isApplied: true };
     const stored = this.storage.get(key);
-    const live = stored && this.#read(kind, version, stored);
+    const live = stored && this.#liveFor(write, stored, options).live;
     if (!live && options.subresource) throw status.notFound(key);
     if (!live && config.metadata.uid) {
       const why = `uid mismatch: the provided object specified uid ${config.metadata.uid}, and no existing object was found`;
@@ -143,7 +144,6 @@ export class EmbeddedSpace implements Space {
     if (live) checkUpdatable(kind, key, config, live, true);
     const { fieldManager, force = false, subresource } = options;
     const merged = this.#fields.apply(live, config, kind, version, fieldManager, force, this.#now(), subresource);
-    const write: Write = { kind, version, key, options, isPatch: true, isApplied: true };
     const next = incoming(kind, merged);
     delete next.metadata.resourceVersion;
     return stored ? this.#replace(write, stored, next) : this.#insert(write, next);
@@ -192,7 +192,7 @@ export class EmbeddedSpace implements Space {
     this.#checkWritable();
     const stored = this.storage.get(key);
     if (!stored) throw status.notFound(key);
-    const version = options.version ?? kind.storageVersion;
+    const version = options.version ?? this.#writtenVersion(kind, stored);
     const next = withScale(kind, this.#read(kind, version, stored), scale);
     const write: Write = { kind, version, key, options: { ...options, subresource: 'scale' }, isPatch: true };
     return scaleOf(kind, this.#replace(write, stored, next));
@@ -231,6 +231,7 @@ export class EmbeddedSpace implements Space {
     this.#admit({ operation: 'create', key, object: next, ...withWriter(options) });
     const causes = [...validateMeta(kind, next.metadata), ...kind.rules.validate(next, version)];
     if (causes.length > 0) throw status.invalidObject(kind, key.name, causes);
+    warnAbout(kind, next, options);
     if (!write.isApplied) this.#manageFields(write, undefined, next);
     const bytes = storedBytes(kind, key, next);
     const existing = this.storage.get(key);
@@ -240,7 +241,7 @@ export class EmbeddedSpace implements Space {
 
   #replace(write: Write, stored: StoredObject, sent: KubeObject): KubeObject {
     const { kind, version, key, options } = write;
-    const old = this.#read(kind, version, stored);
+    const { live: old, isRewrite } = this.#liveFor(write, stored);
     checkUpdatable(kind, key, sent, old, write.isPatch ?? false);
     checkSubresource(kind, options.subresource);
     const next = this.#withKept(write, sent, old);
@@ -255,9 +256,17 @@ export class EmbeddedSpace implements Space {
       ...(options.subresource ? { subresource: options.subresource } : {}),
       ...withWriter(options),
     });
-    const causes = [...validateMeta(kind, next.metadata, old.metadata), ...kind.rules.validate(next, version, old)];
+    // In a rewrite, the old values are of another version. So the rules that compare old and new values can't run.
+    const comparable = isRewrite ? undefined : old;
+    const causes = [
+      ...validateMeta(kind, next.metadata, old.metadata),
+      ...kind.rules.validate(next, version, comparable),
+    ];
     if (causes.length > 0) throw status.invalidObject(kind, key.name, causes);
-    if (isContentChanged(kind, next, old)) next.metadata.generation = (old.metadata.generation ?? 0) + 1;
+    if (isContentChanged(kind, next, old)) {
+      next.metadata.generation = (old.metadata.generation ?? 0) + 1;
+      warnAbout(kind, next, options);
+    }
     if (!write.isApplied) this.#manageFields(write, old, next);
     const bytes = storedBytes(kind, key, next);
     if (old.metadata.deletionTimestamp && isReadyToGo(kind, next)) return this.#remove(key, next, options);
@@ -313,6 +322,33 @@ export class EmbeddedSpace implements Space {
     return object;
   }
 
+  /** The version of a write that names none. */
+  #writtenVersion(kind: Kind, stored: StoredObject): string {
+    return kind.storesAsWritten ? parseApiVersion(parseBody(stored.body).apiVersion).version : kind.storageVersion;
+  }
+
+  /**
+   * The stored object for a write. A write of the whole object may be in a version to which the stored object can't be converted (`isRewrite`): the new
+   * content replaces the old content, and nothing has to be converted. `apply`: for server-side apply, checks that the content belongs to the applier.
+   */
+  #liveFor(write: Write, stored: StoredObject, apply?: ApplyOptions): { live: KubeObject; isRewrite: boolean } {
+    const { kind, version, options, isPatch, isApplied } = write;
+    const object = this.parse(stored);
+    const isWhole = options.subresource === undefined && (!isPatch || isApplied);
+    if (!isWhole || kind.rules.convert(object, version)) {
+      return { live: this.#read(kind, version, stored), isRewrite: false };
+    }
+    if (apply && !apply.force) this.#fields.checkRewrite(object, apply.fieldManager);
+    const live = this.#fields.withoutContent(object, formatApiVersion(kind.group, version));
+    if (object.status !== undefined && !apply) {
+      const from = parseApiVersion(object.apiVersion).version;
+      options.warn?.(
+        `status: it was written in ${from} and can't be converted to ${version}, so it is removed until somebody writes it again`,
+      );
+    }
+    return { live, isRewrite: true };
+  }
+
   #manageFields({ kind, version, options }: Write, live: KubeObject | undefined, next: KubeObject): void {
     const manager = options.fieldManager ?? ownManager;
     this.#fields.update(live, next, kind, version, manager, this.#now(), options.subresource);
@@ -354,6 +390,10 @@ function checkSubresource(kind: Kind, subresource: WriteOptions['subresource']):
     (subresource === 'scale' && kind.subresources.scale !== undefined) ||
     (subresource === 'finalize' && isNamespace(kind));
   if (!isThere) throw status.notServed(`${formatGroupResource(kind)}/${subresource}`);
+}
+
+function warnAbout(kind: Kind, object: KubeObject, { warn }: WriteOptions): void {
+  if (warn) for (const text of kind.rules.warnings?.(object) ?? []) warn(text);
 }
 
 function withWriter({ user, warn }: WriteOptions): Pick<Parameters<WriteAdmission>[0], 'user' | 'warn'> {

@@ -39,4 +39,13 @@ export interface FieldManager {
     nowIso: string,
     subresource?: string,
   ): void;
+
+  /**
+   * The old state for a write of the whole object in `apiVersion`, if the old state can't be converted to this version: the metadata, and the entries of its
+   * owners.
+   */
+  withoutContent(live: KubeObject, apiVersion: string): KubeObject;
+
+  /** Throws Conflict if such a write by this applier would take content from other managers. */
+  checkRewrite(live: KubeObject, applier: string): void;
 }

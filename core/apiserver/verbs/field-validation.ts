@@ -1,5 +1,7 @@
 /** Treats unknown and duplicate fields as `fieldValidation` asks: ignores them, warns about each, or refuses the write. */
 import type { Cause } from '../../runtime/errors.ts';
+import { suggest } from '../../runtime/suggest.ts';
+import type { FieldType } from '../schema.ts';
 import type { Kind, WriteOptions } from '../space.ts';
 import { badRequest, invalidObject } from '../status-errors.ts';
 
@@ -19,9 +21,27 @@ export function reportDuplicateFields(paths: readonly string[], write: CheckedWr
   report('duplicate', paths, write);
 }
 
+/** For kinds of the mesh: the field that the author may have meant. For all other kinds, the text is exactly that of the Kubernetes API server. */
+function hint(kind: Kind, version: string, path: string): string {
+  if (!kind.custom || kind.definitionUid !== undefined) return '';
+  const names = path.match(/[^.[\]]+/g) ?? [];
+  const unknown = names.pop() ?? '';
+  let type: FieldType | undefined = kind.schema(version);
+  for (const name of names) {
+    if (type?.type === 'list') type = type.items;
+    else type = type?.type === 'object' ? type.field(name)?.type : undefined;
+  }
+  if (type?.type !== 'object') return '';
+  const known = Array.from(type.fields(), ([name]) => name).sort();
+  const near = suggest(unknown, known);
+  return near === undefined ? ` (the fields here are ${known.join(', ')})` : ` (did you mean "${near}"?)`;
+}
+
 function report(flaw: string, paths: readonly string[], { kind, version, options, isPatch }: CheckedWrite): void {
   if (paths.length === 0 || options.fieldValidation === 'Ignore') return;
-  const texts = [...new Set(paths)].map((path) => `${flaw} field "${path}"`);
+  const texts = [...new Set(paths)].map(
+    (path) => `${flaw} field "${path}"${flaw === 'unknown' ? hint(kind, version, path) : ''}`,
+  );
   if (options.fieldValidation !== 'Strict') {
     for (const text of texts) options.warn?.(text);
     return;

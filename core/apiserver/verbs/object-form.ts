@@ -3,9 +3,9 @@ import { canonicalBytes } from '../../object/canonical.ts';
 import { objectBeyondLimits } from '../../object/json-limits.ts';
 import { cloneJson, cloneWithoutNulls, equalJson } from '../../object/json-value.ts';
 import type { ObjectKey } from '../../object/key.ts';
-import { formatApiVersion, type KubeObject } from '../../object/meta.ts';
+import type { KubeObject } from '../../object/meta.ts';
 import type { Kind } from '../space.ts';
-import { badRequest, objectBytesMax, tooLarge } from '../status-errors.ts';
+import { badRequest, notConvertible, objectBytesMax, tooLarge } from '../status-errors.ts';
 import { checkMetaTypes, normalizeMeta } from './object-meta.ts';
 
 /** A copy of the received object, which the next steps may change. Its metadata has the right types. */
@@ -28,13 +28,15 @@ export function keyInForm(kind: Kind, object: KubeObject): ObjectKey {
   return { group: kind.group, resource: kind.resource, namespace: kind.namespaced ? namespace : '', name };
 }
 
+/** The object in `version`. Throws if only a webhook could convert the object. */
 export function inVersion(kind: Kind, object: KubeObject, version: string): KubeObject {
-  if (object.apiVersion === formatApiVersion(kind.group, version)) return object;
-  return kind.rules.convert(object, version);
+  const converted = kind.rules.convert(object, version);
+  if (!converted) throw notConvertible(kind, object, version);
+  return converted;
 }
 
 export function storedBytes(kind: Kind, key: ObjectKey, object: KubeObject): Uint8Array {
-  const stored = inVersion(kind, object, kind.storageVersion);
+  const stored = kind.storesAsWritten ? object : inVersion(kind, object, kind.storageVersion);
   // This second check is necessary: a patch can put one deep value into another.
   const wrong = objectBeyondLimits(stored);
   if (wrong !== undefined) throw badRequest(wrong);

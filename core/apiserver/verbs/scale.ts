@@ -3,7 +3,7 @@
 import { invalidField } from '../../object/field-error.ts';
 import { cloneJson, ownField, setField } from '../../object/json-value.ts';
 import { formatGroupResource } from '../../object/key.ts';
-import type { KubeObject, ObjectMeta } from '../../object/meta.ts';
+import { type KubeObject, type ObjectMeta, parseApiVersion } from '../../object/meta.ts';
 import type { LabelRequirement, LabelSelector } from '../../object/selector.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 import type { Kind, ScalePaths } from '../space.ts';
@@ -14,14 +14,14 @@ export interface Scale extends KubeObject {
   status: { replicas: number; selector?: string };
 }
 
-function scalePathsOf(kind: Kind): ScalePaths {
-  const paths = kind.subresources.scale;
+function scalePathsOf(kind: Kind, { apiVersion }: KubeObject): ScalePaths {
+  const paths = kind.scalePaths ? kind.scalePaths(parseApiVersion(apiVersion).version) : kind.subresources.scale;
   if (!paths) throw methodNotAllowed(kind, 'the scale subresource');
   return paths;
 }
 
 export function scaleOf(kind: Kind, object: KubeObject): Scale {
-  const paths = scalePathsOf(kind);
+  const paths = scalePathsOf(kind, object);
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
   const metadata: ObjectMeta = cloneJson({ name, namespace, uid, resourceVersion, creationTimestamp }) as ObjectMeta;
   const replicas = fieldAt(object, paths.specReplicasPath);
@@ -38,7 +38,7 @@ export function scaleOf(kind: Kind, object: KubeObject): Scale {
 
 /** `object` with the replicas of `scale`. Also takes the uid and the resourceVersion of `scale`, so that the update checks them. */
 export function withScale(kind: Kind, object: KubeObject, scale: KubeObject): KubeObject {
-  const paths = scalePathsOf(kind);
+  const paths = scalePathsOf(kind, object);
   if (scale.kind !== 'Scale') throw badRequest(`a ${scale.kind} was sent to the scale of ${formatGroupResource(kind)}`);
   const replicas = isRecord(scale.spec) ? (ownField(scale.spec, 'replicas') ?? 0) : 0;
   if (typeof replicas !== 'number' || !Number.isInteger(replicas) || replicas < 0) {

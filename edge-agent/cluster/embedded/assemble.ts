@@ -37,7 +37,7 @@ export function assembleCluster(options: AssembleOptions): AssembledCluster {
     clock,
     random,
     fields: fieldManager,
-    admissions: [definitionAdmission(kinds), clusterAdmission(() => space)],
+    admissions: [definitionAdmission(kinds, storage), clusterAdmission(() => space)],
   });
   const shared = { space, clock, logger, schedule };
   const lifecycle = [new CrdController(shared), new NamespaceController(shared), new GarbageCollector(shared)];

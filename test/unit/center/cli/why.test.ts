@@ -78,6 +78,26 @@ describe('banyan why', () => {
     },
   );
 
+  it('names the exception of a placement that leaves the object out', async () => {
+    const tree = treeWith(['shop']);
+    const [selecting] = await tree.list(space, `${edge}/edgeplacements`);
+    const item = (selecting!.spec as { downsync: object[] }).downsync[0];
+    const downsync = [{ ...item, except: [{ resources: ['secrets'] }, { objectNames: ['prices'] }] }];
+    const list = async () => [{ ...selecting!, spec: { downsync } }];
+    expect(await why({ ...tree, list }, question)).toEqual([
+      `${space}: it is here, generation 1`,
+      `${space}: no EdgePlacement selects it (spec.downsync), so it goes nowhere`,
+      `${space}: shop leaves it out (spec.downsync[0].except[1])`,
+    ]);
+  });
+
+  it('says that * does not include bookkeeping', async () => {
+    const release = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'kube-root-ca.crt', namespace: 'till' } };
+    const tree = treeWith(['shop'], { [`${space} /api/v1/namespaces/till/configmaps/kube-root-ca.crt`]: release });
+    const lines = await why(tree, { ...question, object: { kind: 'configmap', name: 'kube-root-ca.crt' } });
+    expect(lines.at(-1)).toContain('* in resources does not include it, because it is bookkeeping');
+  });
+
   it('distinguishes placements when one name begins with the other', async () => {
     const tree = treeWith(['till-1', `${long}q`]);
     const { list } = tree;

@@ -12,6 +12,8 @@ const delivery: Delivery = {
   bodyHash: 'h2',
   placements: ['center.retail/a'],
   createOnly: false,
+  uid: 'u',
+  former: [],
   generation: 1,
   implied: [],
   claim: undefined,

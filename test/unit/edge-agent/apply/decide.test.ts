@@ -11,6 +11,8 @@ const object: KubeObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { na
 const wanted: DesiredObject = {
   source: 'center.retail',
   bodyHash: 'h1',
+  uid: '33333333-0000',
+  former: ['11111111', '22222222'],
   createOnly: false,
   rules: defaultRules,
   object,
@@ -61,6 +63,32 @@ describe('the decision about a wanted object', () => {
 
   it('is to wait while it is being deleted', () => {
     expect(decide(wanted, record, foreign({ deletionTimestamp: 'now' })).do).toBe('wait');
+  });
+
+  it('is to replace it if the space has deleted the applied object and made it anew, in any mode', () => {
+    const live = signedBy('eu:shop');
+    const former = { ...record, origin: '22222222' };
+    expect(decide(wanted, former, live)).toEqual({ do: 'renew' });
+    expect(decide(wanted, { ...former, origin: '11111111' }, live)).toEqual({ do: 'renew' });
+    expect(decide({ ...wanted, createOnly: true }, former, live)).toEqual({ do: 'renew' });
+    for (const drift of ['Ignore', 'Report'] as const) {
+      expect(decide({ ...wanted, rules: { ...defaultRules, drift } }, former, live)).toEqual({ do: 'renew' });
+    }
+  });
+
+  it('is not to replace it if nothing shows that the space has deleted the applied object', () => {
+    const known = { ...record, fingerprint: fingerprint(ours, ours) };
+    const cases: [string, OwnerRecord, KubeObject][] = [
+      ['the same object', { ...known, origin: '33333333' }, ours],
+      ['an unknown object: the space may have lost its store', { ...known, origin: '99999999' }, ours],
+      ['a record without the uid', known, ours],
+      ['a record about another object of the cluster', { ...known, origin: '22222222', uid: 'u9' }, ours],
+      ['an object of another source', { ...known, origin: '22222222', source: 'eu.ops' }, ours],
+      ['an object of another agent', { ...known, origin: '22222222' }, signedBy('us:rivoli')],
+    ];
+    for (const [what, on, live] of cases) expect(decide(wanted, on, live).do, what).not.toBe('renew');
+    const again = { ...wanted, former: ['33333333'] };
+    expect(decide(again, { ...known, origin: '33333333' }, ours)).toEqual({ do: 'keep' });
   });
 
   it('is to refuse an object that a controller or another applier keeps, unless it has the mark or a record', () => {

@@ -65,11 +65,11 @@ export class EmbeddedBench {
     return this;
   }
 
-  /** Delivers the objects, all wanted by one placement. */
-  async place(objects: readonly KubeObject[]): Promise<void> {
+  /** Delivers the objects, all wanted by one placement. `origin`: attributes of the objects in their space. */
+  async place(objects: readonly KubeObject[], origin: object = {}): Promise<void> {
     const revision = ++this.#revision;
     const rows = objects.map((object) => {
-      const attributes = { uid: 'u', created: 'c', generation: 1, refs: ['all'] };
+      const attributes = { uid: 'u', created: 'c', generation: 1, refs: ['all'], ...origin };
       return entry(`o/center.retail/${this.keyOf(object)}`, attributes, object, revision);
     });
     this.#receive(rows, revision);

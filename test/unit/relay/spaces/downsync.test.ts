@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { DownsyncItem } from '../../../../core/apiserver/kinds/edge-placement.ts';
+import type { DownsyncItem, DownsyncMatch } from '../../../../core/apiserver/kinds/edge-placement.ts';
 import { mayTravel } from '../../../../core/apiserver/kinds/travelling.ts';
-import { type Candidate, mayIncludeResource, selectingItems } from '../../../../relay/spaces/downsync.ts';
+import { type Candidate, candidateOf, mayIncludeResource, selectingItems } from '../../../../relay/spaces/downsync.ts';
 
 const deployment: Candidate = {
   key: { group: 'apps', resource: 'deployments', namespace: 'shop', name: 'till' },
@@ -138,8 +138,91 @@ describe('an object', () => {
       at('', 'events'),
       at('events.k8s.io', 'events'),
       at('', 'nodes'),
-      at('coordination.k8s.io', 'leases'),
     ];
     expect(stays).not.toContain(true);
+  });
+});
+
+describe('an exception of an item', () => {
+  const but = (...except: DownsyncMatch[]): DownsyncItem => ({ ...everything, except });
+
+  it.each<[string, DownsyncMatch, boolean]>([
+    ['its resource', { resources: ['deployments'] }, false],
+    ['another resource', { resources: ['statefulsets'] }, true],
+    ['its group', { apiGroup: 'apps' }, false],
+    ['another group', { apiGroup: '' }, true],
+    ['its name alone', { objectNames: ['till'] }, false],
+    ['its namespace', { namespaces: ['shop'] }, false],
+    ['another namespace', { namespaces: ['bank'] }, true],
+    ['its labels', { labelSelectors: [{ matchLabels: { app: 'till' } }] }, false],
+    ["its namespace's labels", { namespaceSelectors: [{ matchLabels: { tier: 'front' } }] }, false],
+    ['its name in another namespace', { objectNames: ['till'], namespaces: ['bank'] }, true],
+    ['everything', {}, false],
+  ])('reads %s', (_, except, expected) => {
+    expect(selects(but(except))).toBe(expected);
+  });
+
+  it('is one of several, and concerns only its own item', () => {
+    expect(selects(but({ resources: ['pods'] }, { objectNames: ['till'] }))).toBe(false);
+    expect(selectingItems([but({}), everything], deployment)).toEqual([everything]);
+  });
+
+  it('with namespaces is for no cluster-scoped object', () => {
+    expect(selects(but({ namespaces: ['*'] }), clusterRole)).toBe(true);
+    expect(selects(but({ objectNames: ['till'] }), clusterRole)).toBe(false);
+  });
+});
+
+describe('bookkeeping of a space', () => {
+  const candidate = (group: string, resource: string, object: object, metadata: object = {}) => {
+    const key = { group, resource, namespace: 'shop', name: 'x', ...metadata };
+    const whole = { apiVersion: 'v1', kind: 'X', ...object, metadata: { name: key.name, ...metadata } };
+    return candidateOf(key, whole, {});
+  };
+  const token = (account: string) =>
+    candidate(
+      '',
+      'secrets',
+      { type: 'kubernetes.io/service-account-token' },
+      { annotations: { 'kubernetes.io/service-account.name': account } },
+    );
+  const slice = (by: string) =>
+    candidate('discovery.k8s.io', 'endpointslices', {}, { labels: { 'endpointslice.kubernetes.io/managed-by': by } });
+
+  const kept: [string, Candidate][] = [
+    ['a release of helm', candidate('', 'secrets', { type: 'helm.sh/release.v1' })],
+    [
+      'a release of helm in a ConfigMap',
+      candidate('', 'configmaps', {}, { name: 'sh.helm.release.v1.shop.v1', labels: { owner: 'helm' } }),
+    ],
+    ['the certificate of the cluster', candidate('', 'configmaps', {}, { name: 'kube-root-ca.crt' })],
+    ['a default ServiceAccount', candidate('', 'serviceaccounts', {}, { name: 'default' })],
+    ['its token', token('default')],
+    ['a slice of a controller', slice('endpointslice-controller.k8s.io')],
+    [
+      'endpoints of a controller',
+      candidate('', 'endpoints', {}, { annotations: { 'endpoints.kubernetes.io/last-change-trigger-time': 'now' } }),
+    ],
+    ['a Lease', candidate('coordination.k8s.io', 'leases', {})],
+  ];
+
+  it.each(kept)('is left out by *, and included by name: %s', (_, one) => {
+    expect(selects({ ...everything, namespaces: ['shop'] }, one)).toBe(false);
+    expect(selects({ resources: ['*', one.key.resource] }, one)).toBe(true);
+    expect(selects({ ...everything, objectNames: [one.key.name] }, one)).toBe(true);
+    expect(selects({ ...everything, objectNames: ['*'] }, one)).toBe(false);
+    expect(selects({ ...everything, objectNames: [one.key.name], except: [{}] }, one)).toBe(false);
+  });
+
+  it.each<[string, Candidate]>([
+    ['a Secret', candidate('', 'secrets', { type: 'Opaque' })],
+    ['the token of an own ServiceAccount', token('robot')],
+    ['a ConfigMap of helm’s author', candidate('', 'configmaps', {}, { labels: { owner: 'helm' } })],
+    ['an own ServiceAccount', candidate('', 'serviceaccounts', {}, { name: 'robot' })],
+    ['a slice that a person manages', slice('staff')],
+    ['endpoints that a person wrote', candidate('', 'endpoints', {})],
+    ['a custom kind of the same plural', candidate('shop.example.com', 'leases', {})],
+  ])('is not %s', (_, one) => {
+    expect(selects(everything, one)).toBe(true);
   });
 });

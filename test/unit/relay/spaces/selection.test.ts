@@ -321,3 +321,173 @@ describe('a selection', () => {
     expect(bench.selection.asked - before).toBe(1);
   });
 });
+
+describe('exceptions and bookkeeping', () => {
+  let bench: SpaceBench;
+  const objects = () => Object.keys(bench.refs()).filter((key) => key !== shop);
+  const all = (item: object = {}) => ({
+    locationSelectors: [{}],
+    downsync: [{ apiGroup: '*', resources: ['*'], namespaces: ['shop'], ...item }],
+  });
+  const lease = (name: string, holder = 'a') =>
+    bench.space.apply(
+      {
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'Lease',
+        metadata: { namespace: 'shop', name },
+        spec: { holderIdentity: holder },
+      },
+      { fieldManager: 'test', force: true },
+    );
+
+  beforeEach(() => {
+    bench = new SpaceBench();
+    bench.namespace('shop');
+    for (const name of ['a', 'b', 'kube-root-ca.crt']) bench.configMap('shop', name);
+    bench.settle();
+  });
+
+  it('leave out what * would select, with its Namespace if nothing else needs it', () => {
+    bench.placement('p', all({ except: [{ objectNames: ['a'] }] }));
+    bench.settle();
+    expect(objects()).toEqual([map('b')]);
+    bench.placement('p', all({ except: [{ resources: ['configmaps'] }] }));
+    bench.settle();
+    expect(bench.refs()).toEqual({});
+    bench.placement('p', all());
+    bench.settle();
+    expect(objects()).toEqual([map('a'), map('b')]);
+  });
+
+  it('follow the labels of an object and of its namespace', () => {
+    bench.placement(
+      'p',
+      all({
+        except: [
+          { labelSelectors: [{ matchLabels: { local: 'yes' } }] },
+          { namespaceSelectors: [{ matchLabels: { local: 'yes' } }] },
+        ],
+      }),
+    );
+    bench.settle();
+    bench.configMap('shop', 'a', { local: 'yes' });
+    bench.settle();
+    expect(objects()).toEqual([map('b')]);
+    bench.namespace('shop', { local: 'yes' });
+    bench.settle();
+    expect(objects()).toEqual([]);
+    bench.namespace('shop', { local: 'no' });
+    bench.configMap('shop', 'a', { local: 'no' });
+    bench.settle();
+    expect(objects()).toEqual([map('a'), map('b')]);
+  });
+
+  it('give bookkeeping to a rule that names it', () => {
+    bench.placement('p', all({ objectNames: ['kube-root-ca.crt'] }));
+    bench.settle();
+    expect(objects()).toEqual([map('kube-root-ca.crt')]);
+  });
+
+  it('make a changed Lease no work, unless a rule names its resource', () => {
+    bench.placement('p', all());
+    bench.settle();
+    lease('leader');
+    expect(bench.step()).toBe(false);
+    bench.placement('p', all({ resources: ['leases'] }));
+    bench.settle();
+    expect(objects()).toEqual(['coordination.k8s.io/leases/shop/leader']);
+    lease('leader', 'b');
+    expect(bench.step()).toBe(true);
+    bench.placement('p', all());
+    bench.settle();
+    lease('leader', 'c');
+    expect(bench.step()).toBe(false);
+    expect(objects()).toEqual([map('a'), map('b')]);
+  });
+});
+
+describe('an object that is deleted and made anew', () => {
+  let bench: SpaceBench;
+  const attributesOf = (name: string) => {
+    const row = bench.rows().find(({ key }) => key === `o/${source}/${map(name)}`);
+    return row && (JSON.parse(row.attributes) as { uid: string; former?: string[] });
+  };
+  const uidOf = (name: string) =>
+    bench.space.get({ group: '', resource: 'configmaps', namespace: 'shop', name })?.metadata.uid ?? '';
+  const anew = (name: string) => {
+    bench.delete('ConfigMap', name, 'shop');
+    bench.configMap('shop', name);
+  };
+
+  beforeEach(() => {
+    bench = new SpaceBench();
+    bench.namespace('shop');
+    bench.configMap('shop', 'a');
+    bench.placement('p', configMaps());
+    bench.settle();
+  });
+
+  it('names the uids of its former objects, whether its work comes at once or in between', () => {
+    const uids = [uidOf('a')];
+    anew('a');
+    uids.push(uidOf('a'));
+    anew('a');
+    bench.settle();
+    expect(attributesOf('a')).toMatchObject({ uid: uidOf('a'), former: uids.map((uid) => uid.slice(0, 8)) });
+    uids.push(uidOf('a'));
+    bench.delete('ConfigMap', 'a', 'shop');
+    bench.settle();
+    expect(attributesOf('a')).toBeUndefined();
+    bench.restart();
+    bench.configMap('shop', 'a');
+    bench.settle();
+    expect(attributesOf('a')?.former).toEqual(uids.map((uid) => uid.slice(0, 8)));
+  });
+
+  it('keeps these uids through further changes, and an object that was never deleted has none', () => {
+    anew('a');
+    bench.settle();
+    const before = attributesOf('a');
+    bench.configMap('shop', 'a', {}, 'changed');
+    bench.configMap('shop', 'b');
+    bench.settle();
+    expect(attributesOf('a')?.former).toEqual(before?.former);
+    expect(attributesOf('b')).not.toHaveProperty('former');
+  });
+
+  it('moves the target of its placement, even with the same content', () => {
+    const before = bench.target('p')!.target;
+    anew('a');
+    bench.settle();
+    expect(bench.target('p')!.target).toBeGreaterThan(before);
+  });
+
+  it('names no object that was never selected: no cluster has it', () => {
+    bench.namespace('bank');
+    bench.configMap('bank', 'a');
+    bench.settle();
+    bench.delete('ConfigMap', 'a', 'bank');
+    bench.configMap('bank', 'a');
+    bench.placement('p', configMaps({ namespaces: ['bank'] }));
+    bench.settle();
+    const row = bench.rows().find(({ key }) => key.endsWith('/configmaps/bank/a'));
+    expect(JSON.parse(row!.attributes)).not.toHaveProperty('former');
+  });
+
+  it('names the newest 32', () => {
+    for (let i = 0; i < 40; i++) anew('a');
+    bench.settle();
+    expect(attributesOf('a')?.former).toHaveLength(32);
+  });
+
+  it('keeps the name that it got from generateName, without the field', () => {
+    const made = bench.space.create({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { generateName: 'run-', namespace: 'shop' },
+    });
+    bench.settle();
+    const row = bench.rows().find(({ key }) => key.endsWith(`/configmaps/shop/${made.metadata.name}`));
+    expect(JSON.parse(row!.body).metadata).toEqual({ name: made.metadata.name, namespace: 'shop' });
+  });
+});

@@ -95,18 +95,43 @@ describe('a definition', () => {
       `${root}: Required value: schemas are required`,
     ],
     [
-      'conversion by webhook',
+      'a conversion by webhook without a webhook',
       (d) => {
         d.spec.conversion = { strategy: 'Webhook' };
       },
-      'spec.conversion.strategy: Invalid value: "Webhook": conversion by webhook is not offered here; use None, which changes apiVersion only',
+      'spec.conversion.webhook: Required value: required when strategy is set to Webhook',
     ],
     [
-      'preserveUnknownFields',
+      'a webhook at two places',
       (d) => {
-        d.spec.preserveUnknownFields = true;
+        const clientConfig = { url: 'https://hook.example.com/', service: { name: 'hook', namespace: 'net-system' } };
+        d.spec.conversion = { strategy: 'Webhook', webhook: { clientConfig, conversionReviewVersions: ['v1'] } };
       },
-      'spec.preserveUnknownFields: Invalid value: true: cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead',
+      'spec.conversion.webhook.clientConfig: Required value: exactly one of url or service is required',
+    ],
+    [
+      'a webhook that no API server understands',
+      (d) => {
+        const clientConfig = { url: 'https://hook.example.com/' };
+        d.spec.conversion = { strategy: 'Webhook', webhook: { clientConfig, conversionReviewVersions: ['v9'] } };
+      },
+      'spec.conversion.webhook.conversionReviewVersions: Invalid value: ["v9"]: must include at least one of v1, v1beta1',
+    ],
+    [
+      'a webhook without encryption',
+      (d) => {
+        const clientConfig = { url: 'http://hook.example.com/' };
+        d.spec.conversion = { strategy: 'Webhook', webhook: { clientConfig, conversionReviewVersions: ['v1'] } };
+      },
+      'spec.conversion.webhook.clientConfig.url: Invalid value: "http://hook.example.com/": \'https\' is the only allowed URL scheme; desired format: https://host[/path]',
+    ],
+    [
+      'a webhook of an unnamed service',
+      (d) => {
+        const clientConfig = { service: { name: 'hook' } };
+        d.spec.conversion = { strategy: 'Webhook', webhook: { clientConfig, conversionReviewVersions: ['v1'] } };
+      },
+      'spec.conversion.webhook.clientConfig.service.namespace: Required value: service namespace is required',
     ],
   ])('with %s is refused', (_, change, message) => {
     expect(changed(change)).toEqual([message]);

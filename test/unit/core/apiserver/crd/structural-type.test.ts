@@ -79,7 +79,7 @@ describe('a custom kind', () => {
     expect(kind.versions).toEqual(['v2', 'v1', 'v2beta1', 'v1alpha1', 'x1']);
     expect(kind.storageVersion).toBe('v1');
     expect(
-      kind.rules.convert({ apiVersion: 'shop.example.com/v1', kind: 'Board', metadata: {} }, 'v2').apiVersion,
+      kind.rules.convert({ apiVersion: 'shop.example.com/v1', kind: 'Board', metadata: {} }, 'v2')?.apiVersion,
     ).toBe('shop.example.com/v2');
   });
 

@@ -56,7 +56,7 @@ export class HandlerBench {
       clock: this.clock,
       random: new SeededRandom(1),
       fields: fieldManager,
-      admissions: [ownKindsAdmission(kinds, { type: 'Workload', path: '' })],
+      admissions: [ownKindsAdmission(kinds, { type: 'Workload', path: '' }, storage)],
     });
     if (!storage.readOnly) {
       new CrdController({ space: this.space, clock: this.clock, logger, schedule: this.#turns.schedule });

@@ -29,7 +29,7 @@ export function testSpace(type: SpaceType = 'Workload', path = ''): TestSpace {
   const storage = new EmbeddedStorage({ store: new MemoryStore(), name: 'retail', logger });
   const kinds = new SpaceKinds(storage, [...builtinKinds(), ...ownKinds(type)]);
   const random = new SeededRandom(1);
-  const admissions = [ownKindsAdmission(kinds, { type, path })];
+  const admissions = [ownKindsAdmission(kinds, { type, path }, storage)];
   const space = new EmbeddedSpace({ name: 'retail', storage, kinds, clock, random, fields: fieldManager, admissions });
   const turns = new Turns();
   new CrdController({ space, clock, logger, schedule: turns.schedule });

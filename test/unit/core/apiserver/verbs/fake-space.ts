@@ -132,6 +132,8 @@ function kind(spec: KindSpec): Kind {
     namespaced,
     versions,
     storageVersion: versions[0]!,
+    storesAsWritten: false,
+    hasSeveralVersions: versions.length > 1,
     subresources: { status, ...(spec.scale ? { scale } : {}) },
     custom,
     schema: () => spec.type ?? objectOf({ metadata }),
@@ -208,6 +210,9 @@ export const fakeFields: FieldManager = {
     const first = { manager, operation: 'Update', ...(subresource ? { subresource } : {}) };
     next.metadata.managedFields = live?.metadata.managedFields ?? [first];
   },
+  // No kind here has a conversion webhook.
+  withoutContent: (live) => live,
+  checkRewrite() {},
 };
 
 const startMs = Date.UTC(2030, 0, 2, 3, 4, 5);
