@@ -299,7 +299,7 @@ export class Agent {
   #desiredChanged({ deliveries, placements, withdrawn, deletions, rules }: DesiredChange): void {
     // The rules come before the objects of the same batch: the agent does not apply an object that a rule takes.
     if (rules) this.#reports.rulesChanged();
-    this.#applier.wantedChanged(new Set(deliveries.map(({ key }) => key)));
+    this.#applier.wantedChanged(new Set(deliveries.map(({ key }) => key)), deliveries);
     this.#applier.deletionChanged(deletions);
     this.#applier.placementsChanged(placements);
     for (const { source, key, placements } of deliveries) {

@@ -11,6 +11,7 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
+import { ifRoom } from '../../core/store/room.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Delivery, Desired } from '../desired/desired.ts';
 import { Corrections } from './corrections.ts';
@@ -111,6 +112,7 @@ export class Applier {
         clock,
         logger,
         isWanted: (key) => this.#isWanted(key),
+        placementsOf: (key) => ports.desired.deliveries(key).flatMap(({ placements }) => placements),
         takerOf: (key, live) => ports.takerOf(key, live),
         hasFinalizers: (key) => ports.hasFinalizers(key),
       },
@@ -146,8 +148,12 @@ export class Applier {
     this.#queue.resume();
   }
 
-  /** Called when the desired state of these objects has changed. */
-  wantedChanged(keys: Iterable<string>): void {
+  /** Called when the desired state of these objects has changed. `before`: the placements that wanted an object before, of one source. */
+  wantedChanged(
+    keys: Iterable<string>,
+    before: readonly { key: string; placements: readonly PlacementId[] }[] = [],
+  ): void {
+    for (const { key, placements } of before) ifRoom(() => this.#remover.wantedBefore(key, placements));
     for (const key of keys) {
       this.#recordDelivery(key);
       this.#remover.wantedChanged(key);
@@ -179,12 +185,8 @@ export class Applier {
    */
   #recordDelivery(key: string): void {
     const [winner] = this.#ports.desired.deliveries(key);
-    try {
-      if (winner) this.#writer.noteDelivery(winner);
-    } catch (error) {
-      // The disk is full. The work on the object also records the way, and runs again until there is room.
-      if (!(error instanceof BanyanError) || error.code !== 'StoreFull') throw error;
-    }
+    // If there is no room, the work on the object also records the way, and runs again until there is room.
+    if (winner) ifRoom(() => this.#writer.noteDelivery(winner));
   }
 
   /** Called when the object on the cluster differs from the applied object. The agent corrects it, at a bounded rate. */

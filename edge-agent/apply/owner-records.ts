@@ -27,6 +27,11 @@ export interface OwnerRecord {
   readonly generation?: number;
   /** The placements for which the object was last applied. Their reports name the object while it is unwanted and still there. */
   readonly placements?: readonly PlacementId[];
+  /**
+   * For a definition: placements that do not bring it any more, and whose other objects may still be on the cluster (removal-order.ts). Written in the order
+   * in which the placements left. A new apply of the definition clears the list.
+   */
+  readonly formerPlacements?: readonly PlacementId[];
   /** How to remove the object when no placement defines a way any more. Absent: Background. */
   readonly deletion?: PropagationPolicy;
 }
@@ -34,6 +39,11 @@ export interface OwnerRecord {
 /** The names under which objects are removed together: the placements of the record. A record of another store may name none; then the source. */
 export function groupsOf({ placements = [], source }: OwnerRecord): readonly string[] {
   return placements.length > 0 ? placements : [source];
+}
+
+/** The groups of the objects that may come with a definition, or that may serve its objects. */
+export function groupsOfDefinition(record: OwnerRecord): readonly string[] {
+  return [...groupsOf(record), ...(record.formerPlacements ?? [])];
 }
 
 export class OwnerRecords {
@@ -81,7 +91,7 @@ export class OwnerRecords {
 
   #count(key: string, record: OwnerRecord | undefined, change: number): void {
     if (!record || !(isCustom(key) || isDefinitionKey(key))) return;
-    for (const group of groupsOf(record)) {
+    for (const group of groupsOfDefinition(record)) {
       const count = (this.#customKinds.get(group) ?? 0) + change;
       if (count === 0) this.#customKinds.delete(group);
       else this.#customKinds.set(group, count);

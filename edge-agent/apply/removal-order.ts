@@ -76,6 +76,11 @@ export class RemovalOrder {
     return this.#entries.has(key);
   }
 
+  /** Whether unwanted objects of the group are left. */
+  hasGroup(name: string): boolean {
+    return this.#groups.has(name);
+  }
+
   /** Adds an object that nobody wants any more. If the object is there already, nothing changes. */
   add(key: string, unwanted: Unwanted): void {
     if (this.#entries.has(key)) return;

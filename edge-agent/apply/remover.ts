@@ -18,7 +18,7 @@ import {
   namespaceKeyOf,
   removalStageOf,
 } from './order.ts';
-import { groupsOf, type OwnerRecord, type OwnerRecords } from './owner-records.ts';
+import { groupsOf, groupsOfDefinition, type OwnerRecord, type OwnerRecords } from './owner-records.ts';
 import { releaseOwnership } from './ownership-release.ts';
 import { definedBy, isOfAgent, removalOf } from './removal.ts';
 import { RemovalOrder, removalWaitMs } from './removal-order.ts';
@@ -32,6 +32,8 @@ export interface RemoverPorts {
   readonly clock: Clock;
   readonly logger: Logger;
   isWanted(key: string): boolean;
+  /** The placements that want the object, of all sources. */
+  placementsOf(key: string): readonly PlacementId[];
   /** See ApplierPorts. */
   takerOf(key: string, live: KubeObject): Promise<{ readonly id: PlacementId | undefined } | 'unknown'>;
   /** See ApplierPorts. */
@@ -49,6 +51,8 @@ export interface RemoverEvents {
 
 /** Codes of a cluster that has not answered, or that has no time for an answer. */
 const silences: ReadonlySet<string> = new Set<ErrorCode>(['Unavailable', 'Timeout', 'TooManyRequests']);
+/** How many former placements a definition remembers: those that left last. They matter only while their objects are being removed. */
+const formerMax = 20;
 /** Removals come before applies in the work queue. */
 const firstPriority = -10;
 
@@ -72,6 +76,21 @@ export class Remover {
   /** The priority of an unwanted object in the work queue: the objects of the first stages come first. */
   priorityOf(key: string): number {
     return firstPriority + removalStageOf(key, false);
+  }
+
+  /**
+   * Called with placements that wanted the object before a change. A placement that no longer brings a definition may have brought the controller, too. The
+   * record remembers such a placement, so the controller waits for custom objects that are withdrawn later, also after a restart.
+   */
+  wantedBefore(key: string, placements: readonly PlacementId[]): void {
+    const { records, placementsOf } = this.#ports;
+    const record = isDefinitionKey(key) ? records.get(key) : undefined;
+    if (!record) return;
+    const now = new Set(placementsOf(key));
+    const before = record.formerPlacements ?? [];
+    const former = [...before.filter((id) => this.#order.hasGroup(id)), ...placements].filter((id) => !now.has(id));
+    const formerPlacements = [...new Set(former)].slice(-formerMax);
+    if (formerPlacements.join() !== before.join()) records.set(key, { ...record, formerPlacements });
   }
 
   /** Called when the object may have become unwanted, or wanted again. All objects of a batch come before the work on the first of them. */
@@ -183,9 +202,11 @@ export class Remover {
   }
 
   #unwanted(key: string, record: OwnerRecord) {
-    const { records, hasFinalizers } = this.#ports;
-    const definition = records.get(definitionKeyOf(parseKey(key)) ?? '');
-    const groups = [...new Set([...groupsOf(record), ...(definition ? groupsOf(definition) : [])])];
+    const { records, hasFinalizers, placementsOf } = this.#ports;
+    const definition = definitionKeyOf(parseKey(key)) ?? '';
+    const ofDefinition = records.get(definition);
+    const brought = ofDefinition ? [...groupsOfDefinition(ofDefinition), ...placementsOf(definition)] : [];
+    const groups = [...new Set([...groupsOf(record), ...brought])];
     const finalizers = hasFinalizers(key);
     const stage = removalStageOf(key, finalizers ?? false);
     return {

@@ -143,41 +143,80 @@ describe('a placement with an operator and its objects', () => {
   });
 });
 
-describe('two placements, one with the operator and one with its objects', () => {
-  beforeEach(async () => {
-    bench = await new AgentBench().start();
-    const others = all.filter((key) => key !== one);
-    await bench.receive(
-      ...put(others),
-      bench.target(id),
-      ...put([one], 'objects'),
-      bench.target('center.retail/objects'),
+/** The placement with the objects brings definition and namespace too: its objects need them. It may be of another space. */
+describe.each(['center.retail', 'center.ops'])(
+  'two placements, one with the operator and one of %s with its objects',
+  (source) => {
+    const own = [controller, account, role];
+    const needed = [shop, boards];
+    const others = [...needed, one];
+    /** Withdraws the placement with the operator, or the one with the objects. Rows of one source name all its placements. */
+    const withdraw = (what: 'operator' | 'objects', isFirst: boolean) => {
+      const isShared = source === 'center.retail';
+      const rest = what === 'operator' ? ['objects'] : ['op'];
+      const from = what === 'operator' ? 'center.retail' : source;
+      const keys = what === 'operator' ? [...own, ...needed] : others;
+      return bench.receive(
+        ...keys.map((key) =>
+          isShared && isFirst && needed.includes(key)
+            ? bench.object(key, objects[key]!, rest, from, { implied: ['objects'] })
+            : bench.gone(`o/${from}/${key}`),
+        ),
+      );
+    };
+
+    beforeEach(async () => {
+      bench = await new AgentBench().start();
+      const refs = source === 'center.retail' ? ['op', 'objects'] : ['op'];
+      await bench.receive(
+        ...needed.map((key) => bench.object(key, objects[key]!, refs, 'center.retail', { implied: ['objects'] })),
+        ...put(own),
+        ...others
+          .filter((key) => source === 'center.ops' || !needed.includes(key))
+          .map((key) =>
+            bench.object(key, objects[key]!, ['objects'], source, { implied: needed.includes(key) ? ['objects'] : [] }),
+          ),
+        bench.target(id),
+        bench.target(`${source}/objects`),
+      );
+      bench.cluster.log.length = 0;
+      finalize(one);
+    });
+
+    it.each([
+      ['operator', 'objects'],
+      ['objects', 'operator'],
+    ] as const)(
+      'withdrawn at about the same time, %s first: the objects go first, also over a restart',
+      async (first, second) => {
+        await withdraw(first, true);
+        await bench.advance(1_000);
+        await withdraw(second, false);
+        await bench.advance(companionsMs * 2);
+        expect(removed()).toEqual([one]);
+        await bench.restart();
+        await bench.advance(companionsMs * 2);
+        expect(removed()).toEqual([one]);
+        bench.cluster.erase(one);
+        await bench.settle();
+        expect(bench.cluster.objects.size).toBe(0);
+      },
     );
-    bench.cluster.log.length = 0;
-    finalize(one);
-  });
 
-  it.each([
-    ['the operator first', [[boards, controller, account, role, shop], [one]]],
-    ['the objects first', [[one], [boards, controller, account, role, shop]]],
-  ])('withdrawn at about the same time, %s: the objects go first', async (_, batches) => {
-    for (const batch of batches) {
-      await gone(...batch);
-      await bench.advance(1_000);
-    }
-    await bench.advance(companionsMs * 2);
-    expect(removed()).toEqual([one]);
-    bench.cluster.erase(one);
-    await bench.settle();
-    expect(bench.cluster.objects.size).toBe(0);
-  });
+    it('the operator alone goes, and its definition and namespace stay for the objects', async () => {
+      await withdraw('operator', true);
+      await bench.advance(companionsMs);
+      expect(there(...all)).toEqual([shop, boards, one]);
+    });
 
-  it('the operator alone goes, and its definition and namespace stay for the objects', async () => {
-    await gone(boards, controller, account, role, shop);
-    await bench.advance(companionsMs);
-    expect(there(...all)).toEqual([shop, boards, one]);
-  });
-});
+    it('the objects alone go, and the operator stays', async () => {
+      await withdraw('objects', true);
+      bench.cluster.erase(one);
+      await bench.advance(companionsMs * 2);
+      expect(there(...all)).toEqual(all.filter((key) => key !== one));
+    });
+  },
+);
 
 it('an object of a built-in kind with the finalizer of a controller goes before the controller, also after a restart', async () => {
   bench = await new AgentBench().start();
