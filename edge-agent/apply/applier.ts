@@ -28,7 +28,7 @@ import type { RemovalObstacle } from './removal-progress.ts';
 import { Remover } from './remover.ts';
 import { asServed } from './served-version.ts';
 import { poisoned, undecided, unserved, waitingFor, yielded } from './steps.ts';
-import { DependencyWaits, targetOf } from './waiting.ts';
+import { DependencyWaits, isMissingNamespace, targetOf } from './waiting.ts';
 import { WorkQueue } from './work-queue.ts';
 
 export interface ApplierPorts {
@@ -236,8 +236,8 @@ export class Applier {
 
   async stop(): Promise<void> {
     this.#fieldConflictBackoff.stop();
-    this.#remover.stop();
     await this.#queue.stop();
+    this.#remover.stop();
   }
 
   async #guarded(key: string): Promise<'done' | 'retry'> {
@@ -392,11 +392,4 @@ export class Applier {
     this.#waiting.forget(key);
     return this.#remover.remove(key);
   }
-}
-
-/** Whether the namespace does not exist, or is being deleted. In the second case, the API server answers Forbidden, with a cause. */
-function isMissingNamespace(error: unknown): boolean {
-  if (!(error instanceof BanyanError)) return false;
-  const { causes = [] } = error.details;
-  return error.code === 'NotFound' || causes.some(({ reason }) => reason === 'NamespaceTerminating');
 }

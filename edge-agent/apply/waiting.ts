@@ -5,6 +5,7 @@
  * An object waits for blockers. A blocker is the key of an object that has to be applied first, or another text for another event (`availabilityOf`,
  * `targetOf`). Bound: each key has the blockers of its last wait only, so there are at most as many entries as pairs in the desired state.
  */
+import { BanyanError } from '../../core/runtime/errors.ts';
 import { isDefinitionKey } from './order.ts';
 
 /** The blocker for: the object is available. */
@@ -92,4 +93,11 @@ export class DependencyWaits {
     }
     this.#blockers.delete(key);
   }
+}
+
+/** Whether the namespace does not exist, or is being deleted. In the second case, the API server answers Forbidden, with a cause. */
+export function isMissingNamespace(error: unknown): boolean {
+  if (!(error instanceof BanyanError)) return false;
+  const { causes = [] } = error.details;
+  return error.code === 'NotFound' || causes.some(({ reason }) => reason === 'NamespaceTerminating');
 }

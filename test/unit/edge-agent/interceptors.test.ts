@@ -149,6 +149,19 @@ describe('a webhook configuration', () => {
     expect(policy()).toBe('Fail');
   });
 
+  it('becomes strict although the rules let the agent write it only once', async () => {
+    await bench.receive(
+      ...put(shop, service, workload),
+      bench.object(webhooks, objects[webhooks]!, ['guard'], 'center.retail', { createOnly: ['guard'] }),
+      bench.target(id),
+    );
+    await bench.advance(waitMs + 1_000);
+    expect(policy()).toBe('Ignore');
+    works();
+    await bench.settle();
+    expect(policy()).toBe('Fail');
+  });
+
   it('stays as it is while its workload fails later, and its updates do not wait', async () => {
     await receive(shop, service, workload, webhooks);
     works();

@@ -218,6 +218,19 @@ describe.each(['center.retail', 'center.ops'])(
   },
 );
 
+it('an object of a built-in kind that gets the finalizer of a controller goes before the controller', async () => {
+  bench = await new AgentBench().start();
+  await bench.receive(...put([shop, till, controller, account]), bench.target(id));
+  finalize(till);
+  bench.cluster.log.length = 0;
+  await gone(shop, till, controller, account);
+  await bench.advance(10_000);
+  expect(removed()).toEqual([till]);
+  bench.cluster.erase(till);
+  await bench.settle();
+  expect(bench.cluster.objects.size).toBe(0);
+});
+
 it('an object of a built-in kind with the finalizer of a controller goes before the controller, also after a restart', async () => {
   bench = await new AgentBench().start();
   await bench.receive(...put([shop, till, controller, account]), bench.target(id));
