@@ -54,12 +54,7 @@ export function removalState({ reason, message, isRefused }: RemovalObstacle): O
 }
 
 /** Reasons that are not failures. The sample of failures still has them, because they explain what people see. */
-const notableReasons: ReadonlySet<string> = new Set([
-  'Drifted',
-  terminating,
-  waitReasons.workload,
-  waitReasons.lenient,
-]);
+const notableReasons: ReadonlySet<string> = new Set(['Drifted', terminating, ...Object.values(waitReasons)]);
 
 /**
  * The partial of a placement at one destination: every count is 0 or 1. `settled`: all objects that the placement does not want any more are gone from the
