@@ -112,7 +112,7 @@ export class Applier {
         clock,
         logger,
         isWanted: (key) => this.#isWanted(key),
-        placementsOf: (key) => ports.desired.deliveries(key).flatMap(({ placements }) => placements),
+        deliveries: (key) => ports.desired.deliveries(key),
         takerOf: (key, live) => ports.takerOf(key, live),
         hasFinalizers: (key) => ports.hasFinalizers(key),
       },

@@ -41,11 +41,6 @@ export function groupsOf({ placements = [], source }: OwnerRecord): readonly str
   return placements.length > 0 ? placements : [source];
 }
 
-/** The groups of the objects that may come with a definition, or that may serve its objects. */
-export function groupsOfDefinition(record: OwnerRecord): readonly string[] {
-  return [...groupsOf(record), ...(record.formerPlacements ?? [])];
-}
-
 export class OwnerRecords {
   readonly #store: Store;
   readonly #records = new Map<string, OwnerRecord>();
@@ -91,7 +86,7 @@ export class OwnerRecords {
 
   #count(key: string, record: OwnerRecord | undefined, change: number): void {
     if (!record || !(isCustom(key) || isDefinitionKey(key))) return;
-    for (const group of groupsOfDefinition(record)) {
+    for (const group of [...groupsOf(record), ...(record.formerPlacements ?? [])]) {
       const count = (this.#customKinds.get(group) ?? 0) + change;
       if (count === 0) this.#customKinds.delete(group);
       else this.#customKinds.set(group, count);

@@ -10,6 +10,7 @@ import type { ErrorCode } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { withoutOwnership } from '../cluster/mark.ts';
+import type { Delivery } from '../desired/desired.ts';
 import {
   definitionKeyOf,
   isContainer,
@@ -18,7 +19,7 @@ import {
   namespaceKeyOf,
   removalStageOf,
 } from './order.ts';
-import { groupsOf, groupsOfDefinition, type OwnerRecord, type OwnerRecords } from './owner-records.ts';
+import { groupsOf, type OwnerRecord, type OwnerRecords } from './owner-records.ts';
 import { releaseOwnership } from './ownership-release.ts';
 import { definedBy, isOfAgent, removalOf } from './removal.ts';
 import { RemovalOrder, removalWaitMs } from './removal-order.ts';
@@ -32,8 +33,7 @@ export interface RemoverPorts {
   readonly clock: Clock;
   readonly logger: Logger;
   isWanted(key: string): boolean;
-  /** The placements that want the object, of all sources. */
-  placementsOf(key: string): readonly PlacementId[];
+  deliveries(key: string): readonly Delivery[];
   /** See ApplierPorts. */
   takerOf(key: string, live: KubeObject): Promise<{ readonly id: PlacementId | undefined } | 'unknown'>;
   /** See ApplierPorts. */
@@ -53,6 +53,11 @@ export interface RemoverEvents {
 const silences: ReadonlySet<string> = new Set<ErrorCode>(['Unavailable', 'Timeout', 'TooManyRequests']);
 /** How many former placements a definition remembers: those that left last. They matter only while their objects are being removed. */
 const formerMax = 20;
+/**
+ * How many groups a custom object is in because of its definition. Many placements may bring a definition only because their objects need it. One of them
+ * mostly brings the controller: it names the definition itself, so it is among the first.
+ */
+const groupsOfDefinitionMax = 20;
 /** Removals come before applies in the work queue. */
 const firstPriority = -10;
 
@@ -83,10 +88,10 @@ export class Remover {
    * record remembers such a placement, so the controller waits for custom objects that are withdrawn later, also after a restart.
    */
   wantedBefore(key: string, placements: readonly PlacementId[]): void {
-    const { records, placementsOf } = this.#ports;
+    const { records, deliveries } = this.#ports;
     const record = isDefinitionKey(key) ? records.get(key) : undefined;
     if (!record) return;
-    const now = new Set(placementsOf(key));
+    const now = new Set(bringersOf(deliveries(key)));
     const before = record.formerPlacements ?? [];
     const former = [...before.filter((id) => this.#order.hasGroup(id)), ...placements].filter((id) => !now.has(id));
     const formerPlacements = [...new Set(former)].slice(-formerMax);
@@ -202,11 +207,13 @@ export class Remover {
   }
 
   #unwanted(key: string, record: OwnerRecord) {
-    const { records, hasFinalizers, placementsOf } = this.#ports;
+    const { records, hasFinalizers, deliveries } = this.#ports;
     const definition = definitionKeyOf(parseKey(key)) ?? '';
-    const ofDefinition = records.get(definition);
-    const brought = ofDefinition ? [...groupsOfDefinition(ofDefinition), ...placementsOf(definition)] : [];
-    const groups = [...new Set([...groupsOf(record), ...brought])];
+    const brought = records.get(definition);
+    const bringers = brought
+      ? [...(brought.formerPlacements ?? []), ...bringersOf(deliveries(definition)), ...groupsOf(brought)]
+      : [];
+    const groups = [...new Set([...groupsOf(record), ...[...new Set(bringers)].slice(0, groupsOfDefinitionMax)])];
     const finalizers = hasFinalizers(key);
     const stage = removalStageOf(key, finalizers ?? false);
     return {
@@ -227,4 +234,14 @@ export class Remover {
     const seconds = removalWaitMs / 1_000;
     return `${removalMessage(live)}; the agent waited ${seconds} s for it and has gone on with the objects that are removed after it`;
   }
+}
+
+/** The placements of the deliveries: first those that name the object themselves, then those that have it only because their other objects need it. */
+function bringersOf(deliveries: readonly Delivery[]): PlacementId[] {
+  const isImplied =
+    ({ implied }: Delivery) =>
+    (id: PlacementId) =>
+      implied.includes(id);
+  const explicit = deliveries.flatMap((one) => one.placements.filter((id) => !isImplied(one)(id)));
+  return [...explicit, ...deliveries.flatMap((one) => one.placements.filter(isImplied(one)))];
 }

@@ -152,6 +152,7 @@ describe.skipIf(withoutKubectl)(`the removal of an operator and the objects that
     patch(north, [finalizer]);
     withdraw(retail, 'op');
     await until('the operator has gone', () => there(...controllers).length === 0, 90);
+    await until('the definition without objects has gone', () => at(containers[1]!) === undefined);
     expect(there(north, ...containers)).toEqual([north, containers[0], containers[2]]);
     const trouble = () => trueCondition(tree.json('node/eu', 'synctarget', 'rivoli'), 'ClusterTrouble');
     await until('it is said', () => /has gone on with the objects/.test(trouble()?.message ?? ''), 90);
