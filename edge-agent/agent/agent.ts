@@ -76,6 +76,8 @@ export class Agent {
         records: this.#records,
         crashes: this.#crashes,
         takerOf: (key, object) => this.#reports.takerOf(key, object),
+        healthOf: (key) => this.#observer.observation(key)?.health,
+        hasFinalizers: (key) => this.#observer.observation(key)?.hasFinalizers,
         flushed: () => store.flushed(),
       },
       {
@@ -94,7 +96,10 @@ export class Agent {
         hasDrifted: (key, live) => this.#applier.hasDrifted(key, live),
       },
       {
-        changed: (key) => this.#objectChanged(key),
+        changed: (key) => {
+          this.#applier.observed(key);
+          this.#objectChanged(key);
+        },
         drifted: (key) => this.#applier.drifted(key),
         kindsChanged: () => {
           this.#kindsChanged();
@@ -294,8 +299,9 @@ export class Agent {
   #desiredChanged({ deliveries, placements, withdrawn, deletions, rules }: DesiredChange): void {
     // The rules come before the objects of the same batch: the agent does not apply an object that a rule takes.
     if (rules) this.#reports.rulesChanged();
-    this.#applier.wantedChanged(new Set(deliveries.map(({ key }) => key)));
+    this.#applier.wantedChanged(new Set(deliveries.map(({ key }) => key)), deliveries);
     this.#applier.deletionChanged(deletions);
+    this.#applier.placementsChanged(placements);
     for (const { source, key, placements } of deliveries) {
       if (this.#desired.deliveries(key).length > 0) this.#endRemoval(key);
       else if (this.#records.get(key) || this.#applier.isBusy(key)) this.#removalProgress.begin(key, placements);

@@ -7,6 +7,7 @@ import { terminating } from '../../core/object/terminating.ts';
 import { emptyPartial, type Failure, type Partial, smallestFailures } from '../../core/summary/partial.ts';
 import { type ApplyProgress, unasked } from '../apply/progress.ts';
 import type { RemovalObstacle } from '../apply/removal-progress.ts';
+import { waitReasons } from '../apply/steps.ts';
 import { precedence } from '../desired/claim.ts';
 import type { Delivery } from '../desired/desired.ts';
 import type { ObjectObservation } from '../observe/observer.ts';
@@ -53,7 +54,7 @@ export function removalState({ reason, message, isRefused }: RemovalObstacle): O
 }
 
 /** Reasons that are not failures. The sample of failures still has them, because they explain what people see. */
-const notableReasons: ReadonlySet<string> = new Set(['Drifted', terminating]);
+const notableReasons: ReadonlySet<string> = new Set(['Drifted', terminating, ...Object.values(waitReasons)]);
 
 /**
  * The partial of a placement at one destination: every count is 0 or 1. `settled`: all objects that the placement does not want any more are gone from the

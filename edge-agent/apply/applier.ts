@@ -4,6 +4,7 @@
  */
 import type { CrashGuard } from '../../core/crash/crash-guard.ts';
 import type { PlacementId } from '../../core/entries/placement-id.ts';
+import type { ObjectHealth } from '../../core/object/health.ts';
 import { parseKey } from '../../core/object/key.ts';
 import { withKeysOnce } from '../../core/object/list-keys.ts';
 import { type KubeObject, parseApiVersion } from '../../core/object/meta.ts';
@@ -11,22 +12,24 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
+import { ifRoom } from '../../core/store/room.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Delivery, Desired } from '../desired/desired.ts';
 import { Corrections } from './corrections.ts';
-import { decide, isApplied } from './decide.ts';
+import { type DesiredObject, decide, isApplied } from './decide.ts';
 import { Execution } from './execution.ts';
 import { FieldConflictBackoff } from './field-conflict-backoff.ts';
+import { InterceptorWaits } from './interceptor-waits.ts';
 import { ObjectWriter } from './object-writer.ts';
-import { definitionKeyOf, isNamespaceKey, namespaceKeyOf, phaseOf } from './order.ts';
+import { definitionKeyOf, isInterceptor, isNamespaceKey, namespaceKeyOf, phaseOf } from './order.ts';
 import type { OwnerRecords } from './owner-records.ts';
 import { releaseOwnership } from './ownership-release.ts';
-import { type ApplyProgress, ProgressReports } from './progress.ts';
+import { type ApplyProgress, type ApplyStep, ProgressReports } from './progress.ts';
 import type { RemovalObstacle } from './removal-progress.ts';
 import { Remover } from './remover.ts';
 import { asServed } from './served-version.ts';
 import { poisoned, undecided, unserved, waitingFor, yielded } from './steps.ts';
-import { DependencyWaits } from './waiting.ts';
+import { DependencyWaits, isMissingNamespace, targetOf } from './waiting.ts';
 import { WorkQueue } from './work-queue.ts';
 
 export interface ApplierPorts {
@@ -46,6 +49,10 @@ export interface ApplierPorts {
    * the applier calls `wantedChanged` when the answer is known.
    */
   takerOf(key: string, object: KubeObject): Promise<{ readonly id: PlacementId | undefined } | 'unknown'>;
+  /** The newest health of an applied object. Undefined: the cluster has not reported the object yet. */
+  healthOf(key: string): ObjectHealth | undefined;
+  /** Whether the object has finalizers of controllers (core/object/finalizers.ts). Undefined: the cluster has not reported the object yet. */
+  hasFinalizers(key: string): boolean | undefined;
   /** Resolves when everything written so far is durable. */
   flushed(): Promise<void>;
 }
@@ -73,6 +80,7 @@ export class Applier {
   readonly #queue: WorkQueue;
   readonly #progress: ProgressReports;
   readonly #waiting = new DependencyWaits((key, fresh) => this.#queue.add(key, fresh));
+  readonly #interceptors: InterceptorWaits;
   readonly #corrections: Corrections;
   readonly #fieldConflictBackoff: FieldConflictBackoff;
 
@@ -90,14 +98,24 @@ export class Applier {
       takeBack: (key) => this.#remover.takeBack(key),
       seen: (key, live) => events.seen(key, live),
     });
+    this.#interceptors = new InterceptorWaits({
+      ...ports,
+      progress: this.#progress,
+      waiting: this.#waiting,
+      healthOf: (key) => ports.healthOf(key),
+      enqueueAfter: (key, delayMs) => this.#queue.addAfter(key, delayMs),
+    });
     this.#remover = new Remover(
       {
         path,
         cluster,
         records,
+        clock,
         logger,
         isWanted: (key) => this.#isWanted(key),
+        deliveries: (key) => ports.desired.deliveries(key),
         takerOf: (key, live) => ports.takerOf(key, live),
+        hasFinalizers: (key) => ports.hasFinalizers(key),
       },
       {
         recorded: (key) => events.recorded(key),
@@ -105,7 +123,7 @@ export class Applier {
         enqueue: (key) => this.#queue.add(key),
       },
     );
-    const priority = (key: string) => (ports.desired.deliveries(key).length > 0 ? phaseOf(key) : -phaseOf(key));
+    const priority = (key: string) => (this.#isWanted(key) ? phaseOf(key) : this.#remover.priorityOf(key));
     this.#queue = new WorkQueue({
       clock,
       random,
@@ -121,19 +139,37 @@ export class Applier {
   /** Looks at every desired object and at every object on record. */
   start(): void {
     for (const key of this.#ports.desired.objects()) this.#queue.add(key);
-    for (const key of this.#ports.records.keys()) this.#queue.add(key);
+    for (const key of this.#ports.records.keys()) {
+      this.#remover.wantedChanged(key);
+      this.#queue.add(key);
+    }
   }
 
   resume(): void {
     this.#queue.resume();
   }
 
-  /** Called when the desired state of these objects has changed. */
-  wantedChanged(keys: Iterable<string>): void {
+  /** Called when the desired state of these objects has changed. `before`: the placements that wanted an object before, of one source. */
+  wantedChanged(
+    keys: Iterable<string>,
+    before: readonly { key: string; placements: readonly PlacementId[] }[] = [],
+  ): void {
+    for (const { key, placements } of before) ifRoom(() => this.#remover.wantedBefore(key, placements));
     for (const key of keys) {
       this.#recordDelivery(key);
+      this.#remover.wantedChanged(key);
       this.#queue.add(key, true);
     }
+  }
+
+  /** Called when these placements have changed, perhaps because all their objects have arrived. */
+  placementsChanged(ids: Iterable<PlacementId>): void {
+    for (const id of ids) if (this.#ports.desired.placement(id)) this.#waiting.arrived(targetOf(id));
+  }
+
+  /** Called when the cluster has reported a state of the object. */
+  observed(key: string): void {
+    this.#interceptors.observed(key);
   }
 
   /** Called when the way to remove these objects has changed. The signature on each object has to name the new way. */
@@ -150,12 +186,8 @@ export class Applier {
    */
   #recordDelivery(key: string): void {
     const [winner] = this.#ports.desired.deliveries(key);
-    try {
-      if (winner) this.#writer.noteDelivery(winner);
-    } catch (error) {
-      // The disk is full. The work on the object also records the way, and runs again until there is room.
-      if (!(error instanceof BanyanError) || error.code !== 'StoreFull') throw error;
-    }
+    // If there is no room, the work on the object also records the way, and runs again until there is room.
+    if (winner) ifRoom(() => this.#writer.noteDelivery(winner));
   }
 
   /** Called when the object on the cluster differs from the applied object. The agent corrects it, at a bounded rate. */
@@ -206,6 +238,7 @@ export class Applier {
   async stop(): Promise<void> {
     this.#fieldConflictBackoff.stop();
     await this.#queue.stop();
+    this.#remover.stop();
   }
 
   async #guarded(key: string): Promise<'done' | 'retry'> {
@@ -214,6 +247,7 @@ export class Applier {
     const result = await crashes.work(key, winner ? `${winner.source} ${winner.bodyHash}` : '', () => this.#work(key));
     if (result !== 'quarantined') return result;
     if (winner) this.#progress.report(winner, poisoned);
+    else this.#remover.tried(key);
     return 'done';
   }
 
@@ -225,6 +259,8 @@ export class Applier {
       return await (winner ? this.#applyDelivery(winner) : this.#remove(key));
     } catch (error) {
       const reason = error instanceof BanyanError ? error.code : 'Internal';
+      const expected = winner && reason === 'Internal' ? await this.#interceptors.conversionOf(winner) : undefined;
+      if (winner && expected) return this.#waitWith(winner, expected);
       this.#ports.logger.warn({ object: key, reason, error: describeError(error) }, 'the cluster refused an object');
       if (winner) this.#progress.report(winner, { phase: 'failed', reason, message: describeError(error) });
       else this.#remover.refused(key, reason, describeError(error));
@@ -243,12 +279,12 @@ export class Applier {
    */
   #waitForNamespace(key: string, namespace: string, wasThere: boolean): void {
     if (!wasThere && this.#progress.isThere(namespace)) return this.#queue.add(key, true);
-    this.#waiting.await(namespace, key);
+    this.#waiting.await([namespace], key);
     if (this.#progress.hasFailed(namespace)) this.#queue.add(namespace);
   }
 
   async #applyDelivery(delivery: Delivery): Promise<'done' | 'retry'> {
-    const { cluster, desired, path, records } = this.#ports;
+    const { cluster, desired } = this.#ports;
     const { key } = delivery;
     const sent = desired.object(delivery);
     const once = withKeysOnce(sent);
@@ -266,6 +302,16 @@ export class Applier {
     const { object } = served;
     this.#waiting.needsNoKind(key);
     const wanted = { ...delivery, object };
+    if (!isInterceptor(key)) return this.#bring(wanted);
+    const turn = await this.#interceptors.turnOf(wanted);
+    if (turn.do === 'wait') return this.#waitWith(delivery, turn.step);
+    const result = await this.#bring(turn.wanted);
+    return turn.step && result === 'done' ? this.#waitWith(delivery, turn.step) : result;
+  }
+
+  async #bring(wanted: DesiredObject & Delivery): Promise<'done' | 'retry'> {
+    const { cluster, path, records } = this.#ports;
+    const { key, object } = wanted;
     if (await this.#execution.tryNew(wanted)) return this.#arrived(key);
     // Asks for the version in which the agent applies the object: in other versions, the fields that the agent compares or leaves alone may be at another
     // place.
@@ -284,6 +330,7 @@ export class Applier {
   }
 
   #arrived(key: string): 'done' {
+    this.#interceptors.forget(key);
     this.#waiting.arrived(key);
     return 'done';
   }
@@ -339,21 +386,19 @@ export class Applier {
 
   /** Waits for another object. The retry covers the case that this agent never brings the other object to the cluster. */
   #waitFor(delivery: Delivery, blocker: string, reason: 'WaitingForNamespace' | 'WaitingForKind'): 'retry' {
-    this.#waiting.await(blocker, delivery.key);
-    this.#progress.report(delivery, waitingFor(blocker, reason));
+    this.#waiting.await([blocker], delivery.key);
+    return this.#waitWith(delivery, waitingFor(blocker, reason));
+  }
+
+  #waitWith(delivery: Delivery, step: ApplyStep): 'retry' {
+    this.#progress.report(delivery, step);
     return 'retry';
   }
 
   #remove(key: string): Promise<'done' | 'retry'> {
     this.#progress.forget(key);
+    this.#interceptors.forget(key);
     this.#waiting.forget(key);
     return this.#remover.remove(key);
   }
-}
-
-/** Whether the namespace does not exist, or is being deleted. In the second case, the API server answers Forbidden, with a cause. */
-function isMissingNamespace(error: unknown): boolean {
-  if (!(error instanceof BanyanError)) return false;
-  const { causes = [] } = error.details;
-  return error.code === 'NotFound' || causes.some(({ reason }) => reason === 'NamespaceTerminating');
 }

@@ -9,6 +9,7 @@ import { SharedValues } from '../../core/object/shared-values.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Store } from '../../core/store/store.ts';
+import { isCustom, isDefinitionKey } from './order.ts';
 
 export interface OwnerRecord {
   readonly source: string;
@@ -28,13 +29,25 @@ export interface OwnerRecord {
   readonly origin?: string;
   /** The placements for which the object was last applied. Their reports name the object while it is unwanted and still there. */
   readonly placements?: readonly PlacementId[];
+  /**
+   * For a definition: placements that do not bring it any more, and whose other objects may still be on the cluster (removal-order.ts). Written in the order
+   * in which the placements left. A new apply of the definition clears the list.
+   */
+  readonly formerPlacements?: readonly PlacementId[];
   /** How to remove the object when no placement defines a way any more. Absent: Background. */
   readonly deletion?: PropagationPolicy;
+}
+
+/** The names under which objects are removed together: the placements of the record. A record of another store may name none; then the source. */
+export function groupsOf({ placements = [], source }: OwnerRecord): readonly string[] {
+  return placements.length > 0 ? placements : [source];
 }
 
 export class OwnerRecords {
   readonly #store: Store;
   readonly #records = new Map<string, OwnerRecord>();
+  /** How many definitions and custom objects each group has. */
+  readonly #customKinds = new Map<string, number>();
   readonly #shared = new SharedValues();
 
   constructor(store: Store) {
@@ -64,7 +77,22 @@ export class OwnerRecords {
 
   delete(key: string): void {
     this.#store.write((t) => t.remove(rowKey(key)));
+    this.#count(key, this.#records.get(key), -1);
     this.#records.delete(key);
+  }
+
+  /** Whether the group has definitions or custom objects on record. */
+  hasCustomKinds(group: string): boolean {
+    return this.#customKinds.has(group);
+  }
+
+  #count(key: string, record: OwnerRecord | undefined, change: number): void {
+    if (!record || !(isCustom(key) || isDefinitionKey(key))) return;
+    for (const group of [...groupsOf(record), ...(record.formerPlacements ?? [])]) {
+      const count = (this.#customKinds.get(group) ?? 0) + change;
+      if (count === 0) this.#customKinds.delete(group);
+      else this.#customKinds.set(group, count);
+    }
   }
 
   /** Keeps the record of the row in memory. Records share one copy of values that many of them have. */
@@ -73,7 +101,9 @@ export class OwnerRecords {
     record.source = this.#shared.of(record.source);
     if (record.agent !== undefined) record.agent = this.#shared.of(record.agent);
     if (record.placements) record.placements = this.#shared.of(record.placements);
+    this.#count(key, this.#records.get(key), -1);
     this.#records.set(key, record);
+    this.#count(key, record, 1);
   }
 }
 

@@ -60,6 +60,12 @@ export class ProgressReports {
     return progress?.source === source && progress.bodyHash === bodyHash;
   }
 
+  /** Whether the work on this very content is done. */
+  isDone(delivery: Delivery): boolean {
+    const phase = this.#progress.get(delivery.key)?.phase;
+    return this.isAbout(delivery) && (phase === 'applied' || phase === 'yielded');
+  }
+
   /**
    * Whether the object is on the cluster, so that objects that need it may follow. The object may differ from the desired object: somebody else may maintain
    * it, or a policy may change it.

@@ -9,6 +9,7 @@ import type { TroubleAttributes } from '../../core/entries/up-attributes.ts';
 import { displayKey, parseKey } from '../../core/object/key.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { OwnerRecords } from './owner-records.ts';
+import { removalWaitMs } from './removal-order.ts';
 
 /** Why an unwanted object is still on the cluster. */
 export interface RemovalObstacle {
@@ -18,8 +19,6 @@ export interface RemovalObstacle {
   readonly isRefused: boolean;
 }
 
-/** A removal counts as stuck after this time. Most delays end earlier: a grace period, a namespace that is being emptied, an API server that restarts. */
-const stuckAfterMs = 60_000;
 /** Number of objects that the message names. A person reads the names: one or two lines are enough. */
 const namedMax = 3;
 const messageCharsMax = 500;
@@ -88,7 +87,7 @@ export class RemovalProgress {
   trouble(isReported: (id: PlacementId) => boolean): TroubleAttributes | undefined {
     const nowMs = this.#clock.monotonicMs();
     const stuck = [...this.#removalObstacles].filter(
-      ([key, { sinceMs }]) => nowMs - sinceMs >= stuckAfterMs && !this.placementsOf(key).some(isReported),
+      ([key, { sinceMs }]) => nowMs - sinceMs >= removalWaitMs && !this.placementsOf(key).some(isReported),
     );
     if (stuck.length === 0) return undefined;
     const named = stuck
@@ -111,7 +110,7 @@ export class RemovalProgress {
     if (this.#timer) return;
     const nowMs = this.#clock.monotonicMs();
     const dueMs = [...this.#removalObstacles.values()]
-      .map(({ sinceMs }) => sinceMs + stuckAfterMs)
+      .map(({ sinceMs }) => sinceMs + removalWaitMs)
       .filter((ms) => ms > nowMs);
     if (dueMs.length === 0) return;
     this.#timer = this.#clock.after(Math.min(...dueMs) - nowMs, () => {

@@ -1,16 +1,28 @@
 /** Removes unwanted objects of this agent, one at a time, and reports what hinders the removal. */
 
 import type { PlacementId } from '../../core/entries/placement-id.ts';
+import { hasControllerFinalizers } from '../../core/object/finalizers.ts';
 import { parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { removalMessage, terminating } from '../../core/object/terminating.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
+import type { ErrorCode } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { withoutOwnership } from '../cluster/mark.ts';
-import { definitionKeyOf, isDefinitionKey, isNamespaceKey, namespaceKeyOf } from './order.ts';
-import type { OwnerRecords } from './owner-records.ts';
+import type { Delivery } from '../desired/desired.ts';
+import {
+  definitionKeyOf,
+  isContainer,
+  isDefinitionKey,
+  isNamespaceKey,
+  namespaceKeyOf,
+  removalStageOf,
+} from './order.ts';
+import { groupsOf, type OwnerRecord, type OwnerRecords } from './owner-records.ts';
 import { releaseOwnership } from './ownership-release.ts';
 import { definedBy, isOfAgent, removalOf } from './removal.ts';
+import { RemovalOrder, removalWaitMs } from './removal-order.ts';
 import type { RemovalObstacle } from './removal-progress.ts';
 
 export interface RemoverPorts {
@@ -18,10 +30,14 @@ export interface RemoverPorts {
   readonly path: string;
   readonly cluster: Cluster;
   readonly records: OwnerRecords;
+  readonly clock: Clock;
   readonly logger: Logger;
   isWanted(key: string): boolean;
+  deliveries(key: string): readonly Delivery[];
   /** See ApplierPorts. */
   takerOf(key: string, live: KubeObject): Promise<{ readonly id: PlacementId | undefined } | 'unknown'>;
+  /** See ApplierPorts. */
+  hasFinalizers(key: string): boolean | undefined;
 }
 
 export interface RemoverEvents {
@@ -33,27 +49,82 @@ export interface RemoverEvents {
   enqueue(key: string): void;
 }
 
+/** Codes of a cluster that has not answered, or that has no time for an answer. */
+const silences: ReadonlySet<string> = new Set<ErrorCode>(['Unavailable', 'Timeout', 'TooManyRequests']);
+/** How many former placements a definition remembers: those that left last. They matter only while their objects are being removed. */
+const formerMax = 20;
+/**
+ * How many groups a custom object is in because of its definition. Many placements may bring a definition only because their objects need it. One of them
+ * mostly brings the controller: it names the definition itself, so it is among the first.
+ */
+const groupsOfDefinitionMax = 20;
+/** Removals come before applies in the work queue. */
+const firstPriority = -10;
+
 export class Remover {
   readonly #ports: RemoverPorts;
   readonly #events: RemoverEvents;
   /** Objects that the cluster was asked to remove and that still have a record. */
   readonly #removalRequested = new Set<string>();
+  readonly #order: RemovalOrder;
 
   constructor(ports: RemoverPorts, events: RemoverEvents) {
     this.#ports = ports;
     this.#events = events;
+    this.#order = new RemovalOrder(ports.clock, (key) => events.enqueue(key));
+  }
+
+  stop(): void {
+    this.#order.stop();
+  }
+
+  /** The priority of an unwanted object in the work queue: the objects of the first stages come first. */
+  priorityOf(key: string): number {
+    return firstPriority + removalStageOf(key, false);
+  }
+
+  /**
+   * Called with placements that wanted the object before a change. A placement that no longer brings a definition may have brought the controller, too. The
+   * record remembers such a placement, so the controller waits for custom objects that are withdrawn later, also after a restart.
+   */
+  wantedBefore(key: string, placements: readonly PlacementId[]): void {
+    const { records, deliveries } = this.#ports;
+    const record = isDefinitionKey(key) ? records.get(key) : undefined;
+    if (!record) return;
+    const now = new Set(bringersOf(deliveries(key)));
+    const before = record.formerPlacements ?? [];
+    const former = [...before.filter((id) => this.#order.hasGroup(id)), ...placements].filter((id) => !now.has(id));
+    const formerPlacements = [...new Set(former)].slice(-formerMax);
+    if (formerPlacements.join() !== before.join()) records.set(key, { ...record, formerPlacements });
+  }
+
+  /** Called when the object may have become unwanted, or wanted again. All objects of a batch come before the work on the first of them. */
+  wantedChanged(key: string): void {
+    const record = this.#ports.records.get(key);
+    if (this.#ports.isWanted(key)) this.#order.drop(key);
+    else if (record && !this.#order.has(key)) this.#order.add(key, this.#unwanted(key, record));
+  }
+
+  /** Called when the agent has worked on the unwanted object, or leaves it alone for good. */
+  tried(key: string): void {
+    this.#order.tried(key);
   }
 
   async remove(key: string): Promise<'done' | 'retry'> {
     const { path, cluster, records, logger, takerOf } = this.#ports;
     const record = records.get(key);
     if (!record) return 'done';
-    if (isNamespaceKey(key) && this.#holdsOwned(parseKey(key).name)) return 'done';
-    if (isDefinitionKey(key) && this.#isNeeded(key)) return 'done';
+    this.wantedChanged(key);
+    if (this.#order.isUnknown(key)) await this.#look(key);
+    if (!this.#order.mayGo(key)) return 'done';
+    if (isNamespaceKey(key) && this.#holdsOwned(parseKey(key).name)) return this.#standAside(key);
+    if (isDefinitionKey(key) && this.#hasOwned(key)) return this.#standAside(key);
     const live = await cluster.get(parseKey(key));
+    this.#order.tried(key);
     const decision = await removalOf(key, record, live, { path, cluster, applied: () => records.keys() });
     if (decision.do === 'wait') {
-      if (live) this.#noteObstacle(key, { reason: terminating, message: removalMessage(live), isRefused: false });
+      if (live)
+        this.#noteObstacle(key, { reason: terminating, message: this.#obstacleOf(key, live), isRefused: false });
       return 'retry';
     }
     if (decision.do === 'remove') {
@@ -82,6 +153,7 @@ export class Remover {
   }
 
   refused(key: string, reason: string, error: string): void {
+    if (!silences.has(reason)) this.#order.tried(key);
     const message = `nobody wants the object any more, and removing it was refused: ${error}`;
     this.#noteObstacle(key, { reason, message, isRefused: true });
   }
@@ -90,6 +162,7 @@ export class Remover {
   forget(key: string): void {
     this.#ports.records.delete(key);
     this.#removalRequested.delete(key);
+    this.#order.drop(key);
     this.#events.recorded(key);
     const namespace = namespaceKeyOf(parseKey(key));
     if (namespace && this.#ports.records.get(namespace)) this.#events.enqueue(namespace);
@@ -118,13 +191,57 @@ export class Remover {
   }
 
   /**
-   * Whether another source, or a later placement, wants objects of the definition. The agent removes the definition when nobody wants such objects any more.
-   * The removal of each of these objects starts another try for the definition.
+   * Whether the agent still has objects of the definition, wanted or not: another source or placement may want them, or their finalizers are still there.
+   * With the definition, the cluster would delete them. The removal of each of these objects starts another try for the definition.
    */
-  #isNeeded(definition: string): boolean {
-    const { records, isWanted } = this.#ports;
+  #hasOwned(definition: string): boolean {
     const defined = definedBy(parseKey(definition));
-    for (const key of records.keys()) if (isOfAgent(defined, key) && isWanted(key)) return true;
+    for (const key of this.#ports.records.keys()) if (isOfAgent(defined, key)) return true;
     return false;
   }
+
+  /** Called for a container that can't go while objects are in it. */
+  #standAside(key: string): 'done' {
+    this.#order.standAside(key);
+    return 'done';
+  }
+
+  #unwanted(key: string, record: OwnerRecord) {
+    const { records, hasFinalizers, deliveries } = this.#ports;
+    const definition = definitionKeyOf(parseKey(key)) ?? '';
+    const brought = records.get(definition);
+    const bringers = brought
+      ? [...(brought.formerPlacements ?? []), ...bringersOf(deliveries(definition)), ...groupsOf(brought)]
+      : [];
+    const groups = [...new Set([...groupsOf(record), ...[...new Set(bringers)].slice(0, groupsOfDefinitionMax)])];
+    const finalizers = hasFinalizers(key);
+    const stage = removalStageOf(key, finalizers ?? false);
+    return {
+      groups,
+      stage,
+      isKnown: finalizers !== undefined || stage === removalStageOf(key, true),
+      mayHaveCompanions: groups.some((group) => records.hasCustomKinds(group)),
+    };
+  }
+
+  async #look(key: string): Promise<void> {
+    const live = await this.#ports.cluster.get(parseKey(key));
+    this.#order.know(key, removalStageOf(key, live !== undefined && hasControllerFinalizers(live)));
+  }
+
+  #obstacleOf(key: string, live: KubeObject): string {
+    if (!this.#order.isOverdue(key) || isContainer(key)) return removalMessage(live);
+    const seconds = removalWaitMs / 1_000;
+    return `${removalMessage(live)}; the agent waited ${seconds} s for it and has gone on with the objects that are removed after it`;
+  }
+}
+
+/** The placements of the deliveries: first those that name the object themselves, then those that have it only because their other objects need it. */
+function bringersOf(deliveries: readonly Delivery[]): PlacementId[] {
+  const isImplied =
+    ({ implied }: Delivery) =>
+    (id: PlacementId) =>
+      implied.includes(id);
+  const explicit = deliveries.flatMap((one) => one.placements.filter((id) => !isImplied(one)(id)));
+  return [...explicit, ...deliveries.flatMap((one) => one.placements.filter(isImplied(one)))];
 }

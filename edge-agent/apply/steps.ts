@@ -1,9 +1,10 @@
 /** The steps with long messages: what an object waits for, why an object has failed or is left alone, and what people can do about it. */
 
 import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
-import { formatGroupResource, parseKey } from '../../core/object/key.ts';
+import { displayKey, formatGroupResource, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+import { interceptorWaitMaxMs, type UnavailableService } from './interceptors.ts';
 import { type ApplyStep, unasked } from './progress.ts';
 
 /** A quarantined object. The step is a failure, so objects that need this object wait. The agent reports the reason elsewhere (desired/poisoned.ts). */
@@ -40,6 +41,42 @@ export function undecided(key: string): ApplyStep {
 export function waitingFor(blocker: string, reason: 'WaitingForNamespace' | 'WaitingForKind'): ApplyStep {
   const { group, resource, name } = parseKey(blocker);
   return { phase: 'waiting', reason, message: `waiting for ${formatGroupResource({ group, resource })} ${name}` };
+}
+
+/** The reasons of objects that wait for others so that they don't refuse these others. See interceptors.ts. */
+export const waitReasons = {
+  objects: 'WaitingForObjects',
+  workload: 'WaitingForWorkload',
+  lenient: 'WebhookUnavailable',
+} as const;
+
+/** Number of objects that a message names. A person reads the names: one line is enough. */
+const namedMax = 3;
+const waitMaxSeconds = interceptorWaitMaxMs / 1_000;
+
+/** `missing`: the blockers (waiting.ts) of an interceptor. A blocker that is no key stands for objects that have not arrived at the agent. */
+export function waitingForObjects(missing: readonly string[]): ApplyStep {
+  const named = missing
+    .slice(0, namedMax)
+    .map((blocker) => (blocker.includes(' ') ? 'objects that have not arrived yet' : displayKey(parseKey(blocker))));
+  const more = missing.length > namedMax ? [`and ${missing.length - namedMax} more`] : [];
+  const message = `it can refuse other objects, so it waits at most ${waitMaxSeconds} s until the other objects of its placement are applied: ${[...new Set([...named, ...more])].join(', ')}`;
+  return { phase: 'waiting', reason: waitReasons.objects, message };
+}
+
+export function waitingForWorkload(unavailable: readonly UnavailableService[]): ApplyStep {
+  const message = `without the workload that serves it, the cluster would refuse objects, so it waits at most ${waitMaxSeconds} s: ${servedBy(unavailable)}`;
+  return { phase: 'waiting', reason: waitReasons.workload, message };
+}
+
+/** `webhooks`: the names of the webhooks that have another failurePolicy than the desired object. */
+export function lenient(webhooks: readonly string[], unavailable: readonly UnavailableService[]): ApplyStep {
+  const message = `failurePolicy is Ignore instead of Fail for ${webhooks.join(', ')} until the workload is available, because nothing has served it for ${waitMaxSeconds} s: ${servedBy(unavailable)}; repair the workload, or set failurePolicy: Ignore`;
+  return { phase: 'waiting', reason: waitReasons.lenient, message };
+}
+
+function servedBy(unavailable: readonly UnavailableService[]): string {
+  return unavailable.map(({ namespace, name, why }) => `behind Service ${namespace}/${name}, ${why}`).join('; ');
 }
 
 /** `why` names the versions that the cluster serves instead. Undefined: the cluster serves no version of the kind. */

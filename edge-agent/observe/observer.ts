@@ -8,6 +8,7 @@
  * state.
  */
 import { stableStringify } from '../../core/object/canonical.ts';
+import { hasControllerFinalizers } from '../../core/object/finalizers.ts';
 import type { ObjectHealth } from '../../core/object/health.ts';
 import { formatKey, type GroupResource, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
@@ -26,6 +27,8 @@ export interface ObjectObservation {
   readonly health: ObjectHealth;
   /** JSON of the object's status. Empty if the object has no status. */
   readonly status: Uint8Array;
+  /** See core/object/finalizers.ts. */
+  readonly hasFinalizers: boolean;
 }
 
 export interface ObserverPorts {
@@ -225,11 +228,13 @@ export class Observer {
     const judged = this.#health.of(key, live);
     const isSameObject = before?.uid === uid && before.generation === generation;
     if (before && isSameObject && before.quiet === quiet && sameHealth(before.health, judged)) {
-      this.#seen.set(key, { ...before, resourceVersion });
+      this.#seen.set(key, { ...before, resourceVersion, hasFinalizers: hasControllerFinalizers(live) });
       return true;
     }
     const status = live.status === undefined ? noStatus : text(stableStringify(live.status));
-    this.#seen.set(key, { uid, generation, resourceVersion, quiet, health: this.#shared.of(judged), status });
+    const hasFinalizers = hasControllerFinalizers(live);
+    const health = this.#shared.of(judged);
+    this.#seen.set(key, { uid, generation, resourceVersion, quiet, health, status, hasFinalizers });
     this.#events.changed(key);
     return true;
   }

@@ -26,6 +26,7 @@ const seen = (state: 'Current' | 'InProgress' | 'Failed'): ObjectObservation => 
   generation: 1,
   health: { state, reason: state, message: 'm' },
   status: new Uint8Array(0),
+  hasFinalizers: false,
 });
 const target = { generation: 2, target: 9, singleton: false, priority: 0, created: '', uid: '' };
 

@@ -27,9 +27,23 @@ const resources: Record<string, string> = {
   'apps/v1 Deployment': 'apps/deployments',
   'apps/v1 ReplicaSet': 'apps/replicasets',
   'autoscaling/v1 HorizontalPodAutoscaler': 'autoscaling/horizontalpodautoscalers',
+  'v1 ServiceAccount': '/serviceaccounts',
+  'rbac.authorization.k8s.io/v1 ClusterRole': 'rbac.authorization.k8s.io/clusterroles',
   'apiextensions.k8s.io/v1 CustomResourceDefinition': 'apiextensions.k8s.io/customresourcedefinitions',
+  'apiregistration.k8s.io/v1 APIService': 'apiregistration.k8s.io/apiservices',
+  'admissionregistration.k8s.io/v1 ValidatingWebhookConfiguration':
+    'admissionregistration.k8s.io/validatingwebhookconfigurations',
+  'admissionregistration.k8s.io/v1 ValidatingAdmissionPolicyBinding':
+    'admissionregistration.k8s.io/validatingadmissionpolicybindings',
 };
-const clusterScoped = new Set(['/namespaces', 'apiextensions.k8s.io/customresourcedefinitions']);
+const clusterScoped = new Set([
+  '/namespaces',
+  'rbac.authorization.k8s.io/clusterroles',
+  'apiextensions.k8s.io/customresourcedefinitions',
+  'apiregistration.k8s.io/apiservices',
+  'admissionregistration.k8s.io/validatingwebhookconfigurations',
+  'admissionregistration.k8s.io/validatingadmissionpolicybindings',
+]);
 
 export class FakeCluster implements Cluster {
   readonly objects = new Map<string, KubeObject>();
