@@ -118,6 +118,10 @@ export const keyspace = {
   pieceRow: 109,
   /** … path of a relay below a child -> nothing: at least one child reports this relay (see relay/inventory-status/descendants.ts) */
   descendant: 110,
+  /** … object key -> JSON: the last observation of an object that has ended by itself (see edge-agent/apply/owner-records.ts) */
+  endedObject: 120,
+  /** … object key -> JSON of the object as the agent found it before the agent took it over (see edge-agent/apply/owner-records.ts) */
+  formerObject: 121,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

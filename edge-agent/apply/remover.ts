@@ -6,10 +6,9 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { removalMessage, terminating } from '../../core/object/terminating.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Cluster } from '../cluster/cluster.ts';
-import { withoutOwnership } from '../cluster/mark.ts';
 import { definitionKeyOf, isDefinitionKey, isNamespaceKey, namespaceKeyOf } from './order.ts';
 import type { OwnerRecords } from './owner-records.ts';
-import { releaseOwnership } from './ownership-release.ts';
+import { giveBack, releaseOwnership } from './ownership-release.ts';
 import { definedBy, isOfAgent, removalOf } from './removal.ts';
 import type { RemovalObstacle } from './removal-progress.ts';
 
@@ -73,7 +72,7 @@ export class Remover {
         return 'retry';
       }
     }
-    if (decision.do === 'release' && live) await cluster.apply(withoutOwnership(live, record.deletion === 'Orphan'));
+    if (decision.do === 'release' && live) await giveBack(this.#ports, key, record, live);
     if (decision.why !== undefined) {
       logger.warn({ object: key, reason: decision.why }, 'a definition stays on the cluster');
     }

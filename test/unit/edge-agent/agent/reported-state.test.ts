@@ -12,6 +12,8 @@ const delivery: Delivery = {
   bodyHash: 'h2',
   placements: ['center.retail/a'],
   createOnly: false,
+  named: false,
+  uid: 'u',
   generation: 1,
   implied: [],
   claim: undefined,

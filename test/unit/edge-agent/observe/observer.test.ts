@@ -20,6 +20,8 @@ function bench() {
     {
       changed: (key) => log.push(`changed ${key}`),
       drifted: (key) => log.push(`drifted ${key}`),
+      ended: () => {},
+      deletedEarly: () => {},
       kindsChanged: () => log.push('kinds changed'),
       wentBack: () => log.push('went back'),
     },
