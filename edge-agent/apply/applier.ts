@@ -286,7 +286,7 @@ export class Applier {
     this.#waiting.awaitKind(key);
     const served = await asServed(cluster, key, sent);
     if (!('object' in served)) return this.#notServed(delivery, sent, served.why);
-    const object = withoutInjected(served.object);
+    const { object } = served;
     this.#waiting.needsNoKind(key);
     // A new object gets the desired number of replicas, also under an autoscaler. An existing one must not lose the number of its autoscaler.
     const isScaled = this.#ports.autoscalers.scales(key, object);
@@ -345,7 +345,7 @@ export class Applier {
     const isOnlyNeeded = placements.length > 0 && placements.every((id) => implied.includes(id));
     const isScaled = this.#ports.autoscalers.scales(key, object) === true;
     const ignored = isScaled ? [...rules.ignored, replicasField] : rules.ignored;
-    return { ...delivery, object, isOnlyNeeded, rules: { ...rules, ignored } };
+    return { ...delivery, object: withoutInjected(object), isOnlyNeeded, rules: { ...rules, ignored } };
   }
 
   /** Whether the object is desired and is not on the cluster yet. */
