@@ -93,8 +93,10 @@ function refusal(why: string): Decision & { do: 'refuse' } {
 
 /** The refusal of an object that the site has with other values. `conflict`: the answer of the cluster to an apply that yields. */
 export function refusedTakeOver(conflict: string): Decision & { do: 'refuse' } {
+  // An API server writes several conflicts as a list with one line for each field.
+  const fields = conflict.replaceAll(/\s*\n(?:- )?/g, ' ');
   return refusal(
-    `the cluster has other values (${conflict}). spec.adopt: Always would overwrite these values, and give them back when the placement goes`,
+    `the cluster has other values (${fields}). spec.adopt: Always would overwrite these values, and give them back when the placement goes`,
   );
 }
 

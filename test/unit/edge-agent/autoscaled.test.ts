@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SparseApplyRules } from '../../../core/entries/apply-rules.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
+import { AgentBench, deployment } from './support/agent-bench.ts';
 import { EmbeddedBench } from './support/embedded-bench.ts';
 
 const namespace: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'hpa' } };
@@ -134,6 +135,54 @@ describe('the number of replicas of a workload', () => {
     await bench.pass(10_000);
     expect(replicas(bench, 'Deployment')).toBe(0);
     expect(bench.failures()).toEqual([]);
+  });
+});
+
+describe('an agent that does not know yet what scales a workload', () => {
+  const web = 'apps/deployments/shop/web';
+  const scalers = 'autoscaling/horizontalpodautoscalers';
+  const started = async () => {
+    const bench = await new AgentBench().start();
+    await bench.receive(
+      bench.object('/namespaces//shop', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } }, ['shop']),
+      bench.object(web, deployment('web'), ['shop']),
+      bench.target('center.retail/shop'),
+    );
+    await bench.advance(5_000);
+    bench.cluster.settle(web, 2);
+    await bench.advance(5_000);
+    return bench;
+  };
+  const scaledMeanwhile = (bench: AgentBench) =>
+    bench.cluster.write(web, (object) => {
+      object.spec = { replicas: 5 };
+    });
+  const replicasOf = (bench: AgentBench) => (bench.cluster.objects.get(web)!.spec as { replicas: number }).replicas;
+
+  it('creates it, but leaves an existing one alone until the cluster answers, at most a minute', async () => {
+    const bench = await started();
+    const counts = bench.counts('center.retail/shop');
+    bench.cluster.silent.add(scalers);
+    await bench.agent.stop();
+    scaledMeanwhile(bench);
+    await bench.restart();
+    await bench.advance(9_000);
+    expect(replicasOf(bench)).toBe(5);
+    expect(bench.counts('center.retail/shop')).toEqual(counts);
+    await bench.receive(bench.object('apps/deployments/shop/new', deployment('new'), ['shop']));
+    expect(bench.cluster.objects.has('apps/deployments/shop/new')).toBe(true);
+    await bench.advance(60_000);
+    expect(replicasOf(bench)).toBe(2);
+  });
+
+  it('corrects it if the cluster refuses to list autoscalers', async () => {
+    const bench = await started();
+    bench.cluster.unlisted.set(scalers, 'Forbidden');
+    await bench.agent.stop();
+    scaledMeanwhile(bench);
+    await bench.restart();
+    await bench.advance(5_000);
+    expect(replicasOf(bench)).toBe(2);
   });
 });
 
