@@ -121,7 +121,7 @@ export const keyspace = {
   /** … object key -> JSON: the last observation of an object that has ended by itself (see edge-agent/apply/owner-records.ts) */
   endedObject: 120,
   /** … object key -> JSON of the object as the agent found it before the agent took it over (see edge-agent/apply/owner-records.ts) */
-  formerObject: 121,
+  formerForm: 121,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

@@ -4,6 +4,7 @@
  */
 
 import type { ApplyRules } from '../../core/entries/apply-rules.ts';
+import { shortUid } from '../../core/entries/former-uids.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { isDeletedAfterEnd, mayEnd } from '../../core/object/ended.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -39,7 +40,7 @@ export function absenceOf(
   record: OwnerRecord | undefined,
   sawDeletion: boolean,
 ): Absence | undefined {
-  if (!record || record.source !== wanted.source || record.origin !== wanted.uid) return undefined;
+  if (!record || record.source !== wanted.source || record.origin !== shortUid(wanted.uid)) return undefined;
   const wasThere = record.uid !== '';
   const isSameBody = record.bodyHash === wanted.bodyHash;
   if (wasThere && (isSameBody || record.specHash === specHashOf(wanted.object))) {

@@ -86,7 +86,7 @@ export class ObjectWriter {
       const message = `the object exists and is not taken over: it has ${form.length} bytes, and the agent keeps at most ${formerBytesMax} bytes to give an object back; make the object on the cluster smaller, or delete it there`;
       throw new BanyanError('TooLarge', message);
     }
-    this.#ports.records.setFormer(wanted.key, this.#blank(wanted, false), form);
+    this.#ports.records.setFormerForm(wanted.key, this.#blank(wanted, false), form);
     this.#events.recorded(wanted.key);
   }
 
@@ -165,7 +165,7 @@ export class ObjectWriter {
       origin: wanted.uid,
       generation: wanted.generation,
       ...(specHash === undefined ? {} : { specHash }),
-      ...(before?.former && !created ? { former: true } : {}),
+      ...(before?.hasFormerForm && !created ? { hasFormerForm: true } : {}),
       placements,
       ...deletionOf(wanted, before),
     });
@@ -257,7 +257,7 @@ export class ObjectWriter {
    */
   #markedFor({ key, object, source, rules }: DesiredObject & Delivery, live: KubeObject | undefined): KubeObject {
     if (!live) return marked(object, source);
-    const former = this.#ports.records.formerOf(key);
+    const former = this.#ports.records.formerFormOf(key);
     const isOfLive = former !== undefined && former.metadata.uid === live.metadata.uid;
     const whole = isOfLive && former.apiVersion === object.apiVersion ? withFormerValues(object, former, live) : object;
     return marked(withLiveFields(whole, withoutMark(live), ignoredOf(object, rules)), source);

@@ -38,7 +38,7 @@ export interface OwnerRecord {
   /** The object has ended by itself. The store has its last observation. */
   readonly ended?: true;
   /** The object was there before the agent, and the store has the form in which the agent found it. */
-  readonly former?: true;
+  readonly hasFormerForm?: true;
   /** The placements for which the object was last applied. Their reports name the object while it is unwanted and still there. */
   readonly placements?: readonly PlacementId[];
   /** How to remove the object when no placement defines a way any more. Absent: Background. */
@@ -83,14 +83,14 @@ export class OwnerRecords {
   }
 
   /** Writes the record of an object that the agent is about to take over, with the form in which the agent found the object: JSON of the object. */
-  setFormer(key: string, record: OwnerRecord, form: Uint8Array): void {
-    this.#write(key, { ...record, former: true }, (t) => t.put(besideKey('formerObject', key), form));
+  setFormerForm(key: string, record: OwnerRecord, form: Uint8Array): void {
+    this.#write(key, { ...record, hasFormerForm: true }, (t) => t.put(besideKey('formerForm', key), form));
   }
 
   /** Returns the form in which the agent found the object. Undefined: the agent created the object, or another store of the agent found it. */
-  formerOf(key: string): KubeObject | undefined {
-    if (!this.#records.get(key)?.former) return undefined;
-    const form = this.#store.read((reader) => reader.get(besideKey('formerObject', key)));
+  formerFormOf(key: string): KubeObject | undefined {
+    if (!this.#records.get(key)?.hasFormerForm) return undefined;
+    const form = this.#store.read((reader) => reader.get(besideKey('formerForm', key)));
     return form && parseBody(form);
   }
 
@@ -136,10 +136,10 @@ export class OwnerRecords {
 
 function removeBeside(t: Transaction, key: string, before: OwnerRecord | undefined, after?: OwnerRecord): void {
   if (before?.ended && !after?.ended) t.remove(besideKey('endedObject', key));
-  if (before?.former && !after?.former) t.remove(besideKey('formerObject', key));
+  if (before?.former && !after?.hasFormerForm) t.remove(besideKey('formerForm', key));
 }
 
-function besideKey(space: 'endedObject' | 'formerObject', key: string): Uint8Array {
+function besideKey(space: 'endedObject' | 'formerForm', key: string): Uint8Array {
   return concat(prefixOf(space), text(key));
 }
 

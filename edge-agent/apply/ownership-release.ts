@@ -51,7 +51,7 @@ export async function giveBack(
 ): Promise<void> {
   const { cluster, records } = ports;
   const isOrphaned = isContainer(key) && record.deletion === 'Orphan';
-  const former = isOrphaned ? undefined : records.formerOf(key);
+  const former = isOrphaned ? undefined : records.formerFormOf(key);
   if (former && former.metadata.uid === live.metadata.uid && (await restoreFormer(cluster, key, live, former))) return;
   if (isContainer(key)) await cluster.apply(withoutOwnership(live, isOrphaned));
   else await releaseOwnership(ports, key, record);
