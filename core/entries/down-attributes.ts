@@ -40,6 +40,8 @@ export const object = z.object({
   createOnly: refs.exactOptional(),
   /** Names of the placements that do not select the object: their objects need it (a Namespace, a CustomResourceDefinition). Sorted. */
   implied: refs.exactOptional(),
+  /** Names of the placements with an item that selects the object and has its name in `objectNames`, sorted. */
+  named: refs.exactOptional(),
   /** `namespace/name` of the Customizers that change the object for a destination, in the order in which they are applied. */
   customizers: z.array(z.string()).exactOptional(),
   /** The last hop expands `%(name)` in the object's strings. */

@@ -124,6 +124,10 @@ export const keyspace = {
   formerGone: 112,
   /** … source name -> u32: number of rows of formerGone */
   formerCount: 113,
+  /** … object key -> JSON: the last observation of an object that has ended by itself (see edge-agent/apply/owner-records.ts) */
+  endedObject: 120,
+  /** … object key -> JSON of the object as the agent found it before the agent took it over (see edge-agent/apply/owner-records.ts) */
+  formerForm: 121,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

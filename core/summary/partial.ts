@@ -20,7 +20,7 @@ export interface Partial {
   readonly counts: DestinationCounts;
   /** The longest time for which a destination has been disconnected. Absent: no destination is disconnected. */
   readonly oldestAgeMs?: number;
-  /** A sample of at most `failuresMax` failures: the first ones in the order of path, then object. */
+  /** A sample of at most `failuresMax` failures: the first ones in the order of path, then object. Notes about adopted objects come after all failures. */
   readonly failures: readonly Failure[];
   /** Only while a release is unfinished. */
   readonly rollout?: RolloutPart;
@@ -148,8 +148,15 @@ function mapCounts<T>(value: () => T): Record<keyof DestinationCounts, T> {
   return Object.fromEntries(countNames.map((name) => [name, value()])) as Record<keyof DestinationCounts, T>;
 }
 
+/**
+ * The reason of a note about an object that was on the cluster before the agent took it over. Such a note is no failure. There may be one for each
+ * destination, so the sample has these notes only where it has room.
+ */
+export const adoptedReason = 'Adopted';
+
 function compareFailures(a: Failure, b: Failure): number {
   return (
+    Number(a.reason === adoptedReason) - Number(b.reason === adoptedReason) ||
     compareText(a.path, b.path) ||
     compareText(a.object, b.object) ||
     compareText(a.reason, b.reason) ||

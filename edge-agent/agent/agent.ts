@@ -16,6 +16,7 @@ import { isDiskLow } from '../../core/store/room.ts';
 import { subscribeTo } from '../../core/store/topics.ts';
 import type { Applied, AppliedInventory } from '../apply/applied-inventory.ts';
 import { Applier } from '../apply/applier.ts';
+import { Autoscalers } from '../apply/autoscalers.ts';
 import { OrphanAdoption } from '../apply/orphan-adoption.ts';
 import { OwnerRecords } from '../apply/owner-records.ts';
 import { type RemovalObstacle, RemovalProgress } from '../apply/removal-progress.ts';
@@ -38,6 +39,7 @@ export class Agent {
   readonly #options: AgentOptions;
   readonly #desired: Desired;
   readonly #records: OwnerRecords;
+  readonly #autoscalers: Autoscalers;
   readonly #applier: Applier;
   readonly #observer: Observer;
   readonly #outbox: Outbox;
@@ -64,6 +66,12 @@ export class Agent {
     this.#quarantineChanged();
     this.#records = new OwnerRecords(store);
     this.#removalProgress = new RemovalProgress(clock, () => this.#touchNode());
+    this.#autoscalers = new Autoscalers({
+      cluster,
+      clock,
+      desired: this.#desired,
+      changed: (key) => this.#applier.wantedChanged([key]),
+    });
     this.#applier = new Applier(
       {
         path: options.path,
@@ -74,6 +82,7 @@ export class Agent {
         logger,
         desired: this.#desired,
         records: this.#records,
+        autoscalers: this.#autoscalers,
         crashes: this.#crashes,
         takerOf: (key, object) => this.#reports.takerOf(key, object),
         healthOf: (key) => this.#observer.observation(key)?.health,
@@ -101,6 +110,8 @@ export class Agent {
           this.#objectChanged(key);
         },
         drifted: (key) => this.#applier.drifted(key),
+        ended: (key, observation) => this.#applier.ended(key, observation),
+        deletedEarly: (key, uid) => this.#applier.deletedEarly(key, uid),
         kindsChanged: () => {
           this.#kindsChanged();
           this.#description.changed();
@@ -177,6 +188,7 @@ export class Agent {
 
   start(): void {
     this.#reports.rulesChanged();
+    this.#autoscalers.start();
     this.#observer.start();
     for (const key of this.#records.keys()) if (!this.#crashes.isHeldOff(key)) this.#observer.track(key);
     this.#removalProgress.load(this.#records, (key) => this.#desired.deliveries(key).length > 0);
@@ -207,11 +219,11 @@ export class Agent {
       if (!this.#stopped) act();
     };
     const timer = this.#options.clock.after(silentStartMaxMs, once);
-    // While the agent does not know which objects an upsync rule takes, the applier leaves those objects alone. So the agent waits for the applier once more
-    // after `decided`.
+    // While the agent does not know which objects an upsync rule takes, and which an autoscaler scales, the applier leaves those objects alone. So the agent
+    // waits for the applier once more after `decided`.
     void this.#applier
       .idle()
-      .then(() => this.#reports.decided())
+      .then(() => Promise.all([this.#reports.decided(), this.#autoscalers.decided()]))
       .then(() => this.#applier.idle())
       .then(once);
   }
@@ -289,6 +301,7 @@ export class Agent {
     this.#outbox.close();
     this.#reports.stop();
     this.#observer.stop();
+    this.#autoscalers.stop();
     this.#crashes.stop();
     await this.#applier.stop();
     this.#crashes.end();
@@ -299,6 +312,7 @@ export class Agent {
   #desiredChanged({ deliveries, placements, withdrawn, deletions, rules }: DesiredChange): void {
     // The rules come before the objects of the same batch: the agent does not apply an object that a rule takes.
     if (rules) this.#reports.rulesChanged();
+    this.#autoscalers.desiredChanged(deliveries.map(({ key }) => key));
     this.#applier.wantedChanged(new Set(deliveries.map(({ key }) => key)), deliveries);
     this.#applier.deletionChanged(deletions);
     this.#applier.placementsChanged(placements);

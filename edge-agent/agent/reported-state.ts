@@ -4,7 +4,13 @@ import type { TargetAttributes } from '../../core/entries/down-attributes.ts';
 import type { StateAttributes } from '../../core/entries/up-attributes.ts';
 import { displayKey, parseKey } from '../../core/object/key.ts';
 import { terminating } from '../../core/object/terminating.ts';
-import { emptyPartial, type Failure, type Partial, smallestFailures } from '../../core/summary/partial.ts';
+import {
+  adoptedReason,
+  emptyPartial,
+  type Failure,
+  type Partial,
+  smallestFailures,
+} from '../../core/summary/partial.ts';
 import { type ApplyProgress, unasked } from '../apply/progress.ts';
 import type { RemovalObstacle } from '../apply/removal-progress.ts';
 import { waitReasons } from '../apply/steps.ts';
@@ -31,6 +37,11 @@ export function objectState(
   if (!progress || progress.source !== delivery.source || progress.bodyHash !== delivery.bodyHash) {
     return { ...base, reason: unasked, message: 'the cluster has not been asked yet' };
   }
+  if (progress.phase === 'absent') {
+    const { isAvailable, isFailed, reason, message } = progress;
+    const why = reason === undefined ? {} : { reason, message: message ?? '' };
+    return { ...base, applied: true, available: isAvailable, failed: isFailed, ...why };
+  }
   if (progress.phase !== 'applied') {
     const { phase, reason, message } = progress;
     return { ...base, failed: phase === 'failed', conflicted: phase === 'yielded', reason, message };
@@ -38,13 +49,15 @@ export function objectState(
   if (!seen)
     return { ...base, applied: true, reason: 'NotSeen', message: 'the cluster has not reported its state yet' };
   const { state, reason, message } = seen.health;
-  // The rules of the placement may allow drift, so drift is no error. The agent still reports it.
-  const { fieldConflict, drift = fieldConflict } = progress;
-  const drifted = drift === undefined ? {} : { reason: 'Drifted', message: drift };
-  if (state === 'Current') return { ...base, applied: true, available: true, ...drifted };
+  const { fieldConflict, drift = fieldConflict, isAdopted } = progress;
+  const adopted = isAdopted ? { reason: adoptedReason, message: adoptedMessage } : {};
+  const noted = drift === undefined ? adopted : { reason: 'Drifted', message: drift };
+  // The rules of the placement may allow drift, so drift is no error. The agent still reports it. But during a conflict the object changes all the time, and
+  // nobody can rely on it.
+  if (state === 'Current') return { ...base, applied: true, available: fieldConflict === undefined, ...noted };
   // Many kinds never become available while the agent corrects them again and again, or while a change of somebody else stays. Then the drift is the more
   // useful reason.
-  if (drift !== undefined && state === 'InProgress') return { ...base, applied: true, ...drifted };
+  if (drift !== undefined && state === 'InProgress') return { ...base, applied: true, ...noted };
   return { ...base, applied: true, failed: state === 'Failed', reason, message };
 }
 
@@ -53,8 +66,17 @@ export function removalState({ reason, message, isRefused }: RemovalObstacle): O
   return { desired: 0, applied: false, available: false, conflicted: false, failed: isRefused, reason, message };
 }
 
+const adoptedMessage =
+  'the object was on the cluster before; when no placement wants it any more, it gets its former values back and stays';
+
 /** Reasons that are not failures. The sample of failures still has them, because they explain what people see. */
-const notableReasons: ReadonlySet<string> = new Set(['Drifted', terminating, ...Object.values(waitReasons)]);
+const notableReasons: ReadonlySet<string> = new Set([
+  'Drifted',
+  'ResultUnknown',
+  adoptedReason,
+  terminating,
+  ...Object.values(waitReasons),
+]);
 
 /**
  * The partial of a placement at one destination: every count is 0 or 1. `settled`: all objects that the placement does not want any more are gone from the

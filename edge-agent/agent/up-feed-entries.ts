@@ -17,11 +17,11 @@ import type { Store } from '../../core/store/store.ts';
 import { encodePartial } from '../../core/summary/partial.ts';
 import type { Applier } from '../apply/applier.ts';
 import type { OwnerRecords } from '../apply/owner-records.ts';
-import { unasked } from '../apply/progress.ts';
+import { type ApplyProgress, unasked } from '../apply/progress.ts';
 import type { RemovalProgress } from '../apply/removal-progress.ts';
 import type { Delivery, Desired } from '../desired/desired.ts';
 import { type Poisoned, poisonedState, withPoisoned } from '../desired/poisoned.ts';
-import type { Observer } from '../observe/observer.ts';
+import type { ObjectObservation, Observer } from '../observe/observer.ts';
 import type { UpFeedEntry } from '../outbox/outbox.ts';
 import type { EdgeReports } from './edge-reports.ts';
 import { type ObjectState, objectState, placementPartial, removalState } from './reported-state.ts';
@@ -97,7 +97,7 @@ export class UpFeedEntries {
     const delivery = this.#ports.desired.deliveryOf(source, key);
     const flaw = this.#ports.poisoned.of(source, key);
     if (flaw) {
-      const status = this.#ports.observer.observation(key)?.status;
+      const status = this.#observation(key)?.status;
       return { attributes: text(stableStringify(poisonedState(flaw))), body: status ?? new Uint8Array(0) };
     }
     if (!delivery) {
@@ -106,7 +106,7 @@ export class UpFeedEntries {
     }
     const { conflicted, failed, ...attributes } = this.#state(delivery);
     if (this.#isAwaited(source, key, attributes.reason === unasked)) return 'unsure';
-    const seen = conflicted ? undefined : this.#ports.observer.observation(key);
+    const seen = conflicted ? undefined : this.#observation(key);
     const generation = this.#ports.records.get(key)?.generation;
     const of = seen && generation !== undefined ? { generation, local: seen.generation } : {};
     const reported = { ...attributes, ...(failed ? { failed } : {}), ...of };
@@ -178,6 +178,19 @@ export class UpFeedEntries {
     const isOnlyNeeded = placements.every((id) => delivery.implied.includes(id));
     // An object that the placements only imply counts as present, whichever source delivers it.
     const seenAs = isOnlyNeeded ? { ...winner, revision } : delivery;
-    return objectState(seenAs, winner, this.#ports.applier.progress(key), this.#ports.observer.observation(key));
+    const progress = this.#ports.applier.progress(key);
+    return objectState(seenAs, winner, isOnlyNeeded ? withoutAdoption(progress) : progress, this.#observation(key));
   }
+
+  /** The present observation of the object, or the last one if the object has ended and is gone. */
+  #observation(key: string): ObjectObservation | undefined {
+    return this.#ports.observer.observation(key) ?? this.#ports.records.endedOf(key);
+  }
+}
+
+/** Nobody asked for an object that is only needed. For example, most sites have made the namespace before. So its adoption is no news. */
+function withoutAdoption(progress: ApplyProgress | undefined): ApplyProgress | undefined {
+  if (progress?.phase !== 'applied') return progress;
+  const { isAdopted: _adopted, ...rest } = progress;
+  return rest;
 }

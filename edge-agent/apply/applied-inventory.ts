@@ -70,12 +70,12 @@ function isOtherContent({ content }: Applied, { bodyHash }: OwnerRecord): boolea
  * Makes the record. This store does not know how the cluster has stored the content. So the fingerprint is empty, and the agent applies the object again, or
  * only compares it if the rules leave foreign changes alone.
  */
-function recordOf({ uid, source, created, deletion, content }: Applied, former: OwnerRecord | undefined): OwnerRecord {
+function recordOf({ uid, source, created, deletion, content }: Applied, before: OwnerRecord | undefined): OwnerRecord {
   const how = deletion === undefined ? {} : { deletion };
-  // Another object has the name now. This store does not know for which object of the space it was made.
-  const { origin, ...rest } = former ?? {};
-  const before = { ...rest, ...(origin !== undefined && former?.uid === uid ? { origin } : {}) };
-  return { placements: [], ...before, source, uid, created, bodyHash: content ?? '', fingerprint: '', ...how };
+  // What this store knows about another object of the name does not hold for this one.
+  const { origin: _origin, ended: _ended, hasFormerForm: _form, ...kept } = before ?? {};
+  const known = before?.uid === uid ? before : kept;
+  return { placements: [], ...known, source, uid, created, bodyHash: content ?? '', fingerprint: '', ...how };
 }
 
 /**

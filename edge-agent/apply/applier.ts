@@ -15,10 +15,13 @@ import type { Random } from '../../core/runtime/random.ts';
 import { ifRoom } from '../../core/store/room.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Delivery, Desired } from '../desired/desired.ts';
+import type { ObjectObservation } from '../observe/observer.ts';
+import type { Autoscalers } from './autoscalers.ts';
 import { Corrections } from './corrections.ts';
 import { type DesiredObject, decide, isApplied } from './decide.ts';
 import { Execution } from './execution.ts';
 import { FieldConflictBackoff } from './field-conflict-backoff.ts';
+import { withoutInjected } from './injected-fields.ts';
 import { InterceptorWaits } from './interceptor-waits.ts';
 import { ObjectWriter } from './object-writer.ts';
 import { definitionKeyOf, isInterceptor, isNamespaceKey, namespaceKeyOf, phaseOf } from './order.ts';
@@ -28,7 +31,7 @@ import { type ApplyProgress, type ApplyStep, ProgressReports } from './progress.
 import type { RemovalObstacle } from './removal-progress.ts';
 import { Remover } from './remover.ts';
 import { asServed } from './served-version.ts';
-import { poisoned, undecided, unserved, waitingFor, yielded } from './steps.ts';
+import { autoscalersUnknown, poisoned, undecided, unserved, waitingFor, yielded } from './steps.ts';
 import { DependencyWaits, isMissingNamespace, targetOf } from './waiting.ts';
 import { WorkQueue } from './work-queue.ts';
 
@@ -40,6 +43,7 @@ export interface ApplierPorts {
   readonly cluster: Cluster;
   readonly desired: Desired;
   readonly records: OwnerRecords;
+  readonly autoscalers: Pick<Autoscalers, 'scales'>;
   readonly crashes: CrashGuard;
   readonly clock: Clock;
   readonly random: Random;
@@ -72,6 +76,9 @@ export interface ApplierEvents {
 /** How many requests run at once: enough to hide the latency of the cluster, and few enough for the API server of a small machine. */
 const concurrency = 8;
 
+/** The field that an autoscaler changes. */
+const replicasField = '.spec.replicas';
+
 export class Applier {
   readonly #ports: ApplierPorts;
   readonly #writer: ObjectWriter;
@@ -83,6 +90,8 @@ export class Applier {
   readonly #interceptors: InterceptorWaits;
   readonly #corrections: Corrections;
   readonly #fieldConflictBackoff: FieldConflictBackoff;
+  /** The uid of each object that was deleted before it had ended, and that the agent has not made again yet. Keyed by object key. */
+  readonly #deletedEarly = new Map<string, string>();
 
   constructor(ports: ApplierPorts, events: ApplierEvents) {
     this.#ports = ports;
@@ -95,6 +104,7 @@ export class Applier {
       writer: this.#writer,
       progress: this.#progress,
       fieldConflictBackoff: this.#fieldConflictBackoff,
+      endedOf: (key) => records.endedOf(key),
       takeBack: (key) => this.#remover.takeBack(key),
       seen: (key, live) => events.seen(key, live),
     });
@@ -197,6 +207,23 @@ export class Applier {
     else this.#queue.addAfter(key, delayMs);
   }
 
+  /** Called when an object of this agent has ended by itself, with its last observation. */
+  ended(key: string, observation: ObjectObservation): void {
+    const record = this.#ports.records.get(key);
+    if (!record || record.ended || record.uid !== observation.uid) return;
+    try {
+      this.#ports.records.setEnded(key, record, observation);
+    } catch (error) {
+      // The disk is full. The cluster reports the end once more together with the deletion.
+      if (!(error instanceof BanyanError) || error.code !== 'StoreFull') throw error;
+    }
+  }
+
+  /** Called when somebody has deleted an object before it had ended. */
+  deletedEarly(key: string, uid: string): void {
+    if (this.#ports.records.get(key)?.uid === uid) this.#deletedEarly.set(key, uid);
+  }
+
   /** Called when the kinds that the cluster serves have changed. */
   kindsChanged(): void {
     this.#waiting.kindsChanged();
@@ -226,7 +253,7 @@ export class Applier {
     if (!record || !winner || winner.createOnly) return false;
     if (record.bodyHash !== winner.bodyHash || record.source !== winner.source) return false;
     if (winner.rules.drift === 'Ignore') return false;
-    const isAsItWas = isApplied({ ...winner, object: this.#ports.desired.object(winner) }, record, live);
+    const isAsItWas = isApplied(this.#wantedOf(winner, this.#ports.desired.object(winner)), record, live);
     const progress = this.#progress.of(key);
     return !isAsItWas || (progress?.phase === 'applied' && progress.drift !== undefined);
   }
@@ -291,7 +318,7 @@ export class Applier {
     // The cluster would refuse the object at each try. So the agent waits for another content, and sends nothing.
     if ('why' in once) return this.#invalid(delivery, once.why);
     const taker = await this.#ports.takerOf(key, sent);
-    if (taker === 'unknown') return this.#undecided(delivery);
+    if (taker === 'unknown') return this.#undecided(delivery, undecided(key));
     if (taker.id !== undefined) return this.#yield(delivery, taker.id);
     const namespace = namespaceKeyOf(parseKey(key));
     if (namespace && this.#isExpected(namespace)) return this.#waitFor(delivery, namespace, 'WaitingForNamespace');
@@ -301,7 +328,10 @@ export class Applier {
     if (!('object' in served)) return this.#notServed(delivery, sent, served.why);
     const { object } = served;
     this.#waiting.needsNoKind(key);
-    const wanted = { ...delivery, object };
+    // A new object gets the desired number of replicas, also under an autoscaler. An existing one must not lose the number of its autoscaler.
+    const isScaled = this.#ports.autoscalers.scales(key, object);
+    if (isScaled === 'unknown' && this.#ports.records.get(key)) return this.#undecided(delivery, autoscalersUnknown);
+    const wanted = this.#wantedOf(delivery, object);
     if (!isInterceptor(key)) return this.#bring(wanted);
     const turn = await this.#interceptors.turnOf(wanted);
     if (turn.do === 'wait') return this.#waitWith(delivery, turn.step);
@@ -318,7 +348,9 @@ export class Applier {
     const live = await cluster.get(parseKey(key), parseApiVersion(object.apiVersion).version);
     const found = { record: records.get(key), live };
     this.#execution.looked(found);
-    const decision = decide(wanted, found.record, live, path);
+    const sawDeletion = found.record !== undefined && this.#deletedEarly.get(key) === found.record.uid;
+    const decision = decide(wanted, found.record, live, path, sawDeletion);
+    if (live) this.#deletedEarly.delete(key);
     if (isNamespaceKey(key)) this.#progress.noteNamespace(key, live !== undefined && decision.do !== 'wait');
     const result = await this.#execution.carryOut(decision, wanted, found);
     return result === 'done' ? this.#arrived(key) : result;
@@ -355,12 +387,21 @@ export class Applier {
   }
 
   /**
-   * Called when it is not known yet whether the object belongs to the cluster. A previous report about this content stays. If the content is new, the
-   * progress reports that the agent waits for the answer.
+   * Called when it is not known yet whether the object, or a field of it, belongs to the cluster. A previous report about this content stays. If the content
+   * is new, the progress reports that the agent waits for the answer.
    */
-  #undecided(delivery: Delivery): 'retry' {
-    if (!this.#progress.isAbout(delivery)) this.#progress.report(delivery, undecided(delivery.key));
+  #undecided(delivery: Delivery, step: ApplyStep): 'retry' {
+    if (!this.#progress.isAbout(delivery)) this.#progress.report(delivery, step);
     return 'retry';
+  }
+
+  /** The desired object, with the rules as they are in effect on this cluster now. */
+  #wantedOf(delivery: Delivery, object: KubeObject): DesiredObject & Delivery {
+    const { key, implied, placements, rules } = delivery;
+    const isOnlyNeeded = placements.length > 0 && placements.every((id) => implied.includes(id));
+    const isScaled = this.#ports.autoscalers.scales(key, object) === true;
+    const ignored = isScaled ? [...rules.ignored, replicasField] : rules.ignored;
+    return { ...delivery, object: withoutInjected(object), isOnlyNeeded, rules: { ...rules, ignored } };
   }
 
   /** Whether the object is desired and is not on the cluster yet. */
@@ -398,6 +439,7 @@ export class Applier {
   #remove(key: string): Promise<'done' | 'retry'> {
     this.#progress.forget(key);
     this.#interceptors.forget(key);
+    this.#deletedEarly.delete(key);
     this.#waiting.forget(key);
     return this.#remover.remove(key);
   }

@@ -32,14 +32,23 @@ export function driftMessage(owned: FieldSet, wanted: unknown, live: unknown): s
   return `${differences.slice(0, namedMax).join('; ')}${more}`;
 }
 
-/** The message about an object that the agent corrected again and again. `live`: the object before the correction. Undefined: somebody had deleted it. */
-export function fieldConflictMessage(owned: FieldSet, answer: KubeObject, live: KubeObject | undefined): string {
+/**
+ * The message about an object that the agent corrected again and again. `live`: the object before the correction. Undefined: somebody had deleted it. Returns
+ * undefined if the correction changed no value.
+ */
+export function fieldConflictMessage(
+  owned: FieldSet,
+  answer: KubeObject,
+  live: KubeObject | undefined,
+): string | undefined {
   const begun = 'somebody changes it again and again, and the agent corrects it each time';
   const remedy = 'if a field belongs to the cluster, name it in spec.drift.ignoredFields of the EdgePlacement';
   if (!live) return 'somebody deletes it again and again, and the agent creates it again each time';
+  const difference = driftMessage(owned, answer, live);
+  if (difference === '') return undefined;
   const writer = lastWriter(live);
   const by = writer === undefined ? '' : `, last written by ${writer.slice(0, valueCharsMax)}`;
-  return `${begun}: ${driftMessage(owned, answer, live)}${by}; ${remedy}`;
+  return `${begun}: ${difference}${by}; ${remedy}`;
 }
 
 /** The newest writer of the object. Writes of this agent and writes of the status do not count. */

@@ -2,7 +2,8 @@
 import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError, type ErrorCode } from '../../core/runtime/errors.ts';
 import type { Delivery } from '../desired/desired.ts';
-import type { Decision, DesiredObject } from './decide.ts';
+import type { ObjectObservation } from '../observe/observer.ts';
+import { type Decision, type DesiredObject, refusedTakeOver } from './decide.ts';
 import { fieldConflictMessage } from './drift.ts';
 import type { FieldConflictBackoff } from './field-conflict-backoff.ts';
 import { ignoredOf, withoutFields } from './ignored-fields.ts';
@@ -11,12 +12,14 @@ import { isAboutImmutable, type ObjectWriter } from './object-writer.ts';
 import type { OwnerRecord } from './owner-records.ts';
 import type { ProgressReports } from './progress.ts';
 import { ownedFields } from './projection.ts';
-import { applied, appliedWith, incomparable, irreplaceable, renewing, replacing } from './steps.ts';
+import { absent, applied, appliedWith, incomparable, irreplaceable, renewing, replacing } from './steps.ts';
 
 export interface ExecutionPorts {
   readonly writer: ObjectWriter;
   readonly progress: ProgressReports;
   readonly fieldConflictBackoff: FieldConflictBackoff;
+  /** The last observation of an object that has ended. */
+  endedOf(key: string): ObjectObservation | undefined;
   /** Called when the object was applied. Returns true if this agent had asked the cluster to remove the object before. */
   takeBack(key: string): boolean;
   /** Called with the cluster's own answer about an object of this agent. */
@@ -65,10 +68,16 @@ export class Execution {
         this.#reportApplied(wanted);
         if (found.live) this.#ports.seen(wanted.key, found.live);
         return 'done';
-      case 'apply':
+      case 'leaveAbsent':
+        progress.report(wanted, absent(decision.absence, this.#ports.endedOf(wanted.key)?.health));
+        return 'done';
+      case 'apply': {
+        const refusal = await this.#refusedTakeOver(wanted, found, decision);
+        if (refusal) return this.carryOut(refusal, wanted, found);
         if (await this.#replaced(wanted, found, decision)) return 'retry';
         this.#reportApplied(wanted);
         return 'done';
+      }
       case 'renew':
         if (found.live && (await writer.removeFormer(wanted, found.live))) {
           progress.report(wanted, renewing);
@@ -86,20 +95,37 @@ export class Execution {
     }
   }
 
+  /** Returns the refusal if the object exists, and the rules let the agent take it over only without a change of the site's values. */
+  async #refusedTakeOver(
+    wanted: DesiredObject & Delivery,
+    { live }: ClusterState,
+    { takesOver }: Decision & { do: 'apply' },
+  ): Promise<Decision | undefined> {
+    if (takesOver !== 'yielding' || !live) return undefined;
+    try {
+      await this.#ports.writer.tryTakeOver(wanted, live);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof BanyanError)) throw error;
+      return refusedTakeOver(error.message);
+    }
+  }
+
   /** Applies the object. Returns true if the object could not be changed and was removed: the next try creates it again. */
   async #replaced(
     wanted: DesiredObject & Delivery,
     { record, live }: ClusterState,
-    { created, onlySignature }: Decision & { do: 'apply' },
+    decision: Decision & { do: 'apply' },
   ): Promise<boolean> {
     const { writer, progress } = this.#ports;
     try {
-      const answer = await writer.apply(wanted, live, created);
+      const answer = await writer.apply(wanted, live, decision);
       const wasOurs = this.#ports.takeBack(wanted.key);
       const isSame = record?.bodyHash === wanted.bodyHash && record.source === wanted.source;
-      // If another store has applied the object, this agent does not know whether anything has changed since.
-      const isKnown = isSame && record.fingerprint !== '';
-      if (isKnown && !wasOurs && !onlySignature) this.#noteCorrection(wanted, live, answer);
+      // If another store has applied the object, this agent does not know whether anything has changed since. If a field belonged to the cluster before, its
+      // value was no change of somebody else.
+      const isKnown = isSame && record.fingerprint !== '' && hadSameFields(wanted, record);
+      if (isKnown && !wasOurs && !decision.onlySignature) this.#noteCorrection(wanted, live, answer);
       return false;
     } catch (error) {
       if (await writer.replace(wanted, live, error)) {
@@ -118,14 +144,20 @@ export class Execution {
   ): void {
     const ignored = ignoredOf(object, rules);
     const own = (one: KubeObject) => withoutFields(one, ignored);
-    this.#ports.fieldConflictBackoff.corrected(
-      key,
-      fieldConflictMessage(ownedFields(answer), own(answer), live && own(live)),
-    );
+    const message = fieldConflictMessage(ownedFields(answer), own(answer), live && own(live));
+    // Without a message, no value was changed. For example, an autoscaler has come, and from now on a field belongs to it.
+    if (message !== undefined) this.#ports.fieldConflictBackoff.corrected(key, message);
   }
 
   #reportApplied(delivery: Delivery): void {
-    this.#ports.progress.report(delivery, applied(this.#ports.fieldConflictBackoff.messageOf(delivery.key)));
+    const { writer, fieldConflictBackoff, progress } = this.#ports;
+    progress.report(
+      delivery,
+      applied({
+        fieldConflict: fieldConflictBackoff.messageOf(delivery.key),
+        isAdopted: writer.hasTakenOver(delivery.key),
+      }),
+    );
   }
 
   /** Reports how the object differs. Somebody has changed the object, and the rules do not let the agent correct it. */
@@ -143,4 +175,10 @@ export class Execution {
       return 'retry';
     }
   }
+}
+
+/** Whether the record is about the same fields as the present rules. */
+function hadSameFields({ object, rules }: DesiredObject, { ignored = [] }: OwnerRecord): boolean {
+  const now = ignoredOf(object, rules);
+  return now.length === ignored.length && now.every((path, i) => path === ignored[i]);
 }

@@ -5,9 +5,9 @@
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { TokenBucket } from '../../core/runtime/token-bucket.ts';
 
-/** Number of corrections that are no conflict yet. A person who tries something causes at most this many. */
-const burst = 5;
-/** After the first `burst` corrections, corrections that follow each other faster than this are a conflict. */
+/** Number of corrections that are no conflict yet: a person changes an object once, and then sees that the agent has corrected it. */
+const burst = 1;
+/** After the first `burst` corrections, corrections that follow each other faster than this are a conflict: four rounds of an autoscaler. */
 const intervalMs = 60_000;
 /** A conflict without a correction for this long has ended: four rounds of an autoscaler. */
 const quietMs = 60_000;

@@ -11,8 +11,10 @@ import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { marked, signed, withoutMark } from '../cluster/mark.ts';
 import type { Delivery } from '../desired/desired.ts';
-import { type DesiredObject, decideRemoval } from './decide.ts';
+import { specHashOf } from './absence.ts';
+import { type Decision, type DesiredObject, decideRemoval } from './decide.ts';
 import { driftMessage } from './drift.ts';
+import { formerBytes, formerBytesMax, withFormerValues } from './former-form.ts';
 import { ignoredOf, withLiveFields, withoutFields } from './ignored-fields.ts';
 import { isContainer } from './order.ts';
 import type { OwnerRecord, OwnerRecords } from './owner-records.ts';
@@ -44,24 +46,50 @@ export class ObjectWriter {
   }
 
   /** Applies the object, and returns the cluster's answer. */
-  async apply(wanted: DesiredObject & Delivery, live: KubeObject | undefined, created: boolean): Promise<KubeObject> {
+  async apply(
+    wanted: DesiredObject & Delivery,
+    live: KubeObject | undefined,
+    { created, takesOver }: Decision & { do: 'apply' },
+  ): Promise<KubeObject> {
     const { key, source } = wanted;
     const record = this.#ports.records.get(key);
-    // Before the apply, it must be on record that somebody else created the container, even if the process ends before the answer: the agent
-    // must not delete the objects in it.
-    if (!record || (isContainer(key) && record.created && !created)) {
-      this.#begin(wanted, created);
-      await this.#ports.flushed();
-    }
+    // Before the apply, it must be on record that somebody else created the object, and in which form, even if the process ends before the answer: the agent
+    // must neither delete the object nor lose the form.
+    if (takesOver && live) this.#beginTakeOver(wanted, live);
+    else if (!record || (record.created && !created)) this.#begin(wanted, created);
+    if (this.#ports.records.get(key) !== record) await this.#ports.flushed();
     const { deletion } = deletionOf(wanted, this.#ports.records.get(key));
     const content = wanted.bodyHash;
-    const sent = signed(markedFor(wanted, live), this.#ports.path, created && isContainer(key), { deletion, content });
+    const sent = signed(this.#markedFor(wanted, live), this.#ports.path, created, { deletion, content });
     const isNew = live === undefined;
     const answer = await (isNew && isContainer(key)
       ? this.#createContainer(key, sent)
-      : this.#ports.cluster.apply(sent, { isNew }));
+      : this.#ports.cluster.apply(sent, { yields: isNew || takesOver === 'yielding' }));
     this.#accepted({ ...wanted, object: marked(wanted.object, source) }, answer, created);
     return answer;
+  }
+
+  /**
+   * Asks the cluster whether the agent can take the object over without a change of the values that others have set. Throws Conflict if it can't. Nothing is
+   * written, neither on the cluster nor on record: the agent asks again and again until the values agree.
+   */
+  async tryTakeOver(wanted: DesiredObject & Delivery, live: KubeObject): Promise<void> {
+    try {
+      await this.#ports.cluster.apply(this.#markedFor(wanted, live), { dryRun: true, yields: true });
+    } catch (error) {
+      // If the cluster can't do dry runs of this object, the real apply decides.
+      if (!(error instanceof BanyanError) || error.code === 'Conflict') throw error;
+    }
+  }
+
+  #beginTakeOver(wanted: DesiredObject & Delivery, live: KubeObject): void {
+    const form = formerBytes(live);
+    if (form.length > formerBytesMax) {
+      const message = `the object exists and is not taken over: it has ${form.length} bytes, and the agent keeps at most ${formerBytesMax} bytes to give an object back; make the object on the cluster smaller, or delete it there`;
+      throw new BanyanError('TooLarge', message);
+    }
+    this.#ports.records.setFormerForm(wanted.key, this.#blank(wanted, false), form);
+    this.#events.recorded(wanted.key);
   }
 
   /**
@@ -78,7 +106,7 @@ export class ObjectWriter {
       throw new BanyanError('Conflict', 'somebody has created it since the agent looked');
     }
     // The apply finds out why the cluster refuses the object.
-    return cluster.apply(sent, { isNew: true });
+    return cluster.apply(sent, { yields: true });
   }
 
   /**
@@ -97,7 +125,7 @@ export class ObjectWriter {
     this.#begin(wanted, true);
     await this.#ports.flushed();
     const object = marked(wanted.object, source);
-    const answer = await cluster.create?.(signed(object, path, false, { deletion, content }));
+    const answer = await cluster.create?.(signed(object, path, true, { deletion, content }));
     if (answer) {
       this.#accepted({ ...wanted, object }, answer, true);
       return true;
@@ -112,33 +140,36 @@ export class ObjectWriter {
    * whatever crashes.
    */
   #begin(wanted: Delivery, created: boolean): void {
+    this.#record(wanted.key, this.#blank(wanted, created));
+  }
+
+  #blank(wanted: Delivery, created: boolean): OwnerRecord {
     const { key, source, placements } = wanted;
-    const agent = this.#ports.path;
-    this.#record(key, {
-      ...blankRecord,
-      agent,
-      source,
-      placements,
-      created,
-      ...deletionOf(wanted, this.#ports.records.get(key)),
-    });
+    const how = deletionOf(wanted, this.#ports.records.get(key));
+    return { ...blankRecord, agent: this.#ports.path, source, placements, created, ...how };
   }
 
   /** Called when the cluster has accepted the marked object. */
   #accepted(wanted: DesiredObject & Delivery, answer: KubeObject, created: boolean): void {
     const { key, source, placements, rules, object } = wanted;
     const { records } = this.#ports;
+    const before = records.get(key);
+    const specHash = specHashOf(wanted.object);
+    const ignored = ignoredOf(object, rules);
     records.set(key, {
       source,
       bodyHash: wanted.bodyHash,
       uid: answer.metadata.uid ?? '',
       agent: this.#ports.path,
-      fingerprint: fingerprint(object, answer, ignoredOf(object, rules)),
+      fingerprint: fingerprint(object, answer, ignored),
+      ...(ignored.length > 0 ? { ignored } : {}),
       created,
       generation: wanted.generation,
       origin: shortUid(wanted.uid),
+      ...(specHash === undefined ? {} : { specHash }),
+      ...(before?.hasFormerForm && !created ? { hasFormerForm: true } : {}),
       placements,
-      ...deletionOf(wanted, records.get(key)),
+      ...deletionOf(wanted, before),
     });
     this.#events.seen(key, answer);
   }
@@ -148,17 +179,22 @@ export class ObjectWriter {
     const { key, source, placements } = delivery;
     const { records } = this.#ports;
     const record = records.get(key);
+    const leftFor = delivery.createOnly ? { leftFor: delivery.bodyHash } : {};
+    const origin = { origin: shortUid(delivery.uid) };
     if (!record) {
-      this.#record(key, { ...blankRecord, source, placements, created: false, ...deletionOf(delivery) });
+      const how = deletionOf(delivery);
+      this.#record(key, { ...blankRecord, source, placements, created: false, ...origin, ...leftFor, ...how });
       return;
     }
     // If the object was created again at its origin, its uid is new and its generation is 1 again, even with the same content.
-    const { bodyHash, generation } = delivery;
-    const origin = shortUid(delivery.uid);
-    const isSameBody = record.bodyHash === bodyHash && record.source === source;
-    if (isSameBody && (record.generation !== generation || record.origin !== origin)) {
-      records.set(key, { ...record, generation, origin });
-    }
+    const isSame = record.bodyHash === delivery.bodyHash && record.source === source;
+    const kept = {
+      ...record,
+      ...(isSame ? { generation: delivery.generation } : {}),
+      ...(isSame || delivery.createOnly ? origin : {}),
+      ...leftFor,
+    };
+    if (stableStringify(kept) !== stableStringify(record)) records.set(key, kept);
     this.noteDelivery(delivery);
   }
 
@@ -180,7 +216,7 @@ export class ObjectWriter {
     const { key, source, rules } = wanted;
     const object = marked(wanted.object, source);
     const ignored = ignoredOf(object, rules);
-    const dryRunAnswer = await this.#ports.cluster.apply(markedFor(wanted, live), { dryRun: true });
+    const dryRunAnswer = await this.#ports.cluster.apply(this.#markedFor(wanted, live), { dryRun: true });
     const drift = driftMessage(
       ownedFields(dryRunAnswer),
       withoutFields(dryRunAnswer, ignored),
@@ -190,7 +226,7 @@ export class ObjectWriter {
     // The fingerprint is of the answer to the dry run, and not of `live`. In `live`, somebody who changed a field and changed it back owns the field, so the
     // agent would not see later changes of this field.
     if (drift === '' && record) {
-      this.#ports.records.set(key, { ...record, fingerprint: fingerprint(object, dryRunAnswer, ignored) });
+      this.#ports.records.set(key, { ...record, fingerprint: fingerprint(object, dryRunAnswer, ignored), ignored });
     }
     return drift;
   }
@@ -225,18 +261,28 @@ export class ObjectWriter {
     return true;
   }
 
+  /** Whether the object was there before the agent, and has been taken over. */
+  hasTakenOver(key: string): boolean {
+    const record = this.#ports.records.get(key);
+    return record !== undefined && record.uid !== '' && !record.created;
+  }
+
+  /**
+   * The object to apply, with the mark. Ignored fields have the values of the cluster. Fields that the agent has overwritten and that are not desired any more
+   * have their former values. The mark is never an ignored field, even if all labels or annotations are ignored.
+   */
+  #markedFor({ key, object, source, rules }: DesiredObject & Delivery, live: KubeObject | undefined): KubeObject {
+    if (!live) return marked(object, source);
+    const former = this.#ports.records.formerFormOf(key);
+    const isOfLive = former !== undefined && former.metadata.uid === live.metadata.uid;
+    const whole = isOfLive && former.apiVersion === object.apiVersion ? withFormerValues(object, former, live) : object;
+    return marked(withLiveFields(whole, withoutMark(live), ignoredOf(object, rules)), source);
+  }
+
   #record(key: string, record: OwnerRecord): void {
     this.#ports.records.set(key, record);
     this.#events.recorded(key);
   }
-}
-
-/**
- * The object to apply, with the mark. Ignored fields have the values of the cluster. The mark is never an ignored field, even if all labels or annotations
- * are ignored.
- */
-function markedFor({ object, source, rules }: DesiredObject, live: KubeObject | undefined): KubeObject {
-  return marked(withLiveFields(object, live && withoutMark(live), ignoredOf(object, rules)), source);
 }
 
 /** The record before the cluster has accepted anything. With its empty uid, this agent owns no existing object of the name by this record. */

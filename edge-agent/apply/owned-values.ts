@@ -17,13 +17,13 @@ export function ownedValues(live: KubeObject): KubeObject {
 }
 
 /** Reduces the value to the fields of the set. A list keeps only the items in the set, each with the fields that the set has for the item. */
-function valuesAt(value: unknown, set: FieldSet): unknown {
-  const elements = Object.keys(set).filter((element) => element !== '.');
+export function valuesAt(value: unknown, set: FieldSet): unknown {
+  const elements = elementsOf(set);
   // The value is owned as a whole, or is empty.
   if (elements.length === 0) return value;
   if (Array.isArray(value)) {
     return value.flatMap((item, index) => {
-      const element = elements.find((one) => isOf(one, item, index));
+      const element = elements.find((one) => isItemOf(one, item, index));
       if (element === undefined) return [];
       return [isRecord(item) ? { ...keysOf(element), ...(valuesAt(item, set[element]!) as object) } : item];
     });
@@ -33,7 +33,13 @@ function valuesAt(value: unknown, set: FieldSet): unknown {
   return Object.fromEntries(fields.map((name) => [name, valuesAt(value[name], set[`f:${name}`]!)]));
 }
 
-function isOf(element: string, item: unknown, index: number): boolean {
+/** The path elements of the children of a node. None: the value at the node is owned as a whole, or is empty. */
+export function elementsOf(set: FieldSet): string[] {
+  return Object.keys(set).filter((element) => element !== '.');
+}
+
+/** Whether the path element names this item of a list. */
+export function isItemOf(element: string, item: unknown, index: number): boolean {
   if (element.startsWith('i:')) return element === `i:${index}`;
   if (element.startsWith('v:')) return stableStringify(JSON.parse(element.slice(2))) === stableStringify(item);
   return (

@@ -5,10 +5,13 @@
 
 import type { PropagationPolicy } from '../../core/entries/down-attributes.ts';
 import type { PlacementId } from '../../core/entries/placement-id.ts';
+import { parseBody } from '../../core/object/canonical.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
 import { SharedValues } from '../../core/object/shared-values.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
-import type { Store } from '../../core/store/store.ts';
+import type { Store, Transaction } from '../../core/store/store.ts';
+import type { ObjectObservation } from '../observe/observer.ts';
 import { isCustom, isDefinitionKey } from './order.ts';
 
 export interface OwnerRecord {
@@ -21,12 +24,22 @@ export interface OwnerRecord {
   readonly agent?: string;
   /** See projection.ts. */
   readonly fingerprint: string;
-  /** Whether the agent created the object. The agent removes a container, such as a Namespace, only if the agent created it. */
+  /** The fields that the fingerprint leaves out (ignored-fields.ts). Absent: none. */
+  readonly ignored?: readonly string[];
+  /** Whether the agent created the object. The agent removes only such an object. An object that was there before is given back to the cluster. */
   readonly created: boolean;
-  /** The generation of the origin's object whose body was accepted last. */
-  readonly generation?: number;
   /** The short uid of the origin's object whose body was accepted last (made-anew.ts). Absent: this store does not know it. */
   readonly origin?: string;
+  /** The generation of the origin's object whose body was accepted last. */
+  readonly generation?: number;
+  /** Of an object that may end by itself (core/object/ended.ts): the hash of the `spec` that was accepted last. */
+  readonly specHash?: string;
+  /** The hash of the newest body for which the agent left the object as it was, because the object is only created (`createOnly`). */
+  readonly leftFor?: string;
+  /** The object has ended by itself. The store has its last observation. */
+  readonly ended?: true;
+  /** The object was there before the agent, and the store has the form in which the agent found it. */
+  readonly hasFormerForm?: true;
   /** The placements for which the object was last applied. Their reports name the object while it is unwanted and still there. */
   readonly placements?: readonly PlacementId[];
   /**
@@ -70,14 +83,16 @@ export class OwnerRecords {
 
   /** Writes the record. It is durable after the store's next flush. */
   set(key: string, record: OwnerRecord): void {
-    const row = JSON.stringify(record);
-    this.#store.write((t) => t.put(rowKey(key), text(row)));
-    this.#keep(key, row);
+    this.#write(key, record);
   }
 
   delete(key: string): void {
-    this.#store.write((t) => t.remove(rowKey(key)));
-    this.#count(key, this.#records.get(key), -1);
+    const before = this.#records.get(key);
+    this.#store.write((t) => {
+      t.remove(rowKey(key));
+      removeBeside(t, key, before);
+    });
+    this.#count(key, before, -1);
     this.#records.delete(key);
   }
 
@@ -95,16 +110,67 @@ export class OwnerRecords {
     }
   }
 
+  /** Writes the record of an object that the agent is about to take over, with the form in which the agent found the object: JSON of the object. */
+  setFormerForm(key: string, record: OwnerRecord, form: Uint8Array): void {
+    this.#write(key, { ...record, hasFormerForm: true }, (t) => t.put(besideKey('formerForm', key), form));
+  }
+
+  /** Returns the form in which the agent found the object. Undefined: the agent created the object, or another store of the agent found it. */
+  formerFormOf(key: string): KubeObject | undefined {
+    if (!this.#records.get(key)?.hasFormerForm) return undefined;
+    const form = this.#store.read((reader) => reader.get(besideKey('formerForm', key)));
+    return form && parseBody(form);
+  }
+
+  /** Notes the last observation of an object that has ended. */
+  setEnded(key: string, record: OwnerRecord, { status, ...observation }: ObjectObservation): void {
+    const row = JSON.stringify({ ...observation, status: asText(status) });
+    this.#write(key, { ...record, ended: true }, (t) => t.put(besideKey('endedObject', key), text(row)));
+  }
+
+  /** Returns the last observation of an object that has ended. Undefined: the object on record has not ended. */
+  endedOf(key: string): ObjectObservation | undefined {
+    if (!this.#records.get(key)?.ended) return undefined;
+    const row = this.#store.read((reader) => reader.get(besideKey('endedObject', key)));
+    if (!row) return undefined;
+    const { status, ...observation } = JSON.parse(asText(row)) as Omit<ObjectObservation, 'status'> & {
+      status: string;
+    };
+    return { ...observation, status: text(status) };
+  }
+
+  /** Writes the record, and removes the rows beside the record that the record does not name any more. */
+  #write(key: string, record: OwnerRecord, beside: (t: Transaction) => void = () => {}): void {
+    const row = JSON.stringify(record);
+    const before = this.#records.get(key);
+    this.#store.write((t) => {
+      t.put(rowKey(key), text(row));
+      removeBeside(t, key, before, record);
+      beside(t);
+    });
+    this.#keep(key, row);
+  }
+
   /** Keeps the record of the row in memory. Records share one copy of values that many of them have. */
   #keep(key: string, row: string): void {
     const record = JSON.parse(row) as { -readonly [name in keyof OwnerRecord]: OwnerRecord[name] };
     record.source = this.#shared.of(record.source);
     if (record.agent !== undefined) record.agent = this.#shared.of(record.agent);
     if (record.placements) record.placements = this.#shared.of(record.placements);
+    if (record.ignored) record.ignored = this.#shared.of(record.ignored);
     this.#count(key, this.#records.get(key), -1);
     this.#records.set(key, record);
     this.#count(key, record, 1);
   }
+}
+
+function removeBeside(t: Transaction, key: string, before: OwnerRecord | undefined, after?: OwnerRecord): void {
+  if (before?.ended && !after?.ended) t.remove(besideKey('endedObject', key));
+  if (before?.hasFormerForm && !after?.hasFormerForm) t.remove(besideKey('formerForm', key));
+}
+
+function besideKey(space: 'endedObject' | 'formerForm', key: string): Uint8Array {
+  return concat(prefixOf(space), text(key));
 }
 
 function rowKey(key: string): Uint8Array {

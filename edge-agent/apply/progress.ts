@@ -10,9 +10,17 @@ export type ApplyProgress = ApplyStep & { readonly source: string; readonly body
 export type ApplyStep =
   /**
    * `drift`: somebody has changed the object since, and the change stays. `fieldConflict`: somebody changes the object again and again, and the agent
-   * corrects it each time.
+   * corrects it each time. `isAdopted`: the object was there before the agent, which has taken it over.
    */
-  | { readonly phase: 'applied'; readonly drift?: string; readonly fieldConflict?: string }
+  | { readonly phase: 'applied'; readonly drift?: string; readonly fieldConflict?: string; readonly isAdopted?: true }
+  /** The object is not on the cluster, and the agent does not create it again (absence.ts). */
+  | {
+      readonly phase: 'absent';
+      readonly isAvailable: boolean;
+      readonly isFailed: boolean;
+      readonly reason?: string;
+      readonly message?: string;
+    }
   /** The work waits for something else, and continues by itself. */
   | { readonly phase: 'waiting'; readonly reason: string; readonly message: string }
   | { readonly phase: 'failed'; readonly reason: string; readonly message: string }

@@ -9,7 +9,6 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import type { ErrorCode } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Cluster } from '../cluster/cluster.ts';
-import { withoutOwnership } from '../cluster/mark.ts';
 import type { Delivery } from '../desired/desired.ts';
 import {
   definitionKeyOf,
@@ -20,7 +19,7 @@ import {
   removalStageOf,
 } from './order.ts';
 import { groupsOf, type OwnerRecord, type OwnerRecords } from './owner-records.ts';
-import { releaseOwnership } from './ownership-release.ts';
+import { giveBack, releaseOwnership } from './ownership-release.ts';
 import { definedBy, isOfAgent, removalOf } from './removal.ts';
 import { RemovalOrder, removalWaitMs } from './removal-order.ts';
 import type { RemovalObstacle } from './removal-progress.ts';
@@ -144,7 +143,7 @@ export class Remover {
         return 'retry';
       }
     }
-    if (decision.do === 'release' && live) await cluster.apply(withoutOwnership(live, record.deletion === 'Orphan'));
+    if (decision.do === 'release' && live) await giveBack(this.#ports, key, record, live);
     if (decision.why !== undefined) {
       logger.warn({ object: key, reason: decision.why }, 'a definition stays on the cluster');
     }

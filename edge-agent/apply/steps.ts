@@ -1,18 +1,47 @@
 /** The steps with long messages: what an object waits for, why an object has failed or is left alone, and what people can do about it. */
 
 import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
+import type { ObjectHealth } from '../../core/object/health.ts';
 import { displayKey, formatGroupResource, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+import type { Absence } from './absence.ts';
 import { interceptorWaitMaxMs, type UnavailableService } from './interceptors.ts';
 import { type ApplyStep, unasked } from './progress.ts';
 
 /** A quarantined object. The step is a failure, so objects that need this object wait. The agent reports the reason elsewhere (desired/poisoned.ts). */
 export const poisoned: ApplyStep = { phase: 'failed', reason: 'Poisoned', message: 'it is quarantined' };
 
-export function applied(fieldConflict: string | undefined): ApplyStep {
-  return { phase: 'applied', ...(fieldConflict === undefined ? {} : { fieldConflict }) };
+export function applied(of: { readonly fieldConflict: string | undefined; readonly isAdopted: boolean }): ApplyStep {
+  const { fieldConflict, isAdopted } = of;
+  return {
+    phase: 'applied',
+    ...(fieldConflict === undefined ? {} : { fieldConflict }),
+    ...(isAdopted ? { isAdopted } : {}),
+  };
 }
+
+/** The step of an object that is not on the cluster and that the agent does not create again. `health`: of an object that has ended, as it was at the end. */
+export function absent(absence: Absence, health: ObjectHealth | undefined): ApplyStep {
+  switch (absence) {
+    case 'Ended': {
+      const isFailed = health?.state === 'Failed';
+      const why = isFailed ? { reason: health.reason, message: health.message } : {};
+      return { phase: 'absent', isAvailable: !isFailed, isFailed, ...why };
+    }
+    case 'EndedUnseen':
+      return { phase: 'absent', isAvailable: true, isFailed: false, reason: 'ResultUnknown', message: unseenEnd };
+    case 'Deleted':
+      return { phase: 'absent', isAvailable: true, isFailed: false, reason: 'Deleted', message: leftDeleted };
+    case 'DeletedReported':
+      return { phase: 'absent', isAvailable: false, isFailed: false, reason: 'Drifted', message: leftDeleted };
+  }
+}
+
+const unseenEnd =
+  'the object is gone and counts as ended: the cluster deletes it by itself after its end (spec.ttlSecondsAfterFinished), and the agent did not watch at that time. The agent does not create it again before its spec changes';
+const leftDeleted =
+  'somebody has deleted it, and the rules leave this to the cluster (createOnly, or spec.drift.mode Report or Ignore). The agent does not create it again before its content changes';
 
 /** `drift` names the fields that differ. Empty: no field differs. */
 export function appliedWith(drift: string): ApplyStep {
@@ -36,6 +65,14 @@ export function undecided(key: string): ApplyStep {
   const message = `waiting for the cluster to list its ${formatGroupResource(parseKey(key))}, since a spec.upsync may take this object up`;
   return { phase: 'waiting', reason: unasked, message };
 }
+
+/** The step of a workload while it is not known whether an autoscaler of the cluster scales it. */
+export const autoscalersUnknown: ApplyStep = {
+  phase: 'waiting',
+  reason: unasked,
+  message:
+    'waiting for the cluster to list its horizontalpodautoscalers.autoscaling, since one of them may scale this object',
+};
 
 /** `blocker`: the key of the object that has to be on the cluster first. */
 export function waitingFor(blocker: string, reason: 'WaitingForNamespace' | 'WaitingForKind'): ApplyStep {

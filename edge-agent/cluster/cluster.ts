@@ -60,15 +60,15 @@ export interface ClusterApplyOptions {
   /** Applies only if the object is still in this state. Otherwise throws Conflict, also if the object does not exist. */
   readonly at?: ObjectVersion;
   /**
-   * True: the object did not exist when the agent looked, which may be long before the request is sent. If somebody else has set fields meanwhile, the apply
-   * does not take over these fields, and throws Conflict.
+   * True: the apply takes no field from another manager. If another manager has set a field of the object to another value, the apply changes nothing and
+   * throws Conflict. Equal values, and fields that nobody has set, are no conflict.
    */
-  readonly isNew?: boolean;
+  readonly yields?: boolean;
 }
 
 export interface Cluster extends AsyncDisposable {
   /**
-   * Server-side apply as field manager `banyan`, forced unless the object is new. If the cluster refuses, throws a BanyanError with the cluster's own
+   * Server-side apply as field manager `banyan`, forced unless the options say that the apply yields. If the cluster refuses, throws a BanyanError with the cluster's own
    * message.
    */
   apply(object: KubeObject, options?: ClusterApplyOptions): Promise<KubeObject>;
@@ -84,10 +84,10 @@ export interface Cluster extends AsyncDisposable {
    */
   mayCreate?(object: KubeObject): boolean;
   /**
-   * Changes an object by a merge patch, only if the object is still in this state. Otherwise throws Conflict. Absent: the cluster returns every object in the
-   * applied version, so no patch is needed.
+   * Changes an object by a merge patch (RFC 7386), only if the object is still in this state. Otherwise throws Conflict. Changed fields belong to the manager
+   * `returnedFieldManager` of mark.ts. `version`: the version in which the patch is written. Absent: the version that the cluster prefers.
    */
-  patch?(key: ObjectKey, change: object, at: ObjectVersion): Promise<void>;
+  patch(key: ObjectKey, change: object, at: ObjectVersion, version?: string): Promise<void>;
   /**
    * `version`: one of the served versions. Absent: the version that the cluster prefers. A cluster that does not convert objects answers in its own version.
    */
@@ -139,7 +139,7 @@ export interface AppliedObject {
   readonly key: ObjectKey;
   readonly uid: string;
   readonly source: string;
-  /** For a container (apply/order.ts): whether the agent created it. */
+  /** Whether the agent created the object. */
   readonly created: boolean;
   /** How to remove the object. Absent: Background. */
   readonly deletion?: PropagationPolicy;

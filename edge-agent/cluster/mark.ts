@@ -5,6 +5,8 @@ import type { KubeObject, ManagedFieldsEntry, ObjectMeta } from '../../core/obje
 
 /** The field manager of all server-side applies of the agent (`Cluster.apply`). */
 export const agentFieldManager = 'banyan';
+/** The manager of the fields that the agent has given back to the cluster. Another name than that of an apply, so that a later apply does not own them. */
+export const returnedFieldManager = 'banyan-returned';
 const managedLabel = 'banyan.io/managed';
 /** Selects the objects with the mark, in the syntax of https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors. */
 export const markSelector = `${managedLabel}=true`;
@@ -12,7 +14,7 @@ export const markSelector = `${managedLabel}=true`;
 const sourceAnnotation = 'banyan.io/source';
 /** Names the agent by its path, because two agents of different trees may have the same cluster. */
 const agentAnnotation = 'banyan.io/agent';
-/** On a container (apply/order.ts): this agent created it. Another store of the agent has no record of this fact. */
+/** This agent created the object: nobody had it before. Another store of the agent has no record of this fact. */
 const createdAnnotation = 'banyan.io/created';
 /** How to remove the object, if not by Background. Another store of the agent has no record of this fact either. */
 const deletionAnnotation = 'banyan.io/deletion';
@@ -36,13 +38,13 @@ export function marked(object: KubeObject, source: string): KubeObject {
 export function signed(
   object: KubeObject,
   agent: string,
-  isCreatedContainer: boolean,
+  created: boolean,
   { deletion, content }: { readonly deletion?: PropagationPolicy | undefined; readonly content?: string } = {},
 ): KubeObject {
   const { annotations } = object.metadata;
   const signature = {
     [agentAnnotation]: agent,
-    ...(isCreatedContainer ? { [createdAnnotation]: 'true' } : {}),
+    ...(created ? { [createdAnnotation]: 'true' } : {}),
     ...(deletion === undefined || deletion === 'Background' ? {} : { [deletionAnnotation]: deletion }),
     ...(content === undefined ? {} : { [contentAnnotation]: content }),
   };
@@ -77,7 +79,8 @@ export function signatureOf({ metadata }: KubeObject): Signature | undefined {
   };
 }
 
-function isOwnEntry({ manager, operation }: ManagedFieldsEntry): boolean {
+/** Whether the entry has the fields of the agent's applies. */
+export function isOwnEntry({ manager, operation }: ManagedFieldsEntry): boolean {
   return manager === agentFieldManager && operation === 'Apply';
 }
 
@@ -131,12 +134,17 @@ export function withoutMark(object: KubeObject): KubeObject {
  * (https://kubernetes.io/docs/reference/using-api/server-side-apply/#clearing-managedfields).
  */
 export function unmarking({ metadata }: KubeObject): object {
-  const { labels = {}, annotations = {}, managedFields = [] } = metadata;
+  const { labels = {}, annotations = {} } = metadata;
   const removed = (values: Readonly<Record<string, string>>) =>
     Object.fromEntries(Object.keys(values).flatMap((name) => (markKeys.has(name) ? [[name, null]] : [])));
-  const others = managedFields.filter((entry) => !isOwnEntry(entry));
   const named = { labels: removed(labels), annotations: removed(annotations) };
-  return { metadata: { ...named, managedFields: others.length === 0 ? [{}] : others } };
+  return { metadata: { ...named, managedFields: othersOf(metadata) } };
+}
+
+/** The list of managers without this manager, in the form of a merge patch. */
+export function othersOf({ managedFields = [] }: ObjectMeta): ManagedFieldsEntry[] {
+  const others = managedFields.filter((entry) => !isOwnEntry(entry));
+  return others.length === 0 ? [{}] : others;
 }
 
 const markKeys = new Set([

@@ -35,10 +35,10 @@ export interface Delivery extends Options {
   readonly revision: number;
   /** The hash of the body alone: attributes may change without a change of the object. */
   readonly bodyHash: string;
-  /** The generation of the origin's object. */
-  readonly generation: number;
   /** The uid of the origin's object. */
   readonly uid: string;
+  /** The generation of the origin's object. */
+  readonly generation: number;
   /** The short uids of former objects of the same name. */
   readonly former: readonly string[];
   readonly placements: readonly PlacementId[];
@@ -69,12 +69,13 @@ export interface DesiredChange {
 interface Delivered extends Omit<Delivery, keyof Options> {
   readonly names: readonly string[];
   readonly createOnlyFor: readonly string[];
+  readonly namedBy: readonly string[];
 }
 
 /** Whether the agent treats the object the same way under both deliveries. */
 function isTreatedAlike(a: Delivery | undefined, b: Delivery | undefined): boolean {
   if (!a || !b) return a === b;
-  return a.source === b.source && a.createOnly === b.createOnly && sameRules(a.rules, b.rules);
+  return a.source === b.source && a.createOnly === b.createOnly && a.named === b.named && sameRules(a.rules, b.rules);
 }
 
 interface PlacementIndex {
@@ -260,24 +261,26 @@ export class Desired {
     if (entry?.type !== 'object') return [];
     const {
       refs,
-      generation,
       uid,
+      generation,
       former = [],
       createOnly = [],
       implied = [],
+      named = [],
     } = JSON.parse(asText(content.attributes)) as ObjectAttributes;
     const delivered: Delivered = {
       source: this.#shared.of(entry.source),
       key: formatKey(entry.object),
       revision,
       bodyHash: Buffer.from(hash128(content.body)).toString('hex'),
-      generation,
       uid,
+      generation,
       former: this.#shared.of(former),
       placements: this.#shared.of(refs.map((name) => placementId(entry.source, name))),
       implied: this.#shared.of(implied.map((name) => placementId(entry.source, name))),
       names: this.#shared.of(refs),
       createOnlyFor: this.#shared.of(createOnly),
+      namedBy: this.#shared.of(named),
     };
     this.#delivered.set(delivered.key, this.#ofOthers(entry.source, delivered.key).concat(delivered));
     for (const id of delivered.placements) this.#index(id).objects.add(delivered.key);
@@ -316,22 +319,23 @@ export class Desired {
 
   /** The delivery is one literal with all fields. A spread would put the last fields into a second object, and there are as many deliveries as objects. */
   #delivery(delivered: Delivered): Delivery {
-    const { source, key, revision, bodyHash, generation, uid, former, placements, implied, names, createOnlyFor } =
-      delivered;
+    const { source, key, revision, bodyHash, uid, generation, former, placements, implied } = delivered;
+    const wanting = { names: delivered.names, createOnly: delivered.createOnlyFor, named: delivered.namedBy };
     const targetOf = (name: string) => this.#placements.get(placementId(source, name))?.target;
-    const { claim, createOnly, deletion, rules } = deliveryOptionsOf(names, createOnlyFor, targetOf);
+    const { claim, createOnly, named, deletion, rules } = deliveryOptionsOf(wanting, targetOf);
     return {
       source,
       key,
       revision,
       bodyHash,
-      generation,
       uid,
+      generation,
       former,
       placements,
       implied,
       claim: this.#shared.of(claim),
       createOnly,
+      named,
       deletion,
       rules: this.#shared.of(rules),
     };

@@ -13,6 +13,8 @@ export interface Options {
    * wants this is enough.
    */
   readonly createOnly: boolean;
+  /** True: a placement has an item that selects the object by its name. Only then may the agent take over an object that the cluster itself keeps. */
+  readonly named: boolean;
   /** The most careful of the ways that the placements define. Undefined: no target has arrived yet, and the way on record stays. */
   readonly deletion: PropagationPolicy | undefined;
   /** The merged rules. The defaults: no target has arrived yet. */
@@ -21,14 +23,22 @@ export interface Options {
 
 const mostCarefulFirst: readonly PropagationPolicy[] = ['Orphan', 'Foreground', 'Background'];
 
-/** `wanting`: the names of the placements that want the object. `createOnly`: the names of the placements that want the agent only to create the object. */
+/** Names of placements, as the row of the object has them. */
+export interface Wanting {
+  /** The placements that want the object. */
+  readonly names: readonly string[];
+  /** The placements that want the agent only to create the object. */
+  readonly createOnly: readonly string[];
+  /** The placements that select the object by its name. */
+  readonly named: readonly string[];
+}
+
 export function deliveryOptionsOf(
-  wanting: readonly string[],
-  createOnly: readonly string[],
+  { names, createOnly, named }: Wanting,
   targetOf: (placement: string) => TargetAttributes | undefined,
 ): Options {
   const arrived: { placement: string; target: TargetAttributes }[] = [];
-  for (const placement of wanting) {
+  for (const placement of names) {
     const target = targetOf(placement);
     if (target) arrived.push({ placement, target });
   }
@@ -37,6 +47,7 @@ export function deliveryOptionsOf(
     claim: claims[0],
     createOnly:
       arrived.length > 0 ? arrived.every(({ placement }) => createOnly.includes(placement)) : createOnly.length > 0,
+    named: arrived.some(({ placement }) => named.includes(placement)),
     deletion: mostCarefulFirst.find((policy) =>
       arrived.some(({ target }) => (target.deletion ?? 'Background') === policy),
     ),

@@ -8,6 +8,7 @@
  * state.
  */
 import { stableStringify } from '../../core/object/canonical.ts';
+import { hasEnded } from '../../core/object/ended.ts';
 import { hasControllerFinalizers } from '../../core/object/finalizers.ts';
 import type { ObjectHealth } from '../../core/object/health.ts';
 import { formatKey, type GroupResource, parseKey } from '../../core/object/key.ts';
@@ -43,6 +44,10 @@ export interface ObserverEvents {
   changed(key: string): void;
   /** Called when somebody has changed or deleted the object. */
   drifted(key: string): void;
+  /** Called when the object has ended by itself (core/object/ended.ts), perhaps more than once, with its last observation. */
+  ended(key: string, observation: ObjectObservation): void;
+  /** Called when somebody has deleted the object before it had ended. */
+  deletedEarly(key: string, uid: string): void;
   /** Called when a CustomResourceDefinition was created, changed or deleted. */
   kindsChanged(): void;
   /** Called when the cluster was restored to an earlier state. Each watch that notices this sends the event. */
@@ -202,12 +207,19 @@ export class Observer {
     if (event.type === 'DELETED') {
       const seen = this.#seen.get(key);
       if (seen && seen.uid !== event.object.metadata.uid) return;
+      this.#deleted(key, event.object);
       this.#forget(key);
       this.#events.changed(key);
       this.#events.drifted(key);
       return;
     }
     if (this.#learn(key, event.object) && this.#ports.hasDrifted(key, event.object)) this.#events.drifted(key);
+  }
+
+  /** A deletion that the watch missed has only the name of the object. Then nobody knows whether the object had ended. */
+  #deleted(key: string, last: KubeObject): void {
+    if (hasEnded(last)) this.#events.ended(key, this.#observationOf(last, this.#healthOf(key, last)));
+    else if (last.spec !== undefined) this.#events.deletedEarly(key, last.metadata.uid ?? '');
   }
 
   #isBehind(key: string, live: KubeObject): boolean {
@@ -225,18 +237,30 @@ export class Observer {
     const resourceVersion = versionOf(live);
     if (before?.uid === uid && !isNewer(resourceVersion, before.resourceVersion)) return false;
     const quiet = quietStatus(live.status);
-    const judged = this.#health.of(key, live);
+    const judged = this.#healthOf(key, live);
     const isSameObject = before?.uid === uid && before.generation === generation;
     if (before && isSameObject && before.quiet === quiet && sameHealth(before.health, judged)) {
       this.#seen.set(key, { ...before, resourceVersion, hasFinalizers: hasControllerFinalizers(live) });
       return true;
     }
-    const status = live.status === undefined ? noStatus : text(stableStringify(live.status));
-    const hasFinalizers = hasControllerFinalizers(live);
-    const health = this.#shared.of(judged);
-    this.#seen.set(key, { uid, generation, resourceVersion, quiet, health, status, hasFinalizers });
+    const observation = this.#observationOf(live, judged);
+    this.#seen.set(key, { ...observation, resourceVersion, quiet });
+    if (hasEnded(live)) this.#events.ended(key, observation);
     this.#events.changed(key);
     return true;
+  }
+
+  /** An object that has ended and is being deleted counts as it was at its end. */
+  #healthOf(key: string, live: KubeObject): ObjectHealth {
+    if (live.metadata.deletionTimestamp === undefined || !hasEnded(live)) return this.#health.of(key, live);
+    const { deletionTimestamp: _deleted, ...metadata } = live.metadata;
+    return this.#health.of(key, { ...live, metadata });
+  }
+
+  #observationOf(live: KubeObject, judged: ObjectHealth): ObjectObservation {
+    const { uid = '', generation = 0 } = live.metadata;
+    const status = live.status === undefined ? noStatus : text(stableStringify(live.status));
+    return { uid, generation, health: this.#shared.of(judged), status, hasFinalizers: hasControllerFinalizers(live) };
   }
 
   #overdue(key: string): void {

@@ -279,6 +279,7 @@ function isSame(a: Content | undefined, b: Content | undefined, name: string): b
   const [first, second] = [attributesOf(a), attributesOf(b)];
   return (
     (first.createOnly?.includes(name) ?? false) === (second.createOnly?.includes(name) ?? false) &&
+    (first.named?.includes(name) ?? false) === (second.named?.includes(name) ?? false) &&
     stableStringify(first.customizers ?? []) === stableStringify(second.customizers ?? []) &&
     first.expand === second.expand
   );

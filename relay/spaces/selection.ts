@@ -230,12 +230,16 @@ export class PlacementSelection {
       const former = this.#former.of(t, key);
       const implied = refs.filter((name) => !direct.includes(name));
       const createOnly = selecting.filter(({ items }) => items.every((item) => item.createOnly));
+      const named = selecting.filter(({ items }) =>
+        items.some(({ objectNames = [] }) => objectNames.includes(key.name)),
+      );
       const attributes: ObjectAttributes = {
         ...originAttributesOf(object),
         refs,
         ...(former.length > 0 ? { former } : {}),
         ...(implied.length > 0 ? { implied } : {}),
         ...(createOnly.length > 0 ? { createOnly: createOnly.map(({ placement }) => placement).sort() } : {}),
+        ...(named.length > 0 ? { named: named.map(({ placement }) => placement).sort() } : {}),
         ...usesOf(key, object, selecting),
       };
       if (!this.#put(t, rowKey, attributes, payloadOf(object), revision)) return;

@@ -209,9 +209,8 @@ describe.skipIf(missing)(`a real cluster with other controllers and policies${wh
     await until('nothing is said any more', () => isAvailable('yard'));
   });
 
-  it('leaves the number of replicas to the real autoscaler if the placement ignores it, otherwise reports or corrects the difference', async () => {
-    const ignored = { drift: { ignoredFields: ['.spec.replicas'] } };
-    put('mall', deployment('till', 'mall', 'first'), place('mall', ignored));
+  it('leaves the number of replicas to the real autoscaler in every mode, and to anybody else if the placement ignores it', async () => {
+    put('mall', deployment('till', 'mall', 'first'), place('mall'));
     await until('the deployment is there', () => there('deploy', 'till', 'mall') !== undefined);
     const replicas = () => there('deploy', 'till', 'mall')?.spec?.replicas;
     // With fewer replicas than its minimum it scales without metrics, through the scale subresource, as it does with them.
@@ -220,15 +219,22 @@ describe.skipIf(missing)(`a real cluster with other controllers and policies${wh
     put('mall', deployment('till', 'mall', 'second'));
     await until('the image is there', () => JSON.stringify(there('deploy', 'till', 'mall')).includes('/second'));
     expect(replicas()).toBe(4);
-
     put('mall', place('mall', { drift: { mode: 'Report' } }));
+    await until('it is available', () => isAvailable('mall'));
+    expect(messageAbout('mall', 'deployments.apps mall/till')).toBe('');
+    expect(replicas()).toBe(4);
+
+    // Without the autoscaler, the number is a change like any other.
+    site(['delete', 'hpa', 'till', '-n', 'mall']);
     const message = /spec\.replicas is 4 and was applied as 2/;
     await until('it is said', () => message.test(messageAbout('mall', 'deployments.apps mall/till')));
     expect(replicas()).toBe(4);
-
+    const ignored = { drift: { ignoredFields: ['.spec.replicas'] } };
+    put('mall', deployment('till', 'mall', 'third'), place('mall', ignored));
+    await until('the image is there', () => JSON.stringify(there('deploy', 'till', 'mall')).includes('/third'));
+    expect(replicas()).toBe(4);
     put('mall', place('mall', { drift: { mode: 'Correct' } }));
     await until('it is put back', () => replicas() === 2);
-    site(['delete', 'hpa', 'till', '-n', 'mall']);
     await until('nothing is said any more', () => messageAbout('mall', 'deployments.apps mall/till') === '');
     await until('it stays', () => replicas() === 2);
   });

@@ -5,7 +5,7 @@
 import { kubernetesVersion } from '../../../core/apiserver/discovery/discovery.ts';
 import type { StoredObject } from '../../../core/apiserver/storage.ts';
 import { formatKey, type GroupResource, type ObjectKey } from '../../../core/object/key.ts';
-import { type KubeObject, parseApiVersion } from '../../../core/object/meta.ts';
+import { type JsonObject, type KubeObject, parseApiVersion } from '../../../core/object/meta.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
@@ -15,11 +15,12 @@ import type {
   ClusterApplyOptions,
   ClusterDescription,
   ClusterEvent,
+  ObjectVersion,
   ServedResource,
   WatchEvents,
 } from '../cluster.ts';
 import { describeNodes, nodeSizeOf } from '../described-nodes.ts';
-import { agentFieldManager } from '../mark.ts';
+import { agentFieldManager, returnedFieldManager } from '../mark.ts';
 import { bootstrap } from './bootstrap.ts';
 import { AutoscalerController } from './controllers/autoscaler.ts';
 import { ClaimController } from './controllers/claim.ts';
@@ -73,10 +74,10 @@ export class EmbeddedCluster implements Cluster {
 
   async apply(
     object: KubeObject,
-    { dryRun = false, isNew = false, at }: ClusterApplyOptions = {},
+    { dryRun = false, yields = false, at }: ClusterApplyOptions = {},
   ): Promise<KubeObject> {
     const { metadata, ...rest } = object;
-    const options = { fieldManager: agentFieldManager, force: !isNew, dryRun };
+    const options = { fieldManager: agentFieldManager, force: !yields, dryRun };
     return this.#space.apply({ ...rest, metadata: { ...metadata, ...at } }, options);
   }
 
@@ -84,6 +85,11 @@ export class EmbeddedCluster implements Cluster {
     return this.#space.get(this.#space.keyOf(object))
       ? undefined
       : this.#space.apply(object, { fieldManager: agentFieldManager });
+  }
+
+  async patch(key: ObjectKey, change: object, at: ObjectVersion): Promise<void> {
+    const patch = { ...change, metadata: { ...(change as { metadata?: object }).metadata, ...at } } as JsonObject;
+    this.#space.patch(key, { type: 'merge', patch }, { fieldManager: returnedFieldManager });
   }
 
   async get(key: ObjectKey): Promise<KubeObject | undefined> {

@@ -47,13 +47,11 @@ export class KnownObjects {
     }
     if (known?.uid === uid && known.resourceVersion === resourceVersion) return;
     if (resourceVersion !== '' && Number(resourceVersion) <= this.#knownUpTo) this.#wentBack = true;
-    // Another object has the same name now: the old object was deleted without an event.
-    if (known && known.uid !== uid)
-      this.events.on({
-        type: 'DELETED',
-        key,
-        object: { ...object, metadata: { ...object.metadata, uid: known.uid } },
-      });
+    // Another object has the same name now: the old object was deleted without an event. Nobody knows its last content.
+    if (known && known.uid !== uid) {
+      const { apiVersion, kind, metadata } = object;
+      this.events.on({ type: 'DELETED', key, object: { apiVersion, kind, metadata: { ...metadata, uid: known.uid } } });
+    }
     this.#known.set(name, { uid, resourceVersion });
     this.events.on({ type: known?.uid === uid ? 'MODIFIED' : 'ADDED', key, object });
   }

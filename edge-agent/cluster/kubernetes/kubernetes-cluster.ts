@@ -20,7 +20,7 @@ import type {
   WatchEvents,
   WriteGuard,
 } from '../cluster.ts';
-import { agentFieldManager, markSelector } from '../mark.ts';
+import { agentFieldManager, markSelector, returnedFieldManager } from '../mark.ts';
 import type { Access } from './access.ts';
 import { type ApiAnswer, ClusterApiClient } from './api-client.ts';
 import { appliedObjects, metadataPages } from './applied-objects.ts';
@@ -92,12 +92,12 @@ export class KubernetesCluster implements Cluster {
 
   async apply(
     object: KubeObject,
-    { dryRun = false, isNew = false, at }: ClusterApplyOptions = {},
+    { dryRun = false, yields = false, at }: ClusterApplyOptions = {},
   ): Promise<KubeObject> {
     await this.#identity.check();
     const { metadata, ...rest } = applicable(object);
     const sent = { ...rest, metadata: { ...metadata, ...at } };
-    const { body } = await this.#apply(sent, { force: String(!isNew), ...(dryRun ? { dryRun: 'All' } : {}) });
+    const { body } = await this.#apply(sent, { force: String(!yields), ...(dryRun ? { dryRun: 'All' } : {}) });
     if (!dryRun) await this.#creation.applied(sent);
     return body as KubeObject;
   }
@@ -133,12 +133,12 @@ export class KubernetesCluster implements Cluster {
     });
   }
 
-  async patch(key: ObjectKey, change: { metadata?: object }, at: ObjectVersion): Promise<void> {
+  async patch(key: ObjectKey, change: { metadata?: object }, at: ObjectVersion, version?: string): Promise<void> {
     const served = await this.#served(key);
     await this.#client.json({
       method: 'PATCH',
-      path: urlPathOf(served, served.versions[0]!, key),
-      query: { fieldManager: agentFieldManager },
+      path: urlPathOf(served, version ?? served.versions[0]!, key),
+      query: { fieldManager: returnedFieldManager },
       contentType: 'application/merge-patch+json',
       body: { ...change, metadata: { ...change.metadata, ...at } },
     });

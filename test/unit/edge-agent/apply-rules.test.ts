@@ -94,13 +94,63 @@ test('with drift Ignore an edit stays without a report, and new desired content 
   expect(bench.cluster.objects.get(till)!.data).toEqual({ a: 'new' });
 });
 
-test('a deleted object is made again in any mode', async () => {
+test('a deleted object is made again only in mode Correct, and Report says that it was deleted', async () => {
+  const expected = {
+    Correct: [true, {}],
+    Report: [false, { applied: true, available: false, reason: 'Drifted' }],
+    Ignore: [false, { applied: true, available: true, reason: 'Deleted' }],
+  } as const;
   for (const drift of ['Correct', 'Report', 'Ignore'] as const) {
+    const [isThere, reported] = expected[drift];
     const bench = await withRules({ drift });
     bench.cluster.erase(till);
     await bench.advance(30_000);
-    expect(bench.cluster.objects.has(till)).toBe(true);
+    await bench.restart();
+    await bench.advance(30_000);
+    expect(bench.cluster.objects.has(till)).toBe(isThere);
+    expect(bench.reported(state)!.attributes).toMatchObject(reported);
   }
+});
+
+test.each([
+  ['its content changes', { ...configMap('till'), data: { a: 'new' } }, {}],
+  ['it is made anew in the space', configMap('till'), { uid: 'another' }],
+])('an object that somebody has deleted in mode Ignore is made again when %s', async (_, object, more) => {
+  const bench = await withRules({ drift: 'Ignore' });
+  bench.cluster.erase(till);
+  await bench.advance(30_000);
+  await bench.receive(bench.object(till, object, ['shop-prod'], 'center.retail', more));
+  expect(bench.cluster.objects.get(till)?.data).toEqual(object.data);
+});
+
+test('an object that somebody has deleted is made again when the mode becomes Correct', async () => {
+  const bench = await withRules({ drift: 'Report' });
+  bench.cluster.erase(till);
+  await bench.advance(30_000);
+  await bench.receive(bench.target(placement));
+  await bench.advance(30_000);
+  expect(bench.cluster.objects.has(till)).toBe(true);
+});
+
+test('an object that is only created is not made again, whether the agent or somebody else had made it, unless its content changes', async () => {
+  const bench = await withRules({});
+  const [ours, theirs] = ['/configmaps/shop/ours', '/configmaps/shop/theirs'];
+  bench.cluster.write(theirs, (object) => {
+    object.metadata = { ...object.metadata, name: 'theirs', namespace: 'shop' };
+  });
+  const created = (key: string, value: string) =>
+    bench.object(key, configMap(key.split('/').at(-1)!, { a: value }), ['shop-prod'], 'center.retail', {
+      createOnly: ['shop-prod'],
+    });
+  await bench.receive(created(ours, '1'), created(theirs, '1'));
+  // The content changes while the objects are there: they stay as they are.
+  await bench.receive(created(ours, '2'), created(theirs, '2'));
+  for (const key of [ours, theirs]) bench.cluster.erase(key);
+  await bench.advance(30_000);
+  expect([ours, theirs].map((key) => bench.cluster.objects.has(key))).toEqual([false, false]);
+  expect(bench.counts(placement)).toMatchObject({ applied: 1, available: 1 });
+  await bench.receive(created(ours, '3'));
+  expect(bench.cluster.objects.get(ours)?.data).toEqual({ a: '3' });
 });
 
 test('an ignored field keeps the cluster’s value, also when the object is applied again', async () => {
@@ -113,7 +163,7 @@ test('an ignored field keeps the cluster’s value, also when the object is appl
   expect(bench.cluster.objects.get(till)!.data).toEqual({ a: 'mine', b: 'ours' });
 });
 
-test('an object whose labels and annotations all belong to the cluster is marked, and is removed like any other', async () => {
+test('an object whose labels and annotations all belong to the cluster is marked, and is given back', async () => {
   const bench = await new AgentBench().start();
   const [labels, annotations] = [{ team: 'shop' }, { note: 'ours' }];
   bench.cluster.write(till, (object) => {
@@ -132,7 +182,8 @@ test('an object whose labels and annotations all belong to the cluster is marked
   });
   expect(bench.cluster.objects.get(till)!.metadata.annotations).not.toHaveProperty('banyan.io/deletion');
   await bench.receive(bench.gone(`o/center.retail/${till}`));
-  expect(bench.cluster.objects.has(till)).toBe(false);
+  expect(bench.cluster.objects.get(till)!.metadata).toMatchObject({ labels, annotations });
+  expect(bench.cluster.objects.get(till)!.metadata.labels).not.toHaveProperty(['banyan.io/managed']);
 });
 
 test('correction starts when the rule becomes Correct', async () => {

@@ -21,10 +21,10 @@ async function heldBack(): Promise<AgentBench> {
 }
 
 /** An object on the cluster that another store of this agent applied. */
-function appliedBefore(bench: AgentBench, key: AppliedObject['key'], created = false): AppliedObject {
+function appliedBefore(bench: AgentBench, key: AppliedObject['key']): AppliedObject {
   const name = `${key.group}/${key.resource}/${key.namespace}/${key.name}`;
   const uid = bench.cluster.objects.get(name)?.metadata.uid ?? '';
-  return { key, uid, source: 'center.retail', created };
+  return { key, uid, source: 'center.retail', created: true };
 }
 
 describe('an agent whose store may know less than the cluster', () => {
@@ -156,14 +156,13 @@ describe('an agent whose store may know less than the cluster', () => {
     },
   );
 
-  test('marks a Namespace that came with it, so that another store of it may remove it', async () => {
+  test('marks the objects that came with it, so that another store of it may remove them', async () => {
     const bench = await heldBack();
     bench.agent.resume();
     await bench.settle();
     const { annotations } = bench.cluster.objects.get('/namespaces//shop')!.metadata;
     expect(annotations).toMatchObject({ 'banyan.io/created': 'true', 'banyan.io/agent': 'eu:paris:store-17' });
-    expect(bench.cluster.objects.get('/configmaps/shop/prices')!.metadata.annotations).not.toHaveProperty([
-      'banyan.io/created',
-    ]);
+    const prices = bench.cluster.objects.get('/configmaps/shop/prices')!.metadata.annotations;
+    expect(prices).toMatchObject({ 'banyan.io/created': 'true' });
   });
 });

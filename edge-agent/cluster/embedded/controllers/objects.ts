@@ -7,7 +7,18 @@ import type { KubeObject, OwnerReference } from '../../../../core/object/meta.ts
 /** The methods of a space that the embedded cluster uses. */
 export type ControlledSpace = Pick<
   Space,
-  'kinds' | 'storage' | 'get' | 'create' | 'update' | 'apply' | 'delete' | 'keyOf' | 'parse'
+  | 'kinds'
+  | 'storage'
+  | 'get'
+  | 'create'
+  | 'update'
+  | 'patch'
+  | 'apply'
+  | 'delete'
+  | 'getScale'
+  | 'updateScale'
+  | 'keyOf'
+  | 'parse'
 >;
 
 export interface ObjectFilter {
@@ -50,6 +61,16 @@ export class Objects {
   writeStatus(object: KubeObject, status: object): void {
     if (stableStringify(object.status ?? {}) === stableStringify(status)) return;
     this.#space.update({ ...object, status }, { fieldManager: this.#manager, subresource: 'status' });
+  }
+
+  /** The autoscaling/v1 Scale of the object. Undefined: the object does not exist. Throws MethodNotAllowed if its kind has no scale subresource. */
+  scaleOf(key: ObjectKey): KubeObject | undefined {
+    return this.#space.getScale(key);
+  }
+
+  /** Writes the number of replicas through the scale subresource, as an autoscaler does. */
+  resize(key: ObjectKey, scale: KubeObject, replicas: number): void {
+    this.#space.updateScale(key, { ...scale, spec: { replicas } }, { fieldManager: this.#manager });
   }
 
   /** Deletes the object. Does nothing if the object does not exist any more, or if another object has its name. */

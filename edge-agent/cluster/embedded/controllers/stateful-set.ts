@@ -22,7 +22,7 @@ export interface StatefulSet extends KubeObject {
   status?: { currentRevision?: string; [field: string]: unknown };
 }
 
-const statefulSetResource: GroupResource = { group: 'apps', resource: 'statefulsets' };
+export const statefulSetResource: GroupResource = { group: 'apps', resource: 'statefulsets' };
 const claimResource: GroupResource = { group: '', resource: 'persistentvolumeclaims' };
 const revisionLabel = 'controller-revision-hash';
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  adoptedReason,
   countNames,
   decodePartial,
   emptyPartial,
@@ -8,6 +9,7 @@ import {
   failuresMax,
   mergePartials,
   type Partial,
+  smallestFailures,
 } from '../../../../core/summary/partial.ts';
 
 const count = fc.nat(1000);
@@ -71,6 +73,14 @@ describe('the partial of the built-in summary', () => {
         for (const name of countNames) expect(mergePartials(a, b).counts[name]).toBe(a.counts[name] + b.counts[name]);
       }),
     );
+  });
+
+  it('has notes about adopted objects only where failures leave room', () => {
+    const one = (path: string, reason: string) => ({ path, object: 'configmaps shop/till', reason, message: 'm' });
+    const notes = Array.from('abcdefghij', (path) => one(path, adoptedReason));
+    const merged = smallestFailures(notes, [one('y', 'NotOwned'), one('z', 'Forbidden')]);
+    expect(merged).toHaveLength(failuresMax);
+    expect(merged.slice(0, 3).map(({ path }) => path)).toEqual(['y', 'z', 'a']);
   });
 
   it('keeps the smallest failures by path up to its bound', () => {

@@ -72,25 +72,29 @@ describe('an agent beside an embedded cluster', () => {
     const bench = await running();
     const key = bench.space.keyOf(lamp);
     const live = bench.space.get(key)!;
-    const spec = live.spec as { replicas: number };
+    const edited = withImage('lamp:9').spec as object;
     bench.space.update(
-      { ...live, spec: { ...spec, replicas: 9, minReadySeconds: 1 } },
+      { ...live, spec: { ...(live.spec as object), ...edited, minReadySeconds: 1 } },
       { fieldManager: 'kubectl-edit' },
     );
     bench.space.delete(bench.space.keyOf(tides));
     await bench.pass(10_000);
-    expect(bench.space.get(key)!.spec).toMatchObject({ replicas: 3, minReadySeconds: 1 });
+    expect(bench.space.get(key)!.spec).toMatchObject({
+      template: { spec: { containers: [{ image: 'lamp:1' }] } },
+      minReadySeconds: 1,
+    });
     expect(bench.unhealthy(workload)).toEqual([]);
     expect(bench.counts()).toEqual(allGood);
   });
 
-  it('makes the workload anew when a user deletes its namespace', async () => {
+  it('makes the workload anew when a user deletes its namespace, except a Job that had ended', async () => {
     const bench = await running();
     const before = bench.live(namespace)!.metadata.uid;
     bench.space.delete(bench.space.keyOf(namespace));
     await bench.pass(20_000);
     expect(bench.live(namespace)!.metadata.uid).not.toBe(before);
-    expect(bench.unhealthy(workload)).toEqual([]);
+    expect(bench.unhealthy(workload)).toEqual(['Job survey: missing']);
+    expect(bench.counts()).toEqual(allGood);
   });
 
   it('leaves the cluster as it was when the workload is removed', async () => {

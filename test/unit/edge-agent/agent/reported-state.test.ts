@@ -12,6 +12,7 @@ const delivery: Delivery = {
   bodyHash: 'h2',
   placements: ['center.retail/a'],
   createOnly: false,
+  named: false,
   uid: 'u',
   former: [],
   generation: 1,

@@ -16,6 +16,8 @@ const wanted: DesiredObject = {
   createOnly: false,
   rules: defaultRules,
   object,
+  named: false,
+  isOnlyNeeded: false,
 };
 const ours: KubeObject = { ...marked(object, 'center.retail') };
 ours.metadata.uid = 'u1';
@@ -25,6 +27,7 @@ const record: OwnerRecord = {
   uid: 'u1',
   fingerprint: fingerprint(ours, ours),
   created: true,
+  origin: '33333333',
 };
 const decide = (of: DesiredObject, on: OwnerRecord | undefined, live: KubeObject | undefined) =>
   decideOf(of, on, live, 'eu:shop');
@@ -111,7 +114,11 @@ describe('the decision about a wanted object', () => {
       message: expect.stringMatching(/Never, and the agent us:rivoli has applied it$/),
     });
     const always = { ...wanted, rules: { ...defaultRules, adopt: 'Always' as const } };
-    expect(decide(always, undefined, signedBy('us:rivoli'))).toEqual({ do: 'apply', created: false });
+    expect(decide(always, undefined, signedBy('us:rivoli'))).toEqual({
+      do: 'apply',
+      created: false,
+      takesOver: 'overwriting',
+    });
   });
 
   it('is to recognise its own objects without a record, and under its former path with a record', () => {
@@ -149,9 +156,9 @@ describe('the decision about a wanted object', () => {
     expect(decide(wanted, undefined, foreign({ annotations })).do).toBe('apply');
   });
 
-  it('is to take over an object that nobody keeps, without calling it created', () => {
+  it('is to take over an object that nobody keeps, without a change of its values and without calling it created', () => {
     const edited = foreign({ managedFields: [{ manager: 'kubectl', operation: 'Update' }] });
-    expect(decide(wanted, undefined, edited)).toEqual({ do: 'apply', created: false });
+    expect(decide(wanted, undefined, edited)).toEqual({ do: 'apply', created: false, takesOver: 'yielding' });
   });
 
   it('follows spec.adopt if the object exists and has another owner', () => {
@@ -159,7 +166,7 @@ describe('the decision about a wanted object', () => {
     const adopt = (rule: AdoptRule, live: KubeObject) =>
       decide({ ...wanted, rules: { ...defaultRules, adopt: rule } }, undefined, live);
     expect(adopt('IfUnowned', argo)).toMatchObject({ do: 'refuse', reason: 'NotOwned' });
-    expect(adopt('Always', argo)).toEqual({ do: 'apply', created: false });
+    expect(adopt('Always', argo)).toEqual({ do: 'apply', created: false, takesOver: 'overwriting' });
     expect(adopt('Never', foreign())).toMatchObject({ do: 'refuse', message: expect.stringContaining('Never') });
     expect(adopt('Never', signedBy('eu:shop')).do).toBe('apply');
   });
@@ -172,7 +179,9 @@ describe('the decision about a wanted object', () => {
     expect(drift('Report')).toBe('compare');
     expect(drift('Ignore')).toBe('keep');
     expect(drift('Ignore', { bodyHash: 'h2' })).toBe('apply');
-    expect(decide({ ...wanted, rules: { ...defaultRules, drift: 'Ignore' } }, record, undefined).do).toBe('apply');
+    expect(decide({ ...wanted, rules: { ...defaultRules, drift: 'Ignore' } }, record, undefined).do).toBe(
+      'leaveAbsent',
+    );
   });
 
   it('does not compare fields that belong to the cluster', () => {
@@ -216,10 +225,11 @@ describe('the decision about an object that is no longer wanted', () => {
     expect(decideRemoval(record, foreign({ uid: 'u1' }), plain)).toEqual({ do: 'forget' });
   });
 
-  it('is to release it if it holds other objects and existed before', () => {
-    expect(decideRemoval({ ...record, created: false }, ours, { ...plain, isContainer: true })).toEqual({
-      do: 'release',
-    });
-    expect(decideRemoval({ ...record, created: false }, ours, plain).do).toBe('remove');
+  it('is to give it back if it existed before, and to keep what holds other objects if these are to stay', () => {
+    const container = { ...plain, isContainer: true };
+    expect(decideRemoval({ ...record, created: false }, ours, container)).toEqual({ do: 'release' });
+    expect(decideRemoval({ ...record, created: false }, ours, plain)).toEqual({ do: 'release' });
+    expect(decideRemoval({ ...record, deletion: 'Orphan' }, ours, container)).toEqual({ do: 'release' });
+    expect(decideRemoval({ ...record, deletion: 'Orphan' }, ours, plain).do).toBe('remove');
   });
 });

@@ -18,8 +18,8 @@ describe('an object that is corrected', () => {
     }
   };
 
-  it('has no conflict after a few corrections, or after occasional ones', () => {
-    putBack(5, 0);
+  it('has no conflict after one correction, or after occasional ones', () => {
+    putBack(1, 0);
     expect(fights.messageOf('till')).toBeUndefined();
     clock.advance(600_000);
     putBack(30, 61_000);
@@ -27,13 +27,15 @@ describe('an object that is corrected', () => {
     expect(over).toEqual([]);
   });
 
-  it('has a conflict at once with a fast writer, and after a while with an autoscaler, with the last change', () => {
-    putBack(6, 0);
-    expect(fights.messageOf('till')).toBe('change 5');
+  it('has a conflict with the second round of a fast writer, and of an autoscaler, with the last change', () => {
+    putBack(2, 0);
+    expect(fights.messageOf('till')).toBe('change 1');
     expect(fights.messageOf('web')).toBeUndefined();
     clock.advance(600_000);
-    putBack(12, 15_000);
-    expect(fights.messageOf('till')).toBe('change 11');
+    putBack(1, 15_000);
+    expect(fights.messageOf('till')).toBeUndefined();
+    putBack(1, 15_000);
+    expect(fights.messageOf('till')).toBe('change 0');
   });
 
   it('has none any more after a minute without changes, which is reported once', () => {

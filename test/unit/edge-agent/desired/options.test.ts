@@ -11,8 +11,8 @@ const target = (more: Partial<TargetAttributes> = {}): TargetAttributes => ({
   uid: '',
   ...more,
 });
-const options = (here: Record<string, TargetAttributes>, createOnly: string[] = []) =>
-  deliveryOptionsOf(['a', 'b', 'elsewhere'], createOnly, (name) => here[name]);
+const options = (here: Record<string, TargetAttributes>, createOnly: string[] = [], named: string[] = []) =>
+  deliveryOptionsOf({ names: ['a', 'b', 'elsewhere'], createOnly, named }, (name) => here[name]);
 
 describe('the options of an object that several placements of a space want', () => {
   it('leave it alone after creation only if all placements that reach the cluster say so', () => {
@@ -26,6 +26,11 @@ describe('the options of an object that several placements of a space want', () 
     expect(options({}).createOnly).toBe(false);
   });
 
+  it('name it if a placement that reaches the cluster names it', () => {
+    expect(options({ a: target(), b: target() }, [], ['b']).named).toBe(true);
+    expect(options({ a: target() }, [], ['b']).named).toBe(false);
+  });
+
   it('remove it in the most careful way that one of them asks for', () => {
     expect(options({ a: target() }).deletion).toBe('Background');
     expect(options({ a: target(), b: target({ deletion: 'Foreground' }) }).deletion).toBe('Foreground');
@@ -37,10 +42,8 @@ describe('the options of an object that several placements of a space want', () 
 
   it('enforce a value that one of them wants enforced, and take a risk only if all take it', () => {
     const rules = (...all: (TargetAttributes['apply'] | undefined)[]) =>
-      deliveryOptionsOf(
-        all.map((_, i) => `${i}`),
-        [],
-        (name) => target(all[Number(name)] ? { apply: all[Number(name)]! } : {}),
+      deliveryOptionsOf({ names: all.map((_, i) => `${i}`), createOnly: [], named: [] }, (name) =>
+        target(all[Number(name)] ? { apply: all[Number(name)]! } : {}),
       ).rules;
     expect(rules()).toEqual({ drift: 'Correct', ignored: [], adopt: 'IfUnowned', replace: false });
     expect(rules({ drift: 'Report', ignored: ['.a', '.b'], adopt: 'Always', replace: true })).toMatchObject({

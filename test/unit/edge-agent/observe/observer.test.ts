@@ -20,6 +20,8 @@ function bench() {
     {
       changed: (key) => log.push(`changed ${key}`),
       drifted: (key) => log.push(`drifted ${key}`),
+      ended: () => {},
+      deletedEarly: () => {},
       kindsChanged: () => log.push('kinds changed'),
       wentBack: () => log.push('went back'),
     },
@@ -205,5 +207,64 @@ describe('the observer', () => {
     observer.start();
     cluster.write('apiextensions.k8s.io/customresourcedefinitions//x', () => {});
     expect(log).toEqual(['kinds changed']);
+  });
+});
+
+describe('an object that ends', () => {
+  const job = 'batch/jobs/shop/count';
+  const endedAt = '2024-06-01T12:00:00Z';
+  const watching = () => {
+    const events: string[] = [];
+    const cluster = new FakeCluster();
+    const observer = new Observer(
+      { cluster, clock: new VirtualClock(), isBusy: () => false, hasDrifted: () => false },
+      {
+        changed: () => {},
+        drifted: (key) => events.push(`drifted ${key}`),
+        ended: (key, { uid, health }) => events.push(`ended ${key} ${uid} ${health.state}`),
+        deletedEarly: (key, uid) => events.push(`deleted early ${key} ${uid}`),
+        kindsChanged: () => {},
+        wentBack: () => {},
+      },
+    );
+    observer.track(job);
+    const write = (type: string | undefined, metadata: object = {}) =>
+      cluster.write(job, (object) => {
+        Object.assign(object, { apiVersion: 'batch/v1', kind: 'Job', spec: {} });
+        object.metadata = { ...object.metadata, uid: 'u', namespace: 'shop', name: 'count', ...metadata };
+        const condition = { type, status: 'True', message: '', lastTransitionTime: endedAt };
+        object.status = type === undefined ? { startTime: endedAt, active: 1 } : { conditions: [condition] };
+      });
+    return { cluster, observer, events, write };
+  };
+
+  it('is reported once with its end, and again with its deletion', () => {
+    const { cluster, events, write } = watching();
+    write(undefined);
+    expect(events).toEqual([]);
+    write('Failed');
+    write('Failed');
+    expect(events).toEqual([`ended ${job} u Failed`]);
+    cluster.erase(job);
+    expect(events.slice(1)).toEqual([`ended ${job} u Failed`, `drifted ${job}`]);
+  });
+
+  it('stays as it was at its end while it is being deleted', () => {
+    const { observer, write } = watching();
+    write('Complete');
+    write('Complete', { deletionTimestamp: '2024-06-01T12:00:03Z' });
+    expect(observer.observation(job)?.health.state).toBe('Current');
+  });
+
+  it('is reported as deleted early if somebody deletes it before its end, and as unknown if the watch has missed this', () => {
+    const { cluster, events, write } = watching();
+    write(undefined);
+    cluster.erase(job);
+    expect(events).toEqual([`deleted early ${job} u`, `drifted ${job}`]);
+    events.length = 0;
+    write(undefined);
+    cluster.objects.set(job, { apiVersion: 'batch/v1', kind: 'Job', metadata: { uid: 'u' } });
+    cluster.erase(job);
+    expect(events).toEqual([`drifted ${job}`]);
   });
 });

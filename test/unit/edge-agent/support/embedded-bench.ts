@@ -30,7 +30,7 @@ export class EmbeddedBench {
   readonly cluster: Cluster;
   readonly consumer: FeedConsumer;
   readonly producer: FeedProducer;
-  readonly agent: Agent;
+  agent: Agent;
   readonly #rules: SparseApplyRules;
   #revision = 0;
 
@@ -45,18 +45,30 @@ export class EmbeddedBench {
     this.cluster = assembled.cluster;
     this.consumer = store.write((t) => FeedConsumer.open(t, { name: 'upstream' }));
     this.producer = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce: 'boot', random }));
-    this.agent = new Agent({
+    this.agent = this.#make();
+  }
+
+  #make(): Agent {
+    return new Agent({
       schedule: setImmediate,
       path: 'eu:store-1',
       version: '0',
-      store,
+      store: this.store,
       downstream: this.consumer,
       outbox: this.producer,
       cluster: this.cluster,
-      clock,
-      random,
-      logger,
+      clock: this.clock,
+      random: this.random,
+      logger: silentLogger,
     });
+  }
+
+  /** No agent runs while `meanwhile` does. The cluster goes on. */
+  async restart(meanwhile: () => Promise<void> = async () => {}): Promise<void> {
+    await this.agent.stop();
+    await meanwhile();
+    this.agent = this.#make();
+    await this.start();
   }
 
   async start(): Promise<this> {
@@ -65,11 +77,11 @@ export class EmbeddedBench {
     return this;
   }
 
-  /** Delivers the objects, all wanted by one placement. `origin`: attributes of the objects in their space. */
-  async place(objects: readonly KubeObject[], origin: object = {}): Promise<void> {
+  /** Delivers the objects, all wanted by one placement. `more`: attributes of their rows. */
+  async place(objects: readonly KubeObject[], more: object = {}): Promise<void> {
     const revision = ++this.#revision;
     const rows = objects.map((object) => {
-      const attributes = { uid: 'u', created: 'c', generation: 1, refs: ['all'], ...origin };
+      const attributes = { uid: 'u', created: 'c', generation: 1, refs: ['all'], ...more };
       return entry(`o/center.retail/${this.keyOf(object)}`, attributes, object, revision);
     });
     this.#receive(rows, revision);
@@ -122,6 +134,15 @@ export class EmbeddedBench {
   /** Writes to the up feed so far. */
   reports(): number {
     return this.store.read((reader) => this.producer.head(reader));
+  }
+
+  /** The reported status of the object. */
+  status(object: KubeObject): unknown {
+    const body = this.store.read((reader) => {
+      const row = this.producer.get(reader, hash128(`state/center.retail/${this.keyOf(object)}`));
+      return row?.content && this.producer.content(reader, row.content).body;
+    });
+    return body && body.length > 0 ? JSON.parse(asText(body)) : undefined;
   }
 
   /** The report about the object besides that it is applied: `Drifted: spec.replicas is …`; empty: none. */

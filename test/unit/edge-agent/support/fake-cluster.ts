@@ -1,10 +1,13 @@
 /** A cluster in memory: objects by key, generations, managers, watches; no controllers. It answers at once or refuses as the test says. */
 import { fieldsOf } from '../../../../core/apiserver/managed-fields/extract.ts';
+import { mergePatch } from '../../../../core/apiserver/patch/merge-patch.ts';
 import { formatKey, type GroupResource, type ObjectKey } from '../../../../core/object/key.ts';
 import type { JsonObject, KubeObject, ManagedFieldsEntry } from '../../../../core/object/meta.ts';
 import { BanyanError, type ErrorCode } from '../../../../core/runtime/errors.ts';
+import { isRecord } from '../../../../core/runtime/is-record.ts';
 import type {
   Cluster,
+  ClusterApplyOptions,
   ClusterDescription,
   ClusterEvent,
   ClusterWatchOptions,
@@ -73,9 +76,10 @@ export class FakeCluster implements Cluster {
   readonly #listeners = new Set<Listener>();
   #revision = 0;
 
-  async apply(object: KubeObject, { dryRun = false, isNew = false } = {}): Promise<KubeObject> {
+  async apply(object: KubeObject, { dryRun = false, yields = false }: ClusterApplyOptions = {}): Promise<KubeObject> {
     const key = this.#key(object);
-    if (isNew && this.objects.has(key)) throw new BanyanError('Conflict', 'somebody has it with other values');
+    if (yields && differs(contentOf(this.objects.get(key)), contentOf(object)))
+      throw new BanyanError('Conflict', 'somebody has other values');
     const managedFields = [appliedEntry(object)];
     if (dryRun) {
       return structuredClone({ ...this.objects.get(key), ...object, metadata: { ...object.metadata, managedFields } });
@@ -98,6 +102,12 @@ export class FakeCluster implements Cluster {
     if (object.kind === 'CustomResourceDefinition') this.#serve(object);
     setImmediate(() => this.onApplied(key));
     return stored;
+  }
+
+  async patch(key: ObjectKey, change: object): Promise<void> {
+    const name = formatKey(key);
+    this.log.push(`patch ${name}`);
+    this.#store(name, mergePatch(this.objects.get(name), change as JsonObject) as unknown as KubeObject);
   }
 
   async get(key: ObjectKey): Promise<KubeObject | undefined> {
@@ -252,6 +262,19 @@ export class FakeCluster implements Cluster {
     const spec = definition.spec as { group: string; names: { kind: string; plural: string } };
     this.#kinds.set(`${spec.group}/v1 ${spec.names.kind}`, `${spec.group}/${spec.names.plural}`);
   }
+}
+
+/** Tests that write an object of somebody else may leave out its kind. */
+function contentOf(object: KubeObject | undefined): unknown {
+  const { apiVersion: _version, kind: _kind, ...content } = object ?? {};
+  return object && content;
+}
+
+/** Whether a field that both objects have has another value. Lists are compared as a whole. */
+function differs(there: unknown, sent: unknown): boolean {
+  if (there === undefined) return false;
+  if (!isRecord(there) || !isRecord(sent)) return JSON.stringify(there) !== JSON.stringify(sent);
+  return Object.keys(sent).some((name) => differs(there[name], sent[name]));
 }
 
 /** Like an API server without schemas: lists are atomic. Writes by others take no field from an owner. */

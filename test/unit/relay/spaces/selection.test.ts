@@ -192,6 +192,20 @@ describe('a selection', () => {
     expect(attributesOf()).not.toHaveProperty('createOnly');
   });
 
+  it('names the placements that select an object by its name', () => {
+    const namedBy = () => {
+      const row = bench.rows().find(({ key }) => key.endsWith(map('a')));
+      return (JSON.parse(row?.attributes ?? '{}') as { named?: string[] }).named;
+    };
+    bench.placement('p', configMaps({ objectNames: ['*'] }));
+    bench.placement('q', configMaps({}));
+    bench.settle();
+    expect(namedBy()).toBeUndefined();
+    bench.placement('q', configMaps({ objectNames: ['a', 'b'] }));
+    bench.settle();
+    expect(namedBy()).toEqual(['q']);
+  });
+
   it('sends agents a separate row with the reporting rules, for placements that have some', () => {
     const rulesOf = (name: string) => {
       const row = bench.rows().find(({ key }) => key === `u/${source}/${name}`);
