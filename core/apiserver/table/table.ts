@@ -11,9 +11,12 @@ export interface TableOptions {
   readonly nowMs: number;
 }
 
+/** The parts of a kind that decide its columns. */
+export type ColumnKind = Pick<Kind, 'group' | 'resource' | 'columns'>;
+
 const nameColumn = { name: 'Name', type: 'string', format: 'name', description: '', priority: 0 };
 
-export function columnDefinitions(kind: Kind, version: string): object[] {
+export function columnDefinitions(kind: ColumnKind, version: string): object[] {
   const columns = columnsOf(kind, version);
   return [
     nameColumn,
@@ -21,7 +24,7 @@ export function columnDefinitions(kind: Kind, version: string): object[] {
   ];
 }
 
-export function tableRow(kind: Kind, version: string, object: KubeObject, options: TableOptions): object {
+export function tableRow(kind: ColumnKind, version: string, object: KubeObject, options: TableOptions): object {
   const cells = [object.metadata.name, ...columnsOf(kind, version).map((column) => column.cell(object, options.nowMs))];
   return { cells, ...rowObject(object, options) };
 }
@@ -39,7 +42,7 @@ function rowObject(object: KubeObject, { includeObject, version }: TableOptions)
   return { object: includeObject === 'Object' ? object : partialMetadata(object, version) };
 }
 
-function columnsOf(kind: Kind, version: string): readonly ComputedColumn[] {
+function columnsOf(kind: ColumnKind, version: string): readonly ComputedColumn[] {
   const own = kind.columns(version);
   if (own.length === 0) return builtinColumns[`${kind.group}/${kind.resource}`] ?? defaultColumns;
   return own.map(
