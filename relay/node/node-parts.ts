@@ -8,6 +8,7 @@ import type { NodeReports } from '../inventory-status/node-reports.ts';
 import type { ScheduleLoop } from '../schedule/loop.ts';
 import type { Downsync } from './downsync.ts';
 import type { FeedEventRouter } from './feed-event-router.ts';
+import type { FleetParts } from './fleet-parts.ts';
 import type { NodeState } from './node-state.ts';
 import type { Readiness } from './readiness.ts';
 import type { StatusAggregation } from './status-aggregation.ts';
@@ -26,4 +27,5 @@ export interface NodeParts {
   watermarkPublisher(): WatermarkPublisher;
   guard(): GuardRoom;
   streams(): StreamRouter;
+  fleet(): FleetParts;
 }
