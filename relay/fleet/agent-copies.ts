@@ -79,7 +79,7 @@ export class AgentCopies {
     const known = this.#sorted.get(name);
     if (known) return known;
     const copies = [...this.#copies.values()].filter(({ key }) => key.group === group && key.resource === resource);
-    copies.sort((a, b) => compareKeys(a.key, b.key));
+    copies.sort((a, b) => comparePlaces(a.key, b.key));
     this.#sorted.set(name, copies);
     return copies;
   }
@@ -112,7 +112,7 @@ export class AgentCopies {
   }
 }
 
-export function compareKeys(
+export function comparePlaces(
   a: { readonly namespace: string; readonly name: string },
   b: { readonly namespace: string; readonly name: string },
 ): number {

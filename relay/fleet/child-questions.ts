@@ -45,10 +45,10 @@ export class ChildQuestions {
   /** Asks at once. The iteration throws Unavailable or Timeout if the child does not answer. */
   ask(child: string, asker: Asker, question: FleetQuestion, signal: AbortSignal): AsyncIterable<FleetLine> {
     const { clock, path: at } = this.#ports;
-    const resting = this.#resting.get(child);
+    const resting = this.resting(child);
     const streams = this.#ports.streams(child);
     if (!streams) return failed(new BanyanError('Unavailable', 'it is not connected'));
-    if (resting && clock.monotonicMs() < resting.untilMs) return failed(new BanyanError('Unavailable', resting.why));
+    if (resting !== undefined) return failed(new BanyanError('Unavailable', resting));
     const request = {
       path: childPath(at, child),
       kind: fleetKind,
@@ -61,6 +61,12 @@ export class ChildQuestions {
     const quietMs = question.type === 'watch' ? watchQuietMs : question.patienceMs;
     const lines = readLines((handler) => streams.open(request, handler), { at, clock, quietMs, signal });
     return this.#noting(child, lines);
+  }
+
+  /** Why the child is not asked at present. Undefined: it is asked. */
+  resting(child: string): string | undefined {
+    const resting = this.#resting.get(child);
+    return resting && this.#ports.clock.monotonicMs() < resting.untilMs ? resting.why : undefined;
   }
 
   /** Call it when the session with the child began or ended: a new session may be asked at once. */

@@ -182,7 +182,12 @@ async function resource(
   };
   const away = ports.fleets.away(asked.source, which.at, which.paths);
   const lines = ports.fleets.answer(question, user, asked.signal);
-  return listAnswer(lines, { question, listKind: kind.listKind, away });
+  return listAnswer(lines, {
+    question,
+    listKind: kind.listKind,
+    away,
+    brokenOff: (place) => ports.fleets.brokenOff(place),
+  });
 }
 
 async function kindOf(ports: FleetUrlsPorts, asked: Asked, { of, version }: ResourceRoute): Promise<Kind> {

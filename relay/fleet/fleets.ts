@@ -12,7 +12,7 @@ import { type Asker, type FleetQuestion, type KindsQuestion, patienceBelow } fro
 import { listLines } from './list.ts';
 import { RelayAnswers } from './relay-answers.ts';
 import { Slots } from './slots.ts';
-import { type WatchPorts, watchLines } from './watch.ts';
+import { type FleetWatchPorts, watchLines } from './watch.ts';
 
 /**
  * Lists that a node makes at once, for clients and for its parent. Each holds at most eight windows of 256 KiB and a page, so all together hold less than
@@ -24,10 +24,15 @@ const watchesMax = 128;
 /** Clients discover kinds often, and kinds at clusters change seldom. */
 const kindsFreshMs = 60_000;
 
+/** A client asks again within some seconds. */
+const brokenOffMs = 30_000;
+
 export interface FleetsPorts extends Omit<FleetPorts, 'selectable'> {
   ask(child: string, asker: Asker, question: FleetQuestion, signal: AbortSignal): AsyncIterable<FleetLine>;
   /** Returns the kinds of the source's space. Undefined: this node has no such space, and nothing from above under this name. */
   kindsOf(source: string): Kinds | undefined;
+  /** Returns why a child relay is not asked at present, although it is connected. Undefined: it is asked. */
+  resting(child: string): string | undefined;
   /** Relays deeper than this node's children that are not connected, as their parents last reported. */
   disconnectedBelow(): Iterable<Away>;
   defer(run: () => void): void;
@@ -37,6 +42,8 @@ export class Fleets {
   readonly #ports: FleetsPorts;
   readonly #fleets = new Map<string, Fleet>();
   readonly #kinds = new WeakMap<Fleet, { readonly kinds: FleetKinds; learnedAtMs: number | undefined }>();
+  /** Keyed by path. */
+  readonly #brokenOff = new Map<string, { readonly away: Away; readonly untilMs: number }>();
   readonly #lists = new Slots('lists of fleets', listsMax);
   readonly #watches = new Slots('watches of fleets', watchesMax);
 
@@ -60,13 +67,24 @@ export class Fleets {
 
   /** The places that are known not to answer, as far as the question concerns them. */
   away(source: string, at: string | undefined, paths: readonly string[] | undefined): Away[] {
+    const { connection, resting, disconnectedBelow, clock } = this.#ports;
     const fleet = this.#fleet(source);
     const relays = fleet.childrenTowards(at, paths).filter(({ role }) => role === 'relay');
-    const here = relays.filter(({ name }) => !this.#ports.connection(name).connected);
-    const isBelowHere = ({ path }: Away) => relays.some((relay) => path.startsWith(`${relay.path}:`));
-    const isReached = ({ path }: Away) => !here.some((relay) => path.startsWith(`${relay.path}:`));
-    const deeper = [...this.#ports.disconnectedBelow()].filter((away) => isBelowHere(away) && isReached(away));
-    return [...here.map((relay) => fleet.awayOf(relay, '')), ...deeper];
+    const isSilent = ({ name }: FleetChild) => !connection(name).connected || resting(name) !== undefined;
+    const silent = relays.filter(isSilent);
+    const answering = relays.filter((relay) => !isSilent(relay));
+    const nowMs = clock.monotonicMs();
+    for (const [path, { untilMs }] of this.#brokenOff) if (untilMs < nowMs) this.#brokenOff.delete(path);
+    const deeper = [...disconnectedBelow(), ...Array.from(this.#brokenOff.values(), ({ away }) => away)];
+    return [
+      ...silent.map((relay) => fleet.awayOf(relay, resting(relay.name) ?? '')),
+      ...deeper.filter(({ path }) => answering.some((relay) => path.startsWith(`${relay.path}:`))),
+    ];
+  }
+
+  /** Call it when a list had to be broken off because of this place. The next list then names the place before it begins. */
+  brokenOff(away: Away): void {
+    this.#brokenOff.set(away.path, { away, untilMs: this.#ports.clock.monotonicMs() + brokenOffMs });
   }
 
   /** Asks the nodes below for the kinds of their clusters, if the answers of the last time are old. */
@@ -133,7 +151,7 @@ export class Fleets {
     return fleet;
   }
 
-  #answerPorts(asker: Asker): WatchPorts {
+  #answerPorts(asker: Asker): FleetWatchPorts {
     const { path, clock, defer, connection } = this.#ports;
     const ask: AskRelay = (child, question, signal) => this.#ports.ask(child, asker, question, signal);
     return {

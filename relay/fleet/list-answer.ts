@@ -22,6 +22,8 @@ export interface ListAnswerOptions {
   readonly listKind: string;
   /** Places that are known to be away before the list is made. */
   readonly away: readonly Away[];
+  /** Called when the answer is broken off, because this place is away and the client was not told. */
+  brokenOff(away: Away): void;
 }
 
 export async function listAnswer(
@@ -124,7 +126,10 @@ class ListText {
   #away(away: Away): void {
     const isKnown = this.#aways.some(({ path }) => path === away.path);
     if (isKnown) return;
-    if (this.#areWarningsSent) throw new BanyanError('Unavailable', awayText(away));
+    if (this.#areWarningsSent) {
+      this.#options.brokenOff(away);
+      throw new BanyanError('Unavailable', awayText(away));
+    }
     this.#aways.push(away);
   }
 

@@ -3,7 +3,7 @@
 import type { Kind } from '../../core/apiserver/space.ts';
 import { childPath, comparePaths, isAtOrBelow } from '../../core/identity/node-path.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
-import { type Copy, compareKeys } from './agent-copies.ts';
+import { type Copy, comparePlaces } from './agent-copies.ts';
 import { shownObject } from './copy.ts';
 import { type Fleet, type FleetChild, fromRelay, toRelay } from './fleet.ts';
 import type { AskRelay } from './fleet-ask.ts';
@@ -132,7 +132,7 @@ class List {
   }
 
   #selected(copies: readonly Copy[], after: Place | undefined): Copy[] {
-    const isAfter = (copy: Copy) => after === undefined || compareKeys(copy.key, after) > 0;
+    const isAfter = (copy: Copy) => after === undefined || comparePlaces(copy.key, after) > 0;
     return copies.filter((copy) => isAfter(copy) && this.#selection.matches(copy.facet));
   }
 

@@ -17,7 +17,7 @@ import { PartSignal, Wake } from './signals.ts';
 /** A watch without events sends its position this often: so the node above sees that the watch lives, and keeps a position that does not become too old. */
 export const positionEveryMs = 15_000;
 
-export interface WatchPorts extends AnswerPorts {
+export interface FleetWatchPorts extends AnswerPorts {
   readonly clock: Clock;
   isConnected(child: string): boolean;
 }
@@ -25,7 +25,7 @@ export interface WatchPorts extends AnswerPorts {
 export async function* watchLines(
   fleet: Fleet,
   question: WatchQuestion,
-  ports: WatchPorts,
+  ports: FleetWatchPorts,
   signal: AbortSignal,
 ): AsyncGenerator<FleetLine> {
   if (question.at !== undefined) fleet.checkPath(question.at);
@@ -42,7 +42,7 @@ export async function* watchLines(
 class Watch {
   readonly #fleet: Fleet;
   readonly #question: WatchQuestion;
-  readonly #ports: WatchPorts;
+  readonly #ports: FleetWatchPorts;
   readonly #begin: Position;
   /** Ends the questions to relays when the watch ends by itself. */
   readonly #part: PartSignal;
@@ -56,7 +56,7 @@ class Watch {
   #haveChildrenChanged = false;
   #error: BanyanError | undefined;
 
-  constructor(fleet: Fleet, question: WatchQuestion, ports: WatchPorts, begin: Position, signal: AbortSignal) {
+  constructor(fleet: Fleet, question: WatchQuestion, ports: FleetWatchPorts, begin: Position, signal: AbortSignal) {
     this.#fleet = fleet;
     this.#question = question;
     this.#ports = ports;

@@ -3,13 +3,8 @@ import type { NodeConfig } from '../config/config.ts';
 import { ChildQuestions } from '../fleet/child-questions.ts';
 import type { Away } from '../fleet/fleet-lines.ts';
 import { Fleets } from '../fleet/fleets.ts';
-import type { NodeParts } from './node-parts.ts';
+import type { FleetParts, NodeParts } from './node-parts.ts';
 import type { NodePorts } from './node-ports.ts';
-
-export interface FleetParts {
-  readonly fleets: Fleets;
-  readonly questions: ChildQuestions;
-}
 
 export function fleetParts({ path }: NodeConfig, { store, clock, defer }: NodePorts, parts: NodeParts): FleetParts {
   const questions = new ChildQuestions({ path, clock, streams: (child) => parts.sessions().streams(child) });
@@ -25,6 +20,7 @@ export function fleetParts({ path }: NodeConfig, { store, clock, defer }: NodePo
     connection: (child) => parts.sessions().status(child),
     ask: (child, asker, question, signal) => questions.ask(child, asker, question, signal),
     kindsOf: (source) => (spaces.own(source) ?? parts.up().views.resolve(`/spaces/${source}`))?.kinds,
+    resting: (child) => questions.resting(child),
     disconnectedBelow: () => disconnectedBelow(parts, clock.wallMs()),
   });
   return { fleets, questions };

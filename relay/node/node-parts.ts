@@ -3,15 +3,21 @@ import type { ChildSession } from '../../core/session/child-session.ts';
 import type { ParentSessions } from '../../core/session/parent-sessions.ts';
 import type { StreamRouter } from '../../core/stream/router.ts';
 import type { WatermarkPublisher } from '../catch-up/watermark-publisher.ts';
+import type { ChildQuestions } from '../fleet/child-questions.ts';
+import type { Fleets } from '../fleet/fleets.ts';
 import type { GuardRoom } from '../guard/guard-room.ts';
 import type { NodeReports } from '../inventory-status/node-reports.ts';
 import type { ScheduleLoop } from '../schedule/loop.ts';
 import type { Downsync } from './downsync.ts';
 import type { FeedEventRouter } from './feed-event-router.ts';
-import type { FleetParts } from './fleet-parts.ts';
 import type { NodeState } from './node-state.ts';
 import type { Readiness } from './readiness.ts';
 import type { StatusAggregation } from './status-aggregation.ts';
+
+export interface FleetParts {
+  readonly fleets: Fleets;
+  readonly questions: ChildQuestions;
+}
 
 export interface NodeParts {
   nodeState(): NodeState;
