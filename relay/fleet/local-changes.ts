@@ -111,10 +111,15 @@ export class LocalChanges {
     const [first] = this.#pending;
     if (!first) return undefined;
     const [name, { child, id, before, revision }] = first;
-    this.#pending.delete(name);
-    if (revision === undefined) this.#unsent -= 1;
     const after = this.#fleet.known(child)?.get(id);
     const wasSelected = before !== undefined && this.#selection.matches(before.facet);
+    if (wasSelected && after && after.facet.metadata.uid !== before.facet.metadata.uid) {
+      // Another object of the same name: the client gets the end of the first one, and next the beginning of the second one.
+      this.#pending.set(name, { child, id, ...(revision === undefined ? {} : { revision }) });
+      return { event: 'DELETED', item: this.#deletedItem(child, before) };
+    }
+    this.#pending.delete(name);
+    if (revision === undefined) this.#unsent -= 1;
     const item = after && this.#selection.matches(after.facet) ? this.#itemOf(child, after) : undefined;
     if (item) return { event: wasSelected ? 'MODIFIED' : 'ADDED', item };
     return wasSelected ? { event: 'DELETED', item: this.#deletedItem(child, before) } : undefined;
