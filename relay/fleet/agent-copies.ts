@@ -37,32 +37,36 @@ export interface CopyChange {
 export class AgentCopies {
   readonly path: string;
   readonly mailbox: Mailbox;
-  /** The revision of the log at which this index was made. The log has all later changes. */
-  readonly openedAt: number;
+  /** The revision of the log at which this index was complete. Undefined: it is being made. */
+  openedAt: number | undefined;
   readonly #ports: AgentCopiesPorts;
   readonly #changes: MailboxChanges;
   readonly #copies = new Map<string, Copy>();
   /** Keyed by group and resource: the copies of this kind, sorted by namespace and name. Made when a list needs them. */
   readonly #sorted = new Map<string, readonly Copy[]>();
+  /** The keys that the index has still to read. */
+  readonly #unread: ObjectKey[] = [];
 
-  constructor(reader: Reader, ports: AgentCopiesPorts, openedAt: number) {
+  /** Collects the keys. The caller then calls `readSome` until the index is complete, and `refresh` for changes that happen meanwhile. */
+  constructor(reader: Reader, ports: AgentCopiesPorts) {
     const { source, mailbox, path } = ports;
     this.#ports = ports;
     this.path = path;
     this.mailbox = mailbox;
-    this.openedAt = openedAt;
     this.#changes = new MailboxChanges(reader, mailbox.producer);
-    for (const object of this.#changes.objects()) if (object.source === source) this.refresh(reader, object.key);
+    for (const object of this.#changes.objects()) if (object.source === source) this.#unread.push(object.key);
     for (const row of mailbox.reported.rows(reader)) {
       if (!row.content) continue;
       const entry = parseEntryKey(mailbox.reported.content(reader, row.content).key);
       const isWhole = entry?.type === 'associated' || entry?.type === 'upsynced';
-      if (isWhole && entry.source === source) this.refresh(reader, entry.object);
+      if (isWhole && entry.source === source) this.#unread.push(entry.object);
     }
   }
 
-  get size(): number {
-    return this.#copies.size;
+  /** Reads this number of copies. Returns true if the index has all of them. */
+  readSome(reader: Reader, count: number): boolean {
+    for (const key of this.#unread.splice(-count)) this.refresh(reader, key);
+    return this.#unread.length === 0;
   }
 
   get(id: string): Copy | undefined {

@@ -19,6 +19,9 @@ import { Positions } from './positions.ts';
 /** As long as an API server keeps its history: a client may continue a list or a watch that was interrupted for this long. */
 const idleMs = 5 * 60_000;
 
+/** Copies that an index reads in one turn: about 3 ms. */
+const copiesPerTurn = 25;
+
 export interface FleetPorts {
   readonly store: Store;
   readonly clock: Clock;
@@ -146,27 +149,35 @@ export class Fleet {
 
   // ------------------------------------------------------------------------------------------------ copies at agents
 
-  /** The index of an agent; made if there is none. Undefined: the agent has left meanwhile. */
-  open(child: string): AgentCopies | undefined {
-    const known = this.#agents.get(child);
-    const mailbox = this.#ports.mailboxes.get(child);
-    if (!mailbox || known?.mailbox === mailbox) return mailbox && known;
-    const { source, kinds } = this;
-    const { store, path, selectable } = this.#ports;
-    const ports = {
-      source,
-      path: childPath(path, child),
-      mailbox,
-      kinds,
-      selectable,
-    };
-    const openedAt = this.log.skip();
-    const copies = store.read((reader) => new AgentCopies(reader, ports, openedAt));
-    this.#agents.set(child, copies);
-    return copies;
+  /**
+   * The index of an agent; made if there is none, some copies in each turn. Undefined: the agent has left meanwhile. `turn` lets the other work of the process
+   * go on.
+   */
+  async open(child: string, turn: () => Promise<void>): Promise<AgentCopies | undefined> {
+    const { mailboxes } = this.#ports;
+    while (true) {
+      const mailbox = mailboxes.get(child);
+      if (!mailbox) return undefined;
+      const known = this.#agents.get(child);
+      if (known?.mailbox !== mailbox) this.#begin(child, mailbox);
+      else if (known.openedAt !== undefined) return known;
+      else if (this.#ports.store.read((reader) => known.readSome(reader, copiesPerTurn)))
+        known.openedAt = this.log.skip();
+      await turn();
+    }
   }
 
-  /** The index of the agent, if it was made before. */
+  #begin(child: string, mailbox: Mailbox): void {
+    const { source, kinds } = this;
+    const { store, path, selectable } = this.#ports;
+    const ports = { source, path: childPath(path, child), mailbox, kinds, selectable };
+    this.#agents.set(
+      child,
+      store.read((reader) => new AgentCopies(reader, ports)),
+    );
+  }
+
+  /** The index of the agent, if it was begun before. */
   known(child: string): AgentCopies | undefined {
     return this.#agents.get(child);
   }

@@ -200,10 +200,7 @@ export class Fleets {
     answers.widen();
     for (const child of children) {
       if (child.role === 'relay') await learnFrom(fleet, child, answers);
-      else {
-        await turn();
-        fleet.open(child.name);
-      }
+      else await fleet.open(child.name, turn);
     }
     answers.end();
   }

@@ -103,9 +103,8 @@ class List {
   // -------------------------------------------------------------------------------------------------------- agents
 
   async *#ofAgent(child: FleetChild): AsyncGenerator<FleetLine, { more: boolean; remaining?: number }> {
-    await this.#ports.turn();
-    const index = this.#fleet.open(child.name);
-    if (!index) return { more: false };
+    const index = await this.#fleet.open(child.name, this.#ports.turn);
+    if (index?.openedAt === undefined) return { more: false };
     const { local = 0, read } = this.#position;
     if (index.openedAt > local) read.set(child.name, index.openedAt);
     const after = this.#question.after?.path === child.path ? this.#question.after : undefined;

@@ -147,13 +147,12 @@ export class LocalChanges {
 
   async #openAgents(hasRead: (child: string, openedAt: number) => boolean): Promise<void> {
     for (const { name } of this.#agents()) {
-      const known = this.#fleet.known(name);
-      if (known && this.#seen.get(name) === known.openedAt) continue;
-      await this.#ports.turn();
+      const known = this.#fleet.known(name)?.openedAt;
+      if (known !== undefined && this.#seen.get(name) === known) continue;
       // A client that continues here must get the copies of the new agent: its index is newer than this place.
       if (this.isComplete) this.#floor = this.#place();
-      const index = this.#fleet.open(name);
-      if (!index || this.#seen.get(name) === index.openedAt) continue;
+      const index = await this.#fleet.open(name, this.#ports.turn);
+      if (index?.openedAt === undefined || this.#seen.get(name) === index.openedAt) continue;
       this.#seen.set(name, index.openedAt);
       if (hasRead(name, index.openedAt)) continue;
       for (const { key } of index.ofKind(this.#question.kind)) this.#addUnsent(name, formatKey(key));

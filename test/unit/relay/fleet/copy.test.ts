@@ -122,7 +122,11 @@ it('a facet has what selectors read, and no other field', () => {
 describe('the index of an agent', () => {
   const indexOf = (bench: ReportedBench) => {
     const ports = { ...of, mailbox: bench.mailboxes.get('shop')!, kinds: new ReportedKinds(), selectable: () => [] };
-    return bench.store.read((reader) => new AgentCopies(reader, ports, 1));
+    return bench.store.read((reader) => {
+      const index = new AgentCopies(reader, ports);
+      while (!index.readSome(reader, 2));
+      return index;
+    });
   };
 
   it('has the copies of its source, by kind, in the order of their keys', () => {
