@@ -113,6 +113,7 @@ function nextThings({ root, kubeconfig }: DataDirectory): string[] {
     ...(checkout === undefined ? [] : [`  cd ${shellWord(checkout)}`]),
     `  export KUBECONFIG=${shellWord(kubeconfig)}`,
     '  kubectl get epl,deploy -A',
+    '  kubectl --context fleet/center/retail get deploy -A       # the copies at all clusters',
     '  kubectl --context cluster/eu:paris:rivoli get pods -n guestbook',
     '  kubectl --context space/eu/center.retail get epl          # the same placement, summed up for one region',
     '  kubectl --context node/eu:berlin label location lab env=prod --overwrite   # a sixth cluster',

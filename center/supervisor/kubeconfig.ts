@@ -44,14 +44,17 @@ export function contextsOf(nodes: readonly PlannedNode[], urlOf: (id: string) =>
       return [...clusterContext, ...mailboxes, ...reported];
     }
     const sources = [
-      ...node.spaces.map(({ name }) => name),
+      ...node.spaces.map(({ name, type }) => ({ name, type })),
       ...ancestorsOf(node.path).flatMap((above) =>
-        (replicas.get(above)?.[0]?.spaces ?? []).map(({ name }) => sourceName(above, name)),
+        (replicas.get(above)?.[0]?.spaces ?? []).map(({ name, type }) => ({ name: sourceName(above, name), type })),
       ),
     ];
+    // Only the objects of workload spaces go to clusters.
+    const placing = sources.filter(({ type }) => type === 'Workload');
     return [
       { name: `node/${shown}`, url },
-      ...sources.map((space) => ({ name: `space/${shown}/${space}`, url: `${url}/spaces/${space}` })),
+      ...sources.map((space) => ({ name: `space/${shown}/${space.name}`, url: `${url}/spaces/${space.name}` })),
+      ...placing.map((space) => ({ name: `fleet/${shown}/${space.name}`, url: `${url}/fleet/${space.name}` })),
       ...(node.role === 'relay' && holders[0] !== undefined ? [mailboxOf(node, node.id, urlOf(holders[0]))] : []),
     ];
   });

@@ -136,6 +136,15 @@ export class Descendants {
     return before?.session?.state !== after?.session?.state;
   }
 
+  /** Returns the relays below the children that were not connected to their parents when these last reported. */
+  *disconnected(): Generator<{ path: string; since?: string; agents?: number }> {
+    for (const [path, { role, session, agents }] of this.#nodes) {
+      if (role !== 'relay' || session?.state !== 'Disconnected') continue;
+      const { since } = session;
+      yield { path, ...(since === undefined ? {} : { since }), ...(agents === undefined ? {} : { agents }) };
+    }
+  }
+
   connectionChanged(child: string): void {
     this.#markBelow(childPath(this.#ports.path, child));
   }

@@ -158,6 +158,11 @@ export class NodeReports {
     return this.#descendants.reportOf(reader, child, path);
   }
 
+  /** Returns the relays deeper than this node's children that are not connected to their parents, as far as this node knows. */
+  disconnectedBelow(): ReturnType<Descendants['disconnected']> {
+    return this.#descendants.disconnected();
+  }
+
   /** Runs in the transaction that applies a report of the child. */
   pass(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
     this.#descendants.pass(t, child, changes);

@@ -3,6 +3,8 @@ import type { ChildSession } from '../../core/session/child-session.ts';
 import type { ParentSessions } from '../../core/session/parent-sessions.ts';
 import type { StreamRouter } from '../../core/stream/router.ts';
 import type { WatermarkPublisher } from '../catch-up/watermark-publisher.ts';
+import type { ChildQuestions } from '../fleet/child-questions.ts';
+import type { Fleets } from '../fleet/fleets.ts';
 import type { GuardRoom } from '../guard/guard-room.ts';
 import type { NodeReports } from '../inventory-status/node-reports.ts';
 import type { ScheduleLoop } from '../schedule/loop.ts';
@@ -11,6 +13,11 @@ import type { FeedEventRouter } from './feed-event-router.ts';
 import type { NodeState } from './node-state.ts';
 import type { Readiness } from './readiness.ts';
 import type { StatusAggregation } from './status-aggregation.ts';
+
+export interface FleetParts {
+  readonly fleets: Fleets;
+  readonly questions: ChildQuestions;
+}
 
 export interface NodeParts {
   nodeState(): NodeState;
@@ -26,4 +33,5 @@ export interface NodeParts {
   watermarkPublisher(): WatermarkPublisher;
   guard(): GuardRoom;
   streams(): StreamRouter;
+  fleet(): FleetParts;
 }

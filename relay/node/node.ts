@@ -3,6 +3,8 @@
  * sessions on both sides, and the API server. The center is such a node without a parent. Read this file as the list of connections between the parts. The file
  * of each part explains what the part does.
  */
+
+import { describeError } from '../../core/runtime/errors.ts';
 import type { ChildSession } from '../../core/session/child-session.ts';
 import type { ParentSessions } from '../../core/session/parent-sessions.ts';
 import type { MeasuredSessions } from '../../core/session/session-metrics.ts';
@@ -13,6 +15,8 @@ import type { Listener } from '../../core/wire/link.ts';
 import { WatermarkPublisher } from '../catch-up/watermark-publisher.ts';
 import { seedInventory } from '../children/seed-inventory.ts';
 import type { NodeConfig } from '../config/config.ts';
+import { fleetEndpoint, fleetKind } from '../fleet/child-questions.ts';
+import { fleetUrls } from '../fleet/fleet-urls.ts';
 import type { GuardRoom } from '../guard/guard-room.ts';
 import type { NodeReports } from '../inventory-status/node-reports.ts';
 import { type Admissions, admissionsOf } from '../join/admissions.ts';
@@ -20,8 +24,9 @@ import { treeUrls } from '../remote-access/tree-urls.ts';
 import type { ScheduleLoop } from '../schedule/loop.ts';
 import { Downsync } from './downsync.ts';
 import { FeedEventRouter } from './feed-event-router.ts';
+import { fleetParts } from './fleet-parts.ts';
 import { nodeLoop } from './node-loop.ts';
-import type { NodeParts } from './node-parts.ts';
+import type { FleetParts, NodeParts } from './node-parts.ts';
 import type { NodeApi, NodePorts } from './node-ports.ts';
 import { type LateParts, NodeState } from './node-state.ts';
 import { Readiness } from './readiness.ts';
@@ -47,6 +52,7 @@ export class Node implements AsyncDisposable {
   readonly streams: StreamRouter;
   readonly #guard: GuardRoom;
   readonly #admissions: Admissions | undefined;
+  readonly #fleet: FleetParts;
   readonly #api: NodeApi;
   readonly streamCounts = new StreamCounts();
   readonly #subscriptions: (() => void)[];
@@ -91,6 +97,7 @@ export class Node implements AsyncDisposable {
       present: () => ports.store.read((reader) => this.#nodeState.lookups.covered(reader)),
       send: () => this.#sessions.watermarksChanged(),
     });
+    this.#fleet = fleetParts(config, ports, parts);
     this.#api = this.#makeApi();
     this.#subscriptions = subscribeParts(ports.store, parts);
   }
@@ -185,6 +192,7 @@ export class Node implements AsyncDisposable {
       watermarkPublisher: () => this.#watermarkPublisher,
       guard: () => this.#guard,
       streams: () => this.streams,
+      fleet: () => this.#fleet,
     };
   }
 
@@ -198,13 +206,23 @@ export class Node implements AsyncDisposable {
 
   #makeApi(): NodeApi {
     const { path } = this.#config;
+    const { clock, random, log } = this.#ports;
+    const { fleets } = this.#fleet;
+    const { spaces } = this.#nodeState;
+    const ownSpaces = () => Array.from(spaces.workloads(), ({ name }) => name);
     const api = this.#ports.api({
       notReady: () => this.#notReady(),
-      tree: treeUrls(path, this.streams, this.#ports.clock),
+      tree: treeUrls(path, this.streams, clock),
+      fleet: fleetUrls({ path, fleets, clock, random, log, spaces: ownSpaces }),
     });
     this.streams.register(
       apiKind,
       httpEndpoint(path, (connection, user) => api.take(connection, user)),
+    );
+    const failed = (error: unknown) => log.error({ reason: describeError(error) }, 'a question about a fleet failed');
+    this.streams.register(
+      fleetKind,
+      fleetEndpoint(path, (question, asker, signal) => fleets.answer(question, asker, signal), failed),
     );
     api.mount('', this.#nodeState.spaces.system);
     for (const space of this.#nodeState.spaces.named()) api.mount(`/spaces/${space.name}`, space);

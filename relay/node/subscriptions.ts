@@ -46,6 +46,7 @@ export function subscribeParts(store: Store, parts: NodeParts): (() => void)[] {
   };
   subscribeSums(store, parts, subscriber);
   subscribeViews(parts, subscriber);
+  subscribeFleets(parts, subscriber);
   subscribeMover(parts, subscriber);
   subscribeSessionsAndReports(parts, subscriber);
   subscriber.on(parentFeedTopic, () => parts.loop().wake());
@@ -75,6 +76,20 @@ function subscribeViews({ up }: NodeParts, { on, each }: Subscriber): void {
     up().views.reportersChanged(child);
   });
   each(recountedTopic, (child) => up().views.reportersChanged(child));
+}
+
+function subscribeFleets({ fleet }: NodeParts, { on, each }: Subscriber): void {
+  on(producerRowsTopic, (tables) => {
+    forEachOf(childrenOfMailboxes(tables), (child) => fleet().fleets.mailboxChanged(child));
+  });
+  each(childReportTopic, ({ child, changes }) => fleet().fleets.reportedChanged(child, changes));
+  each(childRemovedTopic, (child) => fleet().fleets.childRemoved(child));
+  each(recountedTopic, (child) => fleet().fleets.countedChanged(child));
+  on(childTopic, () => fleet().fleets.childrenChanged());
+  each(connectionTopic, (child) => {
+    fleet().questions.connectionChanged(child);
+    fleet().fleets.connectionChanged(child);
+  });
 }
 
 /** The mover decides again, because new sums may allow a grant. */

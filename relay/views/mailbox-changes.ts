@@ -27,6 +27,11 @@ export class MailboxChanges {
     this.take(reader);
   }
 
+  /** The objects that were in the mailbox at the last call of `take`. */
+  objects(): Iterable<ChangedObject> {
+    return this.#objects.values();
+  }
+
   isOf(producer: FeedProducer): boolean {
     return this.#producer === producer;
   }

@@ -42,6 +42,13 @@ export class ViewKinds implements Kinds {
   }
 }
 
+/** A kind as an edge cluster has it, in one version. */
+export interface EdgeKind extends GroupResource {
+  readonly kind: string;
+  readonly namespaced: boolean;
+  readonly version: string;
+}
+
 /** Kinds that the view has learned from the objects that it shows. */
 export class ReportedKinds {
   readonly #kinds = new Map<string, Kind>();
@@ -60,13 +67,17 @@ export class ReportedKinds {
   }
 
   learn(object: ObjectKey, content: Content): void {
-    const before = this.get(object);
     const { apiVersion, kind } = JSON.parse(asText(content.body)) as { apiVersion: string; kind: string };
     const { version } = parseApiVersion(apiVersion);
-    if (before?.versions.includes(version)) return;
+    if (this.get(object)?.versions.includes(version)) return;
     const { namespaced } = JSON.parse(asText(content.attributes)) as { namespaced: boolean };
-    const versions = [...(before?.versions ?? []), version];
-    this.#kinds.set(nameOf(object), anyFields(object, kind, namespaced, versions));
+    this.add({ group: object.group, resource: object.resource, kind, namespaced, version });
+  }
+
+  add({ kind, namespaced, version, ...of }: EdgeKind): void {
+    const before = this.get(of);
+    if (before?.versions.includes(version)) return;
+    this.#kinds.set(nameOf(of), anyFields(of, kind, namespaced, [...(before?.versions ?? []), version]));
     this.#generation += 1;
   }
 }

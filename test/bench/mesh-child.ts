@@ -18,8 +18,8 @@ export interface MeshChildOptions {
   readonly path: string;
   readonly parent: { readonly address: string; readonly path: string };
   readonly credentials: NodeCredentials;
-  /** After the commit, before it is durable. */
-  committed(changes: readonly AppliedChange[]): void;
+  /** After the commit, before it is durable. `outbox`: for reports about the changes. */
+  committed(changes: readonly AppliedChange[], outbox: FeedProducer): void;
   /** Bytes from the parent, without those of TLS and of connections. */
   received?(bytes: number): void;
 }
@@ -53,7 +53,7 @@ export function attachChild(options: MeshChildOptions): Promise<ChildSession> {
       producer,
       consumer,
       applied() {},
-      committed,
+      committed: (changes) => committed(changes, producer),
       connected: () => resolve(session),
       disconnected() {},
       caughtUp() {},

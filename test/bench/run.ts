@@ -47,6 +47,10 @@ const benches: Readonly<Record<string, Entry>> = {
     line: '3,000 clusters change the state of 45 objects each, until the summaries at the center are exact',
     load: () => import('./summary.ts'),
   },
+  fleet: {
+    line: 'lists of 20,000 copies at 1,000 clusters through three levels, and the memory of the center meanwhile',
+    load: () => import('./fleet.ts'),
+  },
   cold: {
     line: '`banyan up` of the example tree from nothing until every node is ready',
     load: () => import('./cold.ts'),

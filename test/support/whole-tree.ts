@@ -1,5 +1,6 @@
 /** A tree of whole nodes in one process: the product's own assemblies, on memory stores, memory links and virtual time. Replicas have names such as `eu~1`. */
 
+import type { FleetUrls } from '../../core/apiserver/http/api-server.ts';
 import type { Space } from '../../core/apiserver/space.ts';
 import type { PeerIdentity } from '../../core/identity/peer-identity.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
@@ -16,6 +17,7 @@ import { type AssembledAgent, assembleAgent } from '../../edge-agent/agent/assem
 import { assembleCluster } from '../../edge-agent/cluster/embedded/assemble.ts';
 import { nodeConfigSchema } from '../../relay/config/config.ts';
 import { Node } from '../../relay/node/node.ts';
+import type { NodeAnswers, NodeApi } from '../../relay/node/node-ports.ts';
 import { onClock, ProcessClock } from '../transcripts/process.ts';
 
 export interface TreePlan {
@@ -46,6 +48,8 @@ export class WholeTree {
   readonly clock = new VirtualClock(1_700_000_000_000);
   /** Finds the read-only spaces of each running node, by prefix. */
   readonly views = new Map<string, (prefix: string) => Space | undefined>();
+  /** Serves `/fleet/...` at each running node. */
+  readonly fleets = new Map<string, FleetUrls>();
   readonly #plan: TreePlan;
   readonly #nodes = new Map<string, Running>();
   readonly #cut = new Set<string>();
@@ -223,18 +227,25 @@ export class WholeTree {
         },
         dialer: () => this.#dialer(id, running),
       },
-      api: () => ({
-        mount: (prefix, space) => void running.spaces.set(prefix.replace('/spaces/', ''), space),
-        resolveWith: (resolve: (prefix: string) => Space | undefined) => void this.views.set(id, resolve),
-        take() {},
-        listen: async () => '',
-        async [Symbol.asyncDispose]() {},
-      }),
+      api: ({ fleet }: NodeAnswers) => {
+        this.fleets.set(id, fleet);
+        return this.#api(id, running);
+      },
       fatal: (error) => {
         throw error;
       },
     });
     await running.node.start();
+  }
+
+  #api(id: string, { spaces }: Running): NodeApi {
+    return {
+      mount: (prefix, space) => void spaces.set(prefix.replace('/spaces/', ''), space),
+      resolveWith: (resolve: (prefix: string) => Space | undefined) => void this.views.set(id, resolve),
+      take() {},
+      listen: async () => '',
+      async [Symbol.asyncDispose]() {},
+    };
   }
 
   async #startAgent(id: string): Promise<void> {

@@ -63,7 +63,10 @@ export function lineLogger(write: (line: string) => void): Logger {
 
 /** Events reach a process only while it runs. */
 export function onClock(clock: ProcessClock, events: LinkEvents): LinkEvents {
+  const { onStream } = events;
   return {
+    // A new stream needs its answer at once. The frames of the stream reach the process only while it runs.
+    ...(onStream ? { onStream: (id, stream) => onClock(clock, onStream(id, stream)) } : {}),
     onFrame: (frame) => clock.run(() => events.onFrame(frame)),
     onBytes: (count) => clock.run(() => events.onBytes(count)),
     onDrain: () => clock.run(() => events.onDrain()),

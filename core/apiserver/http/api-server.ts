@@ -22,8 +22,8 @@ import type { Space, UserInfo } from '../space.ts';
 import { readBody } from './body.ts';
 import { SpaceHandler } from './handler.ts';
 import { refuseImpersonation } from './impersonation.ts';
-import { breakOff, type OutgoingAnswer, OutgoingAnswers, writePieces } from './outgoing.ts';
-import type { ApiRequest, ApiResponse } from './requests.ts';
+import { breakOff, type OutgoingAnswer, OutgoingAnswers, writePieces, writeStream } from './outgoing.ts';
+import type { ApiRequest, ApiResponse, StreamedResponse } from './requests.ts';
 import { whoIsAsking } from './reviews.ts';
 import { decodePart } from './route.ts';
 import { failureOf } from './status.ts';
@@ -53,6 +53,13 @@ export interface ApiServerOptions {
   metrics(): Promise<string>;
   /** Serves `/tree/...`: requests to other nodes. Absent: the node does not serve these URLs. */
   readonly tree?: TreeUrls;
+  /** Serves `/fleet/SPACE/...`: the copies of a space's objects at all clusters below. Absent: the node has no clusters below. */
+  readonly fleet?: FleetUrls;
+}
+
+export interface FleetUrls {
+  /** `signal` is aborted when the client closes the connection. */
+  answer(request: ApiRequest, signal: AbortSignal): Promise<ApiResponse | StreamedResponse>;
 }
 
 export interface TreeUrls {
@@ -92,6 +99,8 @@ export class ApiServer implements AsyncDisposable {
   /** The handlers of spaces that resolvers have returned. An entry exists as long as its resolver keeps the space. */
   readonly #resolved = new WeakMap<Space, SpaceHandler>();
   readonly #watches = new Set<WatchRequest>();
+  /** The answers that are made while their clients read them. */
+  readonly #streamed = new Set<AbortController>();
   readonly #outgoing: OutgoingAnswers;
   readonly #yaml: YamlThread;
   /** The user of each connection. A client sends its certificate once per connection, and decoding a certificate takes a third of a millisecond. */
@@ -183,6 +192,7 @@ export class ApiServer implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const watch of this.#watches) watch.end();
+    for (const answer of this.#streamed) answer.abort();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     const late = new Promise<void>((resolve) => this.#options.clock.after(drainMs, resolve));
     // Closes the session and not its socket. Closing the socket would cut off unfinished answers on the session's streams.
@@ -232,6 +242,7 @@ export class ApiServer implements AsyncDisposable {
       if (way) return await passOn(request, response, { ...way, failed });
       const outgoing = this.#outgoing.begin(response, { connection, failed });
       if (isTree) return this.#answer(response, await tree.answer(asked));
+      if (url.pathname.startsWith('/fleet/')) return await this.#fleet(asked, outgoing, response);
       const { handler, path } = this.#find(url.pathname);
       const api = { ...asked, path };
       const review = await whoIsAsking(api);
@@ -348,6 +359,25 @@ export class ApiServer implements AsyncDisposable {
     }
     response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length, ...headers });
     response.end(body);
+  }
+
+  async #fleet(request: ApiRequest, outgoing: OutgoingAnswer, response: Http2ServerResponse): Promise<void> {
+    const { fleet } = this.#options;
+    if (!fleet) {
+      const remedy = 'ask the parent of this agent, or read the cluster itself';
+      throw new BanyanError('NotFound', `there is nothing at ${request.path}: a fleet shows clusters below; ${remedy}`);
+    }
+    const over = new AbortController();
+    this.#streamed.add(over);
+    response.once('close', () => {
+      this.#streamed.delete(over);
+      over.abort();
+    });
+    const made = await fleet.answer(request, over.signal);
+    if ('body' in made) return this.#answer(response, made);
+    response.writeHead(made.status, { 'content-type': 'application/json', ...made.headers });
+    sendHead(response);
+    await writeStream(made.pieces, outgoing);
   }
 
   #list(pieces: Generator<Buffer, void>, outgoing: OutgoingAnswer, response: Http2ServerResponse): void {

@@ -27,7 +27,7 @@ import type { WatchParameters } from './watches.ts';
 import { invalidOption } from './write-options.ts';
 import * as writes from './writes.ts';
 
-type ResourceRoute = Route & { type: 'resource' };
+export type ResourceRoute = Route & { type: 'resource' };
 
 /** If a list or get request asks for a revision that this node has not reached yet, the request waits this long. */
 const revisionWaitMs = 3_000;
@@ -155,7 +155,7 @@ export class SpaceHandler {
     const { query } = request;
     const listing = this.#listing(route, kind, request);
     const isWatch = query.get('watch') === 'true' || query.get('watch') === '1';
-    this.#checkInitialEvents(query, isWatch);
+    checkInitialEvents(query, isWatch);
     if (!isWatch) {
       await this.#waitFor(request);
       return { list: listPieces(listing, integerOf(query, 'limit'), query.get('continue')) };
@@ -168,19 +168,6 @@ export class SpaceHandler {
       timeoutMs: seconds > 0 ? Math.min(seconds * 1000, watchTimeoutMsMax) : watchTimeoutMs,
     };
     return { watch: { listing, options } };
-  }
-
-  #checkInitialEvents(query: URLSearchParams, isWatch: boolean): void {
-    if (query.get('sendInitialEvents') === null) return;
-    const match = query.get('resourceVersionMatch');
-    if (isWatch && match === 'NotOlderThan') return;
-    const cause = isWatch
-      ? forbiddenField(
-          'resourceVersionMatch',
-          'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
-        )
-      : forbiddenField('sendInitialEvents', 'sendInitialEvents is forbidden for list');
-    throw invalidOption('ListOptions', cause);
   }
 
   #listing(route: ResourceRoute, kind: Kind, request: ApiRequest): ListRequest {
@@ -227,11 +214,22 @@ export class SpaceHandler {
   }
 }
 
+/** Throws Invalid if the parameters for initial events of a watch do not fit together. */
+export function checkInitialEvents(query: URLSearchParams, isWatch: boolean): void {
+  if (query.get('sendInitialEvents') === null) return;
+  const match = query.get('resourceVersionMatch');
+  if (isWatch && match === 'NotOlderThan') return;
+  const cause = isWatch
+    ? forbiddenField('resourceVersionMatch', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan')
+    : forbiddenField('sendInitialEvents', 'sendInitialEvents is forbidden for list');
+  throw invalidOption('ListOptions', cause);
+}
+
 /**
  * Throws if the kind does not have the URL of this route. The objects of a namespaced kind are in namespaces. Only a list of such a kind may cover all
  * namespaces.
  */
-function checkPlace({ of, namespace, name, subresource }: ResourceRoute, kind: Kind, method: string): void {
+export function checkPlace({ of, namespace, name, subresource }: ResourceRoute, kind: Kind, method: string): void {
   const plural = formatGroupResource(of);
   if (!kind.namespaced && namespace !== '') {
     throw notServed(`${plural} are in no namespace, the URL says namespaces/${namespace}: leave that out`);

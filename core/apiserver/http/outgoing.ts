@@ -35,7 +35,7 @@ export interface AnswerOf {
 
 /** The receiver of a watch's events. */
 export interface WatchSink {
-  write(bytes: Buffer): void;
+  write(bytes: Uint8Array): void;
   /** Number of bytes that the client has not read yet. */
   queuedBytes(): number;
   /** False if the bounds leave no room for one more event. */
@@ -137,7 +137,7 @@ export class OutgoingAnswer implements WatchSink {
     this.connection = options.connection;
   }
 
-  write(bytes: Buffer): void {
+  write(bytes: Uint8Array): void {
     this.#options.writes();
     this.#writtenBytes += bytes.length;
     (this.#response as ServerResponse).write(bytes);
@@ -161,6 +161,18 @@ export class OutgoingAnswer implements WatchSink {
         this.#options.failed(error);
       }
     });
+  }
+
+  /** Resolves when the client has read all unread bytes, or has closed the connection. */
+  taken(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#response.once('drain', resolve);
+      this.#response.once('close', resolve);
+    });
+  }
+
+  get isClosed(): boolean {
+    return this.#response.destroyed;
   }
 
   onClosed(act: () => void): void {
@@ -217,6 +229,16 @@ export function writePieces(
     answer.onTaken(goOn);
   };
   goOn();
+}
+
+/** Writes pieces that take time to make, as fast as the client reads them. Ends early if the client closes the connection. */
+export async function writeStream(pieces: AsyncIterable<Uint8Array>, answer: OutgoingAnswer): Promise<void> {
+  for await (const piece of pieces) {
+    answer.write(piece);
+    if (answer.queuedBytes() > aheadBytesMax) await answer.taken();
+    if (answer.isClosed) return;
+  }
+  answer.end();
 }
 
 /** Bytes of one write. A write of more than a few TLS records is not faster. */

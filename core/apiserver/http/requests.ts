@@ -20,6 +20,13 @@ export interface ApiResponse {
   readonly headers?: Readonly<Record<string, string | string[]>>;
 }
 
+/** An answer that is made while its client reads it. The server asks for the next piece when the client has taken most of the pieces before. */
+export interface StreamedResponse {
+  readonly status: number;
+  readonly pieces: AsyncIterable<Uint8Array>;
+  readonly headers?: Readonly<Record<string, string | string[]>>;
+}
+
 export function header(request: ApiRequest, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value.join(',') : value;

@@ -13,6 +13,7 @@ import { duplicatesIn, type MediaType, mediaTypeOf, parseRequestBody } from './b
 import { selectsObject } from './lists.ts';
 import { type ApiRequest, type ApiResponse, header, jsonResponse } from './requests.ts';
 import { successStatus } from './status.ts';
+import { warned } from './warnings.ts';
 import { deleteOptionsOf, invalidOption, writeOptionsOf } from './write-options.ts';
 
 export interface WriteTarget {
@@ -119,34 +120,6 @@ async function written(
 ): Promise<ApiResponse> {
   await target.space.storage.flushed();
   return jsonResponse(status, object, warned(warnings));
-}
-
-function warned(warnings: readonly string[]): Record<string, string[]> {
-  return warnings.length > 0 ? { warning: warningHeaders(warnings) } : {};
-}
-
-/** Bounds of the Kubernetes API server. Proxies and clients accept only a few KB of headers. */
-const warningCharactersMax = 256;
-const warningsCharactersMax = 4096;
-
-/**
- * The warnings as quoted strings of RFC 9110, in ASCII. A warning may contain the name of a field, which comes from the request body and may contain any
- * character. With an invalid header, the answer would fail although the write has already happened.
- */
-function warningHeaders(warnings: readonly string[]): string[] {
-  const headers: string[] = [];
-  let length = 0;
-  for (const text of new Set(warnings)) {
-    const cut = text.length <= warningCharactersMax ? text : `${text.slice(0, warningCharactersMax)}...`;
-    const quoted = JSON.stringify(cut).replaceAll(
-      /[^\x20-\x7e]/g,
-      (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-    );
-    length += quoted.length;
-    if (length > warningsCharactersMax) break;
-    headers.push(`299 - ${quoted}`);
-  }
-  return headers;
 }
 
 async function objectOf(request: ApiRequest, target: WriteTarget, options: WriteOptions): Promise<KubeObject> {

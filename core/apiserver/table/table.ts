@@ -11,9 +11,12 @@ export interface TableOptions {
   readonly nowMs: number;
 }
 
+/** The parts of a kind that decide its columns. */
+export type ColumnKind = Pick<Kind, 'group' | 'resource' | 'columns'> & Partial<Pick<Kind, 'storesAsWritten'>>;
+
 const nameColumn = { name: 'Name', type: 'string', format: 'name', description: '', priority: 0 };
 
-export function columnDefinitions(kind: Kind, version: string): object[] {
+export function columnDefinitions(kind: ColumnKind, version: string): object[] {
   const columns = columnsOf(kind, version);
   return [
     nameColumn,
@@ -25,7 +28,7 @@ export function columnDefinitions(kind: Kind, version: string): object[] {
  * The row of an object. An object that can't be converted to the version stays in its own version. Then a cell has the value of the column of the same name
  * in the object's own version.
  */
-export function tableRow(kind: Kind, version: string, object: KubeObject, options: TableOptions): object {
+export function tableRow(kind: ColumnKind, version: string, object: KubeObject, options: TableOptions): object {
   const cells = [
     object.metadata.name,
     ...columnsFor(kind, version, object).map(({ cell }) => cell(object, options.nowMs)),
@@ -46,7 +49,7 @@ function rowObject(object: KubeObject, { includeObject, version }: TableOptions)
   return { object: includeObject === 'Object' ? object : partialMetadata(object, version) };
 }
 
-function columnsFor(kind: Kind, version: string, object: KubeObject): readonly Pick<ComputedColumn, 'cell'>[] {
+function columnsFor(kind: ColumnKind, version: string, object: KubeObject): readonly Pick<ComputedColumn, 'cell'>[] {
   const columns = columnsOf(kind, version);
   if (object.apiVersion === formatApiVersion(kind.group, version) || !kind.storesAsWritten) return columns;
   const own = parseApiVersion(object.apiVersion).version;
@@ -54,7 +57,7 @@ function columnsFor(kind: Kind, version: string, object: KubeObject): readonly P
   return columns.map(({ name }) => ownColumns.get(name) ?? { cell: () => `<${own}>` });
 }
 
-function columnsOf(kind: Kind, version: string): readonly ComputedColumn[] {
+function columnsOf(kind: ColumnKind, version: string): readonly ComputedColumn[] {
   const own = kind.columns(version);
   if (own.length === 0) return builtinColumns[`${kind.group}/${kind.resource}`] ?? defaultColumns;
   return own.map(

@@ -70,7 +70,7 @@ export function singletonStatus(
  * origin. A fully observed object (`observed >= local`) gets the generation of the origin's object that was applied; any other gets the generation
  * before it.
  */
-function inTermsOfOrigin({ attributes, body }: Content): Uint8Array {
+export function inTermsOfOrigin({ attributes, body }: Content): Uint8Array {
   const { generation, local } = JSON.parse(asText(attributes)) as StateAttributes;
   if (generation === undefined || local === undefined) return body;
   const translated = (observed: number) => (observed >= local ? generation : Math.max(0, generation - 1));

@@ -38,6 +38,11 @@ describe('replicas in a topology', () => {
     expect(urlOf('node/eu')).toBe('https://eu');
     expect(urlOf('node/eu~1')).toBe('https://eu~1');
     expect(urlOf('space/eu~1/center.retail')).toBe('https://eu~1/spaces/center.retail');
+    expect(urlOf('fleet/center/retail')).toBe('https:///fleet/retail');
+    expect(urlOf('fleet/eu~1/center.retail')).toBe('https://eu~1/fleet/center.retail');
+    expect(
+      names.filter(({ name }) => name.startsWith('fleet/')).every(({ name }) => urlOf(name.replace('fleet', 'space'))),
+    ).toBe(true);
     expect(urlOf('mailbox/eu~1')).toBe('https:///mailboxes/eu~1');
     expect(urlOf('mailbox/eu:fr:paris:store-1')).toBe('https://eu:fr:paris/mailboxes/store-1');
     expect(urlOf('mailbox/eu:fr:paris:store-1~1')).toBe('https://eu:fr:paris~1/mailboxes/store-1');
