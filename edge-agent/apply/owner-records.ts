@@ -29,7 +29,7 @@ export interface OwnerRecord {
   readonly placements?: readonly PlacementId[];
   /**
    * For a definition: placements that do not bring it any more, and whose other objects may still be on the cluster (removal-order.ts). Written in the order
-   * in which the placements left. A new apply of the definition clears the list.
+   * in which the placements left. A record without the field keeps the list of the record before.
    */
   readonly formerPlacements?: readonly PlacementId[];
   /** How to remove the object when no placement defines a way any more. Absent: Background. */
@@ -68,7 +68,8 @@ export class OwnerRecords {
 
   /** Writes the record. It is durable after the store's next flush. */
   set(key: string, record: OwnerRecord): void {
-    const row = JSON.stringify(record);
+    const formerPlacements = record.formerPlacements ?? this.#records.get(key)?.formerPlacements;
+    const row = JSON.stringify({ ...record, formerPlacements });
     this.#store.write((t) => t.put(rowKey(key), text(row)));
     this.#keep(key, row);
   }
