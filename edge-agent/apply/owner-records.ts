@@ -44,7 +44,7 @@ export interface OwnerRecord {
   readonly placements?: readonly PlacementId[];
   /**
    * For a definition: placements that do not bring it any more, and whose other objects may still be on the cluster (removal-order.ts). Written in the order
-   * in which the placements left. A new apply of the definition clears the list.
+   * in which the placements left. A record without the field keeps the list of the record before.
    */
   readonly formerPlacements?: readonly PlacementId[];
   /** How to remove the object when no placement defines a way any more. Absent: Background. */
@@ -141,8 +141,8 @@ export class OwnerRecords {
 
   /** Writes the record, and removes the rows beside the record that the record does not name any more. */
   #write(key: string, record: OwnerRecord, beside: (t: Transaction) => void = () => {}): void {
-    const row = JSON.stringify(record);
     const before = this.#records.get(key);
+    const row = JSON.stringify({ ...record, formerPlacements: record.formerPlacements ?? before?.formerPlacements });
     this.#store.write((t) => {
       t.put(rowKey(key), text(row));
       removeBeside(t, key, before, record);

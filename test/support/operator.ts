@@ -6,7 +6,8 @@ const rbac = 'rbac.authorization.k8s.io';
 
 function definition(kind: string, scope: 'Namespaced' | 'Cluster'): object {
   const plural = `${kind.toLowerCase()}s`;
-  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+  const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+  const schema = { openAPIV3Schema: { type: 'object', properties: { spec: anything } } };
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',

@@ -143,8 +143,11 @@ describe('a placement with an operator and its objects', () => {
   });
 });
 
-/** The placement with the objects brings definition and namespace too: its objects need them. It may be of another space. */
-describe.each(['center.retail', 'center.ops'])(
+/**
+ * The placement with the objects brings definition and namespace too: its objects need them. It may be of another space, whose definition wins
+ * (`ops`) or loses (`zoo`) against that of the operator.
+ */
+describe.each(['center.retail', 'center.ops', 'center.zoo'])(
   'two placements, one with the operator and one of %s with its objects',
   (source) => {
     const own = [controller, account, role];
@@ -172,7 +175,7 @@ describe.each(['center.retail', 'center.ops'])(
         ...needed.map((key) => bench.object(key, objects[key]!, refs, 'center.retail', { implied: ['objects'] })),
         ...put(own),
         ...others
-          .filter((key) => source === 'center.ops' || !needed.includes(key))
+          .filter((key) => source !== 'center.retail' || !needed.includes(key))
           .map((key) =>
             bench.object(key, objects[key]!, ['objects'], source, { implied: needed.includes(key) ? ['objects'] : [] }),
           ),
