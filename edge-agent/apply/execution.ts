@@ -122,10 +122,11 @@ export class Execution {
       const answer = await writer.apply(wanted, live, decision);
       const wasOurs = this.#ports.takeBack(wanted.key);
       const isSame = record?.bodyHash === wanted.bodyHash && record.source === wanted.source;
-      // If another store has applied the object, this agent does not know whether anything has changed since. If a field belonged to the cluster before, its
-      // value was no change of somebody else.
+      // If another store has applied the object, this agent does not know whether anything has changed since. If the rules left a field or a change to the
+      // cluster before, the correction answers a change of the rules.
       const isKnown = isSame && record.fingerprint !== '' && hadSameFields(wanted, record);
-      if (isKnown && !wasOurs && !decision.onlySignature) this.#noteCorrection(wanted, live, answer);
+      if (isKnown && !wasOurs && !decision.onlySignature && !this.#wasLeft(wanted))
+        this.#noteCorrection(wanted, live, answer);
       return false;
     } catch (error) {
       if (await writer.replace(wanted, live, error)) {
@@ -134,6 +135,12 @@ export class Execution {
       }
       throw isAboutImmutable(error) && !wanted.rules.replace ? irreplaceable(error) : error;
     }
+  }
+
+  /** Whether the rules left the object as somebody had changed it, or had deleted it, at the last look. */
+  #wasLeft({ key }: Delivery): boolean {
+    const step = this.#ports.progress.of(key);
+    return step?.phase === 'absent' || (step?.phase === 'applied' && step.drift !== undefined);
   }
 
   /** Called when the desired content is the same as before: somebody had changed or deleted the object. */

@@ -9,13 +9,19 @@ import { TokenBucket } from '../../core/runtime/token-bucket.ts';
 const burst = 1;
 /** After the first `burst` corrections, corrections that follow each other faster than this are a conflict: four rounds of an autoscaler. */
 const intervalMs = 60_000;
-/** A conflict without a correction for this long has ended: four rounds of an autoscaler. */
-const quietMs = 60_000;
+/** A conflict without a correction for this many of its last rounds has ended. Three rounds: one may be late. */
+const quietRounds = 3;
+/** A conflict lasts at least this long after its last correction: two rounds of an autoscaler, which acts every 15 s. */
+const quietMinMs = 30_000;
+/** Interval of the checks whether a conflict has ended. */
+const checkMs = 5_000;
 
 /** An object that was corrected within the last minutes. */
 interface RecentCorrections {
   readonly rate: TokenBucket;
   atMs: number;
+  /** The time between the last two corrections. */
+  roundMs: number;
   /** Present during a conflict. The message names the fields that somebody changes. */
   message?: string;
 }
@@ -35,8 +41,10 @@ export class FieldConflictBackoff {
   /** `message` names the fields that somebody had changed. */
   corrected(key: string, message: string): void {
     const nowMs = this.#clock.monotonicMs();
-    const recent = this.#recent.get(key) ?? { rate: new TokenBucket(burst, intervalMs, nowMs), atMs: nowMs };
+    const fresh = { rate: new TokenBucket(burst, intervalMs, nowMs), atMs: nowMs, roundMs: 0 };
+    const recent: RecentCorrections = this.#recent.get(key) ?? fresh;
     this.#recent.set(key, recent);
+    recent.roundMs = nowMs - recent.atMs;
     recent.atMs = nowMs;
     const isTooOften = recent.rate.take(nowMs) > 0;
     if (isTooOften || recent.message !== undefined) recent.message = message;
@@ -54,7 +62,7 @@ export class FieldConflictBackoff {
 
   #watch(): void {
     if (this.#timer || this.#recent.size === 0) return;
-    this.#timer = this.#clock.after(quietMs, () => {
+    this.#timer = this.#clock.after(checkMs, () => {
       this.#timer = undefined;
       this.#endQuiet();
       this.#watch();
@@ -64,7 +72,8 @@ export class FieldConflictBackoff {
   #endQuiet(): void {
     const nowMs = this.#clock.monotonicMs();
     for (const [key, recent] of this.#recent) {
-      const isOver = recent.message !== undefined && nowMs - recent.atMs >= quietMs;
+      const isOver =
+        recent.message !== undefined && nowMs - recent.atMs >= Math.max(quietMinMs, quietRounds * recent.roundMs);
       if (isOver) delete recent.message;
       if (recent.message === undefined && recent.rate.isIdle(nowMs)) this.#recent.delete(key);
       if (isOver) this.#ended(key);

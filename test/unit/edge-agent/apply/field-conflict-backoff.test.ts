@@ -38,11 +38,15 @@ describe('an object that is corrected', () => {
     expect(fights.messageOf('till')).toBe('change 0');
   });
 
-  it('has none any more after a minute without changes, which is reported once', () => {
-    putBack(20, 15_000);
-    clock.advance(30_000);
+  it.each([
+    ['thirty seconds without changes by a fast writer', 100, 30_000],
+    ['three rounds of a slow writer without a change', 15_000, 45_000],
+    ['three rounds of a slower writer', 40_000, 120_000],
+  ])('has none any more after %s, which is reported once', (_, roundMs, quietMs) => {
+    putBack(20, roundMs);
+    clock.advance(quietMs - roundMs - 5_000);
     expect(fights.messageOf('till')).toBeDefined();
-    clock.advance(90_000);
+    clock.advance(10_000);
     expect(fights.messageOf('till')).toBeUndefined();
     clock.advance(600_000);
     expect(over).toEqual(['till']);
