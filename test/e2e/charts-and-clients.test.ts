@@ -22,7 +22,12 @@ const buildMsMax = 3_600_000;
 
 interface Shown {
   readonly apiVersion: string;
-  readonly metadata: { readonly uid: string; readonly name: string; readonly resourceVersion: string };
+  readonly metadata: {
+    readonly uid: string;
+    readonly name: string;
+    readonly resourceVersion: string;
+    readonly managedFields?: readonly { readonly manager: string; readonly apiVersion: string }[];
+  };
   readonly type?: string;
   readonly data?: Readonly<Record<string, string>>;
   readonly spec?: object;
@@ -82,6 +87,13 @@ describe.skipIf(missing)(`what charts and clients expect of a space${why}`, () =
   const atReal = (...args: string[]) => getObject<Shown>(plane.kubeconfig, args);
   const atEmbedded = (...args: string[]) => tree.json<Shown>(embedded, ...args);
   const both = (...args: string[]) => [atReal(...args), atEmbedded(...args)];
+  /** A Peer in one version, at each cluster. */
+  const peersOf = (version: string, name: string) => {
+    const args = ['get', `peers.${version}.net.example.com`, name, '-n', 'net', '-o', 'json', '--show-managed-fields'];
+    return [kubectlBy(plane.kubeconfig, args), tree.kubectl(embedded, args)].map(({ code, stdout }) =>
+      code === 0 ? (JSON.parse(stdout) as Shown) : undefined,
+    );
+  };
   const apply = (...items: object[]) => {
     const ran = tree.apply(retail, { apiVersion: 'v1', kind: 'List', items });
     expect(ran.code, ran.out).toBe(0);
@@ -160,14 +172,14 @@ describe.skipIf(missing)(`what charts and clients expect of a space${why}`, () =
       for (const found of definitions) {
         expect(found?.spec).toMatchObject({ conversion: peers('v1').spec.conversion });
       }
-      expect(atEmbedded('peers.v1beta1.net.example.com', 'old', '-n', 'net')?.spec).toEqual({ address: '10.0.0.2' });
-      expect(atEmbedded('peers.v1.net.example.com', 'new', '-n', 'net')?.spec).toEqual({ to: { address: '10.0.0.1' } });
-      const managed = atReal('peers.v1beta1.net.example.com', 'old', '-n', 'net') as {
-        metadata: { managedFields?: { manager: string; apiVersion: string }[] };
-      };
-      expect(managed.metadata.managedFields?.find(({ manager }) => manager === 'banyan')?.apiVersion).toBe(
-        'net.example.com/v1beta1',
-      );
+      const [realOld, embeddedOld] = peersOf('v1beta1', 'old');
+      expect([realOld?.spec, embeddedOld?.spec]).toEqual([{ address: '10.0.0.2' }, { address: '10.0.0.2' }]);
+      expect(peersOf('v1', 'new').map((one) => one?.spec)).toEqual([
+        { to: { address: '10.0.0.1' } },
+        { to: { address: '10.0.0.1' } },
+      ]);
+      const applied = realOld?.metadata.managedFields?.find(({ manager }) => manager === 'banyan');
+      expect(applied?.apiVersion).toBe('net.example.com/v1beta1');
     });
 
     it('is converted by its webhook at the real cluster, and not in the space', () => {
@@ -204,7 +216,7 @@ describe.skipIf(missing)(`what charts and clients expect of a space${why}`, () =
       await until(
         'the clusters have it',
         () =>
-          JSON.stringify(both('peers.v1.net.example.com', 'old', '-n', 'net').map((one) => one?.spec)) ===
+          JSON.stringify(peersOf('v1', 'old').map((one) => one?.spec)) ===
           '[{"to":{"address":"10.0.0.3"}},{"to":{"address":"10.0.0.3"}}]',
       );
       await until('all is well', () => isAvailable('net'));
@@ -335,8 +347,11 @@ describe.skipIf(missing)(`what charts and clients expect of a space${why}`, () =
       );
       await until('the rest is there', () => isAvailable('keep'));
       const names = () =>
-        both('cm,secret,sa', '-n', 'keep', '-l', 'banyan.io/managed').map((list) =>
-          list?.items?.map(({ metadata }) => metadata.name).sort(),
+        [atReal, atEmbedded].map((at) =>
+          ['cm', 'secret', 'sa']
+            .flatMap((kind) => at(kind, '-n', 'keep', '-l', 'banyan.io/managed')?.items ?? [])
+            .map(({ metadata }) => metadata.name)
+            .sort(),
         );
       expect(names()).toEqual([
         ['robot', 'shown'],
@@ -344,7 +359,7 @@ describe.skipIf(missing)(`what charts and clients expect of a space${why}`, () =
       ]);
       apply(place('keep', { resources: ['*', 'secrets'] }));
       await until('all is there', () =>
-        names().every((found) => found?.join() === 'local,robot,sh.helm.release.v1.x.v1,shown'),
+        names().every((found) => found.join() === 'local,robot,sh.helm.release.v1.x.v1,shown'),
       );
     });
 

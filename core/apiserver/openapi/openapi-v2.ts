@@ -73,9 +73,11 @@ function asV2(schema: SchemaV3, isRoot = false): SchemaV2 {
   const target = reference(schema);
   if (target !== undefined) return { $ref: `#/definitions/${target.slice('#/components/schemas/'.length)}` };
   const { type, format, description, required, items, properties, additionalProperties } = schema;
-  const isOpen = schema['x-kubernetes-preserve-unknown-fields'] === true && !isRoot;
+  const isOpen = schema['x-kubernetes-preserve-unknown-fields'] === true;
   if (schema['x-kubernetes-int-or-string'] === true || format === 'int-or-string')
     return { type: 'string', format: 'int-or-string' };
+  // Clients find a kind by its definition. Without properties, they accept every field.
+  if (isOpen && isRoot) return { type: 'object', ...extensions(schema) };
   if (isOpen || typeof type !== 'string' || schema.nullable === true) return extensions(schema);
   return {
     type,

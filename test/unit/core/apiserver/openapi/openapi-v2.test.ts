@@ -1,13 +1,16 @@
 import { BinaryReader } from '@bufbuild/protobuf/wire';
 import { describe, expect, it } from 'vitest';
 import { builtinKinds } from '../../../../../core/apiserver/builtin/builtin-kinds.ts';
+import { customKind } from '../../../../../core/apiserver/crd/custom-kind.ts';
 import { ownKinds } from '../../../../../core/apiserver/kinds/kinds-of-space.ts';
 import { SpaceKinds } from '../../../../../core/apiserver/kinds/space-kinds.ts';
 import { openapiV2 } from '../../../../../core/apiserver/openapi/openapi-v2.ts';
 import { encodeOpenapiV2 } from '../../../../../core/apiserver/openapi/openapi-v2-protobuf.ts';
+import type { Kinds } from '../../../../../core/apiserver/space.ts';
 import { EmbeddedStorage } from '../../../../../core/apiserver/storage/embedded.ts';
 import { silentLogger } from '../../../../../core/runtime/logger.ts';
 import { MemoryStore } from '../../../../../core/store/memory/memory-store.ts';
+import { boards } from '../crd/support.ts';
 
 function documentOfSpace() {
   const storage = new EmbeddedStorage({ store: new MemoryStore(), name: 'test', logger: silentLogger, hook: () => {} });
@@ -64,6 +67,15 @@ describe('OpenAPI v2', () => {
     const quantities = document.definitions['io.k8s.api.core.v1.ResourceRequirements']!.properties!.limits!;
     expect(quantities.type).toBe('object');
     expect(quantities.additionalProperties!.type).toBeUndefined();
+  });
+
+  it('has no properties for a kind that keeps unknown fields: kubectl would refuse all others in a List', () => {
+    const open = customKind(boards({}));
+    const schema = () => ({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true });
+    const kinds = { all: () => [{ ...open, openapi: schema }], generation: 1 } as unknown as Kinds;
+    const definition = openapiV2(kinds).definitions['com.example.shop.v1.Board']!;
+    expect(definition).toMatchObject({ type: 'object', 'x-kubernetes-group-version-kind': [{ kind: 'Board' }] });
+    expect(definition).not.toHaveProperty('properties');
   });
 
   it('is encoded with the field numbers of openapi.v2.Document', () => {
