@@ -60,7 +60,8 @@ export class ChildQuestions {
     };
     const quietMs = question.type === 'watch' ? watchQuietMs : question.patienceMs;
     const lines = readLines((handler) => streams.open(request, handler), { at, clock, quietMs, signal });
-    return this.#noting(child, lines);
+    // The kinds of a child are not needed at once, so a child that is slow to collect them is asked for its copies meanwhile.
+    return question.type === 'kinds' ? lines : this.#noting(child, lines);
   }
 
   /** Why the child is not asked at present. Undefined: it is asked. */
