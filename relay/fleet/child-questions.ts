@@ -49,18 +49,19 @@ export class ChildQuestions {
     const streams = this.#ports.streams(child);
     if (!streams) return failed(new BanyanError('Unavailable', 'it is not connected'));
     if (resting !== undefined) return failed(new BanyanError('Unavailable', resting));
+    const deadlineMs = Math.min(acceptMs, question.patienceMs);
     const request = {
       path: childPath(at, child),
       kind: fleetKind,
       header: Buffer.from(JSON.stringify(question)),
       user: asker.name,
       groups: asker.groups,
-      deadlineMs: Math.min(acceptMs, question.patienceMs),
+      deadlineMs,
       bulk: false,
     };
     const quietMs = question.type === 'watch' ? watchQuietMs : question.patienceMs;
     const lines = readLines((handler) => streams.open(request, handler), { at, clock, quietMs, signal });
-    return this.#noting(child, lines);
+    return this.#noting(child, question, lines, deadlineMs);
   }
 
   /** Why the child is not asked at present. Undefined: it is asked. */
@@ -74,12 +75,24 @@ export class ChildQuestions {
     this.#resting.delete(child);
   }
 
-  async *#noting(child: string, lines: AsyncIterable<FleetLine>): AsyncGenerator<FleetLine> {
+  async *#noting(
+    child: string,
+    { type }: FleetQuestion,
+    lines: AsyncIterable<FleetLine>,
+    deadlineMs: number,
+  ): AsyncGenerator<FleetLine> {
+    let hasBegun = false;
     try {
-      yield* lines;
+      for await (const line of lines) {
+        hasBegun = true;
+        yield line;
+      }
     } catch (error) {
-      if (error instanceof BanyanError && error.code === 'Timeout') this.#rest(child, error.message);
-      throw error;
+      if (!(error instanceof BanyanError) || error.code !== 'Timeout') throw error;
+      const silent = hasBegun ? error : new BanyanError('Timeout', `no answer within ${durationText(deadlineMs)}`);
+      // The kinds of a child are not needed at once, so a child that is slow to collect them is asked for its copies meanwhile.
+      if (type !== 'kinds') this.#rest(child, silent.message);
+      throw silent;
     }
   }
 

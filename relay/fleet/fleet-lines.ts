@@ -41,6 +41,8 @@ export type FleetLine =
   | { readonly type: 'event'; readonly event: EventType; readonly position: string; readonly item: Item }
   /** The watch has sent everything up to this position. `isComplete`: all copies that existed at the beginning were sent, except those of places that are away. */
   | { readonly type: 'position'; readonly position: string; readonly isComplete?: true }
+  /** Nothing yet: the node is still looking for copies, and is not silent. */
+  | { readonly type: 'busy' }
   | { readonly type: 'away'; readonly away: Away }
   | { readonly type: 'stale'; readonly stale: Stale }
   /** `more`: the list may have further copies. `remaining`: their number, if the node knows it. */

@@ -11,6 +11,7 @@ import type { Away, FleetLine } from './fleet-lines.ts';
 import { type Asker, type FleetQuestion, type KindsQuestion, patienceBelow } from './fleet-question.ts';
 import { listLines } from './list.ts';
 import { RelayAnswers } from './relay-answers.ts';
+import { Wake } from './signals.ts';
 import { Slots } from './slots.ts';
 import { type FleetWatchPorts, watchLines } from './watch.ts';
 
@@ -38,10 +39,18 @@ export interface FleetsPorts extends Omit<FleetPorts, 'selectable'> {
   defer(run: () => void): void;
 }
 
+interface KindsState {
+  readonly kinds: FleetKinds;
+  /** When the nodes below were asked for the last time. */
+  askedAtMs?: number;
+  /** Resolves when their answers are there. */
+  learned?: Promise<void>;
+}
+
 export class Fleets {
   readonly #ports: FleetsPorts;
   readonly #fleets = new Map<string, Fleet>();
-  readonly #kinds = new WeakMap<Fleet, { readonly kinds: FleetKinds; learnedAtMs: number | undefined }>();
+  readonly #kinds = new WeakMap<Fleet, KindsState>();
   /** Keyed by path. */
   readonly #brokenOff = new Map<string, { readonly away: Away; readonly untilMs: number }>();
   readonly #lists = new Slots('lists of fleets', listsMax);
@@ -159,19 +168,17 @@ export class Fleets {
       clock,
       ask,
       wallMs: () => clock.wallMs(),
+      monotonicMs: () => clock.monotonicMs(),
       turn: () => new Promise<void>((resolve) => defer(resolve)),
       isConnected: (child) => connection(child).connected,
       kindOf: (source, of): Kind | undefined => this.kinds(source).byResource(of),
     };
   }
 
-  #kindsOf(fleet: Fleet): { readonly kinds: FleetKinds; learnedAtMs: number | undefined } {
+  #kindsOf(fleet: Fleet): KindsState {
     const known = this.#kinds.get(fleet);
     if (known) return known;
-    const made = {
-      kinds: new FleetKinds(() => this.#ports.kindsOf(fleet.source), fleet.kinds),
-      learnedAtMs: undefined,
-    };
+    const made: KindsState = { kinds: new FleetKinds(() => this.#ports.kindsOf(fleet.source), fleet.kinds) };
     this.#kinds.set(fleet, made);
     return made;
   }
@@ -180,10 +187,14 @@ export class Fleets {
     const fleet = this.#fleet(question.source);
     const { clock } = this.#ports;
     const state = this.#kindsOf(fleet);
-    if (state.learnedAtMs === undefined || clock.monotonicMs() - state.learnedAtMs > kindsFreshMs) {
-      state.learnedAtMs = clock.monotonicMs();
-      await this.#learn(fleet, question, asker, signal);
+    if (state.askedAtMs === undefined || clock.monotonicMs() - state.askedAtMs > kindsFreshMs) {
+      state.askedAtMs = clock.monotonicMs();
+      // All requests of a client that discovers kinds share the answers, so the questions do not end with the first request.
+      state.learned = this.#learn(fleet, question, asker);
     }
+    const wake = new Wake();
+    void state.learned?.then(() => wake.wake());
+    await wake.sleepFor(patienceBelow(question.patienceMs), clock, signal);
     const kinds = [...fleet.kinds.all()].flatMap(({ group, resource, kind, namespaced, versions }) =>
       versions.map((version) => ({ group, resource, kind, namespaced, version })),
     );
@@ -191,12 +202,12 @@ export class Fleets {
     yield { type: 'end', more: false };
   }
 
-  async #learn(fleet: Fleet, question: KindsQuestion, asker: Asker, signal: AbortSignal): Promise<void> {
+  async #learn(fleet: Fleet, question: KindsQuestion, asker: Asker): Promise<void> {
     const { turn, ask } = this.#answerPorts(asker);
     const children = fleet.children();
     const relays = children.filter(({ role }) => role === 'relay');
     const below = { ...question, patienceMs: patienceBelow(question.patienceMs) };
-    const answers = new RelayAnswers(relays, ({ name }, given) => ask(name, below, given), signal);
+    const answers = new RelayAnswers(relays, ({ name }, given) => ask(name, below, given));
     answers.widen();
     for (const child of children) {
       if (child.role === 'relay') await learnFrom(fleet, child, answers);

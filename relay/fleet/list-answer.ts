@@ -63,6 +63,7 @@ async function* rest(held: Uint8Array[], source: AsyncIterator<FleetLine>, text:
     let bytes = 0;
     while (true) {
       const { value, done } = await source.next();
+      if (done && !text.isComplete) throw new BanyanError('Unavailable', 'this node ends');
       const more = done ? undefined : text.take(value);
       if (more) {
         piece.push(more);
@@ -84,6 +85,8 @@ class ListText {
   readonly #aways: Away[];
   readonly #stales: Stale[] = [];
   #areWarningsSent = false;
+  /** Whether the text has its end. */
+  isComplete = false;
   #position = '';
   #last: Item | undefined;
 
@@ -117,6 +120,7 @@ class ListText {
         this.#stales.push(line.stale);
         return undefined;
       case 'end':
+        this.isComplete = true;
         return this.#tail(line);
       default:
         return undefined;

@@ -19,12 +19,15 @@ export interface AnswerPorts {
   readonly path: string;
   readonly ask: AskRelay;
   wallMs(): number;
+  monotonicMs(): number;
   /** Lets the other work of the process go on. Returns in a later turn of the event loop. */
   turn(): Promise<void>;
   /** The kind, if this node has a definition of it. */
   kindOf(source: string, of: { readonly group: string; readonly resource: string }): Kind | undefined;
 }
 
+/** A node that finds no copy for this long says that it is busy: much less than the patience of any node above. */
+const busyEveryMs = 500;
 /** Copies that are made in one turn: about 3 ms with objects of 3 KB. */
 const copiesPerTurn = 25;
 
@@ -38,7 +41,11 @@ export async function* listLines(
   const { number, position } = positionOf(fleet, question);
   yield { type: 'begin', position: number };
   const list = new List(fleet, question, ports, position);
-  yield* list.lines(signal);
+  try {
+    yield* list.lines(signal);
+  } finally {
+    fleet.positions.recount(number);
+  }
 }
 
 function positionOf(fleet: Fleet, { position: number }: ListQuestion): { number: string; position: Position } {
@@ -61,6 +68,7 @@ class List {
   readonly #form: ItemForm;
   /** Copies that the page may still have. */
   #left: number;
+  #busyAtMs: number;
 
   constructor(fleet: Fleet, question: ListQuestion, ports: AnswerPorts, position: Position) {
     this.#fleet = fleet;
@@ -70,6 +78,7 @@ class List {
     this.#selection = copySelection(question);
     const { kind, form, source, limit } = question;
     this.#form = { kind, form, known: ports.kindOf(source, kind), nowMs: ports.wallMs() };
+    this.#busyAtMs = ports.monotonicMs();
     this.#left = limit === 0 ? Number.POSITIVE_INFINITY : limit;
   }
 
@@ -110,6 +119,7 @@ class List {
     const after = this.#question.after?.path === child.path ? this.#question.after : undefined;
     const copies = index.ofKind(this.#question.kind);
     const selected = this.#selected(copies, after);
+    if (selected.length === 0 && this.#isBusy()) yield { type: 'busy' };
     let isStale = false;
     for (let found = selected.splice(0, this.#turnSize()); found.length > 0; ) {
       for (const item of this.#items(child, found)) {
@@ -124,6 +134,13 @@ class List {
       found = selected.splice(0, this.#turnSize());
     }
     return { more: selected.length > 0, remaining: selected.length };
+  }
+
+  #isBusy(): boolean {
+    const nowMs = this.#ports.monotonicMs();
+    const isBusy = nowMs - this.#busyAtMs >= busyEveryMs;
+    if (isBusy) this.#busyAtMs = nowMs;
+    return isBusy;
   }
 
   #turnSize(): number {

@@ -17,14 +17,16 @@ export interface Position {
 }
 
 /**
- * Limit for the sum of all places: about 10 MB. With ten child relays, a node keeps the positions of 10,000 events, so a watch that breaks in a burst can
+ * Limit for the sum of all places: about 10 MB. With ten child relays, a node keeps the positions of 6,000 events, so a watch that breaks in a burst can
  * continue. Beyond the limit, the oldest positions are dropped.
  */
 const placesMax = 100_000;
+/** A position without places needs as much memory as these. */
+const placesOfPosition = 5;
 
 export class Positions {
   readonly #clock: Clock;
-  readonly #kept = new Map<string, { readonly position: Position; readonly places: number }>();
+  readonly #kept = new Map<string, { readonly position: Position; places: number }>();
   #places = 0;
   #last = 0;
 
@@ -36,16 +38,25 @@ export class Positions {
   keep(position: Position): string {
     // Numbers follow the clock, so a process that starts again never gives out a number twice.
     this.#last = Math.max(this.#last + 1, this.#clock.wallMs());
-    const places = 1 + position.relays.size + position.read.size;
     const number = String(this.#last);
-    this.#kept.set(number, { position, places });
-    this.#places += places;
-    for (const [oldest, kept] of this.#kept) {
+    this.#kept.set(number, { position, places: 0 });
+    this.recount(number);
+    return number;
+  }
+
+  /** Call it when the position has got more places. */
+  recount(number: string): void {
+    const kept = this.#kept.get(number);
+    if (!kept) return;
+    const { relays, read } = kept.position;
+    this.#places -= kept.places;
+    kept.places = placesOfPosition + relays.size + read.size;
+    this.#places += kept.places;
+    for (const [oldest, { places }] of this.#kept) {
       if (this.#places <= placesMax || oldest === number) break;
       this.#kept.delete(oldest);
-      this.#places -= kept.places;
+      this.#places -= places;
     }
-    return number;
   }
 
   /** Forgets all positions. */

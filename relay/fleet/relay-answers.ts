@@ -19,7 +19,7 @@ export class RelayAnswers {
   constructor(
     relays: readonly FleetChild[],
     ask: (relay: FleetChild, signal: AbortSignal) => AsyncIterable<FleetLine>,
-    signal: AbortSignal,
+    signal?: AbortSignal,
   ) {
     this.#relays = relays;
     this.#ask = ask;

@@ -162,7 +162,7 @@ describe.skipIf(withoutKubectl)(`the fleet of a space${why}`, () => {
       const { code, out, stdout } = get(fleet, 'pods', '-A', '-l', 'app=till');
       expect(code).toBe(0);
       expect(clustersIn(stdout)).toEqual(paths.filter((path) => !path.startsWith('us:')));
-      expect(out).toMatch(/Warning: us is missing here with 3 clusters: no answer within 8 s/);
+      expect(out).toMatch(/Warning: us is missing here with 3 clusters: no answer within 5 s/);
       const startMs = performance.now();
       get(fleet, 'pods', '-A');
       expect(performance.now() - startMs).toBeLessThan(5_000);
@@ -173,25 +173,6 @@ describe.skipIf(withoutKubectl)(`the fleet of a space${why}`, () => {
       'the region is back',
       () => clustersIn(get(fleet, 'pods', '-A', '-l', 'app=till').stdout).length === paths.length,
     );
-  });
-
-  it('marks the copies of a cluster whose agent is not connected', async () => {
-    const agent = tree.pid('hq');
-    process.kill(agent, 'SIGSTOP');
-    try {
-      await until(
-        'the copy is marked',
-        () => {
-          const { stdout, out } = get(fleet, 'deploy', '-A');
-          const row = rowsOf(stdout).find(([, , cluster]) => cluster === 'hq');
-          return /not connected, shown as last reported: hq/.test(out) && /^\d+[sm]/.test(row?.at(-1) ?? '');
-        },
-        120,
-      );
-    } finally {
-      process.kill(agent, 'SIGCONT');
-    }
-    await until('the mark is gone', () => !/not connected/.test(get(fleet, 'deploy', '-A').out));
   });
 
   it('misses nothing in a client that keeps what it was told, while objects change and relays die', async () => {

@@ -107,6 +107,7 @@ export class Watched {
   failure: unknown;
   isEnded = false;
   readonly #over = new AbortController();
+  #paused: Promise<void> = Promise.resolve();
 
   get signal(): AbortSignal {
     return this.#over.signal;
@@ -121,11 +122,21 @@ export class Watched {
     if ('body' in response) throw new Error(`no watch: ${response.body.toString()}`);
     this.warnings = [response.headers?.warning ?? []].flat();
     for await (const piece of response.pieces) {
+      await this.#paused;
       const lines = Buffer.from(piece).toString().split('\n');
       this.events.push(...lines.filter((line) => line !== '').map((line) => JSON.parse(line) as WatchedEvent));
     }
     this.isEnded = true;
   }
+
+  /** Reads no further. */
+  pause(): void {
+    this.#paused = new Promise((resolve) => {
+      this.goOn = resolve;
+    });
+  }
+
+  goOn: () => void = () => {};
 
   end(): void {
     this.#over.abort();

@@ -20,11 +20,22 @@ describe('positions', () => {
 
   it('are kept up to a bound of places, and are then too old', () => {
     const positions = new Positions(new VirtualClock());
-    const first = positions.keep(position(999));
-    for (let i = 0; i < 99; i++) positions.keep(position(999));
-    expect(positions.get(first).relays.size).toBe(999);
+    const first = positions.keep(position(995));
+    for (let i = 0; i < 99; i++) positions.keep(position(995));
+    expect(positions.get(first).relays.size).toBe(995);
     positions.keep(position(0));
     expect(() => positions.get(first)).toThrow(/too old, or of another node; list again/);
+  });
+
+  it('count the places that a list adds later', () => {
+    const positions = new Positions(new VirtualClock());
+    const first = positions.keep(position(90_000));
+    const list = position();
+    const second = positions.keep(list);
+    for (let i = 0; i < 20_000; i++) list.relays.set(`r${i}`, '1');
+    positions.recount(second);
+    expect(positions.get(second)).toBe(list);
+    expect(() => positions.get(first)).toThrow(/too old/);
   });
 
   it('are kept if one alone has more places than the bound', () => {

@@ -85,6 +85,36 @@ describe('a watch', () => {
     watched.end();
   });
 
+  it('from a list that lacks a region has the copies of the region when it is back', async () => {
+    tree.cut('us', '');
+    await tree.run(30_000);
+    const { body } = await client.get('', deployments);
+    expect(body.items).toHaveLength(agents.length - 1);
+    const watched = client.watch('', `${deployments}?resourceVersion=${body.metadata.resourceVersion}`);
+    await tree.run(2_000);
+    expect(watched.lines).toEqual([]);
+    tree.mend('us', '');
+    await tree.until('the copies of the region', () => watched.lines.includes('ADDED us.s4 till'));
+    watched.end();
+  });
+
+  it('gives a client that does not read the newest state of each copy, once', async () => {
+    const stalled = client.watch('', `${deployments}?at=hq`);
+    await tree.run(1_000);
+    stalled.pause();
+    stalled.events.length = 0;
+    for (let replicas = 2; replicas <= 9; replicas++) {
+      tree.apply('', 'retail', deployment('till', replicas));
+      await tree.run(500);
+    }
+    await tree.run(5_000);
+    stalled.goOn();
+    await tree.run(1_000);
+    expect(stalled.events.at(-1)!.object.spec).toMatchObject({ replicas: 9 });
+    expect(stalled.events.length).toBeLessThanOrEqual(2);
+    stalled.end();
+  });
+
   it('ends with 410 if a relay has forgotten what the client has, and a new list has everything', async () => {
     const watched = client.watch('', deployments);
     await tree.run(1_000);
