@@ -230,7 +230,9 @@ describe.skipIf(missing)(`a real cluster with other controllers and policies${wh
     await until('it is said', () => message.test(messageAbout('mall', 'deployments.apps mall/till')));
     expect(replicas()).toBe(4);
     const ignored = { drift: { ignoredFields: ['.spec.replicas'] } };
-    put('mall', deployment('till', 'mall', 'third'), place('mall', ignored));
+    put('mall', place('mall', ignored));
+    await until('the rule has come to the cluster', () => messageAbout('mall', 'deployments.apps mall/till') === '');
+    put('mall', deployment('till', 'mall', 'third'));
     await until('the image is there', () => JSON.stringify(there('deploy', 'till', 'mall')).includes('/third'));
     expect(replicas()).toBe(4);
     put('mall', place('mall', { drift: { mode: 'Correct' } }));

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { SparseApplyRules } from '../../../core/entries/apply-rules.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
 import { OwnerRecords } from '../../../edge-agent/apply/owner-records.ts';
@@ -252,4 +252,72 @@ test.each([
   await bench.advance(30_000);
   expect(bench.cluster.log.filter((line) => line.startsWith('remove'))).toEqual([]);
   expect(bench.reported(state)!.attributes.message).toMatch(/field is immutable/);
+});
+
+describe('an object of the site', () => {
+  const theirs = (bench: AgentBench, data: Record<string, string>) =>
+    bench.cluster.write(till, (object) => {
+      Object.assign(object, configMap('till', data));
+      object.metadata = { ...object.metadata, uid: 'theirs' };
+    });
+  const started = async (data: Record<string, string>, apply: SparseApplyRules = {}) => {
+    const bench = await new AgentBench().start();
+    theirs(bench, data);
+    await bench.receive(bench.object('/namespaces//shop', namespace('shop'), ['shop-prod']));
+    await bench.receive(bench.target(placement, 1, { apply }));
+    return bench;
+  };
+
+  test('is taken over if a webhook refuses the dry run and the values agree', async () => {
+    const bench = await started({ a: '1' });
+    const apply = bench.cluster.apply.bind(bench.cluster);
+    bench.cluster.apply = async (object, options) => {
+      if (options?.dryRun) throw new BanyanError('BadRequest', 'admission webhook "shop" does not support dry run');
+      return apply(object, options);
+    };
+    await bench.receive(bench.object(till, configMap('till'), ['shop-prod']));
+    expect(bench.cluster.objects.get(till)!.metadata.labels).toHaveProperty(['banyan.io/managed']);
+    expect(bench.reported(state)!.attributes).toMatchObject({ applied: true, reason: 'Adopted' });
+  });
+
+  test('with other values costs no write while the agent asks again', async () => {
+    const bench = await started({ a: 'theirs' });
+    await bench.receive(bench.object(till, configMap('till'), ['shop-prod']));
+    await bench.advance(600_000);
+    expect(bench.reported(state)!.attributes).toMatchObject({ applied: false, reason: 'NotOwned' });
+    expect(bench.cluster.log).not.toContain(`apply ${till}`);
+    expect(new OwnerRecords(bench.store).get(till)).toBeUndefined();
+  });
+
+  test('that is too large to keep is not taken over, even with Always', async () => {
+    const bench = await started({ a: 'x'.repeat(2 * 1024 * 1024) }, { adopt: 'Always' });
+    await bench.receive(bench.object(till, configMap('till'), ['shop-prod']));
+    await bench.advance(10_000);
+    expect(bench.reported(state)!.attributes).toMatchObject({
+      applied: false,
+      reason: 'TooLarge',
+      message: expect.stringMatching(
+        /it has 2097\d+ bytes, and the agent keeps at most 2097152 bytes.*make the object/,
+      ),
+    });
+    expect((bench.cluster.objects.get(till)!.data as { a: string }).a).toHaveLength(2 * 1024 * 1024);
+  });
+
+  test('is given back although the process ended between the take-over and the answer of the cluster', async () => {
+    const bench = await started({ a: 'theirs', note: 'keep' }, { adopt: 'Always' });
+    const apply = bench.cluster.apply.bind(bench.cluster);
+    bench.cluster.apply = async (object, options) => {
+      const answer = await apply(object, options);
+      return object.kind === 'ConfigMap' ? new Promise(() => {}) : answer;
+    };
+    bench.receiveWhileStopped(bench.object(till, configMap('till'), ['shop-prod']));
+    await bench.crash();
+    expect(bench.cluster.objects.get(till)!.data).toEqual({ a: '1' });
+    bench.cluster.apply = apply;
+    await bench.crash();
+    await bench.receive(bench.gone(`o/center.retail/${till}`));
+    await bench.advance(10_000);
+    expect(bench.cluster.objects.get(till)!.data).toMatchObject({ a: 'theirs' });
+    expect(bench.cluster.objects.get(till)!.metadata.uid).toBe('theirs');
+  });
 });
