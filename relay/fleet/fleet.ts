@@ -61,6 +61,8 @@ export class Fleet {
   readonly #agents = new Map<string, AgentCopies>();
   readonly #listeners = new Set<FleetListener>();
   #children: readonly FleetChild[] | undefined;
+  /** All children that had a mailbox when `#children` was made. */
+  #names: ReadonlySet<string> = new Set();
   #askedAtMs = 0;
 
   constructor(source: string, ports: FleetPorts) {
@@ -91,10 +93,13 @@ export class Fleet {
 
   /** The children whose copies a list may have, in the order of lists. Another replica shows the agents that this one does not count. */
   children(): readonly FleetChild[] {
+    if (this.#children) return this.#children;
     const { path, mailboxes, counts } = this.#ports;
-    this.#children ??= Array.from(mailboxes.all(), ({ child, role }): FleetChild => {
+    const all = Array.from(mailboxes.all(), ({ child, role }): FleetChild => {
       return { name: child, role, path: replicaNodePath(path, child) };
-    })
+    });
+    this.#names = new Set(all.map(({ name }) => name));
+    this.#children = all
       .filter(({ name, role }) => role === 'relay' || counts(name))
       .sort((a, b) => comparePaths(a.path, b.path));
     return this.#children;
@@ -221,11 +226,20 @@ export class Fleet {
   connectionChanged(child: string): void {
     const copies = this.#agents.get(child);
     for (const id of copies?.ids() ?? []) this.#add(child, id, copies?.get(id));
-    if (this.#ports.mailboxes.get(child)?.role === 'relay') this.childrenChanged();
+    if (this.#ports.mailboxes.get(child)?.role === 'relay') this.#notify();
+  }
+
+  /** Call it when these children were added or read again. */
+  childrenRead(children: Iterable<string>): void {
+    for (const child of children) if (!this.#names.has(child)) return this.childrenChanged();
   }
 
   childrenChanged(): void {
     this.#children = undefined;
+    this.#notify();
+  }
+
+  #notify(): void {
     for (const listener of [...this.#listeners]) listener.childrenChanged();
   }
 
