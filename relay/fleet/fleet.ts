@@ -61,7 +61,7 @@ export class Fleet {
   readonly #agents = new Map<string, AgentCopies>();
   readonly #listeners = new Set<FleetListener>();
   #children: readonly FleetChild[] | undefined;
-  /** All children that had a mailbox when `#children` was made. */
+  /** All children that had a mailbox when `#children` was made. Empty: `#children` has to be made again. */
   #names: ReadonlySet<string> = new Set();
   #askedAtMs = 0;
 
@@ -224,6 +224,7 @@ export class Fleet {
 
   /** Call it when the session with the child began or ended. The copies of an agent get, or lose, their mark. */
   connectionChanged(child: string): void {
+    this.childrenRead([child]);
     const copies = this.#agents.get(child);
     for (const id of copies?.ids() ?? []) this.#add(child, id, copies?.get(id));
     if (this.#ports.mailboxes.get(child)?.role === 'relay') this.#notify();
@@ -235,8 +236,13 @@ export class Fleet {
   }
 
   childrenChanged(): void {
-    this.#children = undefined;
+    this.#forgetChildren();
     this.#notify();
+  }
+
+  #forgetChildren(): void {
+    this.#children = undefined;
+    this.#names = new Set();
   }
 
   #notify(): void {
@@ -246,7 +252,7 @@ export class Fleet {
   childRemoved(child: string): void {
     const copies = this.#agents.get(child);
     const wasRelay = this.#children?.some(({ name, role }) => name === child && role === 'relay') ?? true;
-    this.#children = undefined;
+    this.#forgetChildren();
     this.#agents.delete(child);
     for (const id of copies?.ids() ?? []) this.#add(child, id, copies?.get(id));
     // This node does not know which copies a client has from a relay that is gone, so it can't report them as deleted.
@@ -262,7 +268,7 @@ export class Fleet {
 
   /** Ends all watches, and makes all positions invalid. */
   expire(why: string): void {
-    this.#children = undefined;
+    this.#forgetChildren();
     this.positions.clear();
     const error = new BanyanError('Expired', `${why}: list again`);
     for (const listener of [...this.#listeners]) listener.expired(error);
