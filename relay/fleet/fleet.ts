@@ -61,6 +61,8 @@ export class Fleet {
   readonly #agents = new Map<string, AgentCopies>();
   readonly #listeners = new Set<FleetListener>();
   #children: readonly FleetChild[] | undefined;
+  /** All children that had a mailbox when `#children` was made. Empty: `#children` has to be made again. */
+  #names: ReadonlySet<string> = new Set();
   #askedAtMs = 0;
 
   constructor(source: string, ports: FleetPorts) {
@@ -91,10 +93,13 @@ export class Fleet {
 
   /** The children whose copies a list may have, in the order of lists. Another replica shows the agents that this one does not count. */
   children(): readonly FleetChild[] {
+    if (this.#children) return this.#children;
     const { path, mailboxes, counts } = this.#ports;
-    this.#children ??= Array.from(mailboxes.all(), ({ child, role }): FleetChild => {
+    const all = Array.from(mailboxes.all(), ({ child, role }): FleetChild => {
       return { name: child, role, path: replicaNodePath(path, child) };
-    })
+    });
+    this.#names = new Set(all.map(({ name }) => name));
+    this.#children = all
       .filter(({ name, role }) => role === 'relay' || counts(name))
       .sort((a, b) => comparePaths(a.path, b.path));
     return this.#children;
@@ -219,20 +224,35 @@ export class Fleet {
 
   /** Call it when the session with the child began or ended. The copies of an agent get, or lose, their mark. */
   connectionChanged(child: string): void {
+    this.childrenRead([child]);
     const copies = this.#agents.get(child);
     for (const id of copies?.ids() ?? []) this.#add(child, id, copies?.get(id));
-    if (this.#ports.mailboxes.get(child)?.role === 'relay') this.childrenChanged();
+    if (this.#ports.mailboxes.get(child)?.role === 'relay') this.#notify();
+  }
+
+  /** Call it when these children were added or read again. */
+  childrenRead(children: Iterable<string>): void {
+    for (const child of children) if (!this.#names.has(child)) return this.childrenChanged();
   }
 
   childrenChanged(): void {
+    this.#forgetChildren();
+    this.#notify();
+  }
+
+  #forgetChildren(): void {
     this.#children = undefined;
+    this.#names = new Set();
+  }
+
+  #notify(): void {
     for (const listener of [...this.#listeners]) listener.childrenChanged();
   }
 
   childRemoved(child: string): void {
     const copies = this.#agents.get(child);
     const wasRelay = this.#children?.some(({ name, role }) => name === child && role === 'relay') ?? true;
-    this.#children = undefined;
+    this.#forgetChildren();
     this.#agents.delete(child);
     for (const id of copies?.ids() ?? []) this.#add(child, id, copies?.get(id));
     // This node does not know which copies a client has from a relay that is gone, so it can't report them as deleted.
@@ -248,7 +268,7 @@ export class Fleet {
 
   /** Ends all watches, and makes all positions invalid. */
   expire(why: string): void {
-    this.#children = undefined;
+    this.#forgetChildren();
     this.positions.clear();
     const error = new BanyanError('Expired', `${why}: list again`);
     for (const listener of [...this.#listeners]) listener.expired(error);

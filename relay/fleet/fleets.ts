@@ -123,9 +123,9 @@ export class Fleets {
     for (const fleet of this.#inUse()) fleet.connectionChanged(child);
   }
 
-  /** Call it when a child was added or read again. */
-  childrenChanged(): void {
-    for (const fleet of this.#inUse()) fleet.childrenChanged();
+  /** Call it when these children were added or read again. */
+  childrenRead(children: ReadonlySet<string>): void {
+    for (const fleet of this.#inUse()) fleet.childrenRead(children);
   }
 
   childRemoved(child: string): void {

@@ -85,7 +85,7 @@ function subscribeFleets({ fleet }: NodeParts, { on, each }: Subscriber): void {
   each(childReportTopic, ({ child, changes }) => fleet().fleets.reportedChanged(child, changes));
   each(childRemovedTopic, (child) => fleet().fleets.childRemoved(child));
   each(recountedTopic, (child) => fleet().fleets.countedChanged(child));
-  on(childTopic, () => fleet().fleets.childrenChanged());
+  on(childTopic, (children) => fleet().fleets.childrenRead(children));
   each(connectionTopic, (child) => {
     fleet().questions.connectionChanged(child);
     fleet().fleets.connectionChanged(child);

@@ -146,4 +146,20 @@ describe('a fleet', () => {
     await tree.until('the beginning', () => watched.lines.includes('ADDED eu.paris.s2 till'));
     watched.end();
   });
+
+  it('ends the copies of a cluster that is removed from the tree, and shows them when the cluster is admitted again', async () => {
+    const watched = client.watch('', '/fleet/retail/apis/apps/v1/deployments');
+    await tree.run(1_000);
+    watched.events.length = 0;
+    const key = { group: 'inventory.banyan.io', resource: 'synctargets', namespace: '', name: 's2' };
+    const syncTarget = tree.space('eu:paris').get(key)!;
+    tree.space('eu:paris').delete(key);
+    await tree.until('the end', () => watched.lines.includes('DELETED eu.paris.s2 till'));
+    const { name, labels } = syncTarget.metadata;
+    tree.space('eu:paris').create({ ...syncTarget, metadata: { name: name!, ...(labels ? { labels } : {}) } });
+    await tree.until('the beginning', () => watched.lines.includes('ADDED eu.paris.s2 till'));
+    const { body } = await client.get('', '/fleet/retail/apis/apps/v1/deployments');
+    expect(body.items.map(pathOf)).toEqual(agents.map((path) => path.replaceAll(':', '.')));
+    watched.end();
+  });
 });
