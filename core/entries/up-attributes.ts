@@ -39,7 +39,9 @@ export const upsynced = z.object({
 });
 export type UpsyncedAttributes = AttributesOf<typeof upsynced>;
 
-export const status = z.object({ target: whole });
+/** The object that the status partial is about, as the reporting relay knows it. */
+export const aggregate = z.object({ uid: z.string(), generation: whole });
+export type AggregateAttributes = AttributesOf<typeof aggregate>;
 
 /** The newest revision of the source's space that a node below has received. */
 export const seen = z.object({ revision: whole });

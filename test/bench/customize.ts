@@ -209,7 +209,7 @@ class Bench {
       this.#put(
         t,
         `t/${source}/all`,
-        { generation: 1, target: 1, singleton: false, priority: 0, created: '', uid: '' },
+        { generation: 1, target: 1, priority: 0, created: '', uid: '' },
         '',
       );
       const customizer = JSON.stringify({ metadata: { name: 'till' }, spec });

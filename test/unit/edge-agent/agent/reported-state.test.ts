@@ -25,7 +25,7 @@ const seen = (state: 'Current' | 'InProgress' | 'Failed'): ObjectObservation => 
   health: { state, reason: state, message: 'm' },
   status: new Uint8Array(0),
 });
-const target = { generation: 2, target: 9, singleton: false, priority: 0, created: '', uid: '' };
+const target = { generation: 2, target: 9, priority: 0, created: '', uid: '' };
 
 describe('the state of an object', () => {
   it('is available only if its present content was applied and the cluster reports it as current', () => {

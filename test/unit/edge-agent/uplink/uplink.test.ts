@@ -76,7 +76,7 @@ class Tree {
         producer.put(t, { key: `o/center.retail/${key}`, attributes, body: canonicalBytes(object) }, revision);
       }
       const target = text(
-        JSON.stringify({ generation: 1, target: revision, singleton: false, priority: 0, created: '', uid: '' }),
+        JSON.stringify({ generation: 1, target: revision, priority: 0, created: '', uid: '' }),
       );
       producer.put(t, { key: 't/center.retail/a', attributes: target, body: new Uint8Array(0) }, revision);
     });

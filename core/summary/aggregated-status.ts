@@ -1,0 +1,89 @@
+/**
+ * From a status partial to the `.status` that people and tools read. The promise: a tool that judges the object by this status says that the object is ready
+ * exactly when the object is available at every destination, and that it has failed when it has failed at one. docs/reference/aggregated-status.md names the
+ * exceptions, decision 0047 has the reasons.
+ */
+import { health } from '../object/health.ts';
+import type { Condition, KubeObject } from '../object/meta.ts';
+import { aggregatedConditions, type StatusCondition } from './aggregated-conditions.ts';
+import { aggregatedFields } from './aggregated-fields.ts';
+import type { Status } from './destination-status.ts';
+import type { StatusPartial } from './status-partial.ts';
+import type { KindRules } from './status-rules.ts';
+import { type Verdict, verdictOf } from './verdict.ts';
+
+export interface AggregateInput {
+  readonly rules: KindRules;
+  /** The object of the space. Only `metadata.generation` and `spec` are read, and what the rules of core/object/health.ts read. */
+  readonly object: KubeObject;
+  readonly partial: StatusPartial;
+  /** The release with the present form of the object was rolled back: the destinations have a former form. */
+  readonly isRolledBack: boolean;
+}
+
+/** Returns the status. Undefined: there is nothing to say, because there is no destination, or because the kind has no status. */
+export function aggregatedStatus(input: AggregateInput): Status | undefined {
+  const { rules, partial, object, isRolledBack } = input;
+  const verdict = verdictOf(partial, isRolledBack);
+  if (verdict.destinations === 0) return undefined;
+  const asReported = isRolledBack ? undefined : reportedAlone(object, partial);
+  if (asReported) return asReported;
+  const conditions = aggregatedConditions(rules, partial, verdict, isRolledBack);
+  const status = {
+    ...aggregatedFields(rules, partial, verdict, replicasOf(object)),
+    ...(observes(rules, partial) ? { observedGeneration: observedGeneration(input, verdict) } : {}),
+    ...(conditions.length > 0 ? { conditions } : {}),
+  };
+  return Object.keys(status).length > 0 ? status : undefined;
+}
+
+/**
+ * The status of the only destination, unchanged. Undefined: there are more destinations, or the status would mean something else in the space. This happens
+ * if the destination has another number of replicas, if it is not connected, or if it has not got the present form of the object.
+ */
+function reportedAlone(object: KubeObject, { only, counts }: StatusPartial): Status | undefined {
+  if (!only) return undefined;
+  const { state } = health({ ...object, status: only });
+  if (counts.available === 1) return state === 'Current' ? only : undefined;
+  if (counts.failed === 1) return state === 'Failed' ? only : undefined;
+  return counts.waiting === 1 && state === 'InProgress' ? only : undefined;
+}
+
+function observes(rules: KindRules, partial: StatusPartial): boolean {
+  return rules.observes ?? partial.observes ?? false;
+}
+
+/**
+ * The generation of the space's object once every connected destination has observed it; before, the oldest. A failure is about the present generation: tools
+ * look for failures only in a status that is about the present generation.
+ */
+function observedGeneration({ object, rules, partial }: AggregateInput, verdict: Verdict): number {
+  const generation = object.metadata.generation ?? 0;
+  const former = Math.max(0, generation - 1);
+  if (verdict.isAvailable) return generation;
+  // Without replicas, no count can say that a destination is not ready.
+  const isCounted = Object.values(rules.fields).some(({ rule }) => rule === 'replicas');
+  const isSaid = rules.ready !== undefined && verdict.isFailed;
+  if (isCounted && replicasOf(object) === 0 && !isSaid) return former;
+  return verdict.isFailed ? generation : Math.min(partial.observed ?? former, generation);
+}
+
+function replicasOf({ spec }: KubeObject): number {
+  const { replicas } = (spec ?? {}) as { replicas?: unknown };
+  return typeof replicas === 'number' ? replicas : 1;
+}
+
+/** Adds the times of the conditions that have none. The time of a condition changes only when its status changes. `former`: the status before. */
+export function withTransitionTimes(status: Status, former: unknown, now: string): Status {
+  const { conditions } = status as { conditions?: readonly (StatusCondition & { lastTransitionTime?: string })[] };
+  if (!conditions) return status;
+  const before = (former as { conditions?: unknown } | undefined)?.conditions;
+  const old = new Map((Array.isArray(before) ? (before as Condition[]) : []).map((one) => [one.type, one]));
+  const timed = conditions.map((condition) => {
+    if (condition.lastTransitionTime !== undefined) return condition;
+    const same = old.get(condition.type);
+    const kept = same?.status === condition.status ? same.lastTransitionTime : undefined;
+    return { ...condition, lastTransitionTime: kept ?? now };
+  });
+  return { ...status, conditions: timed };
+}
