@@ -90,7 +90,9 @@ function merged(rules: KindRules, partial: StatusPartial, verdict: Verdict, why:
     const isReady = type === rules.ready || readyTypes.has(type);
     if (isReady && !isAvailable) return { type, status: 'False' as const, ...why };
     if (type === rules.ready && rules.decidesReady) return { ...shownCondition(condition), status: 'True' as const };
-    return count < destinations && !isBadWhenTrue(type) ? notEverywhere(condition, destinations) : shownCondition(condition);
+    // A destination at which the object is available without this condition does not wait for it.
+    const isMissed = count < destinations && !isBadWhenTrue(type) && !isReady;
+    return isMissed ? notEverywhere(condition, destinations) : shownCondition(condition);
   });
   const { ready } = rules;
   if (ready === undefined || isAvailable || shown.some(({ type }) => type === ready)) return shown;
@@ -116,7 +118,11 @@ const rolledBack: Reason = {
 /** The reasons are those of the condition Ready of a placement. */
 const sayings: Readonly<Record<Standing, { readonly reason: string; readonly one: string; readonly many: string }>> = {
   failed: { reason: 'Failing', one: 'fails', many: 'fail' },
-  conflicted: { reason: 'Conflicted', one: 'has the object of another source', many: 'have the object of another source' },
+  conflicted: {
+    reason: 'Conflicted',
+    one: 'has the object of another source',
+    many: 'have the object of another source',
+  },
   quarantined: { reason: 'Quarantined', one: 'has a quarantined entry', many: 'have quarantined entries' },
   stale: { reason: 'Stale', one: 'is not connected', many: 'are not connected' },
   never: { reason: 'NeverReported', one: 'has not reported yet', many: 'have not reported yet' },

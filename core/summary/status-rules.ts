@@ -122,7 +122,11 @@ export const kindRules: Readonly<Record<string, KindRules>> = {
   'cronjobs.batch': { fields: { lastScheduleTime: first, lastSuccessfulTime: first }, observes: false },
   pods: {
     fields: {
-      phase: { rule: 'phase', worstFirst: ['Failed', 'Unknown', 'Pending', 'Running', 'Succeeded'], otherwise: 'Pending' },
+      phase: {
+        rule: 'phase',
+        worstFirst: ['Failed', 'Unknown', 'Pending', 'Running', 'Succeeded'],
+        otherwise: 'Pending',
+      },
       startTime: first,
     },
     ready: 'Ready',
@@ -150,7 +154,11 @@ export const kindRules: Readonly<Record<string, KindRules>> = {
   },
   'workflows.argoproj.io': {
     fields: {
-      phase: { rule: 'phase', worstFirst: ['Error', 'Failed', 'Pending', 'Running', 'Succeeded'], otherwise: 'Pending' },
+      phase: {
+        rule: 'phase',
+        worstFirst: ['Error', 'Failed', 'Pending', 'Running', 'Succeeded'],
+        otherwise: 'Pending',
+      },
       startedAt: first,
       finishedAt: last,
     },

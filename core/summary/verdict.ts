@@ -12,5 +12,9 @@ export interface Verdict {
 export function verdictOf(partial: StatusPartial, isRolledBack: boolean): Verdict {
   const destinations = destinationsOf(partial);
   const { available, failed } = partial.counts;
-  return { destinations, isAvailable: available === destinations && !isRolledBack, isFailed: failed > 0 || isRolledBack };
+  return {
+    destinations,
+    isAvailable: available === destinations && !isRolledBack,
+    isFailed: failed > 0 || isRolledBack,
+  };
 }

@@ -90,7 +90,9 @@ export class UpFeedEntries {
     const entry = parseEntryKey(key);
     if (entry?.type !== 'state') return false;
     const delivery = this.#ports.desired.deliveryOf(entry.source, formatKey(entry.object));
-    return delivery?.placements.some((id) => this.#ports.desired.placement(id)?.target.reportedState === 'Exact') ?? false;
+    return (
+      delivery?.placements.some((id) => this.#ports.desired.placement(id)?.target.reportedState === 'Exact') ?? false
+    );
   }
 
   #stateEntry(source: string, key: string): UpFeedEntry | undefined | 'unsure' {

@@ -78,7 +78,10 @@ export class StatusAggregation {
     const failed = (error: unknown) => lateParts.failed(error);
     this.aggregates = this.#makeAggregates(lateParts, down);
     const aggregated = { ...lookups, store, clock, log, outbox: nodeState.outbox, aggregates: this.aggregates };
-    this.#aggregateWriter = new AggregateWriter({ ...aggregated, isRolledBack: (id) => down.exposures.isRolledBack(id) });
+    this.#aggregateWriter = new AggregateWriter({
+      ...aggregated,
+      isRolledBack: (id) => down.exposures.isRolledBack(id),
+    });
     const report = (names: readonly string[]) => this.#aggregateWriter.write(names);
     this.#aggregateReporter = new StatusReporter({ clock, defer, report, failed });
     this.#exactReporter = new StatusReporter({ clock, defer, rate: exactRate, report, failed });

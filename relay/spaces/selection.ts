@@ -5,7 +5,11 @@
 
 import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
 import type { DownsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
-import { associatedLimitDefault, type EdgePlacementSpec, type ReportedState } from '../../core/apiserver/kinds/edge-placement.ts';
+import {
+  associatedLimitDefault,
+  type EdgePlacementSpec,
+  type ReportedState,
+} from '../../core/apiserver/kinds/edge-placement.ts';
 import { mayTravel } from '../../core/apiserver/kinds/travelling.ts';
 import type { Kinds } from '../../core/apiserver/space.ts';
 import type { SpaceStorage, StorageEvent } from '../../core/apiserver/storage.ts';
@@ -340,7 +344,8 @@ function contentIn(reader: Reader, table: Table, row: FeedRow | undefined): { co
 
 /** Returns the values of the placement, besides the selectors, by which agents and relays decide. */
 function decidingOf({ spec, metadata }: KubeObject, move: Move | undefined) {
-  const { wantSingletonReportedState, reportedState, priority, deletion, ...rest } = (spec ?? {}) as Partial<EdgePlacementSpec>;
+  const { wantSingletonReportedState, reportedState, priority, deletion, ...rest } = (spec ??
+    {}) as Partial<EdgePlacementSpec>;
   const apply = applyRulesOf(rest);
   // An old copy that must be gone first is gone only when its pods are gone.
   const policy = deletion?.propagationPolicy ?? (move?.order === 'BreakBeforeMake' ? 'Foreground' : undefined);

@@ -49,7 +49,9 @@ export function shownReplicaSet(deployment: KubeObject): KubeObject {
       name: `${name.slice(0, nameMax - hashLength - 1)}-${hash}`,
       ...(namespace === undefined ? {} : { namespace }),
       labels: { ...labels, [shownLabel]: 'true' },
-      annotations: { [shownLabel]: 'Banyan keeps this object for tools that read the status of the Deployment. It is not placed.' },
+      annotations: {
+        [shownLabel]: 'Banyan keeps this object for tools that read the status of the Deployment. It is not placed.',
+      },
       ownerReferences: [{ apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true }],
     },
     spec: {

@@ -111,10 +111,7 @@ const spec = object(
       object('One rule.', associatedItem),
       { maxItems: itemsMax },
     ),
-    wantSingletonReportedState: boolean(
-      'The same as reportedState: Exact.',
-      { default: false },
-    ),
+    wantSingletonReportedState: boolean('The same as reportedState: Exact.', { default: false }),
     reportedState: string(
       'What .status of the objects shows in this space. Aggregate (the default): the state at all destinations, merged by the rules of the kind. Exact: the status of the destination, only while the placement matches exactly one in all. None: nothing.',
       { enum: ['Aggregate', 'Exact', 'None'] },

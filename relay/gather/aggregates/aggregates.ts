@@ -76,7 +76,8 @@ export class Aggregates {
   readonly #seen = new Map<PlacementId, SeenPlacement>();
   readonly #dirty = new Map<string, DirtyObject>();
   readonly #turn: CoalescedTask;
-  #settling: Timer | undefined;
+  #timer: Timer | undefined;
+  #isSettled = false;
   /** The last stage of the way down to agents. It changes no object: it only notes which objects are shipped. */
   readonly stage: OutgoingStage = {
     outgoing: (t, { child, source, keyHash }, what) => {
@@ -102,14 +103,14 @@ export class Aggregates {
       this.#reportedBefore.set(idOf(source, keyHash), object);
       this.#mark(source, keyHash, []);
     }
-    this.#settling = this.#ports.clock.after(settleMs, () => {
-      this.#settling = undefined;
+    this.#timer = this.#ports.clock.after(settleMs, () => {
+      this.#isSettled = true;
       this.#turn.ask();
     });
   }
 
   stop(): void {
-    this.#settling?.stop();
+    this.#timer?.stop();
     this.#turn.stop();
   }
 
@@ -178,7 +179,7 @@ export class Aggregates {
     const dirty = this.#dirty.get(key);
     if (dirty) for (const child of children) dirty.children.add(child);
     else this.#dirty.set(key, { source, keyHash, children: new Set(children) });
-    if (!this.#settling) this.#turn.ask();
+    if (this.#isSettled) this.#turn.ask();
   }
 
   // ------------------------------------------------------------------------------------------------------- turns

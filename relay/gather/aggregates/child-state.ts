@@ -67,7 +67,12 @@ export class ChildStates {
   }
 
   /** Returns the partial of the child. Undefined: the child has no destination of these placements. */
-  partial(reader: Reader, form: ObjectForm, placements: readonly PlacementId[], name: string): StatusPartial | undefined {
+  partial(
+    reader: Reader,
+    form: ObjectForm,
+    placements: readonly PlacementId[],
+    name: string,
+  ): StatusPartial | undefined {
     const child = this.#ports.children.get(name);
     if (child?.role === 'relay') return this.#ofRelay(reader, form, placements, name);
     const state = child && this.#stateOf(reader, form, placements, name);
@@ -108,13 +113,17 @@ export class ChildStates {
     }
     const content = contentOf(reader, this.#ports.reportedOf(name), key);
     if (!content) {
-      const unknown = connected ? ({ standing: 'waiting', ...notCurrent } as const) : ({ standing: 'never', ...notConnected } as const);
+      const unknown = connected
+        ? ({ standing: 'waiting', ...notCurrent } as const)
+        : ({ standing: 'never', ...notConnected } as const);
       return unknownPartial(rules, { ...unknown, path }, expected);
     }
     const about = attributesOf<AggregateAttributes>(content);
     const reported = readStatusPartial(content);
     const isCurrent = about.uid === uid && about.generation === generation;
-    const partial = isCurrent ? reported : withOnly(outdatedPartial(rules, reported, path, generation), about.uid === uid ? reported.only : undefined);
+    const partial = isCurrent
+      ? reported
+      : withOnly(outdatedPartial(rules, reported, path, generation), about.uid === uid ? reported.only : undefined);
     return connected ? partial : awayPartial(rules, partial, path);
   }
 
@@ -152,7 +161,12 @@ export class ChildStates {
   }
 
   /** The state is about the form of the object that this node has: the agent reports the content of its mailbox, and this content has the same generation. */
-  #isCurrent(reader: Reader, { keyHash, uid, generation }: ObjectForm, name: string, { desired }: StateAttributes): boolean {
+  #isCurrent(
+    reader: Reader,
+    { keyHash, uid, generation }: ObjectForm,
+    name: string,
+    { desired }: StateAttributes,
+  ): boolean {
     const mailbox = this.#ports.mailboxOf(name);
     const row = mailbox?.get(reader, keyHash);
     if (!mailbox || !row?.content || row.originRevision !== desired) return false;
@@ -162,9 +176,7 @@ export class ChildStates {
 
   #heldBack({ object }: ObjectForm, placements: readonly PlacementId[], name: string): Failure | undefined {
     const shown = displayKey(object);
-    return placements
-      .flatMap((id) => this.#ports.heldBack(id, name))
-      .find((failure) => failure.object === shown);
+    return placements.flatMap((id) => this.#ports.heldBack(id, name)).find((failure) => failure.object === shown);
   }
 }
 

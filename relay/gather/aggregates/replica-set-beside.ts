@@ -35,7 +35,8 @@ export class ReplicaSetBeside {
     this.#record.set(source, key, { replicaSet });
     try {
       const found = this.#made(space, key, wanted);
-      if (found) updateStatus(space, found, shownReplicaSetStatus(deployment, found.metadata.generation ?? 0), this.#log);
+      if (found)
+        updateStatus(space, found, shownReplicaSetStatus(deployment, found.metadata.generation ?? 0), this.#log);
     } catch (error) {
       // A quota of the space may refuse the object, or somebody may have an object of this name. The status of the Deployment is right without it.
       if (!(error instanceof BanyanError) || lacksRoom(error)) throw error;

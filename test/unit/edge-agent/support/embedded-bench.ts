@@ -168,7 +168,7 @@ export class EmbeddedBench {
     const target = {
       generation: 1,
       target: revision,
-      
+
       priority: 0,
       created: '',
       uid: '',

@@ -1,0 +1,234 @@
+/**
+ * Arbitrary objects at arbitrary destinations, for tests of aggregated statuses. The state of each destination is what an agent reports: the rules of
+ * core/object/health.ts judge the object as the destination has it.
+ */
+import fc from 'fast-check';
+import { health } from '../../core/object/health.ts';
+import type { GroupResource } from '../../core/object/key.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+import { type DestinationState, destinationPartial, type Status } from '../../core/summary/destination-status.ts';
+import { mergeStatusPartials, type Standing, type StatusPartial } from '../../core/summary/status-partial.ts';
+import { type KindRules, rulesOf } from '../../core/summary/status-rules.ts';
+
+export interface CaseKind {
+  readonly resource: GroupResource;
+  readonly object: fc.Arbitrary<KubeObject>;
+  /** The object as a destination has it: with the same or another number of replicas. */
+  readonly there: (object: KubeObject) => fc.Arbitrary<KubeObject>;
+}
+
+export interface AggregateCase {
+  readonly rules: KindRules;
+  readonly object: KubeObject;
+  readonly states: readonly DestinationState[];
+  readonly partial: StatusPartial;
+}
+
+export const generation = 3;
+const meta = { name: 'web', namespace: 'shop', uid: 'u', generation, creationTimestamp: '2024-01-01T00:00:00Z' };
+const labels = { app: 'web' };
+const template = { metadata: { labels }, spec: { restartPolicy: 'Always', containers: [{ name: 'c', image: 'web:1' }] } };
+const count = fc.nat(3);
+const replicas = fc.constantFrom(0, 1, 2, 3);
+/** At most destinations, the controller has done its work. */
+const settled = fc.constantFrom(true, true, true, false);
+const observed = fc.constantFrom(generation, generation, generation, generation - 1);
+
+function conditionsOf(...arbitraries: fc.Arbitrary<object | undefined>[]): fc.Arbitrary<object[]> {
+  return fc.tuple(...arbitraries).map((conditions) => conditions.flatMap((one) => (one ? [one] : [])));
+}
+
+function condition(type: string, ...values: [status: string, reason: string][]): fc.Arbitrary<object | undefined> {
+  const some = fc.constantFrom(...values).map(([status, reason]) => ({ type, status, reason, message: `${type} ${reason}` }));
+  return fc.oneof({ weight: 4, arbitrary: some }, { weight: 1, arbitrary: fc.constant(undefined) });
+}
+
+function workload(
+  kind: string,
+  spec: fc.Arbitrary<object>,
+  names: readonly string[],
+  more: (isSettled: boolean) => fc.Arbitrary<object>,
+): Pick<CaseKind, 'object' | 'there'> {
+  return {
+    object: fc.record({ replicas, spec }).map(({ replicas: wanted, spec: rest }) => ({
+      apiVersion: 'apps/v1',
+      kind,
+      metadata: meta,
+      spec: { replicas: wanted, selector: { matchLabels: labels }, template, ...rest },
+    })),
+    there: (object) =>
+      fc.record({ own: fc.option(replicas, { freq: 4 }), isSettled: settled, generation: observed }).chain((at) => {
+        const wanted = at.own ?? (object.spec as { replicas: number }).replicas;
+        const counts = fc.record(Object.fromEntries(names.map((name) => [name, at.isSettled ? fc.constant(wanted) : count])));
+        return fc.tuple(counts, more(at.isSettled)).map(([numbers, rest]) => ({
+          ...object,
+          spec: { ...(object.spec as object), replicas: wanted },
+          status: { ...numbers, observedGeneration: at.generation, ...rest },
+        }));
+      }),
+  };
+}
+
+const deployment = workload(
+  'Deployment',
+  fc.constant({ progressDeadlineSeconds: 600, strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1, maxSurge: 1 } } }),
+  ['replicas', 'updatedReplicas', 'readyReplicas', 'availableReplicas'],
+  (isSettled) =>
+    isSettled
+      ? fc.constant({
+          conditions: [
+            { type: 'Available', status: 'True', reason: 'MinimumReplicasAvailable', message: 'm' },
+            { type: 'Progressing', status: 'True', reason: 'NewReplicaSetAvailable', message: 'm' },
+          ],
+        })
+      : conditionsOf(
+          condition('Available', ['True', 'MinimumReplicasAvailable'], ['False', 'MinimumReplicasUnavailable']),
+          condition('Progressing', ['True', 'NewReplicaSetAvailable'], ['True', 'ReplicaSetUpdated'], ['False', 'ProgressDeadlineExceeded']),
+          condition('ReplicaFailure', ['True', 'FailedCreate']),
+        ).map((conditions) => ({ conditions })),
+);
+
+const statefulSet = workload(
+  'StatefulSet',
+  fc.constantFrom(
+    { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 0 } }, serviceName: 'web' },
+    { updateStrategy: { type: 'RollingUpdate' }, serviceName: 'web' },
+  ),
+  ['replicas', 'updatedReplicas', 'currentReplicas', 'readyReplicas', 'availableReplicas'],
+  (isSettled) =>
+    fc.constantFrom(...(isSettled ? ['b'] : ['a', 'b'])).map((currentRevision) => ({ currentRevision, updateRevision: 'b' })),
+);
+
+const replicaSet = workload(
+  'ReplicaSet',
+  fc.constant({}),
+  ['replicas', 'fullyLabeledReplicas', 'readyReplicas', 'availableReplicas'],
+  (isSettled) => (isSettled ? fc.constant({}) : conditionsOf(condition('ReplicaFailure', ['True', 'FailedCreate'])).map((conditions) => ({ conditions }))),
+);
+
+const daemonSet: Pick<CaseKind, 'object' | 'there'> = {
+  object: fc.constant({
+    apiVersion: 'apps/v1',
+    kind: 'DaemonSet',
+    metadata: meta,
+    spec: { selector: { matchLabels: labels }, template, updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1 } } },
+  }),
+  there: (object) =>
+    fc.record({ isSettled: settled, desired: count, observedGeneration: observed }).chain(({ isSettled, desired, observedGeneration }) => {
+      const number = isSettled ? fc.constant(desired) : count;
+      const names = ['currentNumberScheduled', 'updatedNumberScheduled', 'numberReady', 'numberAvailable'];
+      const numbers = fc.record(Object.fromEntries(names.map((name) => [name, number])));
+      return numbers.map((of) => ({ ...object, status: { ...of, desiredNumberScheduled: desired, numberMisscheduled: 0, observedGeneration } }));
+    }),
+};
+
+const job: Pick<CaseKind, 'object' | 'there'> = {
+  object: fc.constant({
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: meta,
+    spec: { completions: 1, parallelism: 1, backoffLimit: 2, template: { ...template, spec: { ...template.spec, restartPolicy: 'Never' } } },
+  }),
+  there: (object) =>
+    fc.constantFrom('new', 'running', 'complete', 'complete', 'complete', 'failed').map((stage) => ({ ...object, status: jobStatus(stage) })),
+};
+
+function jobStatus(stage: string): object {
+  const startTime = '2024-01-01T00:00:01Z';
+  const ended = (type: string, reason: string) => [{ type, status: 'True', reason, message: reason }];
+  if (stage === 'new') return {};
+  if (stage === 'running') return { startTime, active: 1, ready: 1 };
+  if (stage === 'failed') return { startTime, failed: 3, conditions: ended('Failed', 'BackoffLimitExceeded') };
+  return { startTime, completionTime: '2024-01-01T00:00:09Z', succeeded: 1, conditions: ended('Complete', 'CompletionsReached') };
+}
+
+const pod: Pick<CaseKind, 'object' | 'there'> = {
+  object: fc.constant({ apiVersion: 'v1', kind: 'Pod', metadata: meta, spec: template.spec }),
+  there: (object) =>
+    fc.constantFrom('Pending', 'Running', 'Running', 'Ready', 'Ready', 'Ready', 'Failed').map((stage) => {
+      const phase = stage === 'Ready' ? 'Running' : stage;
+      const ready = { type: 'Ready', status: stage === 'Ready' ? 'True' : 'False', reason: stage, message: stage };
+      return { ...object, status: { phase, podIP: '10.0.0.1', conditions: [ready] } };
+    }),
+};
+
+const claim: Pick<CaseKind, 'object' | 'there'> = {
+  object: fc.constant({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: meta, spec: {} }),
+  there: (object) =>
+    fc.record({ phase: fc.constantFrom('Bound', 'Bound', 'Pending', 'Lost'), size: fc.constantFrom('1Gi', '2Gi', '500M') }).map(({ phase, size }) => ({
+      ...object,
+      status: { phase, accessModes: ['ReadWriteOnce'], capacity: { storage: size } },
+    })),
+};
+
+/** A custom resource whose controller follows kstatus. */
+const custom: Pick<CaseKind, 'object' | 'there'> = {
+  object: fc.constant({ apiVersion: 'example.com/v1', kind: 'Till', metadata: meta, spec: {} }),
+  there: (object) =>
+    fc
+      .record({
+        observedGeneration: observed,
+        conditions: conditionsOf(
+          condition('Ready', ['True', 'Done'], ['True', 'Done'], ['False', 'Working'], ['Unknown', 'New']),
+          condition('Stalled', ['False', 'Well'], ['False', 'Well'], ['True', 'Broken']),
+        ),
+        phase: fc.constantFrom('Open', 'Shut'),
+      })
+      .map((status) => ({ ...object, status })),
+};
+
+export const caseKinds: Readonly<Record<string, CaseKind>> = {
+  Deployment: { resource: { group: 'apps', resource: 'deployments' }, ...deployment },
+  StatefulSet: { resource: { group: 'apps', resource: 'statefulsets' }, ...statefulSet },
+  ReplicaSet: { resource: { group: 'apps', resource: 'replicasets' }, ...replicaSet },
+  DaemonSet: { resource: { group: 'apps', resource: 'daemonsets' }, ...daemonSet },
+  Job: { resource: { group: 'batch', resource: 'jobs' }, ...job },
+  Pod: { resource: { group: '', resource: 'pods' }, ...pod },
+  PersistentVolumeClaim: { resource: { group: '', resource: 'persistentvolumeclaims' }, ...claim },
+  Till: { resource: { group: 'example.com', resource: 'tills' }, ...custom },
+};
+
+const places: fc.Arbitrary<Standing | 'fresh'> = fc.oneof(
+  { weight: 12, arbitrary: fc.constant('fresh' as const) },
+  { weight: 1, arbitrary: fc.constantFrom('stale', 'never', 'quarantined', 'conflicted', 'refused' as 'failed') },
+);
+
+/** One object at one to four destinations. */
+export function aggregateCase({ resource, object, there }: CaseKind): fc.Arbitrary<AggregateCase> {
+  const rules = rulesOf(resource);
+  return object.chain((made) => {
+    const state = fc
+      .record({ at: there(made), place: places, isCurrent: fc.constantFrom(true, true, true, true, true, false) })
+      .map(({ at, place, isCurrent }) => stateOf(at, place as Standing | 'fresh' | 'refused', isCurrent));
+    return fc.array(state, { minLength: 1, maxLength: 4 }).map((list) => {
+      const states = list.map((one, i) => ({ ...one, path: `eu:${'abcd'[i]}` }));
+      return { rules, object: made, states, partial: totalOf(rules, states) };
+    });
+  });
+}
+
+/** The partial of all destinations, as a node with these children has it. */
+export function totalOf(rules: KindRules, states: readonly DestinationState[]): StatusPartial {
+  const partials = states.map((state) => destinationPartial(rules, state));
+  const total = partials.reduce((a, b) => mergeStatusPartials(rules, a, b));
+  const [first] = states;
+  return states.length === 1 && first!.status ? { ...total, only: first!.status } : total;
+}
+
+function stateOf(at: KubeObject, place: Standing | 'fresh' | 'refused', isCurrent: boolean): Omit<DestinationState, 'path'> {
+  const judged = health(at);
+  const told = { reason: judged.reason, message: judged.message, generation, isCurrent };
+  const status = at.status as Status;
+  const of = { status, accepted: isCurrent ? generation : generation - 1 };
+  if (place === 'refused') return { ...told, standing: 'failed', reason: 'Forbidden', message: 'exceeded quota', isCurrent: true };
+  if (place === 'never' || place === 'conflicted') return { ...told, standing: place };
+  if (place !== 'fresh') return { ...told, ...of, standing: place };
+  if (!isCurrent) return { ...told, ...of, standing: 'waiting', status: { ...status, ...(observedOf(status)) } };
+  const standing = judged.state === 'Current' ? 'available' : judged.state === 'Failed' ? 'failed' : 'waiting';
+  return { ...told, ...of, standing };
+}
+
+/** A status that is about a former generation says so, if the kind has the field. */
+function observedOf({ observedGeneration }: Status): object {
+  return typeof observedGeneration === 'number' ? { observedGeneration: Math.min(observedGeneration, generation - 1) } : {};
+}
