@@ -57,9 +57,15 @@ function made(rules: KindRules, partial: StatusPartial, { isAvailable, isFailed,
     conditions.push({ type: rules.ready, status: isAvailable ? 'True' : 'False', ...(isAvailable ? all : not) });
     conditions.push(progressing(isAvailable, isFailed, all.message, why));
   }
-  const isRefused = partial.worst?.reason === 'ReplicaFailure' || (isFailed && rules.ready === undefined);
+  // Argo CD takes a ReplicaSet with this condition as failed.
+  const isRefused = rules.ready === undefined ? isFailed : hasReplicaFailure(partial);
   if (isRefused) conditions.push({ type: 'ReplicaFailure', status: 'True', ...why });
   return conditions;
+}
+
+function hasReplicaFailure({ worst }: StatusPartial): boolean {
+  const isTold = worst?.standing === 'waiting' || worst?.standing === 'failed';
+  return isTold && worst.reason === 'ReplicaFailure';
 }
 
 /** kubectl, Argo CD and kstatus know a failed Deployment only by this reason. */
@@ -87,7 +93,7 @@ function merged(rules: KindRules, partial: StatusPartial, verdict: Verdict, why:
   const conditions = partial.conditions.filter(({ type }) => !kstatusTypes.has(type));
   const shown = conditions.map((condition) => {
     const { type, count } = condition;
-    const isReady = type === rules.ready || readyTypes.has(type);
+    const isReady = type === rules.ready || readyTypes.has(type) || (rules.readyToo?.includes(type) ?? false);
     if (isReady && !isAvailable) return { type, status: 'False' as const, ...why };
     if (type === rules.ready && rules.decidesReady) return { ...shownCondition(condition), status: 'True' as const };
     // A destination at which the object is available without this condition does not wait for it.

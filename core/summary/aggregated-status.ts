@@ -9,7 +9,7 @@ import { aggregatedConditions, type StatusCondition } from './aggregated-conditi
 import { aggregatedFields } from './aggregated-fields.ts';
 import type { Status } from './destination-status.ts';
 import type { StatusPartial } from './status-partial.ts';
-import type { KindRules } from './status-rules.ts';
+import { type KindRules, otherKinds } from './status-rules.ts';
 import { type Verdict, verdictOf } from './verdict.ts';
 
 export interface AggregateInput {
@@ -24,9 +24,9 @@ export interface AggregateInput {
 /** Returns the status. Undefined: there is nothing to say, because there is no destination, or because the kind has no status. */
 export function aggregatedStatus(input: AggregateInput): Status | undefined {
   const { rules, partial, object, isRolledBack } = input;
-  const verdict = verdictOf(partial, isRolledBack);
+  const verdict = verdictOf(rules, partial, isRolledBack);
   if (verdict.destinations === 0) return undefined;
-  const asReported = isRolledBack ? undefined : reportedAlone(object, partial);
+  const asReported = isRolledBack ? undefined : reportedAlone(input);
   if (asReported) return asReported;
   const conditions = aggregatedConditions(rules, partial, verdict, isRolledBack);
   const status = {
@@ -38,13 +38,16 @@ export function aggregatedStatus(input: AggregateInput): Status | undefined {
 }
 
 /**
- * The status of the only destination, unchanged. Undefined: there are more destinations, or the status would mean something else in the space. This happens
- * if the destination has another number of replicas, if it is not connected, or if it has not got the present form of the object.
+ * The status of the only destination, unchanged. Undefined: there are more destinations, or a tool might read another result from the status than the node.
+ * This happens if the destination has another number of replicas, if it is not connected, or if it does not have the present form of the object. Tools read
+ * more results from the counts of a kind of the table than the rules of core/object/health.ts, so these kinds are only shown unchanged when all is well.
  */
-function reportedAlone(object: KubeObject, { only, counts }: StatusPartial): Status | undefined {
+function reportedAlone({ object, rules, partial }: AggregateInput): Status | undefined {
+  const { only, counts } = partial;
   if (!only) return undefined;
   const { state } = health({ ...object, status: only });
   if (counts.available === 1) return state === 'Current' ? only : undefined;
+  if (rules !== otherKinds) return undefined;
   if (counts.failed === 1) return state === 'Failed' ? only : undefined;
   return counts.waiting === 1 && state === 'InProgress' ? only : undefined;
 }
@@ -57,15 +60,23 @@ function observes(rules: KindRules, partial: StatusPartial): boolean {
  * The generation of the space's object once every connected destination has observed it; before, the oldest. A failure is about the present generation: tools
  * look for failures only in a status that is about the present generation.
  */
-function observedGeneration({ object, rules, partial }: AggregateInput, verdict: Verdict): number {
-  const generation = object.metadata.generation ?? 0;
+function observedGeneration(input: AggregateInput, verdict: Verdict): number {
+  const generation = input.object.metadata.generation ?? 0;
   const former = Math.max(0, generation - 1);
   if (verdict.isAvailable) return generation;
-  // Without replicas, no count can say that a destination is not ready.
+  if (!countsAreRead(input, verdict)) return former;
+  return verdict.isFailed ? generation : Math.min(input.partial.observed ?? former, generation);
+}
+
+/**
+ * Whether every tool sees in the counts, or in the condition of a failed Deployment, that the object is not ready. Without replicas, no count can say it. With
+ * another update strategy than `RollingUpdate`, helm 3 does not look at the counts.
+ */
+function countsAreRead({ rules, object }: AggregateInput, { isFailed }: Verdict): boolean {
+  const { replicas, updateStrategy } = (object.spec ?? {}) as { replicas?: number; updateStrategy?: { type?: string } };
   const isCounted = Object.values(rules.fields).some(({ rule }) => rule === 'replicas');
-  const isSaid = rules.ready !== undefined && verdict.isFailed;
-  if (isCounted && replicasOf(object) === 0 && !isSaid) return former;
-  return verdict.isFailed ? generation : Math.min(partial.observed ?? former, generation);
+  if (rules.rolls && updateStrategy?.type !== 'RollingUpdate') return false;
+  return !isCounted || (replicas ?? 0) > 0 || (rules.ready !== undefined && isFailed);
 }
 
 function replicasOf({ spec }: KubeObject): number {

@@ -1,7 +1,7 @@
 /** The status partial of one destination: made from the state that its agent reports about the object. */
 
 import { conditionsAt, messageMax, reasonMax } from './status-conditions.ts';
-import { type Fields, fieldsAt, fieldsAway, fieldsOfFormer } from './status-fields.ts';
+import { type Fields, fieldsAt, fieldsOfFormer } from './status-fields.ts';
 import { countsOf, type Problem, type Standing, type StatusPartial } from './status-partial.ts';
 import type { KindRules } from './status-rules.ts';
 
@@ -49,7 +49,7 @@ function fieldsOf(rules: KindRules, state: DestinationState, isDescribed: boolea
   const { standing, status } = state;
   const fields = status ? fieldsAt(rules, { status, isAvailable: standing === 'available' }) : {};
   if (status && (isDescribed || hasEnded)) return fields;
-  return state.isCurrent ? fieldsAway(rules, fields, 1) : fieldsOfFormer(rules, fields, 1);
+  return fieldsOfFormer(rules, fields, 1);
 }
 
 /** Argo CD takes a condition of a Job as true if it exists, whatever its status is. */

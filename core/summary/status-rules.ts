@@ -33,6 +33,8 @@ export interface KindRules {
   readonly fields: Readonly<Record<string, FieldRule>>;
   /** The type of the condition that says whether the object is available. The aggregate always has this condition. Absent: the kind has none. */
   readonly ready?: string;
+  /** Other types that are not True while the object is not available: Argo CD takes an autoscaler as healthy if one of two conditions is True. */
+  readonly readyToo?: readonly string[];
   /** The condition `ready` is True if the object is available everywhere, whatever the destinations say: a Pod that has succeeded is not Ready. */
   readonly decidesReady?: true;
   /**
@@ -40,6 +42,8 @@ export interface KindRules {
    * is not connected; only conditions that are True exist. Absent: conditions of one type are merged, see status-conditions.ts.
    */
   readonly conditions?: 'made' | 'ended';
+  /** Tools read the counts only if `spec.updateStrategy.type` is `RollingUpdate`. */
+  readonly rolls?: true;
   /** The kind has `observedGeneration`. Absent: the status of the destinations decides. */
   readonly observes?: boolean;
 }
@@ -90,6 +94,7 @@ export const kindRules: Readonly<Record<string, KindRules>> = {
       updateRevision: same,
       ...totals,
     },
+    rolls: true,
     conditions: 'made',
     observes: true,
   },
@@ -104,6 +109,7 @@ export const kindRules: Readonly<Record<string, KindRules>> = {
       numberAvailable: scheduled,
       numberMisscheduled: sum,
     },
+    rolls: true,
     conditions: 'made',
     observes: true,
   },
@@ -147,6 +153,7 @@ export const kindRules: Readonly<Record<string, KindRules>> = {
   'horizontalpodautoscalers.autoscaling': {
     fields: { currentReplicas: sum, desiredReplicas: sum, lastScaleTime: last },
     ready: 'AbleToScale',
+    readyToo: ['ScalingLimited'],
   },
   'poddisruptionbudgets.policy': {
     fields: { currentHealthy: sum, desiredHealthy: sum, expectedPods: sum, disruptionsAllowed: least },

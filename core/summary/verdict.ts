@@ -1,5 +1,6 @@
 /** What an aggregated status has to say, before it is written as fields and conditions. */
 import { destinationsOf, type StatusPartial } from './status-partial.ts';
+import type { KindRules } from './status-rules.ts';
 
 export interface Verdict {
   readonly destinations: number;
@@ -9,12 +10,11 @@ export interface Verdict {
   readonly isFailed: boolean;
 }
 
-export function verdictOf(partial: StatusPartial, isRolledBack: boolean): Verdict {
+export function verdictOf(rules: KindRules, partial: StatusPartial, isRolledBack: boolean): Verdict {
   const destinations = destinationsOf(partial);
   const { available, failed } = partial.counts;
-  return {
-    destinations,
-    isAvailable: available === destinations && !isRolledBack,
-    isFailed: failed > 0 || isRolledBack,
-  };
+  // A Job that has failed stays failed while its destination is not connected.
+  const hasEnded = rules.conditions === 'ended' && partial.conditions.some(({ type }) => type === 'Failed');
+  const isAvailable = available === destinations && !isRolledBack;
+  return { destinations, isAvailable, isFailed: failed > 0 || hasEnded || isRolledBack };
 }

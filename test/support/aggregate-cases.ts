@@ -27,7 +27,10 @@ export interface AggregateCase {
 export const generation = 3;
 const meta = { name: 'web', namespace: 'shop', uid: 'u', generation, creationTimestamp: '2024-01-01T00:00:00Z' };
 const labels = { app: 'web' };
-const template = { metadata: { labels }, spec: { restartPolicy: 'Always', containers: [{ name: 'c', image: 'web:1' }] } };
+const template = {
+  metadata: { labels },
+  spec: { restartPolicy: 'Always', containers: [{ name: 'c', image: 'web:1' }] },
+};
 const count = fc.nat(3);
 const replicas = fc.constantFrom(0, 1, 2, 3);
 /** At most destinations, the controller has done its work. */
@@ -39,7 +42,9 @@ function conditionsOf(...arbitraries: fc.Arbitrary<object | undefined>[]): fc.Ar
 }
 
 function condition(type: string, ...values: [status: string, reason: string][]): fc.Arbitrary<object | undefined> {
-  const some = fc.constantFrom(...values).map(([status, reason]) => ({ type, status, reason, message: `${type} ${reason}` }));
+  const some = fc
+    .constantFrom(...values)
+    .map(([status, reason]) => ({ type, status, reason, message: `${type} ${reason}` }));
   return fc.oneof({ weight: 4, arbitrary: some }, { weight: 1, arbitrary: fc.constant(undefined) });
 }
 
@@ -59,19 +64,29 @@ function workload(
     there: (object) =>
       fc.record({ own: fc.option(replicas, { freq: 4 }), isSettled: settled, generation: observed }).chain((at) => {
         const wanted = at.own ?? (object.spec as { replicas: number }).replicas;
-        const counts = fc.record(Object.fromEntries(names.map((name) => [name, at.isSettled ? fc.constant(wanted) : count])));
+        const counts = fc.record(
+          Object.fromEntries(names.map((name) => [name, at.isSettled ? fc.constant(wanted) : count])),
+        );
         return fc.tuple(counts, more(at.isSettled)).map(([numbers, rest]) => ({
           ...object,
           spec: { ...(object.spec as object), replicas: wanted },
-          status: { ...numbers, observedGeneration: at.generation, ...rest },
+          status: { ...atMost(numbers, numbers.replicas ?? 0), observedGeneration: at.generation, ...rest },
         }));
       }),
   };
 }
 
+/** No controller counts more ready pods than pods. */
+function atMost(numbers: Readonly<Record<string, number>>, most: number): Record<string, number> {
+  return Object.fromEntries(Object.entries(numbers).map(([name, number]) => [name, Math.min(number, most)]));
+}
+
 const deployment = workload(
   'Deployment',
-  fc.constant({ progressDeadlineSeconds: 600, strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1, maxSurge: 1 } } }),
+  fc.constant({
+    progressDeadlineSeconds: 600,
+    strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1, maxSurge: 1 } },
+  }),
   ['replicas', 'updatedReplicas', 'readyReplicas', 'availableReplicas'],
   (isSettled) =>
     isSettled
@@ -83,7 +98,12 @@ const deployment = workload(
         })
       : conditionsOf(
           condition('Available', ['True', 'MinimumReplicasAvailable'], ['False', 'MinimumReplicasUnavailable']),
-          condition('Progressing', ['True', 'NewReplicaSetAvailable'], ['True', 'ReplicaSetUpdated'], ['False', 'ProgressDeadlineExceeded']),
+          condition(
+            'Progressing',
+            ['True', 'NewReplicaSetAvailable'],
+            ['True', 'ReplicaSetUpdated'],
+            ['False', 'ProgressDeadlineExceeded'],
+          ),
           condition('ReplicaFailure', ['True', 'FailedCreate']),
         ).map((conditions) => ({ conditions })),
 );
@@ -93,17 +113,23 @@ const statefulSet = workload(
   fc.constantFrom(
     { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 0 } }, serviceName: 'web' },
     { updateStrategy: { type: 'RollingUpdate' }, serviceName: 'web' },
+    { updateStrategy: { type: 'OnDelete' }, serviceName: 'web' },
   ),
   ['replicas', 'updatedReplicas', 'currentReplicas', 'readyReplicas', 'availableReplicas'],
   (isSettled) =>
-    fc.constantFrom(...(isSettled ? ['b'] : ['a', 'b'])).map((currentRevision) => ({ currentRevision, updateRevision: 'b' })),
+    fc
+      .constantFrom(...(isSettled ? ['b'] : ['a', 'b']))
+      .map((currentRevision) => ({ currentRevision, updateRevision: 'b' })),
 );
 
 const replicaSet = workload(
   'ReplicaSet',
   fc.constant({}),
   ['replicas', 'fullyLabeledReplicas', 'readyReplicas', 'availableReplicas'],
-  (isSettled) => (isSettled ? fc.constant({}) : conditionsOf(condition('ReplicaFailure', ['True', 'FailedCreate'])).map((conditions) => ({ conditions }))),
+  (isSettled) =>
+    isSettled
+      ? fc.constant({})
+      : conditionsOf(condition('ReplicaFailure', ['True', 'FailedCreate'])).map((conditions) => ({ conditions })),
 );
 
 const daemonSet: Pick<CaseKind, 'object' | 'there'> = {
@@ -111,15 +137,29 @@ const daemonSet: Pick<CaseKind, 'object' | 'there'> = {
     apiVersion: 'apps/v1',
     kind: 'DaemonSet',
     metadata: meta,
-    spec: { selector: { matchLabels: labels }, template, updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1 } } },
+    spec: {
+      selector: { matchLabels: labels },
+      template,
+      updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1 } },
+    },
   }),
   there: (object) =>
-    fc.record({ isSettled: settled, desired: count, observedGeneration: observed }).chain(({ isSettled, desired, observedGeneration }) => {
-      const number = isSettled ? fc.constant(desired) : count;
-      const names = ['currentNumberScheduled', 'updatedNumberScheduled', 'numberReady', 'numberAvailable'];
-      const numbers = fc.record(Object.fromEntries(names.map((name) => [name, number])));
-      return numbers.map((of) => ({ ...object, status: { ...of, desiredNumberScheduled: desired, numberMisscheduled: 0, observedGeneration } }));
-    }),
+    fc
+      .record({ isSettled: settled, desired: count, observedGeneration: observed })
+      .chain(({ isSettled, desired, observedGeneration }) => {
+        const number = isSettled ? fc.constant(desired) : count;
+        const names = ['currentNumberScheduled', 'updatedNumberScheduled', 'numberReady', 'numberAvailable'];
+        const numbers = fc.record(Object.fromEntries(names.map((name) => [name, number])));
+        return numbers.map((of) => ({
+          ...object,
+          status: {
+            ...atMost(of, desired),
+            desiredNumberScheduled: desired,
+            numberMisscheduled: 0,
+            observedGeneration,
+          },
+        }));
+      }),
 };
 
 const job: Pick<CaseKind, 'object' | 'there'> = {
@@ -127,10 +167,17 @@ const job: Pick<CaseKind, 'object' | 'there'> = {
     apiVersion: 'batch/v1',
     kind: 'Job',
     metadata: meta,
-    spec: { completions: 1, parallelism: 1, backoffLimit: 2, template: { ...template, spec: { ...template.spec, restartPolicy: 'Never' } } },
+    spec: {
+      completions: 1,
+      parallelism: 1,
+      backoffLimit: 2,
+      template: { ...template, spec: { ...template.spec, restartPolicy: 'Never' } },
+    },
   }),
   there: (object) =>
-    fc.constantFrom('new', 'running', 'complete', 'complete', 'complete', 'failed').map((stage) => ({ ...object, status: jobStatus(stage) })),
+    fc
+      .constantFrom('new', 'running', 'complete', 'complete', 'complete', 'failed')
+      .map((stage) => ({ ...object, status: jobStatus(stage) })),
 };
 
 function jobStatus(stage: string): object {
@@ -139,7 +186,12 @@ function jobStatus(stage: string): object {
   if (stage === 'new') return {};
   if (stage === 'running') return { startTime, active: 1, ready: 1 };
   if (stage === 'failed') return { startTime, failed: 3, conditions: ended('Failed', 'BackoffLimitExceeded') };
-  return { startTime, completionTime: '2024-01-01T00:00:09Z', succeeded: 1, conditions: ended('Complete', 'CompletionsReached') };
+  return {
+    startTime,
+    completionTime: '2024-01-01T00:00:09Z',
+    succeeded: 1,
+    conditions: ended('Complete', 'CompletionsReached'),
+  };
 }
 
 const pod: Pick<CaseKind, 'object' | 'there'> = {
@@ -155,10 +207,15 @@ const pod: Pick<CaseKind, 'object' | 'there'> = {
 const claim: Pick<CaseKind, 'object' | 'there'> = {
   object: fc.constant({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: meta, spec: {} }),
   there: (object) =>
-    fc.record({ phase: fc.constantFrom('Bound', 'Bound', 'Pending', 'Lost'), size: fc.constantFrom('1Gi', '2Gi', '500M') }).map(({ phase, size }) => ({
-      ...object,
-      status: { phase, accessModes: ['ReadWriteOnce'], capacity: { storage: size } },
-    })),
+    fc
+      .record({
+        phase: fc.constantFrom('Bound', 'Bound', 'Pending', 'Lost'),
+        size: fc.constantFrom('1Gi', '2Gi', '500M'),
+      })
+      .map(({ phase, size }) => ({
+        ...object,
+        status: { phase, accessModes: ['ReadWriteOnce'], capacity: { storage: size } },
+      })),
 };
 
 /** A custom resource whose controller follows kstatus. */
@@ -177,6 +234,52 @@ const custom: Pick<CaseKind, 'object' | 'there'> = {
       .map((status) => ({ ...object, status })),
 };
 
+function plain(
+  apiVersion: string,
+  kind: string,
+  spec: object,
+  status: fc.Arbitrary<object>,
+): Pick<CaseKind, 'object' | 'there'> {
+  const object = fc.constant({ apiVersion, kind, metadata: meta, spec });
+  return { object, there: (made) => status.map((one) => ({ ...made, status: one })) };
+}
+
+const address = fc.constantFrom('10.0.0.1', '10.0.0.2').map((ip) => ({ loadBalancer: { ingress: [{ ip }] } }));
+const service = plain('v1', 'Service', { type: 'LoadBalancer', clusterIP: '10.96.0.9' }, address);
+const ingress = plain('networking.k8s.io/v1', 'Ingress', {}, address);
+const autoscaler = plain(
+  'autoscaling/v2',
+  'HorizontalPodAutoscaler',
+  { maxReplicas: 3, scaleTargetRef: { kind: 'Deployment', name: 'web' } },
+  fc.record({
+    observedGeneration: observed,
+    currentReplicas: count,
+    desiredReplicas: count,
+    conditions: conditionsOf(
+      fc.constant({ type: 'AbleToScale', status: 'True', reason: 'ReadyForNewScale', message: 'm' }),
+      condition('ScalingLimited', ['True', 'TooFewReplicas'], ['False', 'DesiredWithinRange']),
+    ),
+  }),
+);
+const budget = plain(
+  'policy/v1',
+  'PodDisruptionBudget',
+  { minAvailable: 1 },
+  fc.record({
+    observedGeneration: observed,
+    currentHealthy: count,
+    desiredHealthy: count,
+    expectedPods: count,
+    disruptionsAllowed: count,
+  }),
+);
+const cronJob = plain(
+  'batch/v1',
+  'CronJob',
+  { schedule: '0 0 * * *' },
+  fc.constant({ lastScheduleTime: '2024-01-01T00:00:00Z' }),
+);
+
 export const caseKinds: Readonly<Record<string, CaseKind>> = {
   Deployment: { resource: { group: 'apps', resource: 'deployments' }, ...deployment },
   StatefulSet: { resource: { group: 'apps', resource: 'statefulsets' }, ...statefulSet },
@@ -185,8 +288,37 @@ export const caseKinds: Readonly<Record<string, CaseKind>> = {
   Job: { resource: { group: 'batch', resource: 'jobs' }, ...job },
   Pod: { resource: { group: '', resource: 'pods' }, ...pod },
   PersistentVolumeClaim: { resource: { group: '', resource: 'persistentvolumeclaims' }, ...claim },
+  Service: { resource: { group: '', resource: 'services' }, ...service },
+  Ingress: { resource: { group: 'networking.k8s.io', resource: 'ingresses' }, ...ingress },
+  HorizontalPodAutoscaler: { resource: { group: 'autoscaling', resource: 'horizontalpodautoscalers' }, ...autoscaler },
+  PodDisruptionBudget: { resource: { group: 'policy', resource: 'poddisruptionbudgets' }, ...budget },
+  CronJob: { resource: { group: 'batch', resource: 'cronjobs' }, ...cronJob },
   Till: { resource: { group: 'example.com', resource: 'tills' }, ...custom },
 };
+
+/** A Job that has ended stays so while its destination is not connected. */
+export function isComplete(state: DestinationState): boolean {
+  return hasEnded(state, 'Complete') && (state.standing === 'available' || state.standing === 'stale');
+}
+
+export function hasFailed(state: DestinationState): boolean {
+  return state.standing === 'failed' || (state.standing === 'stale' && hasEnded(state, 'Failed'));
+}
+
+function hasEnded({ isCurrent, status }: DestinationState, type: 'Complete' | 'Failed'): boolean {
+  const conditions = (status?.conditions ?? []) as readonly { type: string; reason: string }[];
+  const reasons = ['CompletionsReached', 'BackoffLimitExceeded'];
+  return isCurrent && conditions.some((one) => one.type === type && reasons.includes(one.reason));
+}
+
+/**
+ * No count can say that the object is not ready: it has no replicas, or tools do not look at its counts. Then a status that is about the former generation says
+ * so, and no tool looks for a failure in such a status. Only kubectl's rule for Deployments sees a failure without replicas.
+ */
+export function isUnread({ kind, spec }: KubeObject): boolean {
+  const { replicas, updateStrategy } = spec as { replicas?: number; updateStrategy?: { type: string } };
+  return (kind !== 'Deployment' && replicas === 0) || updateStrategy?.type === 'OnDelete';
+}
 
 const places: fc.Arbitrary<Standing | 'fresh'> = fc.oneof(
   { weight: 12, arbitrary: fc.constant('fresh' as const) },
@@ -215,20 +347,27 @@ export function totalOf(rules: KindRules, states: readonly DestinationState[]): 
   return states.length === 1 && first!.status ? { ...total, only: first!.status } : total;
 }
 
-function stateOf(at: KubeObject, place: Standing | 'fresh' | 'refused', isCurrent: boolean): Omit<DestinationState, 'path'> {
+function stateOf(
+  at: KubeObject,
+  place: Standing | 'fresh' | 'refused',
+  isCurrent: boolean,
+): Omit<DestinationState, 'path'> {
   const judged = health(at);
   const told = { reason: judged.reason, message: judged.message, generation, isCurrent };
   const status = at.status as Status;
   const of = { status, accepted: isCurrent ? generation : generation - 1 };
-  if (place === 'refused') return { ...told, standing: 'failed', reason: 'Forbidden', message: 'exceeded quota', isCurrent: true };
+  if (place === 'refused')
+    return { ...told, standing: 'failed', reason: 'Forbidden', message: 'exceeded quota', isCurrent: true };
   if (place === 'never' || place === 'conflicted') return { ...told, standing: place };
   if (place !== 'fresh') return { ...told, ...of, standing: place };
-  if (!isCurrent) return { ...told, ...of, standing: 'waiting', status: { ...status, ...(observedOf(status)) } };
+  if (!isCurrent) return { ...told, ...of, standing: 'waiting', status: { ...status, ...observedOf(status) } };
   const standing = judged.state === 'Current' ? 'available' : judged.state === 'Failed' ? 'failed' : 'waiting';
   return { ...told, ...of, standing };
 }
 
 /** A status that is about a former generation says so, if the kind has the field. */
 function observedOf({ observedGeneration }: Status): object {
-  return typeof observedGeneration === 'number' ? { observedGeneration: Math.min(observedGeneration, generation - 1) } : {};
+  return typeof observedGeneration === 'number'
+    ? { observedGeneration: Math.min(observedGeneration, generation - 1) }
+    : {};
 }

@@ -1,10 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { health } from '../../../../core/object/health.ts';
-import { stableStringify } from '../../../../core/object/canonical.ts';
-import type { KubeObject } from '../../../../core/object/meta.ts';
 import { aggregatedStatus } from '../../../../core/summary/aggregated-status.ts';
-import { type DestinationState, destinationPartial } from '../../../../core/summary/destination-status.ts';
+import { destinationPartial } from '../../../../core/summary/destination-status.ts';
 import { conditionTypesMax } from '../../../../core/summary/status-conditions.ts';
 import {
   awayPartial,
@@ -15,18 +13,14 @@ import {
 } from '../../../../core/summary/status-partial.ts';
 import { encodeStatusPartial, readStatusPartial } from '../../../../core/summary/status-partial-wire.ts';
 import { rulesOf, unionMax } from '../../../../core/summary/status-rules.ts';
-import { aggregateCase, caseKinds, generation } from '../../../support/aggregate-cases.ts';
-
-/** A Job that is complete stays complete while its destination is not connected. */
-function isComplete({ standing, isCurrent, status }: DestinationState): boolean {
-  const isKnown = standing === 'available' || (standing === 'stale' && isCurrent);
-  return isKnown && stableStringify(status?.conditions ?? null).includes('"Complete"');
-}
-
-/** Without replicas, only kubectl's rule for Deployments sees a failure. Of the other kinds, no tool may say that they are ready. */
-function isWithoutReplicas({ kind, spec }: KubeObject): boolean {
-  return kind !== 'Deployment' && (spec as { replicas?: number }).replicas === 0;
-}
+import {
+  aggregateCase,
+  caseKinds,
+  generation,
+  hasFailed,
+  isComplete,
+  isUnread,
+} from '../../../support/aggregate-cases.ts';
 
 const kinds = Object.entries(caseKinds);
 
@@ -66,7 +60,7 @@ describe.each(kinds)('the status partial of a %s', (_name, kind) => {
         const status = aggregatedStatus({ rules, object, partial: total, isRolledBack: false });
         const { state } = health({ ...object, status });
         const isAvailable = states.every(({ standing }) => standing === 'available') || states.every(isComplete);
-        const isFailed = states.some(({ standing }) => standing === 'failed') && !isWithoutReplicas(object);
+        const isFailed = states.some(hasFailed) && !isUnread(object);
         expect([state === 'Current', state === 'Failed']).toEqual([isAvailable, isFailed]);
       }),
       { numRuns: 1000 },
@@ -77,7 +71,7 @@ describe.each(kinds)('the status partial of a %s', (_name, kind) => {
     fc.assert(
       fc.property(aggregateCase(kind), ({ object, partial: total }) => {
         const status = aggregatedStatus({ rules, object, partial: total, isRolledBack: true });
-        expect(health({ ...object, status }).state).toBe(isWithoutReplicas(object) ? 'InProgress' : 'Failed');
+        expect(health({ ...object, status }).state).toBe(isUnread(object) ? 'InProgress' : 'Failed');
       }),
     );
   });
@@ -89,7 +83,14 @@ it('the partial of a thousand destinations with different texts is as small as t
     const conditions = [{ type: `T${i}`, status: 'False', reason: `r${i}`, message: 'm'.repeat(10_000) }];
     const status = { loadBalancer: { ingress: [{ ip: `10.0.${i >> 8}.${i & 255}` }] }, conditions };
     const texts = { reason: 'r'.repeat(10_000), message: 'm'.repeat(10_000) };
-    return destinationPartial(rules, { path: `eu:${i}`, standing: 'waiting', ...texts, isCurrent: true, generation: 1, status });
+    return destinationPartial(rules, {
+      path: `eu:${i}`,
+      standing: 'waiting',
+      ...texts,
+      isCurrent: true,
+      generation: 1,
+      status,
+    });
   });
   const total = partials.reduce((a, b) => mergeStatusPartials(rules, a, b));
   expect(total.conditions).toHaveLength(conditionTypesMax);

@@ -269,9 +269,15 @@ describe('spec.reportedState', () => {
       locationSelectors: [{ matchExpressions: [{ key: 'name', operator: 'In', values: names }] }],
     });
     const shop = await Shop.with(web(1), placement(only('a', 'b')), placement(only('b', 'c'), 'other'));
-    await shop.tree.until('three count', () => shop.condition('Available')?.message.endsWith('at 3 destinations') ?? false);
+    await shop.tree.until(
+      'three count',
+      () => shop.condition('Available')?.message.endsWith('at 3 destinations') ?? false,
+    );
     shop.apply(placement({ ...only('b', 'c'), reportedState: 'None' }, 'other'));
-    await shop.tree.until('two count', () => shop.condition('Available')?.message.endsWith('at 2 destinations') ?? false);
+    await shop.tree.until(
+      'two count',
+      () => shop.condition('Available')?.message.endsWith('at 2 destinations') ?? false,
+    );
   });
 
   it('is refused together with a contradiction, with the field, the value and the remedy', () => {
@@ -343,11 +349,20 @@ describe('a tree that is at rest', () => {
 });
 
 it('a release that was rolled back reads as failed', async () => {
-  const rollout = { strategy: 'Progressive', waves: [{ name: 'first', count: 1 }], onFailure: 'Rollback', errorBudget: 0 };
+  const rollout = {
+    strategy: 'Progressive',
+    waves: [{ name: 'first', count: 1 }],
+    onFailure: 'Rollback',
+    errorBudget: 0,
+  };
   const shop = await Shop.with(web(1, 'web:1', { progressDeadlineSeconds: 2 }), placement({ rollout }));
   await shop.untilAvailable();
   shop.apply(web(1, 'web:broken', { progressDeadlineSeconds: 2 }));
-  await shop.tree.until('the release is rolled back', () => shop.condition('Stalled')?.reason === 'RolledBack', 120_000);
+  await shop.tree.until(
+    'the release is rolled back',
+    () => shop.condition('Stalled')?.reason === 'RolledBack',
+    120_000,
+  );
   expect(shop.condition('Progressing')).toMatchObject({ status: 'False', reason: 'ProgressDeadlineExceeded' });
   expect(shop.status()?.observedGeneration).toBe(2);
 }, 60_000);
