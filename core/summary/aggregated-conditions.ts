@@ -1,7 +1,7 @@
 /** The conditions of an aggregated status. */
 import { type ConditionStatus, isBadWhenTrue, type MergedCondition } from './status-conditions.ts';
-import type { Standing, StatusPartial } from './status-partial.ts';
-import { availableTotal, type KindRules, replicasTotal } from './status-rules.ts';
+import type { ObjectStanding, StatusPartial } from './status-partial.ts';
+import { availableTotal, replicasTotal, type StatusRules } from './status-rules.ts';
 import type { Verdict } from './verdict.ts';
 
 export interface StatusCondition {
@@ -19,7 +19,7 @@ const kstatusTypes: ReadonlySet<string> = new Set(['Stalled', 'Reconciling']);
 const readyTypes: ReadonlySet<string> = new Set(['Ready', 'Available']);
 
 export function aggregatedConditions(
-  rules: KindRules,
+  rules: StatusRules,
   partial: StatusPartial,
   verdict: Verdict,
   isRolledBack: boolean,
@@ -36,7 +36,7 @@ export function aggregatedConditions(
 
 /** `Stalled` when the object has failed, `Reconciling` while it is not available. A Job that is complete everywhere does not wait for anybody. */
 function kstatusConditions(
-  rules: KindRules,
+  rules: StatusRules,
   conditions: readonly StatusCondition[],
   { isAvailable, isFailed }: Verdict,
   why: Reason,
@@ -48,7 +48,12 @@ function kstatusConditions(
 
 // ------------------------------------------------------------------------------------------- kinds of their own
 
-function made(rules: KindRules, partial: StatusPartial, { isAvailable, isFailed, destinations }: Verdict, why: Reason) {
+function made(
+  rules: StatusRules,
+  partial: StatusPartial,
+  { isAvailable, isFailed, destinations }: Verdict,
+  why: Reason,
+) {
   const conditions: StatusCondition[] = [];
   const replicas = `${amount(partial, availableTotal)} of ${amount(partial, replicasTotal)} replicas are available`;
   if (rules.ready !== undefined) {
@@ -88,7 +93,7 @@ function ended({ conditions }: StatusPartial, { destinations, isFailed }: Verdic
 
 // ------------------------------------------------------------------------------------------------- other kinds
 
-function merged(rules: KindRules, partial: StatusPartial, verdict: Verdict, why: Reason): StatusCondition[] {
+function merged(rules: StatusRules, partial: StatusPartial, verdict: Verdict, why: Reason): StatusCondition[] {
   const { isAvailable, destinations } = verdict;
   const conditions = partial.conditions.filter(({ type }) => !kstatusTypes.has(type));
   const shown = conditions.map((condition) => {
@@ -122,7 +127,9 @@ const rolledBack: Reason = {
 };
 
 /** The reasons are those of the condition Ready of a placement. */
-const sayings: Readonly<Record<Standing, { readonly reason: string; readonly one: string; readonly many: string }>> = {
+const sayings: Readonly<
+  Record<ObjectStanding, { readonly reason: string; readonly one: string; readonly many: string }>
+> = {
   failed: { reason: 'Failing', one: 'fails', many: 'fail' },
   conflicted: {
     reason: 'Conflicted',

@@ -2,11 +2,16 @@
 import type { Status } from './destination-status.ts';
 import type { FieldValue } from './status-fields.ts';
 import type { StatusPartial } from './status-partial.ts';
-import type { FieldRule, KindRules } from './status-rules.ts';
+import type { FieldRule, StatusRules } from './status-rules.ts';
 import type { Verdict } from './verdict.ts';
 
 /** `replicas`: `spec.replicas` of the space's object. */
-export function aggregatedFields(rules: KindRules, partial: StatusPartial, verdict: Verdict, replicas: number): Status {
+export function aggregatedFields(
+  rules: StatusRules,
+  partial: StatusPartial,
+  verdict: Verdict,
+  replicas: number,
+): Status {
   const status: Record<string, unknown> = {};
   for (const [path, rule] of Object.entries(rules.fields)) {
     const value = fieldOf(rule, partial.fields[path], partial, verdict, replicas);
@@ -61,7 +66,7 @@ function phaseOf(
   return !isAvailable && phase === worstFirst.at(-1) ? otherwise : phase;
 }
 
-/** Fields that follow from other fields. */
+/** FieldValues that follow from other fields. */
 function derived(status: Status, { isAvailable }: Verdict): Status {
   const { availableReplicas, updateRevision, desiredNumberScheduled, updatedNumberScheduled, numberAvailable } = status;
   if (typeof desiredNumberScheduled === 'number') {

@@ -9,11 +9,11 @@ import { aggregatedConditions, type StatusCondition } from './aggregated-conditi
 import { aggregatedFields } from './aggregated-fields.ts';
 import type { Status } from './destination-status.ts';
 import type { StatusPartial } from './status-partial.ts';
-import { type KindRules, otherKinds } from './status-rules.ts';
+import { otherKinds, type StatusRules } from './status-rules.ts';
 import { type Verdict, verdictOf } from './verdict.ts';
 
 export interface AggregateInput {
-  readonly rules: KindRules;
+  readonly rules: StatusRules;
   /** The object of the space. Only `metadata.generation` and `spec` are read, and what the rules of core/object/health.ts read. */
   readonly object: KubeObject;
   readonly partial: StatusPartial;
@@ -52,7 +52,7 @@ function reportedAlone({ object, rules, partial }: AggregateInput): Status | und
   return counts.waiting === 1 && state === 'InProgress' ? only : undefined;
 }
 
-function observes(rules: KindRules, partial: StatusPartial): boolean {
+function observes(rules: StatusRules, partial: StatusPartial): boolean {
   return rules.observes ?? partial.observes ?? false;
 }
 

@@ -1,16 +1,16 @@
 /** The status partial of one destination: made from the state that its agent reports about the object. */
 
 import { conditionsAt, messageMax, reasonMax } from './status-conditions.ts';
-import { type Fields, fieldsAt, fieldsOfFormer } from './status-fields.ts';
-import { countsOf, type Problem, type Standing, type StatusPartial } from './status-partial.ts';
-import type { KindRules } from './status-rules.ts';
+import { type FieldValues, fieldsAt, fieldsOfFormer } from './status-fields.ts';
+import { countsOf, type ObjectStanding, type Problem, type StatusPartial } from './status-partial.ts';
+import type { StatusRules } from './status-rules.ts';
 
 export type Status = Readonly<Record<string, unknown>>;
 
 export interface DestinationState {
   /** Path of the agent. */
   readonly path: string;
-  readonly standing: Standing;
+  readonly standing: ObjectStanding;
   /** Why the object is not available. */
   readonly reason: string;
   readonly message: string;
@@ -25,9 +25,9 @@ export interface DestinationState {
 }
 
 /** Standings of destinations that are connected and follow the object. */
-const connected: ReadonlySet<Standing> = new Set(['failed', 'waiting', 'available']);
+const connected: ReadonlySet<ObjectStanding> = new Set(['failed', 'waiting', 'available']);
 
-export function destinationPartial(rules: KindRules, state: DestinationState): StatusPartial {
+export function destinationPartial(rules: StatusRules, state: DestinationState): StatusPartial {
   const { standing, path, status, isCurrent } = state;
   const isConnected = connected.has(standing);
   const isDescribed = isConnected && (isCurrent || rules.observes !== false);
@@ -45,7 +45,7 @@ export function destinationPartial(rules: KindRules, state: DestinationState): S
   };
 }
 
-function fieldsOf(rules: KindRules, state: DestinationState, isDescribed: boolean, hasEnded: boolean): Fields {
+function fieldsOf(rules: StatusRules, state: DestinationState, isDescribed: boolean, hasEnded: boolean): FieldValues {
   const { standing, status } = state;
   const fields = status ? fieldsAt(rules, { status, isAvailable: standing === 'available' }) : {};
   if (status && (isDescribed || hasEnded)) return fields;
@@ -53,7 +53,7 @@ function fieldsOf(rules: KindRules, state: DestinationState, isDescribed: boolea
 }
 
 /** Argo CD takes a condition of a Job as true if it exists, whatever its status is. */
-function kept({ conditions }: KindRules): (condition: { readonly status: string }) => boolean {
+function kept({ conditions }: StatusRules): (condition: { readonly status: string }) => boolean {
   return ({ status }) => conditions !== 'ended' || status === 'True';
 }
 

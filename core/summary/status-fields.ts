@@ -3,11 +3,11 @@
 import { parseQuantity } from '../match/cel/quantity.ts';
 import { stableStringify } from '../object/canonical.ts';
 import { compareText } from '../object/text-order.ts';
-import { type FieldRule, type KindRules, unionMax } from './status-rules.ts';
+import { type FieldRule, type StatusRules, unionMax } from './status-rules.ts';
 
 /** `null`: at least one destination gives no value. A list has items as canonical JSON, sorted. */
 export type FieldValue = number | string | null | readonly string[];
-export type Fields = Readonly<Record<string, FieldValue>>;
+export type FieldValues = Readonly<Record<string, FieldValue>>;
 
 /** Limit for one value that is a text, and for one item of a list. An address or a revision has a tenth of it. */
 export const fieldTextMax = 1024;
@@ -20,7 +20,7 @@ export interface FieldsInput {
 }
 
 /** The fields of one destination that is connected and reports a status. */
-export function fieldsAt(rules: KindRules, { status, isAvailable }: FieldsInput): Fields {
+export function fieldsAt(rules: StatusRules, { status, isAvailable }: FieldsInput): FieldValues {
   const fields: Record<string, FieldValue> = {};
   const wantedPath = Object.keys(rules.fields).find((path) => rules.fields[path]!.rule === 'wanted');
   const wanted = wantedPath === undefined ? 0 : (numberAt(status, wantedPath) ?? 0);
@@ -71,14 +71,14 @@ function listOf(items: readonly unknown[]): readonly string[] {
  * The fields of destinations that are not connected: `fields` are those that they had. The numbers of destinations without a report are those of
  * `destinations` unknown places.
  */
-export function fieldsAway(rules: KindRules, fields: Fields, destinations: number): Fields {
+export function fieldsAway(rules: StatusRules, fields: FieldValues, destinations: number): FieldValues {
   // How an object ended does not change while its destination is not connected.
   if (rules.conditions === 'ended' && Object.keys(fields).length > 0) return fields;
   return fieldsOfFormer(rules, fields, destinations);
 }
 
 /** The fields of destinations about whose present form of the object nothing is known. `fields` are those of a former form. */
-export function fieldsOfFormer(rules: KindRules, fields: Fields, destinations: number): Fields {
+export function fieldsOfFormer(rules: StatusRules, fields: FieldValues, destinations: number): FieldValues {
   const away: Record<string, FieldValue> = {};
   for (const [path, rule] of Object.entries(rules.fields)) {
     const value = awayValue(rule, fields[path], destinations);
@@ -108,7 +108,7 @@ function awayValue(rule: FieldRule, value: FieldValue | undefined, destinations:
 }
 
 /** Merges two sets of fields. A field that one side lacks does not change the other side's value. */
-export function mergeFields(rules: KindRules, a: Fields, b: Fields): Fields {
+export function mergeFields(rules: StatusRules, a: FieldValues, b: FieldValues): FieldValues {
   const merged: Record<string, FieldValue> = {};
   for (const [path, rule] of Object.entries(rules.fields)) {
     const [x, y] = [a[path], b[path]];

@@ -7,7 +7,7 @@
 import { compareText } from '../object/text-order.ts';
 import { type MergedCondition, mergeConditions } from './status-conditions.ts';
 import { type FieldValue, fieldsAway, fieldsOfFormer, mergeFields } from './status-fields.ts';
-import type { KindRules } from './status-rules.ts';
+import type { StatusRules } from './status-rules.ts';
 
 /**
  * The standing of an object at one destination, the worst first. This is the order in which the aggregate names a reason.
@@ -18,11 +18,11 @@ import type { KindRules } from './status-rules.ts';
  * - `waiting`: the destination does not have the present form of the object yet, or the object is not available yet.
  */
 export const standings = ['failed', 'conflicted', 'quarantined', 'stale', 'never', 'waiting', 'available'] as const;
-export type Standing = (typeof standings)[number];
+export type ObjectStanding = (typeof standings)[number];
 
 /** A destination at which the object is not available, and the reason. */
 export interface Problem {
-  readonly standing: Standing;
+  readonly standing: ObjectStanding;
   /** Path of the agent; if a relay is not connected, the path of the relay. */
   readonly path: string;
   readonly reason: string;
@@ -31,7 +31,7 @@ export interface Problem {
 
 export interface StatusPartial {
   /** Numbers of destinations. */
-  readonly counts: Readonly<Record<Standing, number>>;
+  readonly counts: Readonly<Record<ObjectStanding, number>>;
   /** The worst problem; of several equal ones, the one with the smallest path. Absent: the object is available at every destination. */
   readonly worst?: Problem;
   /** The least generation of the object, as its origin counts, that a connected destination has observed. Absent: no destination has observed any. */
@@ -45,8 +45,8 @@ export interface StatusPartial {
   readonly only?: Readonly<Record<string, unknown>>;
 }
 
-const noCounts: Readonly<Record<Standing, number>> = Object.freeze(
-  Object.fromEntries(standings.map((standing) => [standing, 0])) as Record<Standing, number>,
+const noCounts: Readonly<Record<ObjectStanding, number>> = Object.freeze(
+  Object.fromEntries(standings.map((standing) => [standing, 0])) as Record<ObjectStanding, number>,
 );
 
 export function destinationsOf({ counts }: StatusPartial): number {
@@ -54,21 +54,21 @@ export function destinationsOf({ counts }: StatusPartial): number {
 }
 
 /** The counts of `destinations` destinations with one standing. */
-export function countsOf(standing: Standing, destinations = 1): Readonly<Record<Standing, number>> {
+export function countsOf(standing: ObjectStanding, destinations = 1): Readonly<Record<ObjectStanding, number>> {
   return { ...noCounts, [standing]: destinations };
 }
 
 /** The partial of destinations about which nothing but their standing is known. */
 export function unknownPartial(
-  rules: KindRules,
-  problem: Problem & { readonly standing: Exclude<Standing, 'available'> },
+  rules: StatusRules,
+  problem: Problem & { readonly standing: Exclude<ObjectStanding, 'available'> },
   destinations: number,
 ): StatusPartial {
   const fields = fieldsAway(rules, {}, destinations);
   return { counts: countsOf(problem.standing, destinations), worst: problem, fields, conditions: [] };
 }
 
-export function mergeStatusPartials(rules: KindRules, a: StatusPartial, b: StatusPartial): StatusPartial {
+export function mergeStatusPartials(rules: StatusRules, a: StatusPartial, b: StatusPartial): StatusPartial {
   const counts = { ...a.counts };
   for (const standing of standings) counts[standing] += b.counts[standing];
   const worst = worseOf(a.worst, b.worst);
@@ -84,7 +84,7 @@ export function mergeStatusPartials(rules: KindRules, a: StatusPartial, b: Statu
 }
 
 /** The partial of a relay that is not connected: its destinations are stale. */
-export function awayPartial(rules: KindRules, partial: StatusPartial, path: string): StatusPartial {
+export function awayPartial(rules: StatusRules, partial: StatusPartial, path: string): StatusPartial {
   const { failed, conflicted, waiting, available, stale } = partial.counts;
   const isStale = stale + failed + conflicted + waiting + available;
   const counts = { ...partial.counts, failed: 0, conflicted: 0, waiting: 0, available: 0, stale: isStale };
@@ -102,7 +102,7 @@ export function awayPartial(rules: KindRules, partial: StatusPartial, path: stri
 
 /** The partial of a relay that has another form of the object than this node: nothing is known about the present form. */
 export function outdatedPartial(
-  rules: KindRules,
+  rules: StatusRules,
   partial: StatusPartial,
   path: string,
   generation: number,

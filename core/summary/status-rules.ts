@@ -28,7 +28,7 @@ export type FieldRule =
   | { readonly rule: 'phase'; readonly worstFirst: readonly string[]; readonly otherwise: string }
   | { readonly rule: 'first' | 'last' | 'quantity' | 'union' | 'same' };
 
-export interface KindRules {
+export interface StatusRules {
   /** Keyed by the path of the field below `.status`. A dot separates the parts of the path. */
   readonly fields: Readonly<Record<string, FieldRule>>;
   /** The type of the condition that says whether the object is available. The aggregate always has this condition. Absent: the kind has none. */
@@ -70,14 +70,14 @@ const totals = {
   [replicasTotal]: { rule: 'told', of: 'replicas' },
 } as const;
 
-const replicaSet: KindRules = {
+const replicaSet: StatusRules = {
   fields: { replicas: most, fullyLabeledReplicas: replicas, readyReplicas: short, availableReplicas: short, ...totals },
   conditions: 'made',
   observes: true,
 };
-const addressed: KindRules = { fields: { 'loadBalancer.ingress': union }, observes: false };
+const addressed: StatusRules = { fields: { 'loadBalancer.ingress': union }, observes: false };
 
-export const kindRules: Readonly<Record<string, KindRules>> = {
+export const statusRules: Readonly<Record<string, StatusRules>> = {
   'deployments.apps': {
     fields: { replicas: most, updatedReplicas: replicas, readyReplicas: short, availableReplicas: short, ...totals },
     ready: 'Available',
@@ -173,8 +173,8 @@ export const kindRules: Readonly<Record<string, KindRules>> = {
 };
 
 /** Kinds without a row in the table, such as custom resources. */
-export const otherKinds: KindRules = { fields: { phase: same } };
+export const otherKinds: StatusRules = { fields: { phase: same } };
 
-export function rulesOf(resource: GroupResource): KindRules {
-  return kindRules[formatGroupResource(resource)] ?? otherKinds;
+export function rulesOf(resource: GroupResource): StatusRules {
+  return statusRules[formatGroupResource(resource)] ?? otherKinds;
 }

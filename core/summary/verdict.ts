@@ -1,6 +1,6 @@
 /** What an aggregated status has to say, before it is written as fields and conditions. */
 import { destinationsOf, type StatusPartial } from './status-partial.ts';
-import type { KindRules } from './status-rules.ts';
+import type { StatusRules } from './status-rules.ts';
 
 export interface Verdict {
   readonly destinations: number;
@@ -10,7 +10,7 @@ export interface Verdict {
   readonly isFailed: boolean;
 }
 
-export function verdictOf(rules: KindRules, partial: StatusPartial, isRolledBack: boolean): Verdict {
+export function verdictOf(rules: StatusRules, partial: StatusPartial, isRolledBack: boolean): Verdict {
   const destinations = destinationsOf(partial);
   const { available, failed } = partial.counts;
   // A Job that has failed stays failed while its destination is not connected.

@@ -8,8 +8,8 @@ import { health } from '../../core/object/health.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { hex } from '../../core/store/bytes.ts';
 
-export const replicaSetResource = { group: 'apps', resource: 'replicasets' } as const;
-export const deploymentResource = { group: 'apps', resource: 'deployments' } as const;
+export const shownResource = { group: 'apps', resource: 'replicasets' } as const;
+export const shownFor = { group: 'apps', resource: 'deployments' } as const;
 
 /** Marks the ReplicaSet. Selection looks for this label. */
 const shownLabel = 'edge.banyan.io/shown';

@@ -7,8 +7,8 @@ import { health } from '../../core/object/health.ts';
 import type { GroupResource } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { type DestinationState, destinationPartial, type Status } from '../../core/summary/destination-status.ts';
-import { mergeStatusPartials, type Standing, type StatusPartial } from '../../core/summary/status-partial.ts';
-import { type KindRules, rulesOf } from '../../core/summary/status-rules.ts';
+import { mergeStatusPartials, type ObjectStanding, type StatusPartial } from '../../core/summary/status-partial.ts';
+import { rulesOf, type StatusRules } from '../../core/summary/status-rules.ts';
 
 export interface CaseKind {
   readonly resource: GroupResource;
@@ -18,7 +18,7 @@ export interface CaseKind {
 }
 
 export interface AggregateCase {
-  readonly rules: KindRules;
+  readonly rules: StatusRules;
   readonly object: KubeObject;
   readonly states: readonly DestinationState[];
   readonly partial: StatusPartial;
@@ -320,7 +320,7 @@ export function isUnread({ kind, spec }: KubeObject): boolean {
   return (kind !== 'Deployment' && replicas === 0) || updateStrategy?.type === 'OnDelete';
 }
 
-const places: fc.Arbitrary<Standing | 'fresh'> = fc.oneof(
+const places: fc.Arbitrary<ObjectStanding | 'fresh'> = fc.oneof(
   { weight: 12, arbitrary: fc.constant('fresh' as const) },
   { weight: 1, arbitrary: fc.constantFrom('stale', 'never', 'quarantined', 'conflicted', 'refused' as 'failed') },
 );
@@ -331,7 +331,7 @@ export function aggregateCase({ resource, object, there }: CaseKind): fc.Arbitra
   return object.chain((made) => {
     const state = fc
       .record({ at: there(made), place: places, isCurrent: fc.constantFrom(true, true, true, true, true, false) })
-      .map(({ at, place, isCurrent }) => stateOf(at, place as Standing | 'fresh' | 'refused', isCurrent));
+      .map(({ at, place, isCurrent }) => stateOf(at, place as ObjectStanding | 'fresh' | 'refused', isCurrent));
     return fc.array(state, { minLength: 1, maxLength: 4 }).map((list) => {
       const states = list.map((one, i) => ({ ...one, path: `eu:${'abcd'[i]}` }));
       return { rules, object: made, states, partial: totalOf(rules, states) };
@@ -340,7 +340,7 @@ export function aggregateCase({ resource, object, there }: CaseKind): fc.Arbitra
 }
 
 /** The partial of all destinations, as a node with these children has it. */
-export function totalOf(rules: KindRules, states: readonly DestinationState[]): StatusPartial {
+export function totalOf(rules: StatusRules, states: readonly DestinationState[]): StatusPartial {
   const partials = states.map((state) => destinationPartial(rules, state));
   const total = partials.reduce((a, b) => mergeStatusPartials(rules, a, b));
   const [first] = states;
@@ -349,7 +349,7 @@ export function totalOf(rules: KindRules, states: readonly DestinationState[]): 
 
 function stateOf(
   at: KubeObject,
-  place: Standing | 'fresh' | 'refused',
+  place: ObjectStanding | 'fresh' | 'refused',
   isCurrent: boolean,
 ): Omit<DestinationState, 'path'> {
   const judged = health(at);

@@ -20,13 +20,13 @@ import {
   awayPartial,
   notConnected,
   notCurrent,
+  type ObjectStanding,
   outdatedPartial,
-  type Standing,
   type StatusPartial,
   unknownPartial,
 } from '../../../core/summary/status-partial.ts';
 import { readStatusPartial } from '../../../core/summary/status-partial-wire.ts';
-import type { KindRules } from '../../../core/summary/status-rules.ts';
+import type { StatusRules } from '../../../core/summary/status-rules.ts';
 import type { Child } from '../../children/children.ts';
 
 export interface ChildStatePorts {
@@ -49,7 +49,7 @@ export interface ObjectForm {
   readonly source: string;
   readonly object: ObjectKey;
   readonly keyHash: Uint8Array;
-  readonly rules: KindRules;
+  readonly rules: StatusRules;
   readonly uid: string;
   readonly generation: number;
 }
@@ -195,7 +195,7 @@ function standingOf(
   state: StateAttributes | undefined,
   isCurrent: boolean,
   heldBack: Failure | undefined,
-): { standing: Standing; reason: string; message: string } {
+): { standing: ObjectStanding; reason: string; message: string } {
   if (place === 'stale' || place === 'never') return { standing: place, ...notConnected };
   if (place === 'quarantined') return { standing: 'quarantined', reason: 'Quarantined', message: '' };
   if (heldBack) return { standing: 'failed', reason: heldBack.reason, message: heldBack.message };

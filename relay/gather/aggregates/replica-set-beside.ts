@@ -6,11 +6,11 @@ import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import { lacksRoom } from '../../../core/store/room.ts';
 import {
-  deploymentResource,
   isShownReplicaSet,
-  replicaSetResource,
+  shownFor,
   shownReplicaSet,
   shownReplicaSetStatus,
+  shownResource,
 } from '../../spaces/shown-replica-set.ts';
 import { updateStatus } from '../status/update-status.ts';
 import type { StatusRecord, WrittenStatus } from './status-record.ts';
@@ -48,14 +48,14 @@ export class ReplicaSetBeside {
   /** Removes the ReplicaSet that the record names. */
   remove(space: Space, { namespace }: ObjectKey, { replicaSet }: WrittenStatus): void {
     if (replicaSet === undefined) return;
-    const key = { ...replicaSetResource, namespace, name: replicaSet };
+    const key = { ...shownResource, namespace, name: replicaSet };
     const found = space.get(key);
     if (found && isShownReplicaSet(found)) space.delete(key);
   }
 
   /** Returns the ReplicaSet as the space has it. Undefined: somebody else has an object of this name. */
   #made(space: Space, { namespace }: ObjectKey, wanted: KubeObject): KubeObject | undefined {
-    const key = { ...replicaSetResource, namespace, name: wanted.metadata.name! };
+    const key = { ...shownResource, namespace, name: wanted.metadata.name! };
     const found = space.get(key);
     if (!found) return space.create(wanted);
     if (!isShownReplicaSet(found) || found.metadata.deletionTimestamp !== undefined) return undefined;
@@ -72,7 +72,7 @@ export class ReplicaSetBeside {
 }
 
 function isDeployment({ group, resource }: ObjectKey): boolean {
-  return group === deploymentResource.group && resource === deploymentResource.resource;
+  return group === shownFor.group && resource === shownFor.resource;
 }
 
 function sameReplicas(a: KubeObject, b: KubeObject): boolean {
