@@ -7,6 +7,8 @@ import { type AttributesOf, texts, whole } from './shapes.ts';
 export const state = z.object({
   /** Origin revision of the object content that this state describes. */
   desired: whole,
+  /** The form of the origin's object that this state describes. Absent: the agent does not know it. */
+  form: z.object({ uid: z.string(), generation: whole }).exactOptional(),
   applied: z.boolean(),
   available: z.boolean(),
   /** The object will not become available by itself. */

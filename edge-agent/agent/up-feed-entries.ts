@@ -111,7 +111,8 @@ export class UpFeedEntries {
     const seen = conflicted ? undefined : this.#ports.observer.observation(key);
     const generation = this.#ports.records.get(key)?.generation;
     const of = seen && generation !== undefined ? { generation, local: seen.generation } : {};
-    const reported = { ...attributes, ...(failed ? { failed } : {}), ...of };
+    const form = { uid: delivery.uid, generation: delivery.generation };
+    const reported = { ...attributes, form, ...(failed ? { failed } : {}), ...of };
     return { attributes: text(stableStringify(reported)), body: seen?.status ?? new Uint8Array(0) };
   }
 

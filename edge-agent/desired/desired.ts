@@ -34,7 +34,8 @@ export interface Delivery extends Options {
   readonly revision: number;
   /** The hash of the body alone: attributes may change without a change of the object. */
   readonly bodyHash: string;
-  /** The generation of the origin's object. */
+  /** The uid and the generation of the origin's object. */
+  readonly uid: string;
   readonly generation: number;
   readonly placements: readonly PlacementId[];
   /** The placements that have the object only because their other objects need it. For these placements, the object may belong to any source. */
@@ -253,6 +254,7 @@ export class Desired {
     if (entry?.type !== 'object') return [];
     const {
       refs,
+      uid,
       generation,
       createOnly = [],
       implied = [],
@@ -262,6 +264,7 @@ export class Desired {
       key: formatKey(entry.object),
       revision,
       bodyHash: Buffer.from(hash128(content.body)).toString('hex'),
+      uid,
       generation,
       placements: this.#shared.of(refs.map((name) => placementId(entry.source, name))),
       implied: this.#shared.of(implied.map((name) => placementId(entry.source, name))),
@@ -305,7 +308,7 @@ export class Desired {
 
   /** The delivery is one literal with all fields. A spread would put the last fields into a second object, and there are as many deliveries as objects. */
   #delivery(delivered: Delivered): Delivery {
-    const { source, key, revision, bodyHash, generation, placements, implied, names, createOnlyFor } = delivered;
+    const { source, key, revision, bodyHash, uid, generation, placements, implied, names, createOnlyFor } = delivered;
     const targetOf = (name: string) => this.#placements.get(placementId(source, name))?.target;
     const { claim, createOnly, deletion, rules } = deliveryOptionsOf(names, createOnlyFor, targetOf);
     return {
@@ -313,6 +316,7 @@ export class Desired {
       key,
       revision,
       bodyHash,
+      uid,
       generation,
       placements,
       implied,

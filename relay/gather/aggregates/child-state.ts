@@ -1,9 +1,8 @@
 /**
- * What one child adds to the status partial of one object. For an agent, the partial is made from the state that the agent reports, and from the row in its
- * mailbox. A relay reports a partial itself.
+ * What one child adds to the status partial of one object. For an agent, the partial is made from the state that the agent reports. A relay reports a partial
+ * itself.
  */
 
-import type { OriginAttributes } from '../../../core/entries/down-attributes.ts';
 import { attributesOf, entryKey } from '../../../core/entries/entry-keys.ts';
 import type { PlacementId } from '../../../core/entries/placement-id.ts';
 import type { AggregateAttributes, StateAttributes } from '../../../core/entries/up-attributes.ts';
@@ -31,7 +30,6 @@ import type { Child } from '../../children/children.ts';
 
 export interface ChildStatePorts {
   readonly children: ReadonlyMap<string, Child>;
-  mailboxOf(child: string): Table | undefined;
   reportedOf(child: string): Table | undefined;
   connection(child: string): { readonly connected: boolean };
   /** Returns the path of a child's node. */
@@ -79,11 +77,13 @@ export class ChildStates {
     return state && this.#share(destinationPartial(form.rules, state));
   }
 
-  /** Returns the status that the destinations of the child report, if there is only one destination. Undefined: there is no status. */
+  /** Returns the last status that the only destination of the child has reported about this object. Undefined: there is none, or several destinations. */
   only(reader: Reader, form: ObjectForm, placements: readonly PlacementId[], name: string): Status | undefined {
     const isRelay = this.#ports.children.get(name)?.role === 'relay';
     if (isRelay) return this.#ofRelay(reader, form, placements, name)?.only;
-    return this.#stateOf(reader, form, placements, name)?.status;
+    const content = this.#reportOf(reader, form, name);
+    const state = content && stateIn(content);
+    return state?.form?.uid === form.uid ? statusOf(content!, state) : undefined;
   }
 
   #share(partial: StatusPartial): StatusPartial {
@@ -137,9 +137,9 @@ export class ChildStates {
   ): DestinationState | undefined {
     const place = this.#placeOf(reader, placements, name);
     if (!place) return undefined;
-    const content = contentOf(reader, this.#ports.reportedOf(name), hash128(entryKey.state(form.source, form.object)));
-    const state = content && (JSON.parse(asText(content.attributes)) as StateAttributes);
-    const isCurrent = state !== undefined && this.#isCurrent(reader, form, name, state);
+    const content = this.#reportOf(reader, form, name);
+    const state = content && stateIn(content);
+    const isCurrent = state?.form?.uid === form.uid && state.form.generation === form.generation;
     const status = content && state && isUsable(form, state, isCurrent) ? statusOf(content, state) : undefined;
     return {
       path: this.#ports.pathOf(name),
@@ -151,6 +151,10 @@ export class ChildStates {
     };
   }
 
+  #reportOf(reader: Reader, { source, object }: ObjectForm, name: string): Content | undefined {
+    return contentOf(reader, this.#ports.reportedOf(name), hash128(entryKey.state(source, object)));
+  }
+
   /** Returns what the sums of the placements say about the agent: `fresh` if it is connected and has reported. */
   #placeOf(reader: Reader, placements: readonly PlacementId[], name: string): Place | undefined {
     const places = placements.flatMap((id) => {
@@ -158,20 +162,6 @@ export class ChildStates {
       return counts && counts.expected > 0 ? [placeOf(counts)] : [];
     });
     return (['fresh', 'quarantined', 'stale', 'never'] as const).find((place) => places.includes(place));
-  }
-
-  /** The state is about the form of the object that this node has: the agent reports the content of its mailbox, and this content has the same generation. */
-  #isCurrent(
-    reader: Reader,
-    { keyHash, uid, generation }: ObjectForm,
-    name: string,
-    { desired }: StateAttributes,
-  ): boolean {
-    const mailbox = this.#ports.mailboxOf(name);
-    const row = mailbox?.get(reader, keyHash);
-    if (!mailbox || !row?.content || row.originRevision !== desired) return false;
-    const delivered = attributesOf<OriginAttributes>(mailbox.content(reader, row.content));
-    return delivered.uid === uid && delivered.generation === generation;
   }
 
   #heldBack({ object }: ObjectForm, placements: readonly PlacementId[], name: string): Failure | undefined {
@@ -210,11 +200,15 @@ function standingOf(
 }
 
 /**
- * Whether the reported status may be about the object at all. An object that was deleted and made again under its name begins with generation 1, and the state
- * of the former object must not be taken for its state: a Job that is made again is not complete.
+ * Whether the reported status is about the object at all. An object that was deleted and made again under its name has another uid: a Job that is made again
+ * is not complete. A kind without `observedGeneration` does not say which form its status is about, so its status counts once the form is applied.
  */
-function isUsable({ generation }: ObjectForm, state: StateAttributes, isCurrent: boolean): boolean {
-  return isCurrent || (generation > 1 && (state.generation ?? 0) <= generation);
+function isUsable({ uid, rules }: ObjectForm, { form, applied }: StateAttributes, isCurrent: boolean): boolean {
+  return form?.uid === uid && (rules.observes !== false || (isCurrent && applied));
+}
+
+function stateIn({ attributes }: Content): StateAttributes {
+  return JSON.parse(asText(attributes)) as StateAttributes;
 }
 
 function statusOf({ body }: Content, { generation, local }: StateAttributes): Status | undefined {

@@ -12,6 +12,7 @@ const delivery: Delivery = {
   bodyHash: 'h2',
   placements: ['center.retail/a'],
   createOnly: false,
+  uid: 'u',
   generation: 1,
   implied: [],
   claim: undefined,
