@@ -63,8 +63,11 @@ export const target = z.object({
   generation: whole,
   /** Revision of the origin's space at which the set or content of the placement's objects last changed. */
   target: whole,
-  /** The placement wants exact status if it matches only one destination in the whole tree. */
-  singleton: z.boolean(),
+  /**
+   * spec.reportedState. `Exact`: the placement wants the status of its objects only while it matches one destination in the whole tree. `None`: it wants none.
+   * Absent: it wants the aggregate of all destinations.
+   */
+  reportedState: z.enum(['Exact', 'None']).exactOptional(),
   /**
    * The placement's spec.priority. If several sources of the same depth have the same object, then `priority`, `created` (creationTimestamp) and `uid` of
    * their placements decide which source delivers it. The rows of objects do not have these attributes, for two reasons: a destination gets only the targets

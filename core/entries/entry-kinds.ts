@@ -8,6 +8,7 @@
 import * as z from 'zod';
 import { decodeLabelSummary } from '../match/label-summary.ts';
 import { decodeChecked } from '../object/checked.ts';
+import { readStatusPartial } from '../summary/status-partial-wire.ts';
 import { readUserPartial } from '../summary/user-partial-wire.ts';
 import { auxiliaryObject, inventoryBody, kubeObject, placementBody, reportRules } from './bodies.ts';
 import * as down from './down-attributes.ts';
@@ -228,13 +229,13 @@ export const entryKinds = {
     check: checkWholeObject,
     is: 'an object that was created at the edge cluster of PATH; the body is the whole object; with `returnTo: Center`, each node passes it on, up to the node of S',
   },
-  status: {
-    form: 'status/{id}/{object}',
+  aggregate: {
+    form: 'aggregate/{source}/{object}',
     from: 'child',
     by: 'relay',
-    attributes: up.status,
-    check: checkStatus,
-    is: "exact status for a placement that matches only one destination in the whole tree; the body is the object's `.status`",
+    attributes: up.aggregate,
+    check: (entry) => void readStatusPartial(entry),
+    is: 'the state of an object at the destinations below the relay; the body is the status partial (`core/summary/status-partial-wire.ts`)',
   },
   seen: {
     form: 'seen/{source}',
@@ -274,7 +275,7 @@ function isMadeHere(attributes: object): boolean {
 
 const statusBody = z.record(z.string(), z.unknown());
 
-/** Checks that the body is an object's status, or empty: summaries and exact statuses parse it. */
+/** Checks that the body is an object's status, or empty: summaries and aggregates parse it. */
 function checkStatus({ key, body }: CheckedEntry): void {
   if (body.length > 0) decodeChecked(`the status of ${key}`, statusBody, body);
 }

@@ -7,6 +7,8 @@ import { type AttributesOf, texts, whole } from './shapes.ts';
 export const state = z.object({
   /** Origin revision of the object content that this state describes. */
   desired: whole,
+  /** The form of the origin's object that this state describes. Absent: the agent does not know it. */
+  form: z.object({ uid: z.string(), generation: whole }).exactOptional(),
   applied: z.boolean(),
   available: z.boolean(),
   /** The object will not become available by itself. */
@@ -39,7 +41,9 @@ export const upsynced = z.object({
 });
 export type UpsyncedAttributes = AttributesOf<typeof upsynced>;
 
-export const status = z.object({ target: whole });
+/** The object that the status partial is about, as the reporting relay knows it. */
+export const aggregate = z.object({ uid: z.string(), generation: whole });
+export type AggregateAttributes = AttributesOf<typeof aggregate>;
 
 /** The newest revision of the source's space that a node below has received. */
 export const seen = z.object({ revision: whole });

@@ -49,8 +49,8 @@ export const keyspace = {
   customized: 20,
   /** … path of an agent, NUL, h keyHash -> nothing: an upsynced object of the agent's cluster that is in the table of at least one child */
   upsynced: 21,
-  /** … placement id -> JSON [object key]: the objects that have the exact status of the only destination, in the space or in the outbox */
-  exact: 22,
+  /** … source name, NUL, … object key -> JSON {replicaSet?}: an object of an own space whose status this node has written, and the ReplicaSet beside it */
+  reportedStatus: 22,
   /** … placement id, NUL, h key hash of an object -> its entry key: the node keeps promoted content of this object beside the candidate */
   heldBack: 30,
   /** … placement id, NUL, … entry key of an object -> nothing: no agent gets this row until this node knows the placement's release */

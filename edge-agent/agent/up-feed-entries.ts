@@ -90,7 +90,9 @@ export class UpFeedEntries {
     const entry = parseEntryKey(key);
     if (entry?.type !== 'state') return false;
     const delivery = this.#ports.desired.deliveryOf(entry.source, formatKey(entry.object));
-    return delivery?.placements.some((id) => this.#ports.desired.placement(id)?.target.singleton) ?? false;
+    return (
+      delivery?.placements.some((id) => this.#ports.desired.placement(id)?.target.reportedState === 'Exact') ?? false
+    );
   }
 
   #stateEntry(source: string, key: string): UpFeedEntry | undefined | 'unsure' {
@@ -109,7 +111,8 @@ export class UpFeedEntries {
     const seen = conflicted ? undefined : this.#observation(key);
     const generation = this.#ports.records.get(key)?.generation;
     const of = seen && generation !== undefined ? { generation, local: seen.generation } : {};
-    const reported = { ...attributes, ...(failed ? { failed } : {}), ...of };
+    const form = { uid: delivery.uid, generation: delivery.generation };
+    const reported = { ...attributes, form, ...(failed ? { failed } : {}), ...of };
     return { attributes: text(stableStringify(reported)), body: seen?.status ?? new Uint8Array(0) };
   }
 

@@ -35,9 +35,8 @@ export interface Delivery extends Options {
   readonly revision: number;
   /** The hash of the body alone: attributes may change without a change of the object. */
   readonly bodyHash: string;
-  /** The uid of the origin's object. */
+  /** The uid and the generation of the origin's object. */
   readonly uid: string;
-  /** The generation of the origin's object. */
   readonly generation: number;
   /** The short uids of former objects of the same name. */
   readonly former: readonly string[];

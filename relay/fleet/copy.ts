@@ -6,14 +6,14 @@ import { entryKey } from '../../core/entries/entry-keys.ts';
 import type { StateAttributes } from '../../core/entries/up-attributes.ts';
 import type { Content, FeedRow, Table } from '../../core/feed/feed.ts';
 import { segmentsOf } from '../../core/identity/node-path.ts';
-import { parseBody } from '../../core/object/canonical.ts';
+import { parseBody, stableStringify } from '../../core/object/canonical.ts';
 import { timestamp } from '../../core/object/conditions.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
-import { asText, hex } from '../../core/store/bytes.ts';
+import { asText, hex, text } from '../../core/store/bytes.ts';
 import type { Reader } from '../../core/store/store.ts';
-import { inTermsOfOrigin } from '../gather/status/singleton.ts';
+import { inTermsOfOrigin } from '../../core/summary/origin-generations.ts';
 import type { Mailbox } from '../mailbox/mailboxes.ts';
 import { shownBody } from '../views/bodies.ts';
 
@@ -83,11 +83,17 @@ function isConflicted(state: Content | undefined): boolean {
   return state !== undefined && (JSON.parse(asText(state.attributes)) as StateAttributes).reason === 'Conflicted';
 }
 
+/** The reported status, with generations of the origin. Undefined: the cluster has reported none. */
+function statusOf({ attributes, body }: Content): Uint8Array | undefined {
+  if (body.length === 0) return undefined;
+  const { generation, local } = JSON.parse(asText(attributes)) as StateAttributes;
+  return text(stableStringify(inTermsOfOrigin(JSON.parse(asText(body)) as Record<string, unknown>, generation, local)));
+}
+
 /** The object that clients see, without a resourceVersion. `staleSinceMs`: wall time since which the agent is not connected. */
 export function shownObject(rows: CopyRows, path: string, staleSinceMs: number | undefined): KubeObject {
   const { from, content, state } = rows;
-  const hasStatus = state !== undefined && state.body.length > 0;
-  const body = from === 'placed' ? shownBody(content, hasStatus ? inTermsOfOrigin(state) : undefined) : content.body;
+  const body = from === 'placed' ? shownBody(content, state && statusOf(state)) : content.body;
   const object = parseBody(body);
   const uid = from === 'placed' ? uidAt(path, object.metadata.uid ?? '') : object.metadata.uid;
   const metadata = { ...object.metadata, ...(uid === undefined ? {} : { uid }), ...markedPath(object, path) };

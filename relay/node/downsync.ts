@@ -9,6 +9,7 @@ import { childAhead } from '../catch-up/child-ahead.ts';
 import { ChildCatchUpGate } from '../catch-up/child-catch-up-gate.ts';
 import { type MissingFromChildPorts, missingFromChild } from '../catch-up/missing-from-child.ts';
 import { Customization } from '../customize/customization.ts';
+import type { Aggregates } from '../gather/aggregates/aggregates.ts';
 import type { Gather } from '../gather/status/gather.ts';
 import type { SummaryRoom } from '../gather/summaries/summary-room.ts';
 import { dropUpsynced } from '../gather/upsynced.ts';
@@ -18,6 +19,7 @@ import { RestoreBarrier } from '../moves/restore-barrier.ts';
 import { Exposures } from '../rollout/exposure.ts';
 import { HandedReleases } from '../rollout/handed.ts';
 import { OtherHistories } from '../rollout/other-histories.ts';
+import type { OutgoingStage } from '../schedule/outgoing.ts';
 import { Scheduler } from '../schedule/schedule.ts';
 import { workTopic } from '../work/topics.ts';
 import { PoisonWorkGuard } from '../work/work-guard.ts';
@@ -29,6 +31,7 @@ import type { LateParts, NodeState } from './node-state.ts';
 export interface StatusBelow {
   readonly gather: Pick<Gather, 'total' | 'contribution'>;
   readonly summaries: Pick<SummaryRoom, 'summarizerChanged' | 'stage'>;
+  readonly aggregates: Pick<Aggregates, 'stage'>;
 }
 
 export class Downsync {
@@ -220,9 +223,17 @@ export class Downsync {
         up().summaries.summarizerChanged(t, source, key);
       },
       releases: this.exposures,
-      stages: [this.exposures, this.customization, { outgoing: (...args) => up().summaries.stage.outgoing(...args) }],
+      stages: [this.exposures, this.customization, ...lastStages(up)],
       passage: this.mover,
       guard: this.guard,
     });
   }
+}
+
+/** The stages that only note which objects are shipped. The way up is made after the way down. */
+function lastStages(up: () => StatusBelow): OutgoingStage[] {
+  return [
+    { outgoing: (...args) => up().summaries.stage.outgoing(...args) },
+    { outgoing: (...args) => up().aggregates.stage.outgoing(...args) },
+  ];
 }

@@ -3,10 +3,11 @@
 import { type EntryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
-import { formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
+import type { DestinationCounts } from '../../core/summary/partial.ts';
 import type { NodeConfig } from '../config/config.ts';
-import { ExactStatuses } from '../gather/status/exact-statuses.ts';
+import { AggregateWriter } from '../gather/aggregates/aggregate-writer.ts';
+import { Aggregates, aggregateName } from '../gather/aggregates/aggregates.ts';
 import { FailingExpressions } from '../gather/status/failing-expressions.ts';
 import { Gather } from '../gather/status/gather.ts';
 import { exactRate, StatusReporter } from '../gather/status/reporter.ts';
@@ -36,10 +37,12 @@ import type { LateParts, NodeState } from './node-state.ts';
 export class StatusAggregation {
   readonly gather: Gather;
   readonly rollouts: Controllers;
-  readonly exact: ExactStatuses;
+  readonly aggregates: Aggregates;
+  readonly #aggregateWriter: AggregateWriter;
   readonly statuses: StatusWriter;
   readonly reporter: StatusReporter;
-  /** Keys: the id of a placement, a blank, and the key of an object. */
+  /** The reporters of single objects. Their keys are names of aggregates. */
+  readonly #aggregateReporter: StatusReporter;
   readonly #exactReporter: StatusReporter;
   readonly slices: Slices;
   readonly summaries: SummaryRoom;
@@ -72,13 +75,16 @@ export class StatusAggregation {
       total: (t, id) => this.gather.total(t, id),
       ask: askWebhook,
     });
-    this.exact = new ExactStatuses({
-      ...lookups,
-      store,
-      log,
-      outbox: nodeState.outbox,
-      expected: (id, child) => this.gather.expected(id, child),
+    const failed = (error: unknown) => lateParts.failed(error);
+    this.aggregates = this.#makeAggregates(lateParts, down);
+    const aggregated = { ...lookups, store, clock, log, outbox: nodeState.outbox, aggregates: this.aggregates };
+    this.#aggregateWriter = new AggregateWriter({
+      ...aggregated,
+      isRolledBack: (id) => down.exposures.isRolledBack(id),
     });
+    const report = (names: readonly string[]) => this.#aggregateWriter.write(names);
+    this.#aggregateReporter = new StatusReporter({ clock, defer, report, failed });
+    this.#exactReporter = new StatusReporter({ clock, defer, rate: exactRate, report, failed });
     this.statuses = new StatusWriter({
       ...lookups,
       store,
@@ -86,17 +92,13 @@ export class StatusAggregation {
       log,
       gather: this.gather,
       outbox: nodeState.outbox,
-      exact: this.exact,
       expressions: new FailingExpressions(config.path, lookups.children),
       unresolved: (id) => this.summaries.unresolved(id),
       rolloutOf: (id) => this.rollouts.outcome(id),
       isRolledBack: (id) => down.exposures.isRolledBack(id),
       rolloutBelow: (reader, id) => down.exposures.below(reader, id),
     });
-    const failed = (error: unknown) => lateParts.failed(error);
     this.reporter = new StatusReporter({ clock, defer, report: (ids) => this.report(ids), failed });
-    const reportExact = (keys: readonly string[]) => this.#reportExact(keys);
-    this.#exactReporter = new StatusReporter({ clock, defer, rate: exactRate, report: reportExact, failed });
     this.summaries = this.#makeSummaries(config.path, lateParts, down);
     const sliced = {
       ...lookups,
@@ -112,12 +114,15 @@ export class StatusAggregation {
     const { placements, outbox } = this.#nodeState;
     const before = this.#ports.store.read((reader) => reportedBefore(reader, outbox));
     for (const { id } of placements.all()) this.#mark(id);
-    for (const id of [...before.placements, ...this.exact.placements()]) this.reporter.mark(id);
+    for (const id of before.placements) this.reporter.mark(id);
     this.summaries.start(before.summaries);
+    this.aggregates.start([...before.aggregates, ...this.#aggregateWriter.written()]);
   }
 
   stop(): void {
     this.reporter.stop();
+    this.aggregates.stop();
+    this.#aggregateReporter.stop();
     this.#exactReporter.stop();
     this.rollouts.stop();
     this.slices.stop();
@@ -139,8 +144,13 @@ export class StatusAggregation {
         else for (const child of children) this.gather.childChanged(reader, id, child);
       });
       this.#mark(id);
-      if (children) this.summaries.placementChangedWith(id, children);
-      else this.summaries.placementChanged(id);
+      if (children) {
+        this.summaries.placementChangedWith(id, children);
+        this.aggregates.placementChangedWith(id, children);
+      } else {
+        this.summaries.placementChanged(id);
+        this.aggregates.placementChanged(id);
+      }
     }
   }
 
@@ -149,9 +159,19 @@ export class StatusAggregation {
     if (keys.size === 0) return;
     const contributions = Array.from(keys, splitAtChild);
     this.#ports.store.read((reader) => {
-      for (const { id, child } of contributions) if (this.gather.childChanged(reader, id, child)) this.slices.mark(id);
+      for (const { id, child } of contributions) this.#contributionChanged(reader, id, child);
     });
     for (const { id } of contributions) this.reporter.mark(id);
+  }
+
+  #contributionChanged(reader: Reader, id: PlacementId, child: string): void {
+    const before = this.gather.contribution(id, child)?.counts;
+    const isOther = this.gather.childChanged(reader, id, child);
+    const isAgent = this.#nodeState.lookups.children.get(child)?.role === 'agent';
+    if (isOther) this.slices.mark(id);
+    // The counts of a relay change with each of its reports. Its own reports about objects say which objects are concerned.
+    if (isOther || (isAgent && !samePlace(before, this.gather.contribution(id, child)?.counts)))
+      this.aggregates.placementChangedWith(id, [child]);
   }
 
   /** Runs in the transaction that applies reports of a child. */
@@ -162,7 +182,10 @@ export class StatusAggregation {
   /** Call it when the reports of the child have begun or ceased to count. Returns the placements whose sums may have changed. */
   recount(t: Transaction, child: string): PlacementId[] {
     recountUpsynced(t, this.#upsynced, child, this.#nodeState.lookups.pathOf(child));
-    t.afterCommit(() => this.summaries.recount(child));
+    t.afterCommit(() => {
+      this.summaries.recount(child);
+      this.aggregates.childChanged(child);
+    });
     // These are the placements in the child's mailbox, and the placements of moves: of those, the child may still have to remove an old copy, or may have to
     // wait for its copy.
     return [...new Set([...this.#nodeState.placements.ofChild(child), ...this.#moves.placementsOf(child)])];
@@ -175,7 +198,7 @@ export class StatusAggregation {
 
   /** Runs after the commit of reports of a child. Returns the placements whose sums may have changed. */
   reported(child: string, changes: readonly AppliedChange[]): ReadonlySet<PlacementId> {
-    const ids = this.#ports.store.read((reader) => this.#affectedBy(reader, changes));
+    const ids = this.#affectedBy(child, changes);
     this.contributionsChanged(new Set(Array.from(ids, (id) => atChild(id, child))));
     this.summaries.reportedChanged(child, changes);
     this.views.reportedChanged(child, changes);
@@ -191,41 +214,44 @@ export class StatusAggregation {
     this.#ports.store.announce(shownTopic, ids.map(shownPlacement));
   }
 
-  #reportExact(keys: readonly string[]): void {
-    const objects = new Map<PlacementId, ObjectKey[]>();
-    for (const key of keys) {
-      const space = key.indexOf(' ');
-      const id = key.slice(0, space);
-      const ofPlacement = objects.get(id);
-      const object = parseKey(key.slice(space + 1));
-      if (ofPlacement) ofPlacement.push(object);
-      else objects.set(id, [object]);
-    }
-    for (const [id, changed] of objects) this.exact.objectsChanged(id, changed);
-  }
-
   #mark(id: PlacementId): void {
     this.reporter.mark(id);
     this.slices.mark(id);
   }
 
-  #affectedBy(reader: Reader, changes: readonly AppliedChange[]): Set<PlacementId> {
+  #affectedBy(child: string, changes: readonly AppliedChange[]): Set<PlacementId> {
     const ids = new Set<PlacementId>();
     for (const { key } of changes) {
       const entry: EntryKey | undefined = parseEntryKey(key);
       if (entry?.type === 'partial') ids.add(entry.id);
-      if (entry?.type === 'status') this.#markExact(entry.id, entry.object);
-      if (entry?.type !== 'state') continue;
-      for (const id of this.exact.askingFor(reader, entry.source, entry.object)) this.#markExact(id, entry.object);
+      if (entry?.type === 'state' || entry?.type === 'aggregate')
+        this.aggregates.reported(child, entry.source, entry.object);
     }
     return ids;
   }
 
-  #markExact(id: PlacementId, object: ObjectKey): void {
-    this.#exactReporter.mark(`${id} ${formatKey(object)}`);
-  }
-
   // ------------------------------------------------------------------------------------------------------- rooms
+
+  #makeAggregates(lateParts: LateParts, down: Downsync): Aggregates {
+    const { store, clock, defer } = this.#ports;
+    const { lookups, mailboxes, replicas } = this.#nodeState;
+    return new Aggregates({
+      ...lookups,
+      store,
+      clock,
+      defer,
+      replicas,
+      connection: (child) => lateParts.connection(child),
+      isRefused: (reader, child, keyHash) => mailboxes.get(child)?.consumer.get(reader, keyHash)?.poisoned === true,
+      counts: (reader, id, child) => this.gather.counts(reader, id, child),
+      heldBack: (id, child) => down.customization.failures(id, child),
+      changed: (source, object, isExact) => {
+        const reporter = isExact ? this.#exactReporter : this.#aggregateReporter;
+        reporter.mark(aggregateName(source, object));
+      },
+      failed: (error) => lateParts.failed(error),
+    });
+  }
 
   #makeSummaries(path: string, lateParts: LateParts, down: Downsync): SummaryRoom {
     const { store, clock, defer } = this.#ports;
@@ -256,13 +282,18 @@ export class StatusAggregation {
       mailboxes,
       upstream: upstream.sound,
       statusOf: (reader, id) => this.statuses.statusOf(reader, id),
-      exactStatusOf: (reader, source, key) => this.exact.statusOf(reader, source, key),
+      objectStatusOf: (source, key) => this.#aggregateWriter.statusOf(source, key),
       summaries: this.summaries.writer,
       slices,
       path,
       replicas: this.#nodeState.replicas,
     });
   }
+}
+
+/** Whether the counts say the same about where an agent stands. */
+function samePlace(a: DestinationCounts | undefined, b: DestinationCounts | undefined): boolean {
+  return (['expected', 'stale', 'never', 'quarantined'] as const).every((name) => a?.[name] === b?.[name]);
 }
 
 function shownPlacement(id: PlacementId): MadeObject {

@@ -19,6 +19,7 @@ import {
   connectionTopic,
   contributionTopic,
   feedReadyTopic,
+  objectRowTopic,
   ownContributionTopic,
   ownNodeTopic,
   type PlacementAtChild,
@@ -58,9 +59,15 @@ function subscribeSums(store: Store, parts: NodeParts, { on, each }: Subscriber)
   const { up } = parts;
   each(childRemovedTopic, (child) => parts.down().restoreBarrier.childRemoved(child));
   on(connectionTopic, (children) => announceContributions(store, parts, children));
-  on(quarantineTopic, (tables) => announceContributions(store, parts, childrenOfReported(tables)));
+  on(quarantineTopic, (tables) => {
+    const children = childrenOfReported(tables);
+    announceContributions(store, parts, children);
+    for (const child of children) up().aggregates.childChanged(child);
+  });
   on(scheduledTopic, (keys) => up().placementsScheduled(keys));
   on(contributionTopic, (keys) => up().contributionsChanged(keys));
+  each(connectionTopic, (child) => up().aggregates.childChanged(child));
+  each(objectRowTopic, (key) => up().aggregates.rowChanged(key));
   each(childTopic, (child) => up().summaries.placeChanged(child));
   on(ownContributionTopic, (ids) => up().ownContributionsChanged(ids));
 }

@@ -16,8 +16,6 @@ const nul = Buffer.of(0);
 export class Placements {
   readonly #byId = new Map<PlacementId, Placement>();
   readonly #staged = new Map<PlacementId, Placement>();
-  /** The placements that ask for exact status. Usually there are none, and every reported state is checked against them. */
-  readonly #singletons = new Set<PlacementId>();
   readonly #keys = new Map<PlacementId, ReadonlySet<string>>();
   readonly #byKey = new Map<string, Set<PlacementId>>();
   readonly #byChild = new Map<string, Set<PlacementId>>();
@@ -28,10 +26,6 @@ export class Placements {
 
   all(): IterableIterator<Placement> {
     return this.#byId.values();
-  }
-
-  get singletons(): ReadonlySet<PlacementId> {
-    return this.#singletons;
   }
 
   /** Returns the placements that name at least one of these keys (relay/children/changed-keys.ts), each once. */
@@ -51,7 +45,6 @@ export class Placements {
     const keys = routeKeysOf(placement);
     this.#byId.set(id, placement);
     if (placement.staged) this.#staged.set(id, placement);
-    if (placement.target?.singleton) this.#singletons.add(id);
     this.#keys.set(id, keys);
     for (const key of keys) addTo(this.#byKey, key, id);
   }
@@ -64,7 +57,6 @@ export class Placements {
   #forget(id: PlacementId): void {
     this.#byId.delete(id);
     this.#staged.delete(id);
-    this.#singletons.delete(id);
     for (const key of this.#keys.get(id) ?? []) removeFrom(this.#byKey, key, id);
     this.#keys.delete(id);
   }

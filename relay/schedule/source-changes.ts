@@ -10,6 +10,7 @@ import { noteDigest } from '../promoted/digest.ts';
 import { noteHeld } from '../promoted/held-back.ts';
 import { noteHeldCustomizer } from '../promoted/held-customizers.ts';
 import { markDirty } from '../work/dirty.ts';
+import { objectRowTopic } from '../work/topics.ts';
 import { noteInventoryRow } from './inventory-below.ts';
 
 /** Marks the work that a change of a source's row causes. Runs in the transaction of the change. */
@@ -35,6 +36,7 @@ export function noteSourceChange(t: Transaction, change: AppliedChange): void {
     for (const name of before) {
       if (!after.includes(name)) forgetSelected(t, placementId(entry.source, name), change.keyHash);
     }
+    if (entry.type === 'object') t.announce(objectRowTopic, change.key);
     markDirty(t, entry.type === 'object' ? 'row' : 'auxiliary', change.key, before, change.originRevision);
     noteHeld(t, change);
     noteHeldCustomizer(t, change);

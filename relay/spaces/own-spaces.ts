@@ -22,6 +22,7 @@ import type { Store, Transaction } from '../../core/store/store.ts';
 import { noteSourceChange } from '../schedule/source-changes.ts';
 import { workTopic } from '../work/topics.ts';
 import { Bursts } from './bursts.ts';
+import { fillIn } from './filled-in.ts';
 import { InventoryRows } from './inventory-rows.ts';
 import { PlacementSelection } from './selection.ts';
 
@@ -66,7 +67,7 @@ export function openSpace(ports: SpacePorts, name: string, type: SpaceType, hook
     clock,
     random,
     fields: fieldManager,
-    admissions: [ownKindsAdmission(kinds, { type, path }, storage)],
+    admissions: [ownKindsAdmission(kinds, { type, path }, storage), ...(type === 'Workload' ? [fillIn] : [])],
   });
   const shared = { space, clock, logger: log, schedule: defer };
   const controllers = [new CrdController(shared), new NamespaceController(shared), new GarbageCollector(shared)];

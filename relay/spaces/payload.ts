@@ -4,12 +4,13 @@ import type { OriginAttributes } from '../../core/entries/down-attributes.ts';
 import { canonicalBytes, parseBody } from '../../core/object/canonical.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { equalBytes } from '../../core/store/bytes.ts';
+import { withoutFilledIn } from './filled-in.ts';
 
 /** These annotations do not travel. kubectl's copy of the last applied configuration concerns only the space to which it was applied, and doubles the body. */
 const annotationsThatStay = new Set(['kubectl.kubernetes.io/last-applied-configuration']);
 
 export function payloadOf(object: KubeObject): Uint8Array {
-  const { status: _status, metadata, ...rest } = object;
+  const { status: _status, metadata, ...rest } = withoutFilledIn(object);
   const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) => !annotationsThatStay.has(key));
   return canonicalBytes({
     ...rest,

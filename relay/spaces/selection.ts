@@ -5,7 +5,11 @@
 
 import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
 import type { DownsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
-import { associatedLimitDefault, type EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
+import {
+  associatedLimitDefault,
+  type EdgePlacementSpec,
+  type ReportedState,
+} from '../../core/apiserver/kinds/edge-placement.ts';
 import { mayTravel } from '../../core/apiserver/kinds/travelling.ts';
 import type { Kinds } from '../../core/apiserver/space.ts';
 import type { SpaceStorage, StorageEvent } from '../../core/apiserver/storage.ts';
@@ -39,6 +43,7 @@ import { FormerObjects } from './former-objects.ts';
 import { definitionObjects, Needs, namespaceObjects } from './needs.ts';
 import { originAttributesOf, payloadOf } from './payload.ts';
 import { type Scope, type Selecting, type SelectingPlacement, SelectionIndex, scopesOf } from './selection-index.ts';
+import { isShownReplicaSet } from './shown-replica-set.ts';
 import { dropRow, putRow, type SourceRows } from './source-rows.ts';
 
 export interface SelectionPorts extends SourceRows {
@@ -120,8 +125,8 @@ export class PlacementSelection {
   /** Returns the placements that select the object now, with the items that select it: for `banyan why` and for tests. */
   explain(key: ObjectKey): SelectingPlacement[] {
     const stored = this.#ports.storage.get(key);
-    if (!stored) return [];
-    return this.#selecting(this.#candidate(key, parseBody(stored.body)));
+    const object = stored && parseBody(stored.body);
+    return object && !isShownReplicaSet(object) ? this.#selecting(this.#candidate(key, object)) : [];
   }
 
   /** The number of checks of a placement against an object, since the start. */
@@ -216,7 +221,8 @@ export class PlacementSelection {
     const before = promoted.content ? attributesOf<{ refs: string[] }>(promoted.content).refs : [];
     const stored = storage.get(key);
     const object = stored && parseBody(stored.body);
-    const selecting = object ? this.#selecting(this.#candidate(key, object)) : [];
+    const mayBePlaced = object && !isShownReplicaSet(object);
+    const selecting = mayBePlaced ? this.#selecting(this.#candidate(key, object)) : [];
     const direct = selecting.map((one) => one.placement);
     this.#needs.count(t, key, object, selecting, revision);
     for (const name of noteCarriesOnce(t, source, key, object, direct)) {
@@ -359,18 +365,24 @@ function contentIn(reader: Reader, table: Table, row: FeedRow | undefined): { co
 
 /** Returns the values of the placement, besides the selectors, by which agents and relays decide. */
 function decidingOf({ spec, metadata }: KubeObject, move: Move | undefined) {
-  const { wantSingletonReportedState, priority, deletion, ...rest } = (spec ?? {}) as Partial<EdgePlacementSpec>;
+  const { wantSingletonReportedState, reportedState, priority, deletion, ...rest } = (spec ??
+    {}) as Partial<EdgePlacementSpec>;
   const apply = applyRulesOf(rest);
   // An old copy that must be gone first is gone only when its pods are gone.
   const policy = deletion?.propagationPolicy ?? (move?.order === 'BreakBeforeMake' ? 'Foreground' : undefined);
   return {
-    singleton: wantSingletonReportedState ?? false,
+    ...reportedStateOf(reportedState ?? (wantSingletonReportedState ? 'Exact' : 'Aggregate')),
     priority: priority ?? 0,
     created: metadata.creationTimestamp ?? '',
     uid: metadata.uid ?? '',
     ...(policy === undefined || policy === 'Background' ? {} : { deletion: policy }),
     ...(apply === undefined ? {} : { apply }),
   };
+}
+
+/** Most placements want the aggregate. Their rows have no field for it. */
+function reportedStateOf(wanted: ReportedState): Pick<TargetAttributes, 'reportedState'> {
+  return wanted === 'Aggregate' ? {} : { reportedState: wanted };
 }
 
 function itemsOf(placement: KubeObject): readonly DownsyncItem[] {

@@ -21,7 +21,7 @@ export interface MadeObjects {
 /** Statuses about this node's subtree, as JSON. Undefined: there is none. */
 export interface UpstreamStatuses {
   placement(reader: Reader, name: string): Uint8Array | undefined;
-  object(reader: Reader, key: ObjectKey): Uint8Array | undefined;
+  object(key: ObjectKey): Uint8Array | undefined;
 }
 
 export class UpstreamContents {
@@ -82,7 +82,7 @@ export class UpstreamContents {
 
   #body(reader: Reader, content: Parameters<typeof shownBody>[0], key: ObjectKey): Uint8Array {
     const { placement, object } = this.#statuses;
-    return shownBody(content, isPlacement(key) ? placement(reader, key.name) : object(reader, key));
+    return shownBody(content, isPlacement(key) ? placement(reader, key.name) : object(key));
   }
 }
 

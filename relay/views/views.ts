@@ -34,8 +34,8 @@ export interface ViewsPorts {
   readonly mailboxes: Mailboxes;
   readonly upstream: Table;
   statusOf(reader: Reader, id: PlacementId): Uint8Array | undefined;
-  /** Returns the status of an object from above as JSON, while the status is exact for this subtree. */
-  exactStatusOf(reader: Reader, source: string, key: ObjectKey): Uint8Array | undefined;
+  /** Returns the status of an object from above for this subtree, as JSON. */
+  objectStatusOf(source: string, key: ObjectKey): Uint8Array | undefined;
   readonly summaries: MadeObjects;
   readonly slices: MadeObjects;
   /** The path of this node. */
@@ -149,11 +149,11 @@ export class Views {
   }
 
   #source(source: string): OpenView {
-    const { store, upstream, statusOf, exactStatusOf, summaries, slices } = this.#ports;
+    const { store, upstream, statusOf, objectStatusOf, summaries, slices } = this.#ports;
     return this.#view(this.#upstream, source, () => {
       const statuses = {
         placement: (reader: Reader, name: string) => statusOf(reader, placementId(source, name)),
-        object: (reader: Reader, key: ObjectKey) => exactStatusOf(reader, source, key),
+        object: (key: ObjectKey) => objectStatusOf(source, key),
       };
       const contents = new UpstreamContents(store, upstream, source, statuses, { summaries, slices });
       return this.#open(source, contents);

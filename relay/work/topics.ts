@@ -56,6 +56,9 @@ export const contributionTopic = new Topic<PlacementAtChild>('contribution');
 /** A placement whose status may have changed because of a part that this node itself adds. */
 export const ownContributionTopic = new Topic<PlacementId>('own contribution');
 
+/** The entry key of an object row that has changed in its source. */
+export const objectRowTopic = new Topic<string>('object row');
+
 /** An object that this node makes for the read-only space of a source above. */
 export interface MadeObject {
   readonly source: string;

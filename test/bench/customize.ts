@@ -206,12 +206,7 @@ class Bench {
     this.store.write((t) => {
       for (const name of this.#children.keys()) markDirty(t, 'child', name);
       this.#put(t, `p/${source}/all`, {}, JSON.stringify(placement));
-      this.#put(
-        t,
-        `t/${source}/all`,
-        { generation: 1, target: 1, singleton: false, priority: 0, created: '', uid: '' },
-        '',
-      );
+      this.#put(t, `t/${source}/all`, { generation: 1, target: 1, priority: 0, created: '', uid: '' }, '');
       const customizer = JSON.stringify({ metadata: { name: 'till' }, spec });
       this.#put(t, `a/${source}/edge.banyan.io/customizers/shop/till`, { refs: ['all'] }, customizer);
     });

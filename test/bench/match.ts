@@ -215,7 +215,7 @@ function openNode(store: LmdbStore) {
       const id = `${source}/p${i}`;
       const spec = { locationSelectors: [{ matchLabels: { [keyOf(i)]: labelOf(i) } }] };
       put(`p/${id}`, {}, JSON.stringify({ spec }));
-      put(`t/${id}`, { generation: 1, target: revision + 1, singleton: false, priority: 0, created: '', uid: '' }, '');
+      put(`t/${id}`, { generation: 1, target: revision + 1, priority: 0, created: '', uid: '' }, '');
     },
     stop: () => openBook.stop(),
     settle() {

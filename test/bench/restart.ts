@@ -126,7 +126,7 @@ function* upstreamEntries(count: number): Generator<WireEntry> {
   }
   yield entry(
     entryKey.target(id),
-    { generation: 1, target: revision, singleton: false, priority: 0, created: '', uid: '' },
+    { generation: 1, target: revision, priority: 0, created: '', uid: '' },
     new Uint8Array(0),
   );
 }

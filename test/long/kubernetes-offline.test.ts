@@ -180,7 +180,7 @@ describe.skipIf(missing)(`an agent of a real cluster without a parent${why}`, ()
 
 /** Entries as a parent sends them: each object, wanted by one placement. */
 function entriesOf(...objects: readonly KubeObject[]): WireEntry[] {
-  const target = { generation: 1, target: 1, singleton: false, priority: 0, created: '', uid: '' };
+  const target = { generation: 1, target: 1, priority: 0, created: '', uid: '' };
   const rows = objects.map((object) => {
     const resource = { ConfigMap: 'configmaps', Deployment: 'deployments', Namespace: 'namespaces' }[object.kind]!;
     const { name = '', namespace: of = '' } = object.metadata;

@@ -6,13 +6,16 @@ import { controlPlaneBinaries } from './control-plane/binaries.ts';
 import { helmProgram } from './helm.ts';
 import { buildKubectl } from './kubectl.ts';
 import { nodePrograms, withoutHost } from './kubelet/programs.ts';
+import { toolHealthProgram } from './tool-health.ts';
 import { buildToxiproxy } from './toxiproxy.ts';
 
 const wanted: readonly { name: string; impossible?: string | undefined; build: () => Promise<unknown> }[] = [
   { name: 'kubectl', build: buildKubectl },
   { name: 'toxiproxy', build: buildToxiproxy },
   { name: 'control plane', build: controlPlaneBinaries },
-  { name: 'helm', build: helmProgram },
+  { name: 'helm', build: () => helmProgram(3) },
+  { name: 'helm 4', build: () => helmProgram(4) },
+  { name: 'tool health', build: toolHealthProgram },
   { name: 'kubelet', impossible: withoutHost(), build: nodePrograms },
 ];
 

@@ -21,7 +21,6 @@ import { text } from '../../core/store/bytes.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import { emptyPartial, encodePartial } from '../../core/summary/partial.ts';
 import type { Child } from '../../relay/children/children.ts';
-import { ExactStatuses } from '../../relay/gather/status/exact-statuses.ts';
 import { FailingExpressions } from '../../relay/gather/status/failing-expressions.ts';
 import { Gather, type RolloutParts } from '../../relay/gather/status/gather.ts';
 import { StatusReporter } from '../../relay/gather/status/reporter.ts';
@@ -74,7 +73,6 @@ export class GatherNode {
   readonly #scheduler: Scheduler;
   readonly #own: WorkloadSpace | undefined;
   readonly gather: Gather;
-  readonly #exact: ExactStatuses;
   readonly #statuses: StatusWriter;
   readonly #reporter: StatusReporter;
   readonly summaries: SummaryRoom;
@@ -129,22 +127,12 @@ export class GatherNode {
       pathOf: (child) => child,
       mailboxOf: () => undefined,
     });
-    this.#exact = new ExactStatuses({
-      ...shared,
-      log: silentLogger,
-      outbox: this.#outbox,
-      ownSpace,
-      tableOf,
-      reportedOf,
-      expected: (id, child) => this.gather.expected(id, child),
-    });
     this.#statuses = new StatusWriter({
       expressions: new FailingExpressions(path, this.#children),
       ...shared,
       log: silentLogger,
       gather: this.gather,
       outbox: this.#outbox,
-      exact: this.#exact,
       ownSpace,
       unresolved: (id) => this.summaries.unresolved(id),
       rolloutOf: () => undefined,
@@ -345,8 +333,6 @@ export class GatherNode {
     for (const { key } of changes) {
       const entry = parseEntryKey(key);
       if (entry?.type === 'partial') ids.add(entry.id);
-      if (entry?.type === 'state')
-        for (const id of store.read((reader) => this.#exact.askingFor(reader, entry.source, entry.object))) ids.add(id);
     }
     store.read((reader) => {
       for (const id of ids) this.gather.childChanged(reader, id, child);

@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { topologySchema } from '../../center/topology/parse.ts';
 import { withEntryTables } from './entry-tables.ts';
+import { withStatusTable } from './status-table.ts';
 
 interface Generator {
   /** The source of the files, for messages. */
@@ -23,6 +24,7 @@ const generators: readonly Generator[] = [
   { source: 'proto/mesh.proto', generate: generateFrames },
   { source: 'center/topology/parse.ts', generate: generateTopologySchema },
   { source: 'core/entries/entry-kinds.ts', generate: generateEntryTables },
+  { source: 'core/summary/status-rules.ts', generate: generateStatusTable },
 ];
 
 const check = process.argv.includes('--check');
@@ -53,6 +55,13 @@ function generateEntryTables(out: string): readonly string[] {
   const file = 'docs/architecture.md';
   mkdirSync(dirname(join(out, file)), { recursive: true });
   writeFileSync(join(out, file), withEntryTables(readFileSync(join(root, file), 'utf8')));
+  return [file];
+}
+
+function generateStatusTable(out: string): readonly string[] {
+  const file = 'docs/reference/aggregated-status.md';
+  mkdirSync(dirname(join(out, file)), { recursive: true });
+  writeFileSync(join(out, file), withStatusTable(readFileSync(join(root, file), 'utf8')));
   return [file];
 }
 

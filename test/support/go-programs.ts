@@ -11,6 +11,8 @@ export interface GoModule {
   readonly directory: string;
   /** The packages to build, keyed by the name of the program. */
   readonly packages: Readonly<Record<string, string>>;
+  /** Files of the module besides go.sum whose change makes another program. */
+  readonly sources?: readonly string[];
   /** True: the program is built without libc, for an image that has no libc. */
   readonly isStatic?: boolean;
   /** The values of variables that a release sets while it links, keyed by variable. */
@@ -23,7 +25,8 @@ const buildMsMax = 40 * 60_000;
 /** The folder of the built programs. */
 export function directoryOf(name: string, modules: readonly GoModule[]): string {
   const hash = createHash('sha256');
-  for (const { directory } of modules) hash.update(readFileSync(join(directory, 'go.sum')));
+  for (const { directory, sources = [] } of modules)
+    for (const file of ['go.sum', ...sources]) hash.update(readFileSync(join(directory, file)));
   const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
   return join(cache, 'banyan', `${name}-${hash.digest('hex').slice(0, 16)}`);
 }

@@ -1,4 +1,4 @@
-/** Stock helm, from its Go module. */
+/** Stock helm 3 and helm 4, from their Go modules. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { builtOnce, type GoModule, notBuilt } from './go-programs.ts';
@@ -10,8 +10,10 @@ export interface Ran {
   readonly stdout: string;
 }
 
-const name = 'helm';
-const modules: readonly GoModule[] = [
+/** The fourth version has its own folder, because both programs are named `helm`. */
+export type HelmVersion = 3 | 4;
+const names = { 3: 'helm', 4: 'helm4' } as const;
+const third: readonly GoModule[] = [
   {
     directory: join(import.meta.dirname, 'helm'),
     packages: { helm: 'helm.sh/helm/v3/cmd/helm' },
@@ -25,12 +27,18 @@ const modules: readonly GoModule[] = [
   },
 ];
 
+const fourth: readonly GoModule[] = [
+  { directory: join(import.meta.dirname, 'helm4'), packages: { helm: 'helm.sh/helm/v4/cmd/helm' } },
+];
+const modules = { 3: third, 4: fourth } as const;
+
 /** A text for the titles of tests that can't run. */
-export const withoutHelm = notBuilt(name, modules);
+export const withoutHelm = notBuilt(names[3], modules[3]);
+export const withoutHelm4 = notBuilt(names[4], modules[4]);
 
 /** Builds helm if it is missing. */
-export async function helmProgram(): Promise<string> {
-  return join(await builtOnce(name, modules), 'helm');
+export async function helmProgram(version: HelmVersion = 3): Promise<string> {
+  return join(await builtOnce(names[version], modules[version]), 'helm');
 }
 
 /** Runs helm with an empty home directory, so that no file of the user has an effect. */
@@ -43,8 +51,8 @@ export class Helm {
     this.#home = home;
   }
 
-  static async find(home: string): Promise<Helm> {
-    return new Helm(await helmProgram(), home);
+  static async find(home: string, version: HelmVersion = 3): Promise<Helm> {
+    return new Helm(await helmProgram(version), home);
   }
 
   run(...args: readonly string[]): Ran {

@@ -138,9 +138,10 @@ const spec = object(
       object('One rule.', associatedItem),
       { maxItems: itemsMax },
     ),
-    wantSingletonReportedState: boolean(
-      'While the placement matches exactly one destination in all, the exact reported state is written into the objects.',
-      { default: false },
+    wantSingletonReportedState: boolean('The same as reportedState: Exact.', { default: false }),
+    reportedState: string(
+      'What .status of the objects shows in this space. Aggregate (the default): the state at all destinations, merged by the rules of the kind. Exact: the status of the destination, only while the placement matches exactly one in all. None: nothing.',
+      { enum: ['Aggregate', 'Exact', 'None'] },
     ),
     priority: integer('Decides between placements of different spaces for the same object: the greater number wins.', {
       format: 'int32',
@@ -166,6 +167,13 @@ const spec = object(
         ),
         reason: 'FieldValueRequired',
         fieldPath: '.locationSelectors',
+      },
+      {
+        ...rule(
+          '!self.wantSingletonReportedState || !has(self.reportedState) || self.reportedState == "Exact"',
+          'spec.wantSingletonReportedState: true asks for Exact; set spec.reportedState to Exact, or take spec.wantSingletonReportedState out',
+        ),
+        fieldPath: '.reportedState',
       },
     ],
   },

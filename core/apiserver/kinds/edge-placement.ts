@@ -18,6 +18,7 @@ export interface EdgePlacementSpec {
   upsync?: UpsyncItem[];
   associated?: AssociatedItem[];
   wantSingletonReportedState: boolean;
+  reportedState?: ReportedState;
   priority: number;
   move?: MoveSpec;
   deletion?: { propagationPolicy?: 'Foreground' | 'Background' | 'Orphan' };
@@ -26,6 +27,9 @@ export interface EdgePlacementSpec {
   replace?: 'Never' | 'IfImmutable';
   rollout?: RolloutSpec;
 }
+
+/** What `.status` of the placement's objects shows in their space. Absent: `Aggregate`, or `Exact` if `wantSingletonReportedState` is true. */
+export type ReportedState = 'Aggregate' | 'Exact' | 'None';
 
 /** The objects that match all given fields. `*` matches everything, an empty list nothing. An absent field allows every value. */
 export interface DownsyncMatch {

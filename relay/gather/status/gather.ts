@@ -11,6 +11,7 @@ import { mergeParts, type RolloutPart } from '../../../core/rollout/part.ts';
 import type { Reader } from '../../../core/store/store.ts';
 import { contribution, type PlacementTarget } from '../../../core/summary/contribution.ts';
 import {
+  type DestinationCounts,
   decodePartial,
   emptyPartial,
   type Failure,
@@ -104,6 +105,12 @@ export class Gather {
       this.#place(reader, tree, placement, child);
     }
     return tree;
+  }
+
+  /** Returns the numbers of destinations that a child adds. Makes the tree of the placement if there is none yet. */
+  counts(reader: Reader, id: PlacementId, child: string): DestinationCounts | undefined {
+    const tree = this.#trees.get(id) ?? this.refresh(reader, id);
+    return tree?.get(child)?.counts;
   }
 
   /** Returns the contribution of a child to the node's own partial, as `total` counts it. */

@@ -1,6 +1,5 @@
 /**
- * Writes the results of the status aggregation: partials to the parent, the status of own EdgePlacements, and (with exact-statuses.ts) exact statuses
- * of objects.
+ * Writes the results of the status aggregation: partials to the parent, and the status of own EdgePlacements.
  */
 
 import type { Space } from '../../../core/apiserver/space.ts';
@@ -22,7 +21,6 @@ import type { RolloutStatus } from '../../rollout/status.ts';
 import { placementResource } from '../../spaces/selection.ts';
 import { isBeingScheduled } from '../../work/dirty.ts';
 import { reportConflict } from './conflict-event.ts';
-import type { ExactStatuses } from './exact-statuses.ts';
 import { type ExpressionFailures, type FailingExpressions, withExpression } from './failing-expressions.ts';
 import type { Gather } from './gather.ts';
 import { type PlacementStatus, placementStatus } from './placement-status.ts';
@@ -36,7 +34,6 @@ export interface StatusWriterPorts {
   readonly gather: Pick<Gather, 'total'>;
   readonly placements: Placements;
   readonly outbox: Producer;
-  readonly exact: Pick<ExactStatuses, 'write'>;
   readonly expressions: Pick<FailingExpressions, 'of'>;
   ownSpace(source: string): Space | undefined;
   /** Returns the reasons why StatusSummarizers that the placement names can't be used, keyed by name. Undefined: the placement names none. */
@@ -78,7 +75,6 @@ export class StatusWriter {
     const own = ownSpace(placement?.source ?? '');
     if (!placement) {
       this.#conditions.delete(id);
-      this.#ports.exact.write(id, undefined, 0);
       store.write((t) => outbox.remove(t, hash128(entryKey.partial(id)), 0));
       return;
     }
@@ -86,7 +82,6 @@ export class StatusWriter {
     if (!partial) return;
     if (own) this.#writeSpace(own, placement, partial);
     else this.#conditions.set(id, this.#status(id, partial, this.#conditions.get(id) ?? []).conditions);
-    this.#ports.exact.write(id, placement, partial.counts.expected);
     if (own) return;
     store.write((t) =>
       outbox.put(t, { key: entryKey.partial(id), attributes: text('{}'), body: encodePartial(partial) }, 0),

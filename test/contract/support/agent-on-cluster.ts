@@ -50,7 +50,7 @@ export class AgentOnCluster {
   /** `key`: `batch/cronjobs/shop/nightly`. */
   send(key: string, object: KubeObject): void {
     const attributes = { uid: 'u', created: 'c', generation: 1, refs: ['shop'] };
-    const placement = { generation: 1, target: 1, singleton: false, priority: 0, created: '', uid: '' };
+    const placement = { generation: 1, target: 1, priority: 0, created: '', uid: '' };
     const entries: WireEntry[] = [
       entry(`t/${source}/shop`, placement, undefined, ++this.#revision),
       entry(`o/${source}/${key}`, attributes, object, ++this.#revision),

@@ -1,7 +1,7 @@
 /** Canaries that remove rules of reports about single objects: exact statuses, objects created at the edge, and mailboxes. */
 import { Acknowledgements, type AcknowledgingSession } from '../../../core/session/acknowledgements.ts';
 import { EdgeReports } from '../../../edge-agent/agent/edge-reports.ts';
-import { ExactStatuses } from '../../../relay/gather/status/exact-statuses.ts';
+import { StatusRecord } from '../../../relay/gather/aggregates/status-record.ts';
 import { MailboxContents } from '../../../relay/views/mailbox-view.ts';
 import type { Canaries } from './canary.ts';
 
@@ -41,10 +41,7 @@ export const reportCanaries: Canaries = {
   'former-status-kept': {
     break() {
       // The status of an object that had one destination stays when the object gets several destinations.
-      const { write } = ExactStatuses.prototype;
-      ExactStatuses.prototype.write = function (id, placement, expected) {
-        if (expected === 1) write.call(this, id, placement, expected);
-      };
+      StatusRecord.prototype.get = () => undefined;
     },
   },
 };

@@ -140,7 +140,7 @@ const good = [
     spec: { locationSelectors: [{}] },
   }),
   content(goodKey, { ...origin, refs: ['good'] }, { metadata: { name: 'good' }, apiVersion: 'v1', kind: 'ConfigMap' }),
-  content('t/center.retail/good', { generation: 1, target: 1, singleton: false, priority: 0, created: '', uid: '' }),
+  content('t/center.retail/good', { generation: 1, target: 1, priority: 0, created: '', uid: '' }),
 ];
 
 it('whatever a parent sends under whatever key, a relay passes the good entries on, at the next start too', async () => {

@@ -15,11 +15,7 @@ describe('an entry of the down feed', () => {
   it.each([
     [objectKey, attributes, configMap],
     [objectKey, { ...attributes, ofALaterVersion: 1 }, configMap],
-    [
-      't/center.retail/shop',
-      { generation: 1, target: 4, singleton: false, priority: 0, created: '', uid: '', deletion: 'Orphan' },
-      '',
-    ],
+    ['t/center.retail/shop', { generation: 1, target: 4, priority: 0, created: '', uid: '', deletion: 'Orphan' }, ''],
     ['u/center.retail/shop', {}, '{"associated":[],"upsync":[]}'],
     ['p/center.retail/shop', { uid: 'u', created: 'c', generation: 1 }, '{"spec":{"locationSelectors":[{}]}}'],
     ['of-a-later-version/x', 'anything', 'anything'],
@@ -47,13 +43,13 @@ describe('an entry of the down feed', () => {
     ['o/center.retail/configmaps', attributes, configMap, 'the key names no object'],
     [
       't/center.retail',
-      { generation: 1, target: 1, singleton: false, priority: 0, created: '', uid: '' },
+      { generation: 1, target: 1, priority: 0, created: '', uid: '' },
       '',
       'the key names no placement',
     ],
     [
       't/center.retail/a\0b',
-      { generation: 1, target: 1, singleton: false, priority: 0, created: '', uid: '' },
+      { generation: 1, target: 1, priority: 0, created: '', uid: '' },
       '',
       'a control character',
     ],

@@ -4,6 +4,9 @@ import { checkReporter, reportedFlaw } from '../../../../core/entries/up-check.t
 import { emptyLabelSummary, encodeLabelSummary } from '../../../../core/match/label-summary.ts';
 import { asText } from '../../../../core/store/bytes.ts';
 import { emptyPartial, encodePartial } from '../../../../core/summary/partial.ts';
+import { unknownPartial } from '../../../../core/summary/status-partial.ts';
+import { encodeStatusPartial } from '../../../../core/summary/status-partial-wire.ts';
+import { otherKinds } from '../../../../core/summary/status-rules.ts';
 import { encodeUserPartial } from '../../../../core/summary/user-partial-wire.ts';
 import { summarizer } from '../summary/support.ts';
 
@@ -72,8 +75,9 @@ describe('an entry that a child reports', () => {
     expect(
       check('state/center.retail//configmaps/shop/till', { role: 'agent', attributes: state, body: '{"a":' }),
     ).toThrow('the status of state/center.retail//configmaps/shop/till that is no JSON');
-    expect(check('status/center.retail/shop//configmaps/shop/till', { attributes: { target: 1 }, body: '3' })).toThrow(
-      /the status of .* not valid/,
+    const about = { uid: 'u', generation: 1 };
+    expect(check('aggregate/center.retail//pods/shop/till', { attributes: about, body: '3' })).toThrow(
+      /a status partial that is not valid/,
     );
     expect(check('state/center.retail/till')).toThrow('the key names no object');
   });
@@ -90,16 +94,18 @@ describe('an entry that a child reports', () => {
 
   it('is refused if an agent reports an entry that only relays report, or an entry of another node', () => {
     const labels = { leaves: 1, sets: [] };
+    const place = { standing: 'waiting', reason: 'r', message: 'm' } as const;
     const summary = asText(encodeUserPartial(summarizer({}).empty));
     const node = { version: '1' };
     const born = { refs: [], namespaced: true, returnTo: 'Center' };
     const till = { metadata: { name: 'till', namespace: 'shop' }, apiVersion: 'v1', kind: 'ConfigMap' };
+    const aggregate = asText(encodeStatusPartial(unknownPartial(otherKinds, { ...place, path: 'eu' }, 1)));
     const ofRelays: [string, { attributes?: unknown; body?: unknown }][] = [
       ['attach/till', { attributes: { sequence: 1, role: 'agent' } }],
       ['term', { attributes: { term: 1 } }],
       ['labels', { attributes: labels }],
       ['sum/center.retail/shop/images', { body: summary }],
-      ['status/center.retail/shop//configmaps/shop/till', { attributes: { target: 1 } }],
+      ['aggregate/center.retail//pods/shop/till', { attributes: { uid: 'u', generation: 1 }, body: aggregate }],
       ['node/eu:paris:deep', { attributes: { ...node, role: 'relay' } }],
       ['up/center.retail/eu:paris:deep//configmaps/shop/till', { attributes: born, body: till }],
     ];

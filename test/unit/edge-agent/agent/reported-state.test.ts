@@ -29,7 +29,7 @@ const seen = (state: 'Current' | 'InProgress' | 'Failed'): ObjectObservation => 
   status: new Uint8Array(0),
   hasFinalizers: false,
 });
-const target = { generation: 2, target: 9, singleton: false, priority: 0, created: '', uid: '' };
+const target = { generation: 2, target: 9, priority: 0, created: '', uid: '' };
 
 describe('the state of an object', () => {
   it('is available only if its present content was applied and the cluster reports it as current', () => {

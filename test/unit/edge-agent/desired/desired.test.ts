@@ -9,7 +9,7 @@ import { entry as row, tombstone } from '../support/feed-entries.ts';
 const till = '/configmaps/shop/till';
 const entry = `o/center.retail/${till}`;
 const attributes = (...refs: string[]) => ({ uid: 'u', created: 'c', generation: 1, refs });
-const target = { generation: 1, target: 7, singleton: false, priority: 0, created: '', uid: '' };
+const target = { generation: 1, target: 7, priority: 0, created: '', uid: '' };
 
 function bench() {
   const store = new MemoryStore();

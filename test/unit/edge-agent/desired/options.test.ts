@@ -5,7 +5,7 @@ import { deliveryOptionsOf, sameOptions } from '../../../../edge-agent/desired/o
 const target = (more: Partial<TargetAttributes> = {}): TargetAttributes => ({
   generation: 1,
   target: 1,
-  singleton: false,
+
   priority: 0,
   created: '',
   uid: '',

@@ -133,7 +133,7 @@ export class AgentBench<C extends FakeCluster = FakeCluster> {
   }
 
   target(id: string, target = 1, more: object = {}) {
-    const attributes = { generation: 1, target, singleton: false, priority: 0, created: '', uid: '', ...more };
+    const attributes = { generation: 1, target, priority: 0, created: '', uid: '', ...more };
     return (revision: number) => entry(`t/${id}`, attributes, undefined, revision);
   }
 

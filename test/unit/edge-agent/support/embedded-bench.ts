@@ -189,7 +189,7 @@ export class EmbeddedBench {
     const target = {
       generation: 1,
       target: revision,
-      singleton: false,
+
       priority: 0,
       created: '',
       uid: '',

@@ -75,9 +75,7 @@ class Tree {
         const attributes = text(JSON.stringify({ uid: 'u', created: 'c', generation: 1, refs: ['a'] }));
         producer.put(t, { key: `o/center.retail/${key}`, attributes, body: canonicalBytes(object) }, revision);
       }
-      const target = text(
-        JSON.stringify({ generation: 1, target: revision, singleton: false, priority: 0, created: '', uid: '' }),
-      );
+      const target = text(JSON.stringify({ generation: 1, target: revision, priority: 0, created: '', uid: '' }));
       producer.put(t, { key: 't/center.retail/a', attributes: target, body: new Uint8Array(0) }, revision);
     });
   }

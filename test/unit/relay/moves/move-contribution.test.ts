@@ -12,7 +12,7 @@ const placement: Placement = {
   name: 'till',
   locationSelectors: [{}],
   move: { order: 'MakeBeforeBreak', deadlineSeconds: 10, generation: 2 },
-  target: { ...now, singleton: false, priority: 0, created: '', uid: '' },
+  target: { ...now, priority: 0, created: '', uid: '' },
   children: new Set(),
 };
 const partial = (counts: object, of = now): Partial => {

@@ -10,15 +10,16 @@ import { storedPlacements } from '../../../../relay/placements/placements.ts';
 import { WholeTree } from '../../../support/whole-tree.ts';
 
 const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
-const web: KubeObject = {
+const web = (replicas: number): KubeObject => ({
   apiVersion: 'apps/v1',
   kind: 'Deployment',
   metadata: { name: 'web', namespace: 'shop' },
   spec: {
+    replicas,
     selector: { matchLabels: { app: 'web' } },
     template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image: 'web:1' }] } },
   },
-};
+});
 const placement = (change: number): KubeObject => ({
   apiVersion: 'edge.banyan.io/v1alpha1',
   kind: 'EdgePlacement',
@@ -26,13 +27,12 @@ const placement = (change: number): KubeObject => ({
   spec: {
     locationSelectors: [{ matchLabels: { env: 'prod' } }, { matchLabels: { change: `${change}` } }],
     downsync: [{ apiGroup: 'apps', resources: ['deployments'], namespaces: ['shop'] }],
-    wantSingletonReportedState: true,
   },
 });
 const placementKey = parseKey('edge.banyan.io/edgeplacements//shop');
 const webKey = parseKey('apps/deployments/shop/web');
 
-/** An agent whose placement changes so often that the next report about it has to wait. Then the placement is deleted. */
+/** An agent whose placement and object change so often that the next reports about them have to wait. Then the placement is deleted. */
 class Shop {
   readonly tree: WholeTree;
   readonly #parent: string;
@@ -47,8 +47,8 @@ class Shop {
   async start(): Promise<this> {
     await this.tree.start();
     await this.tree.run(100);
-    this.tree.apply('', 'retail', namespace, web, placement(0));
-    await this.tree.until('the status is exact', () => this.status() !== undefined);
+    this.tree.apply('', 'retail', namespace, web(1), placement(0));
+    await this.tree.until('the object has a status', () => this.status() !== undefined);
     await this.tree.run(5_000);
     return this;
   }
@@ -56,7 +56,7 @@ class Shop {
   /** Deletes the placement while the agent is away, so that no report of the agent causes another one. Returns when the agent's parent has forgotten it. */
   async deleted(): Promise<void> {
     for (let change = 1; change <= 12; change++) {
-      this.tree.apply('', 'retail', placement(change));
+      this.tree.apply('', 'retail', placement(change), web(change));
       await this.tree.run(30);
     }
     this.tree.kill(this.#parent === '' ? 'a' : 'eu:a');
@@ -97,12 +97,12 @@ class Shop {
     return this.tree.backup(id).write((t) => {
       const table = open(t);
       const keys = [...table.rows(t)].flatMap(({ content }) => (content ? [table.content(t, content).key] : []));
-      return keys.filter((key) => /^(partial|status)\//.test(key)).sort();
+      return keys.filter((key) => /^(partial|aggregate)\//.test(key)).sort();
     });
   }
 }
 
-const keys = ['partial/center.retail/shop', 'status/center.retail/shop/apps/deployments/shop/web'];
+const keys = ['partial/center.retail/shop', 'aggregate/center.retail/apps/deployments/shop/web'].sort();
 
 it('a relay that stopped after the end of a placement, and before it reported the end, takes its reports back after its start', async () => {
   const shop = await new Shop('eu').start();
@@ -112,7 +112,7 @@ it('a relay that stopped after the end of a placement, and before it reported th
   expect([shop.reportedByRelay(), shop.receivedByCenter()]).toEqual([[], []]);
 });
 
-it('a center that stopped after the end of a placement, and before it wrote that, takes exact statuses back after its start', async () => {
+it('a center that stopped after the end of a placement, and before it wrote that, takes statuses of objects back after its start', async () => {
   const shop = await new Shop('').start();
   await shop.deleted();
   expect(shop.status()).toBeDefined();

@@ -79,7 +79,7 @@ describe('placements in memory', () => {
     placements.attach(first, 'paris');
     placements.set({
       ...first,
-      target: { generation: 1, target: 1, singleton: true, priority: 0, created: '', uid: '' },
+      target: { generation: 1, target: 1, reportedState: 'Exact', priority: 0, created: '', uid: '' },
     });
     expect([[...placements.ofChild('paris')], [...placements.ofChild('rome')]]).toEqual([[p], [p]]);
     placements.detach(p, first.children, 'rome');

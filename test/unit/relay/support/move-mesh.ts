@@ -198,7 +198,7 @@ export class MeshRelay {
       };
       put(objectKey, { refs: ['till'] }, 'x');
       put(`p/${id}`, { generation, ...(move ? { move } : {}) }, JSON.stringify({ spec: { locationSelectors } }));
-      put(`t/${id}`, { generation, target: revision, singleton: false }, '');
+      put(`t/${id}`, { generation, target: revision }, '');
     });
   }
 

@@ -149,7 +149,7 @@ export class ScheduleBench {
     this.#put(`t/${idOf(name)}`, {
       generation: 1,
       target: this.#revision + 1,
-      singleton: false,
+
       priority: 0,
       created: '',
       uid: '',

@@ -29,7 +29,7 @@ function viewsOf(
     mailboxes: bench.mailboxes,
     upstream: bench.mailboxes.get(child)!.reported,
     statusOf: () => undefined,
-    exactStatusOf: () => undefined,
+    objectStatusOf: () => undefined,
     summaries: nothing,
     slices,
     path,

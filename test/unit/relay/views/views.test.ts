@@ -35,7 +35,7 @@ describe('the views of a node', () => {
       mailboxes: bench.mailboxes,
       upstream: bench.mailboxes.get('paris')!.reported,
       statusOf: () => undefined,
-      exactStatusOf: () => undefined,
+      objectStatusOf: () => undefined,
       summaries: nothing,
       slices: nothing,
       path: 'eu',

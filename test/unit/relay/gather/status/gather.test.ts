@@ -74,7 +74,7 @@ class Bench {
   }
 
   #place(names: readonly string[], of: number): void {
-    const target = { generation: 1, target: of, singleton: false, priority: 0, created: '', uid: '' };
+    const target = { generation: 1, target: of, priority: 0, created: '', uid: '' };
     const children = new Set(names);
     this.placements.set({ id, source: 'center.retail', name: 'p', locationSelectors: [{}], target, children });
   }

@@ -1,0 +1,242 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Helm, type HelmVersion, withoutHelm, withoutHelm4 } from '../support/helm.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
+import { fixture, LocalTree, until } from './local-tree.ts';
+
+const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
+const retail = 'space/center/retail';
+const clusters = ['eu:rivoli', 'eu:mitte', 'market'];
+const chart = fixture('test/fixtures/helm/hooked');
+
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+interface Shown {
+  readonly metadata: { readonly name: string; readonly generation: number; readonly resourceVersion: string };
+  readonly status?: {
+    readonly observedGeneration?: number;
+    readonly replicas?: number;
+    readonly conditions?: readonly Condition[];
+  };
+}
+
+const namespace = (name: string) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+const web = (name: string, image: string, more: object = {}) => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'web', namespace: name },
+  spec: {
+    replicas: 2,
+    selector: { matchLabels: { app: 'web' } },
+    template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'web', image }] } },
+    ...more,
+  },
+});
+const place = (name: string, more: object = {}) => ({
+  apiVersion: 'edge.banyan.io/v1alpha1',
+  kind: 'EdgePlacement',
+  metadata: { name },
+  spec: {
+    locationSelectors: [{ matchLabels: { env: 'prod' } }],
+    downsync: [{ apiGroup: '*', resources: ['*'], namespaces: [name] }],
+    ...more,
+  },
+});
+
+describe.skipIf(withoutKubectl)(`tools that wait for the status of an object at three clusters${why}`, () => {
+  const tree = new LocalTree('test/e2e/aggregated-status-topology.yaml');
+  const apply = (...items: object[]) => {
+    const { code, out } = tree.apply(retail, { apiVersion: 'v1', kind: 'List', items });
+    expect(code, out).toBe(0);
+  };
+  const deployment = (name: string, context = retail) => tree.json<Shown>(context, 'deployment', 'web', '-n', name);
+  const condition = (name: string, type: string, context = retail) =>
+    deployment(name, context)?.status?.conditions?.find((one) => one.type === type);
+  const rollout = (name: string, timeout = '60s') =>
+    tree.kubectl(retail, ['rollout', 'status', 'deploy/web', '-n', name, `--timeout=${timeout}`]);
+
+  beforeAll(() => tree.up());
+  afterAll(() => tree[Symbol.asyncDispose]());
+
+  it('kubectl rollout status and kubectl wait end when the placement is Ready', async () => {
+    apply(namespace('web'), web('web', 'web:1'), place('web'));
+    const { code, out } = rollout('web');
+    expect([code, out]).toEqual([0, expect.stringContaining('successfully rolled out')]);
+    tree.ok(retail, 'wait', 'deploy/web', '-n', 'web', '--for=condition=Available', '--timeout=30s');
+    tree.ok(retail, 'wait', 'epl/web', '--for=condition=Ready', '--timeout=5s');
+    expect(deployment('web')?.status).toMatchObject({ observedGeneration: 1, replicas: 2 });
+    expect(condition('web', 'Available')?.message).toBe('6 of 6 replicas are available at 3 destinations');
+    // The shown ReplicaSet stays in the space.
+    const [shown] = tree.json<{ items: Shown[] }>(retail, 'replicasets', '-n', 'web')!.items;
+    for (const cluster of clusters) {
+      const there = tree.json<{ items: Shown[] }>(`cluster/${cluster}`, 'replicasets', '-n', 'web')!.items;
+      expect(there.map(({ metadata }) => metadata.name)).not.toContain(shown!.metadata.name);
+    }
+  });
+
+  it('kubectl rollout status waits for the new form of the object at all clusters', () => {
+    apply(web('web', 'web:2'));
+    const { code, out } = rollout('web');
+    expect([code, out]).toEqual([0, expect.stringContaining('successfully rolled out')]);
+    for (const cluster of clusters) {
+      const there = tree.json<Shown & { spec: { template: { spec: { containers: { image: string }[] } } } }>(
+        `cluster/${cluster}`,
+        'deployment',
+        'web',
+        '-n',
+        'web',
+      );
+      expect(there?.spec.template.spec.containers[0]?.image).toBe('web:2');
+    }
+  });
+
+  it('while a cluster is away, the tools wait, and the status names the cluster; a relay shows its own subtree', async () => {
+    process.kill(tree.pid('market'), 'SIGSTOP');
+    try {
+      apply(web('web', 'web:3'));
+      await until('the cluster is known to be away', () => condition('web', 'Available')?.reason === 'Stale', 90);
+      expect(condition('web', 'Available')?.message).toContain('1 of 3 destinations is not connected: market');
+      expect(rollout('web', '2s').code).not.toBe(0);
+      await until(
+        'the relay has its own',
+        () => condition('web', 'Available', 'space/eu/center.retail')?.status === 'True',
+      );
+    } finally {
+      process.kill(tree.pid('market'), 'SIGCONT');
+    }
+    expect(rollout('web').code).toBe(0);
+  }, 180_000);
+
+  it('kubectl rollout status fails when one cluster has failed, and the status has the reason and the path', async () => {
+    apply(web('web', 'web:broken', { progressDeadlineSeconds: 3 }));
+    const { code, out } = rollout('web');
+    expect([code, out]).toEqual([1, expect.stringContaining('exceeded its progress deadline')]);
+    expect(condition('web', 'Progressing')).toMatchObject({
+      status: 'False',
+      message: expect.stringMatching(/eu:mitte|eu:rivoli|market/),
+    });
+    apply(web('web', 'web:4', { progressDeadlineSeconds: 3 }));
+    expect(rollout('web').code).toBe(0);
+  });
+
+  it('kubectl rollout status ends after the last wave of a release', () => {
+    const waves = [
+      { name: 'first', count: 1 },
+      { name: 'all', fraction: 1 },
+    ];
+    apply(namespace('waves'), web('waves', 'web:1'), place('waves', { rollout: { strategy: 'Progressive', waves } }));
+    expect(rollout('waves').code).toBe(0);
+    apply(web('waves', 'web:2'));
+    expect(rollout('waves').code).toBe(0);
+    tree.ok(retail, 'wait', 'epl/waves', '--for=condition=Ready', '--timeout=5s');
+  });
+
+  it('writes no status again while nothing changes', async () => {
+    const version = () => deployment('web')?.metadata.resourceVersion;
+    let [seen, sinceMs] = [version(), Date.now()];
+    await until('the status has stayed for five seconds', () => {
+      const now = version();
+      if (now !== seen) [seen, sinceMs] = [now, Date.now()];
+      return Date.now() - sinceMs > 5_000;
+    });
+  });
+
+  const versions: readonly { version: HelmVersion; missing: string | undefined; rollback: string }[] = [
+    { version: 3, missing: withoutHelm, rollback: '--atomic' },
+    { version: 4, missing: withoutHelm4, rollback: '--rollback-on-failure' },
+  ];
+  describe.each(versions)('helm $version', ({ version, missing, rollback }) => {
+    const home = mkdtempSync(join(tmpdir(), 'banyan-helm-'));
+    const name = `hooked${version}`;
+    let helm: Helm;
+    const run = (...args: string[]) =>
+      helm.run(...args, '-n', name, '--kubeconfig', join(tree.data, 'kubeconfig'), '--kube-context', retail);
+    const waiting = ['--wait', '--wait-for-jobs', '--timeout', '60s'];
+
+    beforeAll(async () => {
+      if (missing) return;
+      helm = await Helm.find(home, version);
+      apply(namespace(name), place(name));
+    });
+    afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+    it.skipIf(missing)(
+      `installs a chart with hooks and waits until it is ready everywhere${missing ? ` [not run: ${missing}]` : ''}`,
+      () => {
+        const installed = run('install', 'h', chart, ...waiting);
+        expect([installed.code, installed.out]).toEqual([0, expect.anything()]);
+        tree.ok(retail, 'wait', `epl/${name}`, '--for=condition=Ready', '--timeout=10s');
+        for (const cluster of clusters) {
+          const job = tree.json<Shown>(`cluster/${cluster}`, 'job', 'check', '-n', name);
+          expect(job?.status?.conditions?.some(({ type }) => type === 'Complete')).toBe(true);
+        }
+      },
+      120_000,
+    );
+
+    it.skipIf(missing)(
+      'upgrades it',
+      () => {
+        const upgraded = run('upgrade', 'h', chart, ...waiting, '--set', 'image=web:2,hookImage=check:2');
+        expect([upgraded.code, upgraded.out]).toEqual([0, expect.anything()]);
+      },
+      120_000,
+    );
+
+    it.skipIf(missing)(
+      'takes an upgrade back that does not become ready, before the time is over',
+      () => {
+        const failed = run(
+          'upgrade',
+          'h',
+          chart,
+          '--wait',
+          rollback,
+          '--timeout',
+          '25s',
+          '--set',
+          'image=web:broken,hookImage=check:2',
+        );
+        expect(failed.code, failed.out).not.toBe(0);
+        const back = tree.json<{ spec: { template: { spec: { containers: { image: string }[] } } } }>(
+          retail,
+          'deployment',
+          'web',
+          '-n',
+          name,
+        );
+        expect(back?.spec.template.spec.containers[0]?.image).toBe('web:2');
+      },
+      180_000,
+    );
+
+    it.skipIf(missing)(
+      'fails with the reason when a hook fails',
+      () => {
+        const failed = run('upgrade', 'h', chart, ...waiting, '--set', 'image=web:2,hookImage=check:failing');
+        expect([failed.code, failed.out]).toEqual([1, expect.stringMatching(/BackoffLimitExceeded|failed/)]);
+      },
+      180_000,
+    );
+
+    it.skipIf(missing)(
+      'uninstalls it everywhere',
+      async () => {
+        expect(run('uninstall', 'h').code).toBe(0);
+        for (const cluster of clusters)
+          await until(
+            'it is gone',
+            () => tree.json<Shown>(`cluster/${cluster}`, 'deployment', 'web', '-n', name) === undefined,
+          );
+      },
+      120_000,
+    );
+  });
+});

@@ -1,0 +1,112 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Space } from '../../../../core/apiserver/space.ts';
+import { parseBody } from '../../../../core/object/canonical.ts';
+import { parseKey } from '../../../../core/object/key.ts';
+import type { KubeObject } from '../../../../core/object/meta.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { silentLogger } from '../../../../core/runtime/logger.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { openWorkloadSpace } from '../../../../relay/spaces/own-spaces.ts';
+import { payloadOf } from '../../../../relay/spaces/payload.ts';
+
+const labels = { app: 'web' };
+const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'web:1' }] } };
+const named = (apiVersion: string, kind: string, spec: object, name = 'web'): KubeObject => ({
+  apiVersion,
+  kind,
+  metadata: { name, namespace: 'shop' },
+  spec,
+});
+const deployment = (more: object = {}) =>
+  named('apps/v1', 'Deployment', { selector: { matchLabels: labels }, template, ...more });
+const service = (more: object = {}, name = 'web') =>
+  named('v1', 'Service', { selector: labels, ports: [{ port: 80 }], ...more }, name);
+const deploymentKey = parseKey('apps/deployments/shop/web');
+
+let space: Space;
+beforeEach(() => {
+  const clock = new VirtualClock();
+  const ports = { store: new MemoryStore(), clock, random: new SeededRandom(1), log: silentLogger, path: '' };
+  ({ space } = openWorkloadSpace({ ...ports, defer: () => undefined }, 'retail', 'center.retail'));
+  space.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
+});
+
+const specOf = (object: KubeObject) => object.spec as Record<string, unknown>;
+const travelling = (object: KubeObject) => parseBody(payloadOf(object));
+
+describe('the fields that a workload space fills in', () => {
+  it.each([
+    ['Deployment', deployment(), { replicas: 1 }],
+    [
+      'StatefulSet',
+      named('apps/v1', 'StatefulSet', { serviceName: 'web', selector: { matchLabels: labels }, template }),
+      { replicas: 1, updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 0 } } },
+    ],
+    [
+      'DaemonSet',
+      named('apps/v1', 'DaemonSet', { selector: { matchLabels: labels }, template }),
+      { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } } },
+    ],
+    [
+      'Job',
+      named('batch/v1', 'Job', { template: { ...template, spec: { ...template.spec, restartPolicy: 'Never' } } }),
+      { backoffLimit: 6, completions: 1, parallelism: 1 },
+    ],
+  ])('of a %s are those that tools read, and do not travel', (_kind, object, filled) => {
+    const made = space.create(structuredClone(object));
+    expect(specOf(made)).toMatchObject(filled);
+    expect(travelling(made)).toEqual({ ...object, metadata: object.metadata });
+  });
+
+  it('of a Job with parallelism alone leave the number of completions to the pods', () => {
+    const job = named('batch/v1', 'Job', {
+      parallelism: 3,
+      template: { ...template, spec: { ...template.spec, restartPolicy: 'Never' } },
+    });
+    expect(specOf(space.create(job)).completions).toBeUndefined();
+  });
+
+  it('of a Service are an address that no network uses; headless and external Services keep theirs', () => {
+    const made = space.create(service());
+    expect(specOf(made).clusterIP).toMatch(/^2[45]\d\./);
+    expect(specOf(travelling(made))).not.toHaveProperty('clusterIP');
+    const headless = space.create(service({ clusterIP: 'None' }, 'headless'));
+    expect(specOf(travelling(headless)).clusterIP).toBe('None');
+    const external = space.create(named('v1', 'Service', { type: 'ExternalName', externalName: 'a.example' }, 'out'));
+    expect(specOf(external)).not.toHaveProperty('clusterIP');
+  });
+
+  it('of a Service that was copied are its own address, which does not travel either', () => {
+    const { clusterIP } = specOf(space.create(service()));
+    const copy = space.create(service({ clusterIP }, 'copy'));
+    expect(specOf(copy).clusterIP).not.toBe(clusterIP);
+    expect(specOf(travelling(copy))).not.toHaveProperty('clusterIP');
+  });
+
+  it('travel when a person writes them, and change no generation by themselves', () => {
+    const made = space.create(deployment());
+    const again = space.update({ ...deployment(), metadata: { ...made.metadata } });
+    expect(again.metadata.generation).toBe(1);
+    const scaled = space.patch(deploymentKey, { type: 'merge', patch: { spec: { replicas: 3 } } });
+    expect(specOf(travelling(scaled)).replicas).toBe(3);
+    const back = space.patch(deploymentKey, { type: 'merge', patch: { spec: { replicas: 1 } } });
+    expect(specOf(travelling(back)).replicas).toBe(1);
+    const written = space.create({ ...deployment({ replicas: 1 }), metadata: { name: 'one', namespace: 'shop' } });
+    expect(specOf(travelling(written)).replicas).toBe(1);
+  });
+
+  it('travel after kubectl scale', () => {
+    space.create(deployment());
+    const scale = space.getScale(deploymentKey)!;
+    space.updateScale(deploymentKey, { ...scale, spec: { replicas: 4 } });
+    expect(specOf(travelling(space.get(deploymentKey)!)).replicas).toBe(4);
+  });
+
+  it('are filled in again when a client removes them', () => {
+    space.create(deployment({ replicas: 2 }));
+    const removed = space.patch(deploymentKey, { type: 'merge', patch: { spec: { replicas: null } } });
+    expect(specOf(removed).replicas).toBe(1);
+    expect(specOf(travelling(removed))).not.toHaveProperty('replicas');
+  });
+});
