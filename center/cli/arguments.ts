@@ -66,6 +66,18 @@ export function timeToLive(text: string): number {
   return ms;
 }
 
+/** Adds a value of a repeatable option to the values before it. */
+export function listed(text: string, before: readonly string[]): string[] {
+  return [...before, text];
+}
+
+export function revisionNumber(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new UsageError(
+    `--to: "${text}" is no number of a revision, such as 3; for a list: ${cliCommand('history', 'epl/NAME')}`,
+  );
+}
+
 export function byteCount(text: string): number {
   if (/^\d{1,10}$/.test(text)) return Number(text);
   throw new UsageError(`--bytes: "${text}" must be a whole number from 0 to 9999999999`);

@@ -118,6 +118,10 @@ export const keyspace = {
   pieceRow: 109,
   /** … path of a relay below a child -> nothing: at least one child reports this relay (see relay/inventory-status/descendants.ts) */
   descendant: 110,
+  /** … placement id, NUL, # number -> JSON Revision: a promoted revision of a placement of an own space (see relay/history/revisions.ts) */
+  revision: 111,
+  /** … placement id, NUL, # number, … object key -> JSON RevisionChange: the form of the object before the revision */
+  revisionChange: 112,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

@@ -16,6 +16,7 @@ import type { NodeConfig } from '../config/config.ts';
 import type { GuardRoom } from '../guard/guard-room.ts';
 import type { NodeReports } from '../inventory-status/node-reports.ts';
 import { type Admissions, admissionsOf } from '../join/admissions.ts';
+import { planUrls } from '../plan/plan-urls.ts';
 import { treeUrls } from '../remote-access/tree-urls.ts';
 import type { ScheduleLoop } from '../schedule/loop.ts';
 import { Downsync } from './downsync.ts';
@@ -201,6 +202,7 @@ export class Node implements AsyncDisposable {
     const api = this.#ports.api({
       notReady: () => this.#notReady(),
       tree: treeUrls(path, this.streams, this.#ports.clock),
+      urls: planUrls({ store: this.#ports.store, path, ...this.#nodeState.lookups, ...this.#nodeState.previewPorts }),
     });
     this.streams.register(
       apiKind,

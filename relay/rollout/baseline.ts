@@ -17,6 +17,13 @@ import { contentChanged, initialState, type RolloutState, specChanged, targetMov
 import { asText, concat, equalBytes, readU48, text, u48 } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
+import {
+  forgetRevisions,
+  type ObjectChange,
+  type RevisionFacts,
+  recordChange,
+  recordPromotion,
+} from '../history/revisions.ts';
 import { ensureDigest, forgetDigest } from '../promoted/digest.ts';
 import { heldObjects, type Promoted, promotedOf, promotedRow } from '../promoted/held-back.ts';
 import {
@@ -34,6 +41,8 @@ export interface BaselinePorts {
   put(t: Transaction, content: Content, originRevision: number): boolean;
   drop(t: Transaction, key: string, originRevision: number): boolean;
   wallMs(): number;
+  /** Returns the facts about the placement for its next revision. Undefined: the space has no such placement any more. */
+  factsOf(name: string): RevisionFacts | undefined;
 }
 
 /** A placement with a staged rollout, as it was when it was last read. */
@@ -87,14 +96,15 @@ export class Baseline {
     this.#staged.delete(name);
     this.placementChanged(t, name, revision);
     t.remove(lastReleaseKey(this.#id(name)));
+    forgetRevisions(t, this.#id(name));
   }
 
   /** Call it when the row of an object has changed from `before` to `after`. */
   objectChanged(t: Transaction, key: ObjectKey, before: Promoted, after: Content | undefined, revision: number): void {
-    if (this.#staged.size === 0) return;
     for (const name of new Set([...refsOf(before.content), ...refsOf(after)])) {
       const staged = this.#staged.get(name);
       if (staged) this.#compare(t, name, staged, key, before, after, revision);
+      else this.#record(t, name, key, before.content, after);
     }
   }
 
@@ -109,7 +119,39 @@ export class Baseline {
     for (const name of new Set([...refsOf(before.content), ...refsOf(after)])) {
       const staged = this.#staged.get(name);
       if (staged) this.#compareCustomizer(t, name, staged, key, before, after, revision);
+      else this.#record(t, name, key, before.content, after);
     }
+  }
+
+  /** Records the change of an object that every destination of a placement without waves gets at once. */
+  #record(t: Transaction, name: string, key: ObjectKey, before: Content | undefined, after: Content | undefined): void {
+    const change = changeOf(key, ownForm(before, name), ownForm(after, name), name);
+    const facts = change && this.#ports.factsOf(name);
+    if (facts) recordChange(t, this.#id(name), facts, change, this.#ports.wallMs());
+  }
+
+  /** Records the promotion of everything that is held back now. */
+  #recordPromotion(t: Transaction, id: PlacementId, release: number): void {
+    const { table, factsOf, wallMs } = this.#ports;
+    const { name, source } = splitPlacementId(id);
+    const facts = factsOf(name);
+    if (!facts) return;
+    const present = (key: string) => {
+      const row = table.get(t, hash128(key));
+      return row?.content && ownForm(table.content(t, row.content), name);
+    };
+    const objects = [...heldObjects(t, id)].map(({ keyHash, key }) => {
+      const entry = parseEntryKey(key);
+      if (entry?.type !== 'object') throw new Error(`${key} is held back and no object`);
+      return changeOf(entry.object, ownForm(promotedOf(t, table, id, keyHash)?.content, name), present(key), name);
+    });
+    const customizers = heldCustomizers(t, id).map((one) => {
+      const key = customizerKey(one);
+      const former = promotedCustomizerOf(t, table, id, one)?.content;
+      return changeOf(key, former, present(entryKey.auxiliary(source, key)), name);
+    });
+    const changes = [...objects, ...customizers].filter((one) => one !== undefined);
+    recordPromotion(t, id, { ...facts, release }, changes, wallMs());
   }
 
   #compareCustomizer(
@@ -195,7 +237,9 @@ export class Baseline {
 
   /** Gives the candidate to every destination: removes the promoted forms that are kept beside it. */
   promote(t: Transaction, name: string, state: RolloutState, expected: number): void {
-    this.#dropHeld(t, this.#id(name), state.target);
+    const id = this.#id(name);
+    this.#recordPromotion(t, id, state.release);
+    this.#dropHeld(t, id, state.target);
     this.write(t, name, state, expected);
   }
 
@@ -209,6 +253,7 @@ export class Baseline {
 
   #forget(t: Transaction, id: PlacementId, { release }: RolloutState, revision: number): void {
     t.put(lastReleaseKey(id), u48(release));
+    this.#recordPromotion(t, id, release);
     this.#dropHeld(t, id, revision);
     this.#ports.drop(t, entryKey.release(id), revision);
     forgetDigest(t, id);
@@ -263,6 +308,33 @@ function refsOf(content: Content | undefined): readonly string[] {
 
 function forPlacement(content: Content | undefined, name: string): Content | undefined {
   return content && refsOf(content).includes(name) ? content : undefined;
+}
+
+/** The content, if the placement selects the object itself. A Namespace that the placement brings for its objects is no part of its revisions. */
+function ownForm(content: Content | undefined, name: string): Content | undefined {
+  const own = forPlacement(content, name);
+  return own && attributesOf(own).implied?.includes(name) && parseEntryKey(own.key)?.type === 'object'
+    ? undefined
+    : own;
+}
+
+/** Returns the change for the history. Undefined: the placement's form of the object did not change. */
+function changeOf(
+  key: ObjectKey,
+  former: Content | undefined,
+  present: Content | undefined,
+  name: string,
+): ObjectChange | undefined {
+  if (isSame(former, present, name)) return undefined;
+  const generationOf = (content: Content | undefined) => content && attributesOf(content).generation;
+  const [formerGeneration, generation] = [generationOf(former), generationOf(present)];
+  return {
+    key,
+    ...(former ? { former } : {}),
+    ...(formerGeneration === undefined ? {} : { formerGeneration }),
+    ...(generation === undefined ? {} : { generation }),
+    ...(present ? {} : { isRemoved: true }),
+  };
 }
 
 function isSameBody(a: Content | undefined, b: Content | undefined): boolean {

@@ -26,6 +26,7 @@ import { formatKey, type GroupResource, type ObjectKey, parseKey } from '../../c
 import type { KubeObject } from '../../core/object/meta.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
+import type { RevisionFacts } from '../history/revisions.ts';
 import { carriesAnyOnce, noteCarriesOnce } from '../moves/carried-once.ts';
 import { selectedObjects } from '../placements/placements.ts';
 import { isCustomizer } from '../promoted/held-customizers.ts';
@@ -49,6 +50,9 @@ export interface SelectionPorts extends SourceRows {
 
 export const placementResource = { group: edgeGroup, resource: 'edgeplacements' } as const;
 
+/** kubectl's own annotation for the reason of a change, which `kubectl rollout history` shows. */
+const changeCauseAnnotation = 'kubernetes.io/change-cause';
+
 /** Limit for the objects that one transaction processes. */
 const objectsPerStep = 200;
 
@@ -71,6 +75,7 @@ export class PlacementSelection {
       put: (t, content, originRevision) => this.#putContent(t, content, originRevision),
       drop: (t, key, originRevision) => this.#drop(t, key, originRevision),
       wallMs: ports.wallMs,
+      factsOf: (name) => this.#revisionFacts(name),
     });
     for (const stored of ports.storage.scan(placementResource)) this.#learn(parseBody(stored.body));
   }
@@ -309,6 +314,14 @@ export class PlacementSelection {
     };
     this.#put(t, entryKey.target(id), attributes, new Uint8Array(0), attributes.target);
     this.baseline.targetMoved(t, placement, attributes.target);
+  }
+
+  #revisionFacts(name: string): RevisionFacts | undefined {
+    const stored = this.#ports.storage.get({ ...placementResource, namespace: '', name });
+    if (!stored) return undefined;
+    const { uid = '', generation = 0, annotations = {} } = parseBody(stored.body).metadata;
+    const cause = annotations[changeCauseAnnotation];
+    return { uid, generation, ...(cause === undefined ? {} : { cause }) };
   }
 
   #moveOf(reader: Reader, placement: KubeObject): Move | undefined {

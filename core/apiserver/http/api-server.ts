@@ -53,7 +53,12 @@ export interface ApiServerOptions {
   metrics(): Promise<string>;
   /** Serves `/tree/...`: requests to other nodes. Absent: the node does not serve these URLs. */
   readonly tree?: TreeUrls;
+  /** Serves further URLs of the node. Absent: there are none. */
+  readonly urls?: NodeUrls;
 }
+
+/** Answers a request if its path is one of the node's own URLs. Undefined: the path is another one. */
+export type NodeUrls = (request: ApiRequest) => Promise<ApiResponse> | undefined;
 
 export interface TreeUrls {
   answer(request: ApiRequest): Promise<ApiResponse>;
@@ -232,6 +237,8 @@ export class ApiServer implements AsyncDisposable {
       if (way) return await passOn(request, response, { ...way, failed });
       const outgoing = this.#outgoing.begin(response, { connection, failed });
       if (isTree) return this.#answer(response, await tree.answer(asked));
+      const answer = this.#options.urls?.(asked);
+      if (answer) return this.#answer(response, await answer);
       const { handler, path } = this.#find(url.pathname);
       const api = { ...asked, path };
       const review = await whoIsAsking(api);
