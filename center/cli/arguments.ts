@@ -123,6 +123,15 @@ export function spaceContext(context: string, field = '--space'): string {
   return context;
 }
 
+/** Throws UsageError for the view of a space. A relay shows a space from above under a name with dots: `center.retail` at `space/eu/center.retail`. */
+export function checkOrigin(context: string): void {
+  const [, , space = ''] = context.split('/');
+  const dot = space.lastIndexOf('.');
+  if (dot < 0) return;
+  const origin = `space/${space.slice(0, dot).replaceAll('.', ':')}/${space.slice(dot + 1)}`;
+  throw new UsageError(`--space: "${context}" shows what comes from ${origin}: ask with --space ${origin}`);
+}
+
 /** The remedy for a name that does not exist. */
 export function didYouMean(word: string, candidates: readonly string[], otherwise: string): string {
   const near = suggest(word, candidates);

@@ -15,6 +15,7 @@ import { approveDeletions } from './approve-deletions.ts';
 import {
   agentPath,
   byteCount,
+  checkOrigin,
   label,
   listed,
   nodePath,
@@ -217,7 +218,7 @@ program
       throw new UsageError('plan: name what to plan: a file with -f, or a cluster with --at');
     }
     const api = clientOf(options);
-    const space = options.space ?? currentSpace(api);
+    const space = originSpace(api, options);
     const { lines, isChange } = await plan(api, { space, files, ...(at === undefined ? {} : { at }) });
     for (const line of lines) print(line);
     api.close();
@@ -233,7 +234,7 @@ program
   .option('--kubeconfig <file>', 'kubeconfig of the tree')
   .action(async (name: string, options) => {
     const api = clientOf(options);
-    print(await historyTable(api, options.space ?? currentSpace(api), name));
+    print(await historyTable(api, originSpace(api, options), name));
     api.close();
   });
 
@@ -250,7 +251,7 @@ program
   .action(async (name: string, options) => {
     const api = clientOf(options);
     const { to, prune, dryRun } = options;
-    const question = { space: options.space ?? currentSpace(api), name, prune, dryRun };
+    const question = { space: originSpace(api, options), name, prune, dryRun };
     for (const line of await undo(api, { ...question, ...(to === undefined ? {} : { to }) })) print(line);
     api.close();
   });
@@ -307,6 +308,13 @@ function spaceOption(description: string): Option {
 
 function currentSpace(api: NodeApiClient): string {
   return spaceContext(api.currentContext(), 'the current context of the kubeconfig');
+}
+
+/** A space at the node that has it: only this node knows what was promoted, and only there can a person write. */
+function originSpace(api: NodeApiClient, options: { space?: string }): string {
+  const space = options.space ?? currentSpace(api);
+  checkOrigin(space);
+  return space;
 }
 
 /** Options of the command line have precedence over the environment of the terminal. */

@@ -6,6 +6,7 @@ import type { PlacementPlan, SpacePlan } from '../../relay/plan/space-plan.ts';
 import { type PlannedObjects, plannedObjects } from './manifest.ts';
 import type { PlanAnswer, PlanApi } from './plan-answer.ts';
 import { planAt } from './plan-at.ts';
+import { UsageError } from './usage-error.ts';
 
 export interface PlanQuestion {
   /** `space/center/retail` */
@@ -16,6 +17,8 @@ export interface PlanQuestion {
   readonly at?: string;
 }
 
+/** A node takes request bodies of up to 1.5 MiB (core/apiserver/http/body.ts). */
+const objectsCharactersMax = 1_500_000;
 /** A node reads at most 20,000 objects for one answer, which takes about half a second for each placement. */
 const withinMs = 60_000;
 
@@ -23,6 +26,11 @@ export async function plan(api: PlanApi, { space, files, at }: PlanQuestion): Pr
   const read: PlannedObjects =
     files.length === 0 ? { objects: [], unchecked: [] } : await plannedObjects(api, space, files);
   const { objects, unchecked } = read;
+  const size = JSON.stringify(objects).length;
+  if (size > objectsCharactersMax) {
+    const limit = `a plan takes at most ${objectsCharactersMax}: plan fewer files at once`;
+    throw new UsageError(`${files.join(', ')}: the objects have ${size} characters, and ${limit}`);
+  }
   const notes = unchecked.map((one) => `not checked, because its Namespace or definition is not there yet: ${one}`);
   if (at !== undefined) {
     const { lines, isChange } = await planAt(api, { space, objects, at, withinMs });

@@ -1,10 +1,12 @@
 /** The objects of a space as they would be if some further objects were written. Nothing is written. */
+import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
 import type { Kinds } from '../../core/apiserver/space.ts';
+import { invalidObject } from '../../core/apiserver/status-errors.ts';
 import type { SpaceStorage } from '../../core/apiserver/storage.ts';
 import { canonicalBytes, parseBody } from '../../core/object/canonical.ts';
 import { formatKey, type GroupResource, type ObjectKey } from '../../core/object/key.ts';
 import { type KubeObject, parseApiVersion } from '../../core/object/meta.ts';
-import { BanyanError } from '../../core/runtime/errors.ts';
+import { BanyanError, type Cause } from '../../core/runtime/errors.ts';
 
 export interface OverlaidObject {
   readonly key: ObjectKey;
@@ -25,6 +27,9 @@ export class SpaceOverlay {
     this.#storage = storage;
     for (const object of objects) {
       const key = keyOf(object, kinds, objects);
+      // The plan reads the fields of these kinds. A dry run has checked them; another client may not have.
+      const causes = key.group === edgeGroup ? wrongFields(object, key, kinds) : [];
+      if (causes.length > 0) throw invalidObject({ group: key.group, kind: object.kind }, key.name, causes);
       this.#written.set(formatKey(key), { key, object });
     }
   }
@@ -65,6 +70,10 @@ export class SpaceOverlay {
       if (!see({ key, next: object, isWritten: true })) return;
     }
   }
+}
+
+function wrongFields(object: KubeObject, key: ObjectKey, kinds: Kinds): readonly Cause[] {
+  return kinds.byResource(key)?.rules.validate(object, parseApiVersion(object.apiVersion).version) ?? [];
 }
 
 interface Definition extends KubeObject {

@@ -11,6 +11,7 @@ import type { NodeUrls } from '../../core/apiserver/http/api-server.ts';
 import { type ApiRequest, integerOf, jsonResponse } from '../../core/apiserver/http/requests.ts';
 import { decodePart } from '../../core/apiserver/http/route.ts';
 import type { Space } from '../../core/apiserver/space.ts';
+import { downFeedJudge } from '../../core/entries/down-check.ts';
 import { placementId } from '../../core/entries/placement-id.ts';
 import type { Content, Table } from '../../core/feed/feed.ts';
 import { objectName } from '../../core/identity/node-path.ts';
@@ -84,6 +85,8 @@ const rowsSchema = z.strictObject({
   all: z.array(z.string()).exactOptional(),
 });
 
+const judgeRow = downFeedJudge('relay');
+
 /** The body of a request to an agent's mailbox. */
 export type PlanAtRequest = z.infer<typeof rowsSchema>;
 
@@ -93,6 +96,11 @@ export type ShownRow = z.infer<typeof rowsSchema>['rows'][number];
 async function planAt({ store, ...ports }: PlanUrlsPorts, agent: string, request: ApiRequest) {
   const { rows, ...rest } = await bodyOf(request, rowsSchema);
   const planned = { ...rest, rows: rows.map(rowOf) };
+  // The same check as for rows that come from the parent.
+  for (const row of planned.rows) {
+    const flaw = judgeRow(row);
+    if (flaw) throw new BanyanError('BadRequest', `rows: ${JSON.stringify(row.key)}: ${flaw.reason}`);
+  }
   return jsonResponse(
     200,
     store.read((reader) => destinationPlan(reader, ports, agent, planned)),

@@ -3,7 +3,6 @@
  * the last hops may do. The work grows with the change: one changed object, one `q/` row.
  */
 import type { EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
-import type { ObjectAttributes } from '../../core/entries/down-attributes.ts';
 import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { type PlacementId, placementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import type { Content, Table } from '../../core/feed/feed.ts';
@@ -14,16 +13,10 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { type ReleaseAttributes, releaseOf } from '../../core/rollout/release.ts';
 import { gateConditionsOf, isStaged, type RolloutSpec } from '../../core/rollout/spec.ts';
 import { contentChanged, initialState, type RolloutState, specChanged, targetMoved } from '../../core/rollout/state.ts';
-import { asText, concat, equalBytes, readU48, text, u48 } from '../../core/store/bytes.ts';
+import { asText, concat, readU48, text, u48 } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import {
-  forgetRevisions,
-  type ObjectChange,
-  type RevisionFacts,
-  recordChange,
-  recordPromotion,
-} from '../history/revisions.ts';
+import { forgetRevisions, type RevisionFacts, recordChange, recordPromotion } from '../history/revisions.ts';
 import { ensureDigest, forgetDigest } from '../promoted/digest.ts';
 import { heldObjects, type Promoted, promotedOf, promotedRow } from '../promoted/held-back.ts';
 import {
@@ -33,6 +26,7 @@ import {
   promotedCustomizerOf,
   promotedCustomizerRow,
 } from '../promoted/held-customizers.ts';
+import { changeOf, forPlacement, isSame, isSameBody, ownForm, refsOf } from './forms.ts';
 
 export interface BaselinePorts {
   readonly source: string;
@@ -300,62 +294,4 @@ function stateKey(id: PlacementId): Uint8Array {
 
 function lastReleaseKey(id: PlacementId): Uint8Array {
   return concat(prefixOf('lastRelease'), text(id));
-}
-
-function refsOf(content: Content | undefined): readonly string[] {
-  return content ? attributesOf(content).refs : [];
-}
-
-function forPlacement(content: Content | undefined, name: string): Content | undefined {
-  return content && refsOf(content).includes(name) ? content : undefined;
-}
-
-/** The content, if the placement selects the object itself. A Namespace that the placement brings for its objects is no part of its revisions. */
-function ownForm(content: Content | undefined, name: string): Content | undefined {
-  const own = forPlacement(content, name);
-  return own && attributesOf(own).implied?.includes(name) && parseEntryKey(own.key)?.type === 'object'
-    ? undefined
-    : own;
-}
-
-/** Returns the change for the history. Undefined: the placement's form of the object did not change. */
-function changeOf(
-  key: ObjectKey,
-  former: Content | undefined,
-  present: Content | undefined,
-  name: string,
-): ObjectChange | undefined {
-  if (isSame(former, present, name)) return undefined;
-  const generationOf = (content: Content | undefined) => content && attributesOf(content).generation;
-  const [formerGeneration, generation] = [generationOf(former), generationOf(present)];
-  return {
-    key,
-    ...(former ? { former } : {}),
-    ...(formerGeneration === undefined ? {} : { formerGeneration }),
-    ...(generation === undefined ? {} : { generation }),
-    ...(present ? {} : { isRemoved: true }),
-  };
-}
-
-function isSameBody(a: Content | undefined, b: Content | undefined): boolean {
-  return a && b ? equalBytes(a.body, b.body) : a === b;
-}
-
-/**
- * Returns whether the contents are the same for one placement. They are if only other placements began or ceased to want the object, or if the object was
- * written without a difference.
- */
-function isSame(a: Content | undefined, b: Content | undefined, name: string): boolean {
-  if (!a || !b) return a === b;
-  if (!equalBytes(a.body, b.body)) return false;
-  const [first, second] = [attributesOf(a), attributesOf(b)];
-  return (
-    (first.createOnly?.includes(name) ?? false) === (second.createOnly?.includes(name) ?? false) &&
-    stableStringify(first.customizers ?? []) === stableStringify(second.customizers ?? []) &&
-    first.expand === second.expand
-  );
-}
-
-function attributesOf(content: Content): ObjectAttributes {
-  return JSON.parse(asText(content.attributes)) as ObjectAttributes;
 }

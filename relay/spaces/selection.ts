@@ -60,6 +60,8 @@ export class PlacementSelection {
   readonly #ports: SelectionPorts;
   readonly #placements = new SelectionIndex();
   readonly #needs: Needs;
+  /** Facts about placements, for their next revisions. Kept for one step, because a step may change many objects of a placement. */
+  readonly #facts = new Map<string, RevisionFacts | undefined>();
   /** Placements for which the present step has changed something. The target of each of them moves once in a step, however many objects have changed. */
   readonly #retargeted = new Set<string>();
   readonly baseline: Baseline;
@@ -95,6 +97,7 @@ export class PlacementSelection {
     const revision = storage.revision();
     const work = dirtyWork(t, 'space', objectsPerStep, prefix);
     this.#retargeted.clear();
+    this.#facts.clear();
     for (const item of work) {
       clearDirty(t, 'space', item.key);
       const key = parseKey(item.key.slice(prefix.length));
@@ -316,12 +319,13 @@ export class PlacementSelection {
     this.baseline.targetMoved(t, placement, attributes.target);
   }
 
+  /** Reads the placement from the space: its own work may come later in this step than that of its objects. */
   #revisionFacts(name: string): RevisionFacts | undefined {
-    const stored = this.#ports.storage.get({ ...placementResource, namespace: '', name });
-    if (!stored) return undefined;
-    const { uid = '', generation = 0, annotations = {} } = parseBody(stored.body).metadata;
-    const cause = annotations[changeCauseAnnotation];
-    return { uid, generation, ...(cause === undefined ? {} : { cause }) };
+    if (!this.#facts.has(name)) {
+      const stored = this.#ports.storage.get({ ...placementResource, namespace: '', name });
+      this.#facts.set(name, stored && revisionFacts(parseBody(stored.body)));
+    }
+    return this.#facts.get(name);
   }
 
   #moveOf(reader: Reader, placement: KubeObject): Move | undefined {
@@ -363,6 +367,12 @@ function decidingOf({ spec, metadata }: KubeObject, move: Move | undefined) {
     ...(policy === undefined || policy === 'Background' ? {} : { deletion: policy }),
     ...(apply === undefined ? {} : { apply }),
   };
+}
+
+function revisionFacts({ metadata }: KubeObject): RevisionFacts {
+  const { uid = '', generation = 0, annotations = {} } = metadata;
+  const cause = annotations[changeCauseAnnotation];
+  return { uid, generation, ...(cause === undefined ? {} : { cause }) };
 }
 
 function itemsOf(placement: KubeObject): readonly DownsyncItem[] {

@@ -184,6 +184,7 @@ describe.skipIf(withoutKubectl)(`previews, history and undo${why}`, () => {
       [['history', 'deploy/x'], 2, /not of the form epl\/NAME/],
       [['undo', 'epl/shop', '--to', '99'], 1, /EdgePlacement "shop" has no revision 99: name one of 1/],
       [['undo', 'epl/shop', '--to', 'one'], 2, /--to: "one" is no number of a revision/],
+      [['undo', 'epl/shop', '--space', 'space/eu/center.retail'], 2, /shows what comes from space\/center\/retail/],
       [['undo', 'epl/shop'], 1, /revision 1 is the only one/],
     ];
     for (const [args, expected, output] of cases) {
