@@ -92,7 +92,7 @@ function answerOf(at: string, plans: readonly DestinationPlan[]): PlanAnswer {
     ),
     `# ${at} would have ${objects.filter(({ next }) => next).length} objects of these placements:`,
     ...objects.flatMap(({ key, next, failure }) => [
-      ...(next ? ['---', stringify(next).trimEnd()] : []),
+      ...(next ? ['---', yamlOf(next).trimEnd()] : []),
       ...(failure === undefined ? [] : ['---', `# ${shownKey(key)} can't be made: ${failure}`]),
     ]),
     '---',
@@ -107,5 +107,10 @@ function differenceOf(at: string, { key, present, next, failure }: DestinationOb
   if (failure !== undefined) return [];
   const name = shownKey(key);
   const names = { before: `${present ? `${at} ${name}` : '/dev/null'}`, after: next ? `plan ${name}` : '/dev/null' };
-  return unifiedDiff(present ? stringify(present) : '', next ? stringify(next) : '', names);
+  return unifiedDiff(present ? yamlOf(present) : '', next ? yamlOf(next) : '', names);
+}
+
+/** The fields come in the order of text, so that two forms of an object differ only where their content differs. */
+function yamlOf(object: KubeObject): string {
+  return stringify(object, { sortMapEntries: true });
 }

@@ -3,7 +3,7 @@ import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
 import type { Kinds } from '../../core/apiserver/space.ts';
 import { invalidObject } from '../../core/apiserver/status-errors.ts';
 import type { SpaceStorage } from '../../core/apiserver/storage.ts';
-import { canonicalBytes, parseBody } from '../../core/object/canonical.ts';
+import { parseBody } from '../../core/object/canonical.ts';
 import { formatKey, type GroupResource, type ObjectKey } from '../../core/object/key.ts';
 import { type KubeObject, parseApiVersion } from '../../core/object/meta.ts';
 import { BanyanError, type Cause } from '../../core/runtime/errors.ts';
@@ -91,10 +91,4 @@ function keyOf(object: KubeObject, kinds: Kinds, objects: readonly KubeObject[])
   );
   if (definition) return { group, resource: definition.spec.names.plural, namespace, name };
   throw new BanyanError('BadRequest', `this space has no kind "${object.kind}" in ${object.apiVersion}`);
-}
-
-/** The bytes of an object as a storage keeps them. */
-export function storedForm(object: KubeObject): Uint8Array {
-  const { resourceVersion: _resourceVersion, ...metadata } = object.metadata;
-  return canonicalBytes({ ...object, metadata });
 }

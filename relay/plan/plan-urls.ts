@@ -15,7 +15,7 @@ import { downFeedJudge } from '../../core/entries/down-check.ts';
 import { placementId } from '../../core/entries/placement-id.ts';
 import type { Content, Table } from '../../core/feed/feed.ts';
 import { objectName } from '../../core/identity/node-path.ts';
-import { stableStringify } from '../../core/object/canonical.ts';
+import { canonicalBytes, stableStringify } from '../../core/object/canonical.ts';
 import { parseExactJson } from '../../core/object/exact-integers.ts';
 import { checkJsonBounds } from '../../core/object/json-bounds.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
@@ -133,7 +133,7 @@ function shownRow({ key, attributes, body }: Content): ShownRow {
 
 /** The bytes are canonical, as in the row that this JSON shows. */
 function rowOf({ key, attributes, body }: ShownRow): Content {
-  return { key, attributes: text(stableStringify(attributes)), body: text(stableStringify(body)) };
+  return { key, attributes: text(stableStringify(attributes)), body: canonicalBytes(body as unknown as KubeObject) };
 }
 
 async function bodyOf<T>(request: ApiRequest, schema: z.ZodType<T>): Promise<T> {

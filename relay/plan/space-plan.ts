@@ -13,6 +13,7 @@ import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-
 import { placementId } from '../../core/entries/placement-id.ts';
 import type { Content, Table } from '../../core/feed/feed.ts';
 import { LocalTable } from '../../core/feed/table.ts';
+import { canonicalBytes } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { formatKey, type ObjectKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
@@ -26,7 +27,7 @@ import { isCustomizer } from '../promoted/held-customizers.ts';
 import { definitionObjects, namespaceObjects } from '../spaces/needs.ts';
 import { PlacementSelection, placementResource } from '../spaces/selection.ts';
 import { type ObjectPreview, previewObjects, selects, visitSelected } from './object-preview.ts';
-import { SpaceOverlay, storedForm } from './overlay.ts';
+import { SpaceOverlay } from './overlay.ts';
 import { type PlacePreview, type PlacePreviewPorts, previewPlaces } from './place-preview.ts';
 
 export interface SpacePlanPorts extends PlacePreviewPorts {
@@ -158,7 +159,7 @@ function rowsOf(source: string, space: Space, objects: Iterable<readonly [Object
   });
   selection = new PlacementSelection({ source, storage, kinds: space.kinds, table, noteChange() {}, wallMs: () => 0 });
   storage.write((writer) => {
-    for (const [key, object] of objects) writer.put(key, storedForm(object));
+    for (const [key, object] of objects) writer.put(key, canonicalBytes(object));
   });
   while (store.write((t) => selection.step(t)));
   const rows = store.read((reader) => [...table.rows(reader)].map((row) => table.content(reader, row.content!)));

@@ -67,9 +67,9 @@ describe.skipIf(withoutKubectl)(`previews, history and undo${why}`, () => {
   const status = () =>
     tree.json<{ status?: { display?: string; rollout?: { phase?: string } } }>(space, 'epl', 'shop')?.status;
   const numbers = () =>
-    (JSON.parse(tree.ok(space, 'get', '--raw', '/history/shop')) as { revisions: { number: number }[] }).revisions.map(
-      ({ number }) => number,
-    );
+    (
+      JSON.parse(tree.ok(space, 'get', '--raw', '/spaces/retail/history/shop')) as { revisions: { number: number }[] }
+    ).revisions.map(({ number }) => number);
 
   beforeAll(() => tree.up());
   afterAll(() => tree[Symbol.asyncDispose]());
