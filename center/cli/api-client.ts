@@ -29,6 +29,19 @@ const kubeconfigSchema = z.object({
   'current-context': z.string().optional(),
 });
 
+export type WriteMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+export type WriteAnswer =
+  | { readonly object: KubeObject }
+  | {
+      readonly refused: {
+        readonly code: ErrorCode;
+        readonly message: string;
+        /** `field`: such as `spec.locationSelectors[0].matchLabels`. Empty: the cause is not about a field. */
+        readonly causes: readonly { readonly field: string; readonly message: string }[];
+      };
+    };
+
 type Kubeconfig = z.infer<typeof kubeconfigSchema>;
 
 /** Longest wait for an answer. Every node is on this machine or one hop away, so a node that needs longer is not running. */
@@ -100,11 +113,22 @@ export class NodeApiClient {
     this.#parsed(context, path, status, body);
   }
 
-  /** Gets a URL of the node itself. Throws an error with the server's message. */
-  async ask<T>(context: string, path: string, withinMs: number): Promise<T> {
-    const { status, body } = await this.#ask(context, path, undefined, withinMs);
+  /** Gets a URL of the node itself; with `sent`, posts this value to it. Throws an error with the server's message. */
+  async ask<T>(context: string, path: string, withinMs = timeoutMs, sent?: object): Promise<T> {
+    const send = sent && { method: 'POST', contentType: 'application/json', body: JSON.stringify(sent) };
+    const { status, body } = await this.#ask(context, path, send, withinMs);
     if (status === 200) return JSON.parse(body) as T;
     throw new BanyanError(codeOf(status), messageOf(body));
+  }
+
+  /** Creates, replaces, patches (by a merge patch) or deletes an object, or tries to with `?dryRun=All`. Returns the object, or why the node refused. */
+  async write(context: string, method: WriteMethod, path: string, sent: object): Promise<WriteAnswer> {
+    const contentType = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+    const { status, body } = await this.#ask(context, path, { method, contentType, body: JSON.stringify(sent) });
+    if (status === 200 || status === 201) return { object: JSON.parse(body) as KubeObject };
+    const { details } = statusOf(body);
+    const causes = (details?.causes ?? []).map(({ field = '', message = '' }) => ({ field, message }));
+    return { refused: { code: codeOf(status), message: messageOf(body), causes } };
   }
 
   close(): void {
@@ -177,13 +201,22 @@ function codeOf(status: number): ErrorCode {
   return (found?.[0] ?? 'Internal') as ErrorCode;
 }
 
-/** The message of a Kubernetes Status. */
-function messageOf(body: string): string {
+interface ShownError {
+  message?: string;
+  details?: { causes?: { field?: string; message?: string }[] };
+}
+
+/** The Kubernetes Status in the body of an answer. Empty if the body is no JSON. */
+function statusOf(body: string): ShownError {
   try {
-    return (JSON.parse(body) as { message?: string }).message ?? body;
+    return JSON.parse(body) as ShownError;
   } catch {
-    return body.slice(0, 300);
+    return {};
   }
+}
+
+function messageOf(body: string): string {
+  return statusOf(body).message ?? body.slice(0, 300);
 }
 
 function readKubeconfig(file: string): Kubeconfig {

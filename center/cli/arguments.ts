@@ -66,6 +66,18 @@ export function timeToLive(text: string): number {
   return ms;
 }
 
+/** Adds a value of a repeatable option to the values before it. */
+export function listed(text: string, before: readonly string[]): string[] {
+  return [...before, text];
+}
+
+export function revisionNumber(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new UsageError(
+    `--to: "${text}" is no number of a revision, such as 3; for a list: ${cliCommand('history', 'epl/NAME')}`,
+  );
+}
+
 export function byteCount(text: string): number {
   if (/^\d{1,10}$/.test(text)) return Number(text);
   throw new UsageError(`--bytes: "${text}" must be a whole number from 0 to 9999999999`);
@@ -109,6 +121,15 @@ export function spaceContext(context: string, field = '--space'): string {
     throw new UsageError(`${field}: "${context}" is no context of a space: ${remedy}`);
   }
   return context;
+}
+
+/** Throws UsageError for the view of a space. A relay shows a space from above under a name with dots: `center.retail` at `space/eu/center.retail`. */
+export function checkOrigin(context: string): void {
+  const [, , space = ''] = context.split('/');
+  const dot = space.lastIndexOf('.');
+  if (dot < 0) return;
+  const origin = `space/${space.slice(0, dot).replaceAll('.', ':')}/${space.slice(dot + 1)}`;
+  throw new UsageError(`--space: "${context}" shows what comes from ${origin}: ask with --space ${origin}`);
 }
 
 /** The remedy for a name that does not exist. */

@@ -15,12 +15,15 @@ import { approveDeletions } from './approve-deletions.ts';
 import {
   agentPath,
   byteCount,
+  checkOrigin,
   label,
+  listed,
   nodePath,
   type ObjectOfKind,
   objectOfKind,
   pathWithoutReplica,
   placementName,
+  revisionNumber,
   seconds,
   secretName,
   spaceContext,
@@ -28,10 +31,13 @@ import {
 } from './arguments.ts';
 import { demo } from './demo.ts';
 import { enroll } from './enroll.ts';
+import { historyTable } from './history.ts';
 import { joinToken } from './join-token.ts';
 import { pingLine } from './ping.ts';
+import { plan } from './plan.ts';
 import { placementReport } from './status.ts';
 import { formatTree, treeRows } from './tree.ts';
+import { undo } from './undo.ts';
 import { dataOf, down, exitCode, readTopology, up } from './up.ts';
 import { UsageError } from './usage-error.ts';
 import { why } from './why.ts';
@@ -197,6 +203,59 @@ program
     api.close();
   });
 
+program
+  .command('plan')
+  .description('show what would change if the objects of a file were applied: places, objects, or one cluster')
+  .option('-f, --file <file>', 'a file with objects, repeatable; - for the standard input', listed, [])
+  .option('--at <path>', 'print what would be at this cluster, and the difference to what it was sent', nodePath)
+  .option('--exit-code', 'end with exit code 4 if something would change', false)
+  .addOption(spaceOption('the space to which the objects would be applied'))
+  .option('--data <dir>', 'data directory of the tree')
+  .option('--kubeconfig <file>', 'kubeconfig of the tree')
+  .action(async (options) => {
+    const { file: files, at } = options;
+    if (files.length === 0 && at === undefined) {
+      throw new UsageError('plan: name what to plan: a file with -f, or a cluster with --at');
+    }
+    const api = clientOf(options);
+    const space = originSpace(api, options);
+    const { lines, isChange } = await plan(api, { space, files, ...(at === undefined ? {} : { at }) });
+    for (const line of lines) print(line);
+    api.close();
+    if (isChange && options.exitCode) code = exitCode.changes;
+  });
+
+program
+  .command('history')
+  .description('the promoted revisions of a placement: what was promoted, and when')
+  .argument('<placement>', 'epl/NAME', placementName)
+  .addOption(spaceOption('the space of the placement'))
+  .option('--data <dir>', 'data directory of the tree')
+  .option('--kubeconfig <file>', 'kubeconfig of the tree')
+  .action(async (name: string, options) => {
+    const api = clientOf(options);
+    print(await historyTable(api, originSpace(api, options), name));
+    api.close();
+  });
+
+program
+  .command('undo')
+  .description('write the objects of a promoted revision back into the space; the waves of the placement apply')
+  .argument('<placement>', 'epl/NAME', placementName)
+  .option('--to <revision>', 'the revision (default: the one before the newest change)', revisionNumber)
+  .option('--prune', 'also delete objects that the revision does not have', false)
+  .option('--dry-run', 'only show what would be written', false)
+  .addOption(spaceOption('the space of the placement'))
+  .option('--data <dir>', 'data directory of the tree')
+  .option('--kubeconfig <file>', 'kubeconfig of the tree')
+  .action(async (name: string, options) => {
+    const api = clientOf(options);
+    const { to, prune, dryRun } = options;
+    const question = { space: originSpace(api, options), name, prune, dryRun };
+    for (const line of await undo(api, { ...question, ...(to === undefined ? {} : { to }) })) print(line);
+    api.close();
+  });
+
 for (const role of ['center', 'relay', 'agent'] as const satisfies readonly ProgramRole[]) {
   program
     .command(role)
@@ -249,6 +308,13 @@ function spaceOption(description: string): Option {
 
 function currentSpace(api: NodeApiClient): string {
   return spaceContext(api.currentContext(), 'the current context of the kubeconfig');
+}
+
+/** A space at the node that has it: only this node knows what was promoted, and only there can a person write. */
+function originSpace(api: NodeApiClient, options: { space?: string }): string {
+  const space = options.space ?? currentSpace(api);
+  checkOrigin(space);
+  return space;
 }
 
 /** Options of the command line have precedence over the environment of the terminal. */

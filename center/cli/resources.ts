@@ -40,6 +40,20 @@ export async function findResource(
   );
 }
 
+/** Returns the resource of a kind, as kubectl finds it for an object of a file. Undefined: the space has no such kind. */
+export async function resourceOfKind(
+  api: Pick<NodeApiClient, 'get'>,
+  context: string,
+  apiVersion: string,
+  kind: string,
+): Promise<FoundResource | undefined> {
+  const path = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+  const list = (await api.get(context, path)) as { resources?: ApiResource[] } | undefined;
+  const found = list?.resources?.find((resource) => resource.kind === kind && !resource.name.includes('/'));
+  const [group = '', version = ''] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
+  return found && { group, version, resource: found.name, namespaced: found.namespaced };
+}
+
 export function objectPath(of: FoundResource, namespace: string, name: string): string {
   return `${collectionPath(of, namespace)}/${encodeURIComponent(name)}`;
 }

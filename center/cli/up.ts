@@ -37,7 +37,7 @@ export interface UpOptions {
 }
 
 /** The exit codes of every command. docs/reference/cli.md lists them. */
-export const exitCode = { done: 0, failed: 1, usage: 2, timeout: 3 } as const;
+export const exitCode = { done: 0, failed: 1, usage: 2, timeout: 3, changes: 4 } as const;
 
 export function readTopology(file: string): Topology {
   let text: string;

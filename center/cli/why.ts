@@ -10,11 +10,10 @@ import { isBookkeeping } from '../../relay/spaces/bookkeeping.ts';
 import { candidateOf, exceptionsFor, selectingItems } from '../../relay/spaces/downsync.ts';
 import { sourceName } from '../topology/plan.ts';
 import type { NodeApiClient } from './api-client.ts';
-import { didYouMean, type ObjectOfKind } from './arguments.ts';
+import { checkOrigin, didYouMean, type ObjectOfKind } from './arguments.ts';
 import { checkCluster } from './known-cluster.ts';
 import { askReplicas, spaceContexts } from './node-contexts.ts';
 import { collectionPath, type FoundResource, findResource, objectPath } from './resources.ts';
-import { UsageError } from './usage-error.ts';
 import { inventoryLines, reaching } from './why-destination.ts';
 import { heldBack } from './why-held.ts';
 import { inMailbox, onCluster } from './why-mailbox.ts';
@@ -163,15 +162,6 @@ async function selectingPlacements(
 
 function nameOfObject({ metadata }: KubeObject): string {
   return metadata.name ?? '';
-}
-
-/** Throws UsageError for the view of a space. A relay shows a space from above under a name with dots: `center.retail` at `space/eu/center.retail`. */
-function checkOrigin(context: string): void {
-  const [, , space = ''] = context.split('/');
-  const dot = space.lastIndexOf('.');
-  if (dot < 0) return;
-  const origin = `space/${space.slice(0, dot).replaceAll('.', ':')}/${space.slice(dot + 1)}`;
-  throw new UsageError(`--space: "${context}" shows what comes from ${origin}: ask with --space ${origin}`);
 }
 
 /** How many names the command reads to suggest the right one for a mistyped name. A space may have 100,000 objects. */

@@ -45,7 +45,7 @@ export interface MatchRule {
 export type Match = { readonly matches: boolean; readonly expected: number | undefined };
 
 /** `error`: no match, because the expression cannot be evaluated. */
-type Verdict = 'yes' | 'maybe' | 'no' | 'error';
+export type Verdict = 'yes' | 'maybe' | 'no' | 'error';
 
 export function matchSummary(rule: MatchRule, summary: LabelSummary): Match {
   const selectors = rule.selectors.map(requirementsOf);
@@ -89,10 +89,10 @@ function failureAt(expression: Expression, place: LocationLabels): string {
   return 'a label or a property that it reads is missing there, or is of another type';
 }
 
-type Selectors = readonly (readonly LabelRequirement[])[];
+export type Selectors = readonly (readonly LabelRequirement[])[];
 
 /** The verdict for one set. One matching place is enough. */
-function judgeSet(
+export function judgeSet(
   selectors: Selectors,
   expression: MatchRule['expression'],
   summary: LabelSummary,

@@ -83,9 +83,12 @@ export interface Reviewed {
 
 export const deadlineDefaultSeconds = 600;
 
-/** The move that `spec.move` asks for. `carriesOnce`: an object of the placement has a volume that only one node at a time may write (carries-once.ts). */
+/**
+ * The move that `spec.move` asks for. A placement without `spec.move` has the strategy Auto, so that a change of its destinations leaves no gap. `carriesOnce`:
+ * an object of the placement has a volume that only one node at a time may write (carries-once.ts).
+ */
 export function moveOf(spec: MoveSpec | undefined, carriesOnce: boolean): Move | undefined {
-  const { strategy = 'Auto', deadlineSeconds = deadlineDefaultSeconds } = spec ?? { strategy: 'None' };
+  const { strategy = 'Auto', deadlineSeconds = deadlineDefaultSeconds } = spec ?? {};
   if (strategy === 'None') return undefined;
   if (strategy !== 'Auto') return { order: strategy, deadlineSeconds };
   return { order: carriesOnce ? 'BreakBeforeMake' : 'MakeBeforeBreak', deadlineSeconds };

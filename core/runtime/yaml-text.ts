@@ -1,5 +1,6 @@
 /** Parses a YAML file that people write, and finds the line of each of its fields. */
 import {
+  type Document,
   isMap,
   isNode,
   isPair,
@@ -7,6 +8,7 @@ import {
   isSeq,
   LineCounter,
   type Node,
+  type ParsedNode,
   parseAllDocuments,
   parseDocument,
   type YAMLError,
@@ -33,7 +35,26 @@ const aliasesMax = 100;
 
 export function parseYamlFile(text: string): Checked<YamlText, FileProblem> {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, prettyErrors: false });
+  return textOf(parseDocument(text, { lineCounter: lines, ...parseOptions }), text, lines);
+}
+
+/** Parses a file with several documents. Empty documents are left out. Returns the problems of all documents. */
+export function parseYamlFiles(text: string): Checked<YamlText[], FileProblem> {
+  const lines = new LineCounter();
+  const documents = parseAllDocuments(text, { lineCounter: lines, ...parseOptions });
+  const parsed = [...documents].map((document) => textOf(document, text, lines));
+  const problems = parsed.flatMap((one) => ('problems' in one ? one.problems : []));
+  if (problems.length > 0) return { problems };
+  return { value: parsed.flatMap((one) => ('value' in one && one.value.value !== null ? [one.value] : [])) };
+}
+
+const parseOptions = { uniqueKeys: true, prettyErrors: false } as const;
+
+function textOf(
+  document: Document.Parsed<ParsedNode>,
+  text: string,
+  lines: LineCounter,
+): Checked<YamlText, FileProblem> {
   if (document.errors.length > 0) {
     return {
       problems: document.errors.map((error) => ({

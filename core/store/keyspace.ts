@@ -128,6 +128,10 @@ export const keyspace = {
   endedObject: 120,
   /** … object key -> JSON of the object as the agent found it before the agent took it over (see edge-agent/apply/owner-records.ts) */
   formerForm: 121,
+  /** … placement id, NUL, # number -> JSON Revision: a promoted revision of a placement of an own space (see relay/history/revisions.ts) */
+  revision: 114,
+  /** … placement id, NUL, # number, … object key -> JSON RevisionChange: the form of the object before the revision */
+  revisionChange: 115,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

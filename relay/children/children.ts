@@ -6,6 +6,7 @@
 import type { DestinationFacts } from '../../core/customize/customizer.ts';
 import type { ChildRole } from '../../core/entries/entry-kind.ts';
 import type { LabelSummary } from '../../core/match/label-summary.ts';
+import { compareMatches, exactly, type MatchChange, noChange, noLeaves } from '../../core/match/match-counts.ts';
 import { failuresBelow, type Match, type MatchRule, matchSummary } from '../../core/match/summary-match.ts';
 import { type Labels, matchesSelector } from '../../core/object/selector.ts';
 import { compiledExpression } from '../placements/location-expression.ts';
@@ -63,6 +64,22 @@ export function matchChild(placement: Placement, child: Child): Match {
   const match = matchSummary(ruleOf(placement), child.labels);
   if (!child.counted) return match;
   return { matches: match.matches, expected: matchSummary(ruleOf(placement), child.counted).expected };
+}
+
+/**
+ * Returns how the numbers of destinations at or below the child would change if the placement became `next`. Undefined: the child is a relay that has not
+ * reported its Locations yet, so nothing is known. `present` is absent if there is no such placement yet.
+ */
+export function compareAtChild(present: Placement | undefined, next: Placement, child: Child): MatchChange | undefined {
+  if (child.role === 'relay') {
+    const labels = child.counted ?? child.labels;
+    return labels && compareMatches(present && ruleOf(present), ruleOf(next), labels);
+  }
+  const one = (holds: boolean) => (holds ? exactly(1) : noLeaves);
+  const had = present !== undefined && matchChild(present, child).matches;
+  const gets = matchChild({ ...next, children: present?.children ?? next.children }, child).matches;
+  if (!had && !gets) return noChange;
+  return { present: one(had), next: one(gets), joining: one(gets && !had), leaving: one(had && !gets) };
 }
 
 /**

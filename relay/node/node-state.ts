@@ -1,6 +1,7 @@
 /** The state that all rooms of a node use: its feeds, mailboxes and spaces, and the placements and children that it knows. */
 
 import type { Space } from '../../core/apiserver/space.ts';
+import type { DryRunPreview } from '../../core/apiserver/verbs/embedded-space.ts';
 import { deletionGuard } from '../../core/entries/deletion-guard.ts';
 import type { TreeAttributes } from '../../core/entries/down-attributes.ts';
 import { downFeedJudge } from '../../core/entries/down-check.ts';
@@ -23,6 +24,8 @@ import { inheritedBelow } from '../children/inherited-labels.ts';
 import type { NodeConfig } from '../config/config.ts';
 import { Mailboxes } from '../mailbox/mailboxes.ts';
 import { Placements } from '../placements/placements.ts';
+import { dryRunPreview } from '../plan/dry-run.ts';
+import type { PlacePreviewPorts } from '../plan/place-preview.ts';
 import type { ReplicaSums } from '../replicas/recounts.ts';
 import { ReplicaRoom } from '../replicas/replica-room.ts';
 import type { Replicas } from '../replicas/replicas.ts';
@@ -94,7 +97,11 @@ export class NodeState {
     );
     this.outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce, random }));
     this.mailboxes = new Mailboxes(store, random, bootNonce, path, isFarAhead);
-    this.spaces = new NodeSpaces({ store, clock, random, log, defer, path }, config, {
+    // The children are not known yet when the spaces open. No client writes before the node serves.
+    const preview = (source: string): DryRunPreview => {
+      return (...args) => dryRunPreview(this.previewPorts, source)(...args);
+    };
+    this.spaces = new NodeSpaces({ store, clock, random, log, defer, path, preview }, config, {
       inventoryChanged: (t, child) => this.childRegistry.widen(t, child),
     });
     const tableOf = (source: string) => this.spaces.tableOf(source) ?? this.upstream.sound;
@@ -168,6 +175,12 @@ export class NodeState {
       endSession: (child, reason) => lateParts.endSession(child, reason),
       enqueue: (act) => lateParts.enqueue(act),
     });
+  }
+
+  /** For previews of placements: how many destinations would match. */
+  get previewPorts(): PlacePreviewPorts {
+    const { children, pathOf, placements } = this.lookups;
+    return { children, pathOf, present: (id) => placements.get(id) };
   }
 
   isOrigin(source: string): boolean {

@@ -20,6 +20,7 @@ import { fleetUrls } from '../fleet/fleet-urls.ts';
 import type { GuardRoom } from '../guard/guard-room.ts';
 import type { NodeReports } from '../inventory-status/node-reports.ts';
 import { type Admissions, admissionsOf } from '../join/admissions.ts';
+import { planUrls } from '../plan/plan-urls.ts';
 import { treeUrls } from '../remote-access/tree-urls.ts';
 import type { ScheduleLoop } from '../schedule/loop.ts';
 import { Downsync } from './downsync.ts';
@@ -214,6 +215,7 @@ export class Node implements AsyncDisposable {
       notReady: () => this.#notReady(),
       tree: treeUrls(path, this.streams, clock),
       fleet: fleetUrls({ path, fleets, clock, random, log, spaces: ownSpaces }),
+      urls: planUrls({ store: this.#ports.store, path, ...this.#nodeState.lookups, ...this.#nodeState.previewPorts }),
     });
     this.streams.register(
       apiKind,

@@ -11,7 +11,8 @@ import { asText } from '../../core/store/bytes.ts';
 import type { Reader } from '../../core/store/store.ts';
 import type { Placement } from './placement.ts';
 
-interface PlacementSelectors {
+/** The fields of a placement's spec that decide which destinations match, and in which order they get a release. */
+export interface PlacementSelectors {
   locationSelectors?: LabelSelector[];
   locationExpression?: string;
   rollout?: RolloutSpec;
@@ -28,22 +29,27 @@ export function readPlacement(
   id: PlacementId,
   children: Set<string>,
 ): Placement | undefined {
-  const { source, name } = splitPlacementId(id);
-  const table = tableOf(source);
+  const table = tableOf(splitPlacementId(id).source);
   const content = table && contentOf(reader, table, entryKey.placement(id));
   if (!content) return undefined;
   const { spec } = JSON.parse(asText(content.body)) as { spec: PlacementSelectors };
   const { generation, move } = attributesOf<PlacementAttributes>(content);
   const target = contentOf(reader, table, entryKey.target(id));
   return {
-    id,
-    source,
-    name,
+    ...placementOf(id, spec, children),
     ...(move ? { move: { ...move, generation } } : {}),
-    locationSelectors: spec.locationSelectors ?? [],
-    ...(spec.locationExpression === undefined ? {} : { locationExpression: spec.locationExpression }),
     ...(target ? { target: attributesOf<TargetAttributes>(target) } : {}),
     ...(isStaged(spec.rollout) ? { staged: true, waveSelectors: waveSelectorsOf(spec.rollout) } : {}),
+  };
+}
+
+/** Returns the part of a placement that decides which destinations match. */
+export function placementOf(id: PlacementId, spec: PlacementSelectors, children: Set<string>): Placement {
+  return {
+    id,
+    ...splitPlacementId(id),
+    locationSelectors: spec.locationSelectors ?? [],
+    ...(spec.locationExpression === undefined ? {} : { locationExpression: spec.locationExpression }),
     children,
   };
 }

@@ -3,7 +3,6 @@
  * the last hops may do. The work grows with the change: one changed object, one `q/` row.
  */
 import type { EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
-import type { ObjectAttributes } from '../../core/entries/down-attributes.ts';
 import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { type PlacementId, placementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import type { Content, Table } from '../../core/feed/feed.ts';
@@ -14,9 +13,10 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { type ReleaseAttributes, releaseOf } from '../../core/rollout/release.ts';
 import { gateConditionsOf, isStaged, type RolloutSpec } from '../../core/rollout/spec.ts';
 import { contentChanged, initialState, type RolloutState, specChanged, targetMoved } from '../../core/rollout/state.ts';
-import { asText, concat, equalBytes, readU48, text, u48 } from '../../core/store/bytes.ts';
+import { asText, concat, readU48, text, u48 } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
+import { forgetRevisions, type RevisionFacts, recordChange, recordPromotion } from '../history/revisions.ts';
 import { ensureDigest, forgetDigest } from '../promoted/digest.ts';
 import { heldObjects, type Promoted, promotedOf, promotedRow } from '../promoted/held-back.ts';
 import {
@@ -26,6 +26,7 @@ import {
   promotedCustomizerOf,
   promotedCustomizerRow,
 } from '../promoted/held-customizers.ts';
+import { changeOf, forPlacement, isSame, isSameBody, ownForm, refsOf } from './forms.ts';
 
 export interface BaselinePorts {
   readonly source: string;
@@ -34,6 +35,8 @@ export interface BaselinePorts {
   put(t: Transaction, content: Content, originRevision: number): boolean;
   drop(t: Transaction, key: string, originRevision: number): boolean;
   wallMs(): number;
+  /** Returns the facts about the placement for its next revision. Undefined: the space has no such placement any more. */
+  factsOf(name: string): RevisionFacts | undefined;
 }
 
 /** A placement with a staged rollout, as it was when it was last read. */
@@ -87,14 +90,15 @@ export class Baseline {
     this.#staged.delete(name);
     this.placementChanged(t, name, revision);
     t.remove(lastReleaseKey(this.#id(name)));
+    forgetRevisions(t, this.#id(name));
   }
 
   /** Call it when the row of an object has changed from `before` to `after`. */
   objectChanged(t: Transaction, key: ObjectKey, before: Promoted, after: Content | undefined, revision: number): void {
-    if (this.#staged.size === 0) return;
     for (const name of new Set([...refsOf(before.content), ...refsOf(after)])) {
       const staged = this.#staged.get(name);
       if (staged) this.#compare(t, name, staged, key, before, after, revision);
+      else this.#record(t, name, key, before.content, after);
     }
   }
 
@@ -109,7 +113,39 @@ export class Baseline {
     for (const name of new Set([...refsOf(before.content), ...refsOf(after)])) {
       const staged = this.#staged.get(name);
       if (staged) this.#compareCustomizer(t, name, staged, key, before, after, revision);
+      else this.#record(t, name, key, before.content, after);
     }
+  }
+
+  /** Records the change of an object that every destination of a placement without waves gets at once. */
+  #record(t: Transaction, name: string, key: ObjectKey, before: Content | undefined, after: Content | undefined): void {
+    const change = changeOf(key, ownForm(before, name), ownForm(after, name), name);
+    const facts = change && this.#ports.factsOf(name);
+    if (facts) recordChange(t, this.#id(name), facts, change, this.#ports.wallMs());
+  }
+
+  /** Records the promotion of everything that is held back now. */
+  #recordPromotion(t: Transaction, id: PlacementId, release: number): void {
+    const { table, factsOf, wallMs } = this.#ports;
+    const { name, source } = splitPlacementId(id);
+    const facts = factsOf(name);
+    if (!facts) return;
+    const present = (key: string) => {
+      const row = table.get(t, hash128(key));
+      return row?.content && ownForm(table.content(t, row.content), name);
+    };
+    const objects = [...heldObjects(t, id)].map(({ keyHash, key }) => {
+      const entry = parseEntryKey(key);
+      if (entry?.type !== 'object') throw new Error(`${key} is held back and no object`);
+      return changeOf(entry.object, ownForm(promotedOf(t, table, id, keyHash)?.content, name), present(key), name);
+    });
+    const customizers = heldCustomizers(t, id).map((one) => {
+      const key = customizerKey(one);
+      const former = promotedCustomizerOf(t, table, id, one)?.content;
+      return changeOf(key, former, present(entryKey.auxiliary(source, key)), name);
+    });
+    const changes = [...objects, ...customizers].filter((one) => one !== undefined);
+    recordPromotion(t, id, { ...facts, release }, changes, wallMs());
   }
 
   #compareCustomizer(
@@ -195,7 +231,9 @@ export class Baseline {
 
   /** Gives the candidate to every destination: removes the promoted forms that are kept beside it. */
   promote(t: Transaction, name: string, state: RolloutState, expected: number): void {
-    this.#dropHeld(t, this.#id(name), state.target);
+    const id = this.#id(name);
+    this.#recordPromotion(t, id, state.release);
+    this.#dropHeld(t, id, state.target);
     this.write(t, name, state, expected);
   }
 
@@ -209,6 +247,7 @@ export class Baseline {
 
   #forget(t: Transaction, id: PlacementId, { release }: RolloutState, revision: number): void {
     t.put(lastReleaseKey(id), u48(release));
+    this.#recordPromotion(t, id, release);
     this.#dropHeld(t, id, revision);
     this.#ports.drop(t, entryKey.release(id), revision);
     forgetDigest(t, id);
@@ -255,36 +294,4 @@ function stateKey(id: PlacementId): Uint8Array {
 
 function lastReleaseKey(id: PlacementId): Uint8Array {
   return concat(prefixOf('lastRelease'), text(id));
-}
-
-function refsOf(content: Content | undefined): readonly string[] {
-  return content ? attributesOf(content).refs : [];
-}
-
-function forPlacement(content: Content | undefined, name: string): Content | undefined {
-  return content && refsOf(content).includes(name) ? content : undefined;
-}
-
-function isSameBody(a: Content | undefined, b: Content | undefined): boolean {
-  return a && b ? equalBytes(a.body, b.body) : a === b;
-}
-
-/**
- * Returns whether the contents are the same for one placement. They are if only other placements began or ceased to want the object, or if the object was
- * written without a difference.
- */
-function isSame(a: Content | undefined, b: Content | undefined, name: string): boolean {
-  if (!a || !b) return a === b;
-  if (!equalBytes(a.body, b.body)) return false;
-  const [first, second] = [attributesOf(a), attributesOf(b)];
-  return (
-    (first.createOnly?.includes(name) ?? false) === (second.createOnly?.includes(name) ?? false) &&
-    (first.named?.includes(name) ?? false) === (second.named?.includes(name) ?? false) &&
-    stableStringify(first.customizers ?? []) === stableStringify(second.customizers ?? []) &&
-    first.expand === second.expand
-  );
-}
-
-function attributesOf(content: Content): ObjectAttributes {
-  return JSON.parse(asText(content.attributes)) as ObjectAttributes;
 }

@@ -13,7 +13,7 @@ import { fieldManager } from '../../core/apiserver/managed-fields/field-manager.
 import type { Space } from '../../core/apiserver/space.ts';
 import { EmbeddedStorage } from '../../core/apiserver/storage/embedded.ts';
 import type { StorageEvent, WriteHook } from '../../core/apiserver/storage.ts';
-import { EmbeddedSpace } from '../../core/apiserver/verbs/embedded-space.ts';
+import { type DryRunPreview, EmbeddedSpace } from '../../core/apiserver/verbs/embedded-space.ts';
 import { LocalTable } from '../../core/feed/table.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -34,6 +34,8 @@ export interface SpacePorts {
   defer(run: () => void): void;
   /** The path of the node. The path of the center is empty. */
   readonly path: string;
+  /** Returns what a dry run in the workload space of a source shows in addition. Absent: nothing. */
+  preview?(source: string): DryRunPreview;
 }
 
 export interface OpenSpace {
@@ -54,7 +56,13 @@ export interface InventorySpace extends OpenSpace {
 }
 
 /** Opens a space with the controllers that every space has: definitions, garbage collection, deletion of namespaces. */
-export function openSpace(ports: SpacePorts, name: string, type: SpaceType, hook: WriteHook): OpenSpace {
+export function openSpace(
+  ports: SpacePorts,
+  name: string,
+  type: SpaceType,
+  hook: WriteHook,
+  preview?: DryRunPreview,
+): OpenSpace {
   const { store, clock, random, log, defer, path } = ports;
   // Objects of the system space do not travel, so its revisions need not begin at the wall time (core/apiserver/storage/history.ts).
   const startsAt = type === 'System' ? {} : { startsAt: Math.floor(clock.wallMs()) };
@@ -68,6 +76,7 @@ export function openSpace(ports: SpacePorts, name: string, type: SpaceType, hook
     random,
     fields: fieldManager,
     admissions: [ownKindsAdmission(kinds, { type, path }, storage), ...(type === 'Workload' ? [fillIn] : [])],
+    ...(preview ? { preview } : {}),
   });
   const shared = { space, clock, logger: log, schedule: defer };
   const controllers = [new CrdController(shared), new NamespaceController(shared), new GarbageCollector(shared)];
@@ -87,7 +96,8 @@ export function openSpace(ports: SpacePorts, name: string, type: SpaceType, hook
 export function openWorkloadSpace(ports: SpacePorts, name: string, source: string): WorkloadSpace {
   let selection: PlacementSelection | undefined;
   const table = ports.store.write((t) => LocalTable.open(t, `source/${source}`));
-  const opened = openSpace(ports, name, 'Workload', (t: Transaction, event: StorageEvent) => selection?.note(t, event));
+  const hook = (t: Transaction, event: StorageEvent) => selection?.note(t, event);
+  const opened = openSpace(ports, name, 'Workload', hook, ports.preview?.(source));
   const { storage, space } = opened;
   selection = new PlacementSelection({
     source,

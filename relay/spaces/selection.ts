@@ -30,6 +30,7 @@ import { formatKey, type GroupResource, type ObjectKey, parseKey } from '../../c
 import type { KubeObject } from '../../core/object/meta.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
+import type { RevisionFacts } from '../history/revisions.ts';
 import { carriesAnyOnce, noteCarriesOnce } from '../moves/carried-once.ts';
 import { selectedObjects } from '../placements/placements.ts';
 import { isCustomizer } from '../promoted/held-customizers.ts';
@@ -56,6 +57,9 @@ export interface SelectionPorts extends SourceRows {
 
 export const placementResource = { group: edgeGroup, resource: 'edgeplacements' } as const;
 
+/** kubectl's own annotation for the reason of a change, which `kubectl rollout history` shows. */
+const changeCauseAnnotation = 'kubernetes.io/change-cause';
+
 /** Limit for the objects that one transaction processes. */
 const objectsPerStep = 200;
 
@@ -64,6 +68,8 @@ export class PlacementSelection {
   readonly #placements = new SelectionIndex();
   readonly #needs: Needs;
   readonly #former: FormerObjects;
+  /** Facts about placements, for their next revisions. Kept for one step, because a step may change many objects of a placement. */
+  readonly #facts = new Map<string, RevisionFacts | undefined>();
   /** Placements for which the present step has changed something. The target of each of them moves once in a step, however many objects have changed. */
   readonly #retargeted = new Set<string>();
   readonly baseline: Baseline;
@@ -80,6 +86,7 @@ export class PlacementSelection {
       put: (t, content, originRevision) => this.#putContent(t, content, originRevision),
       drop: (t, key, originRevision) => this.#drop(t, key, originRevision),
       wallMs: ports.wallMs,
+      factsOf: (name) => this.#revisionFacts(name),
     });
     for (const stored of ports.storage.scan(placementResource)) this.#learn(parseBody(stored.body));
   }
@@ -111,6 +118,7 @@ export class PlacementSelection {
     const revision = storage.revision();
     const work = dirtyWork(t, 'space', objectsPerStep, prefix);
     this.#retargeted.clear();
+    this.#facts.clear();
     for (const item of work) {
       clearDirty(t, 'space', item.key);
       const key = parseKey(item.key.slice(prefix.length));
@@ -338,6 +346,15 @@ export class PlacementSelection {
     this.baseline.targetMoved(t, placement, attributes.target);
   }
 
+  /** Reads the placement from the space: its own work may come later in this step than that of its objects. */
+  #revisionFacts(name: string): RevisionFacts | undefined {
+    if (!this.#facts.has(name)) {
+      const stored = this.#ports.storage.get({ ...placementResource, namespace: '', name });
+      this.#facts.set(name, stored && revisionFacts(parseBody(stored.body)));
+    }
+    return this.#facts.get(name);
+  }
+
   #moveOf(reader: Reader, placement: KubeObject): Move | undefined {
     return moveOf(moveSpecOf(placement), carriesAnyOnce(reader, this.#ports.source, placement.metadata.name!));
   }
@@ -383,6 +400,12 @@ function decidingOf({ spec, metadata }: KubeObject, move: Move | undefined) {
 /** Most placements want the aggregate. Their rows have no field for it. */
 function reportedStateOf(wanted: ReportedState): Pick<TargetAttributes, 'reportedState'> {
   return wanted === 'Aggregate' ? {} : { reportedState: wanted };
+}
+
+function revisionFacts({ metadata }: KubeObject): RevisionFacts {
+  const { uid = '', generation = 0, annotations = {} } = metadata;
+  const cause = annotations[changeCauseAnnotation];
+  return { uid, generation, ...(cause === undefined ? {} : { cause }) };
 }
 
 function itemsOf(placement: KubeObject): readonly DownsyncItem[] {

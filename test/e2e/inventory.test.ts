@@ -48,7 +48,9 @@ describe.skipIf(withoutKubectl)(`an inventory space at the center${why}`, () => 
     const downsync = [{ apiGroup: '', resources: ['configmaps'], namespaces: ['default'], objectNames: ['menu'] }];
     tree.ok(retail, 'create', 'configmap', 'menu', '--from-literal=dish=%(kind)', '-n', 'default');
     tree.ok(retail, 'annotate', 'configmap', 'menu', '-n', 'default', 'edge.banyan.io/expand-parameters=true');
-    const spec = { locationSelectors: [{ matchLabels: { kind: 'cafe', region: 'eu' } }], downsync };
+    // With the default strategy, the last copy would stay until the deadline when its Location goes.
+    const move = { strategy: 'None' };
+    const spec = { locationSelectors: [{ matchLabels: { kind: 'cafe', region: 'eu' } }], downsync, move };
     const placement = {
       apiVersion: 'edge.banyan.io/v1alpha1',
       kind: 'EdgePlacement',

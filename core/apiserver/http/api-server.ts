@@ -55,12 +55,17 @@ export interface ApiServerOptions {
   readonly tree?: TreeUrls;
   /** Serves `/fleet/SPACE/...`: the copies of a space's objects at all clusters below. Absent: the node has no clusters below. */
   readonly fleet?: FleetUrls;
+  /** Serves further URLs of the node. Absent: there are none. */
+  readonly urls?: NodeUrls;
 }
 
 export interface FleetUrls {
   /** `signal` is aborted when the client closes the connection. */
   answer(request: ApiRequest, signal: AbortSignal): Promise<ApiResponse | StreamedResponse>;
 }
+
+/** Answers a request if its path is one of the node's own URLs. Undefined: the path is another one. */
+export type NodeUrls = (request: ApiRequest) => Promise<ApiResponse> | undefined;
 
 export interface TreeUrls {
   answer(request: ApiRequest): Promise<ApiResponse>;
@@ -243,6 +248,8 @@ export class ApiServer implements AsyncDisposable {
       const outgoing = this.#outgoing.begin(response, { connection, failed });
       if (isTree) return this.#answer(response, await tree.answer(asked));
       if (url.pathname.startsWith('/fleet/')) return await this.#fleet(asked, outgoing, response);
+      const answer = this.#options.urls?.(asked);
+      if (answer) return this.#answer(response, await answer);
       const { handler, path } = this.#find(url.pathname);
       const api = { ...asked, path };
       const review = await whoIsAsking(api);

@@ -34,7 +34,15 @@ export interface EmbeddedSpaceOptions {
   readonly random: Random;
   readonly fields: FieldManager;
   readonly admissions: readonly WriteAdmission[];
+  /** Absent: a dry run shows only the object that would be stored. */
+  readonly preview?: DryRunPreview;
 }
+
+/**
+ * Shows in the result of a dry run which effect the write would have: may change `object.status`, and may warn. Runs after all checks, and never for a write
+ * that is stored.
+ */
+export type DryRunPreview = (key: ObjectKey, object: KubeObject, options: WriteOptions) => void;
 
 /** The facts about one write that its steps need. */
 interface Write {
@@ -61,6 +69,7 @@ export class EmbeddedSpace implements Space {
   readonly #random: Random;
   readonly #fields: FieldManager;
   readonly #admissions: readonly WriteAdmission[];
+  readonly #preview: DryRunPreview | undefined;
 
   constructor(options: EmbeddedSpaceOptions) {
     this.name = options.name;
@@ -70,6 +79,7 @@ export class EmbeddedSpace implements Space {
     this.#random = options.random;
     this.#fields = options.fields;
     this.#admissions = options.admissions;
+    this.#preview = options.preview;
   }
 
   get(key: ObjectKey, version?: string): KubeObject | undefined {
@@ -236,7 +246,9 @@ export class EmbeddedSpace implements Space {
     const bytes = storedBytes(kind, key, next);
     const existing = this.storage.get(key);
     if (existing) throw status.alreadyExists(key, parseBody(existing.body).metadata.deletionTimestamp !== undefined);
-    return options.dryRun ? next : this.#put(key, bytes, next);
+    if (!options.dryRun) return this.#put(key, bytes, next);
+    this.#preview?.(key, next, options);
+    return next;
   }
 
   #replace(write: Write, stored: StoredObject, sent: KubeObject): KubeObject {
@@ -272,6 +284,7 @@ export class EmbeddedSpace implements Space {
     if (old.metadata.deletionTimestamp && isReadyToGo(kind, next)) return this.#remove(key, next, options);
     if (options.dryRun || Buffer.compare(bytes, stored.body) === 0) {
       next.metadata.resourceVersion = String(stored.revision);
+      if (options.dryRun) this.#preview?.(key, next, options);
       return next;
     }
     return this.#put(key, bytes, next);

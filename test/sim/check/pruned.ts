@@ -2,7 +2,7 @@
  * Invariant 12, after healing: no node prunes too much. On the way from a placement's origin to each agent that the placement names, every node has the
  * placement for the next node. The label summary of each relay includes the labels of each agent below it.
  */
-import { moveSpecOf } from '../../../core/move/move.ts';
+import { moveOf, moveSpecOf } from '../../../core/move/move.ts';
 import type { Host } from '../host.ts';
 import type { Expectation } from '../model/expected.ts';
 import { sourceOf } from '../plan/tree.ts';
@@ -21,7 +21,7 @@ export function prunedWrong(world: World, model: Expectation, isCutOff: (path: s
     for (const path of agents) {
       if (isCutOff(path)) continue;
       const place = delivered.find((one) => one.place.path === path)?.place;
-      for (const [above, below] of hops(world, host, path, moveSpecOf(object) !== undefined)) {
+      for (const [above, below] of hops(world, host, path, moveOf(moveSpecOf(object), false) !== undefined)) {
         // A relay reports its labels to the replica to which it is attached. The other replicas get the labels from above.
         if (below.role === 'relay' && (isOtherReplica(above) || isOtherReplica(below))) continue;
         if (!has(above, `mailbox/${below.name}`, `t/${id}`))

@@ -3,6 +3,7 @@ import type { Space } from '../../../core/apiserver/space.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { celOf } from '../model/match.ts';
 import type { PlannedObject, PlannedPlacement } from '../plan/action.ts';
+import { withoutOrder } from '../plan/tree.ts';
 
 export const edgeVersion = 'edge.banyan.io/v1alpha1';
 export const meshVersion = 'mesh.banyan.io/v1alpha1';
@@ -84,6 +85,7 @@ export function placementOf({
     locationSelectors: structuredClone(selectors),
     ...(expression ? { locationExpression: celOf(expression) } : {}),
     downsync: [item],
+    move: withoutOrder,
   };
   return { apiVersion: edgeVersion, kind: 'EdgePlacement', metadata: { name }, spec } as KubeObject;
 }

@@ -6,7 +6,7 @@ import type { JsonObject, KubeObject } from '../../../core/object/meta.ts';
 import { type Action, type Step, spanMs } from './action.ts';
 import type { Chance } from './chance.ts';
 import { stagedName, stagedNamespace } from './rollouts.ts';
-import { type PlannedNode, parentOf, severalOf, sourcesAbove } from './tree.ts';
+import { type PlannedNode, parentOf, severalOf, sourcesAbove, withoutOrder } from './tree.ts';
 
 export function handedOf(chance: Chance, nodes: readonly PlannedNode[], sources: readonly string[]): Step[] {
   const several = severalOf(nodes);
@@ -45,6 +45,6 @@ function placementOf(source: string, paused: boolean): KubeObject {
   const item = { apiGroup: '*', resources: ['configmaps'], namespaces: [stagedNamespace(source)] };
   const waves = [{ name: 'wave-0', fraction: 0.7, soakSeconds: 120 }];
   const rollout: JsonObject = { strategy: 'Progressive', waves, authorizationSeconds: 20, paused };
-  const spec = { locationSelectors: [{}], downsync: [item], rollout };
+  const spec = { locationSelectors: [{}], downsync: [item], rollout, move: withoutOrder };
   return { apiVersion: 'edge.banyan.io/v1alpha1', kind: 'EdgePlacement', metadata: { name: stagedName }, spec };
 }

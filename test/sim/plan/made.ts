@@ -5,7 +5,7 @@
 import type { JsonObject, KubeObject } from '../../../core/object/meta.ts';
 import { type Action, type Step, spanMs } from './action.ts';
 import type { Chance } from './chance.ts';
-import { type PlannedNode, sourceOf, values } from './tree.ts';
+import { type PlannedNode, sourceOf, values, withoutOrder } from './tree.ts';
 
 const share = 0.2;
 const summarizerName = 'sums';
@@ -118,6 +118,6 @@ function placementOf(chance: Chance, source: string): KubeObject {
     apiVersion: 'edge.banyan.io/v1alpha1',
     kind: 'EdgePlacement',
     metadata: { name: 'made' },
-    spec: { ...where, downsync: [item] },
+    spec: { ...where, downsync: [item], move: withoutOrder },
   };
 }

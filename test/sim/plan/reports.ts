@@ -5,7 +5,7 @@
 import type { JsonObject, KubeObject } from '../../../core/object/meta.ts';
 import { type Action, type Step, spanMs } from './action.ts';
 import type { Chance } from './chance.ts';
-import { labelsOf, type PlannedNode, sourceOf, values } from './tree.ts';
+import { labelsOf, type PlannedNode, sourceOf, values, withoutOrder } from './tree.ts';
 
 const share = 0.2;
 
@@ -71,6 +71,7 @@ function placementOf(chance: Chance, source: string): KubeObject {
     spec: {
       locationSelectors: [selector],
       downsync: [{ apiGroup: 'apps', resources: ['deployments'], namespaces: [exactNamespace(source)] }],
+      move: withoutOrder,
       wantSingletonReportedState: chance.is(0.8),
       upsync: chance.is(0.85) ? [rule] : [],
     },

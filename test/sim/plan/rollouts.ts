@@ -2,7 +2,7 @@
 import type { JsonObject, KubeObject } from '../../../core/object/meta.ts';
 import { type Action, type Step, spanMs } from './action.ts';
 import type { Chance } from './chance.ts';
-import { type PlannedNode, sourceOf, values } from './tree.ts';
+import { type PlannedNode, sourceOf, values, withoutOrder } from './tree.ts';
 
 export const stagedName = 'staged';
 const share = 0.3;
@@ -67,7 +67,7 @@ function objectOf(chance: Chance, source: string, name: string, broken: number):
 function placementOf(chance: Chance, source: string, hasGate: boolean): KubeObject {
   const item = { apiGroup: '*', resources: ['configmaps', 'deployments'], namespaces: [stagedNamespace(source)] };
   const rollout: JsonObject = chance.is(0.12) ? { strategy: 'All' } : progressive(chance, hasGate);
-  const spec = { locationSelectors: [{}], downsync: [item], rollout };
+  const spec = { locationSelectors: [{}], downsync: [item], rollout, move: withoutOrder };
   return { apiVersion: 'edge.banyan.io/v1alpha1', kind: 'EdgePlacement', metadata: { name: stagedName }, spec };
 }
 

@@ -15,8 +15,9 @@ const facts = { ...now, matches: false, available: false, letGo: false };
 const late = { ...facts, nowMs: 11_000 };
 
 describe('the strategy of a move', () => {
-  it('is None without spec.move, and Auto if spec.move does not name one', () => {
-    expect(moveOf(undefined, false)).toBeUndefined();
+  it('is Auto without spec.move, and if spec.move does not name one', () => {
+    expect(moveOf(undefined, false)).toEqual({ order: 'MakeBeforeBreak', deadlineSeconds: 600 });
+    expect(moveOf(undefined, true)?.order).toBe('BreakBeforeMake');
     expect(moveOf({ strategy: 'None' }, true)).toBeUndefined();
     expect(moveOf({}, false)).toEqual({ order: 'MakeBeforeBreak', deadlineSeconds: 600 });
   });

@@ -32,14 +32,16 @@ describe('the order of a placement at its origin', () => {
     bench.configMap('shop', 'a');
     bench.placement('auto', spec({ move: { deadlineSeconds: 30 } }));
     bench.placement('make', spec({ move: { strategy: 'MakeBeforeBreak' } }));
-    bench.placement('none', spec());
+    bench.placement('none', spec({ move: { strategy: 'None' } }));
+    bench.placement('silent', spec());
     bench.settle();
   });
 
-  it('is on its row, and absent without spec.move', () => {
+  it('is on its row, also without spec.move, and absent with the strategy None', () => {
     expect(moveOf('auto')).toEqual({ order: 'MakeBeforeBreak', deadlineSeconds: 30 });
     expect(moveOf('make')).toEqual({ order: 'MakeBeforeBreak', deadlineSeconds: 600 });
     expect(moveOf('none')).toBeUndefined();
+    expect(moveOf('silent')).toEqual({ order: 'MakeBeforeBreak', deadlineSeconds: 600 });
   });
 
   it('of Auto follows the carried claims as they come and go, and nothing else', () => {
@@ -48,6 +50,7 @@ describe('the order of a placement at its origin', () => {
     expect(moveOf('auto')?.order).toBe('BreakBeforeMake');
     expect(moveOf('make')?.order).toBe('MakeBeforeBreak');
     expect(moveOf('none')).toBeUndefined();
+    expect(moveOf('silent')?.order).toBe('BreakBeforeMake');
     bench.space.delete({ group: '', resource: 'persistentvolumeclaims', namespace: 'shop', name: 'data' });
     bench.settle();
     expect(moveOf('auto')?.order).toBe('MakeBeforeBreak');

@@ -148,8 +148,12 @@ describe('a release at a place with replicas', () => {
     await shop.run(500);
     shop.tree.kill('eu');
     await shop.until('nobody has it', () => shop.having('two,one,two').length === 0);
-    await shop.until('another wave has the next', () => shop.having('three,one,-').length === 2);
-    expect(shop.having('one,one,-')).toHaveLength(2);
+    // The origin draws the wave among the agents that are connected again at that moment: one or two of them.
+    await shop.until('another wave has the next', () => shop.having('three,one,-').length > 0);
+    await shop.run(500);
+    const next = shop.having('three,one,-').length;
+    expect(next).toBeLessThanOrEqual(2);
+    expect(shop.having('one,one,-')).toHaveLength(4 - next);
   });
 
   it('is awaited by agents that have it, if the other replica has not received it yet', async () => {

@@ -247,7 +247,7 @@ describe('a release that fails', () => {
       const { summary, display, conditions } = bench.status();
       expect(summary).toMatchObject({ expected: 20, available: 20, outdated: 0, failed: 0 });
       expect(display).toBe('available 20/20 (rolled back)');
-      expect(conditions.filter(({ type }) => type !== 'Conflicted')).toEqual([
+      expect(conditions.filter(({ type }) => type !== 'Conflicted' && type !== 'Moving')).toEqual([
         expect.objectContaining({
           type: 'Ready',
           status: 'False',

@@ -19,7 +19,7 @@ export class SpaceBench {
   readonly turns = new Turns();
   /** The time in ms for which the space's writes may wait, as the space reports it. */
   readonly waits: number[] = [];
-  readonly #clock = new VirtualClock();
+  readonly clock = new VirtualClock();
   readonly #random = new SeededRandom(1);
   #workload: WorkloadSpace;
 
@@ -31,6 +31,10 @@ export class SpaceBench {
 
   get space(): Space {
     return this.#workload.space;
+  }
+
+  get table(): WorkloadSpace['table'] {
+    return this.#workload.table;
   }
 
   get selection(): WorkloadSpace['selection'] {
@@ -112,7 +116,7 @@ export class SpaceBench {
     const ports = {
       path: '',
       store: this.store,
-      clock: this.#clock,
+      clock: this.clock,
       random: this.#random,
       log: silentLogger,
       defer: this.turns.schedule,
