@@ -66,12 +66,13 @@ describe.skipIf(withoutKubectl)(`npm start${why}`, () => {
   });
 
   it('prints only commands whose result this test knows', () => {
-    expect(commands).toHaveLength(7);
+    expect(commands).toHaveLength(8);
   });
 
   it.each([
     ['kubectl get epl,deploy', /guestbook.*available 5\/5[\s\S]*deployment\.apps\/frontend/],
     ['get pods', /frontend-.*Running/],
+    ['fleet/center/retail', /NAMESPACE +NAME +CLUSTER[\s\S]*frontend +\S*rivoli/],
     ['space/eu/center.retail', /guestbook.*available 3\/3/],
     ['banyan tree', /center +Center[\s\S]*rivoli +Agent +Connected/],
     ['banyan why', /cluster\/eu:paris:rivoli: it is there/],

@@ -166,7 +166,9 @@ describe.skipIf(withoutKubectl)(`reports from the edge${why}`, () => {
     expect(tree.apply(cluster, mine('edge')).code).toBe(0);
     apply(shopNamespace, placement('take', { upsync: [{ ...configMaps, names: ['mine'] }] }));
     await until('it has come up', () => names(`mailbox/${rivoli}`, 'cm', '-n', 'shop').includes('mine'));
-    apply(mine('center'), placement('send', { downsync: [{ ...configMaps, objectNames: ['mine'] }] }));
+    // The site made the object, so the agent overwrites it only if the placement says so.
+    const takesOver = { adopt: 'Always', downsync: [{ ...configMaps, objectNames: ['mine'] }] };
+    apply(mine('center'), placement('send', takesOver));
     tree.ok(retail, 'wait', 'epl/send', '--for=condition=Conflicted', '--timeout=60s');
     expect(tree.ok(retail, 'get', 'epl', 'send', '-o', 'jsonpath={.status.failures[*].message}')).toContain(
       'EdgePlacement take of center.retail takes this object up',
