@@ -13,6 +13,8 @@ import { systemClock } from '../../core/runtime/clock.ts';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 
 const readyWithinMs = 60_000;
+/** Time for each further node, for trees of many nodes on few processors. */
+const readyWithinMsForNode = 15_000;
 
 interface Started {
   readonly data: DataDirectory;
@@ -48,7 +50,7 @@ export class LocalNodes implements AsyncDisposable {
     const started = new LocalNodes({ data, nodes, ports, pki, supervisor });
     supervisor.start();
     try {
-      await supervisor.ready(readyWithinMs);
+      await supervisor.ready(readyWithinMs + nodes.length * readyWithinMsForNode);
     } catch (error) {
       await started[Symbol.asyncDispose]();
       throw error;
