@@ -2,7 +2,7 @@
 import { type ConditionStatus, isBadWhenTrue, type MergedCondition } from './status-conditions.ts';
 import type { ObjectStanding, StatusPartial } from './status-partial.ts';
 import { availableTotal, replicasTotal, type StatusRules } from './status-rules.ts';
-import type { Verdict } from './verdict.ts';
+import type { StatusVerdict } from './verdict.ts';
 
 export interface StatusCondition {
   readonly type: string;
@@ -21,7 +21,7 @@ const readyTypes: ReadonlySet<string> = new Set(['Ready', 'Available']);
 export function aggregatedConditions(
   rules: StatusRules,
   partial: StatusPartial,
-  verdict: Verdict,
+  verdict: StatusVerdict,
   isRolledBack: boolean,
 ): readonly StatusCondition[] {
   const why = isRolledBack ? rolledBack : reasonOf(partial, verdict);
@@ -38,7 +38,7 @@ export function aggregatedConditions(
 function kstatusConditions(
   rules: StatusRules,
   conditions: readonly StatusCondition[],
-  { isAvailable, isFailed }: Verdict,
+  { isAvailable, isFailed }: StatusVerdict,
   why: Reason,
 ): StatusCondition[] {
   if (isFailed) return [{ type: 'Stalled', status: 'True', ...why }];
@@ -51,7 +51,7 @@ function kstatusConditions(
 function made(
   rules: StatusRules,
   partial: StatusPartial,
-  { isAvailable, isFailed, destinations }: Verdict,
+  { isAvailable, isFailed, destinations }: StatusVerdict,
   why: Reason,
 ) {
   const conditions: StatusCondition[] = [];
@@ -82,7 +82,7 @@ function progressing(isAvailable: boolean, isFailed: boolean, all: string, why: 
 }
 
 /** Only conditions that are True: Argo CD takes any condition of a Job as true. */
-function ended({ conditions }: StatusPartial, { destinations, isFailed }: Verdict, why: Reason): StatusCondition[] {
+function ended({ conditions }: StatusPartial, { destinations, isFailed }: StatusVerdict, why: Reason): StatusCondition[] {
   const shown = conditions.filter(({ type, count, status }) =>
     isBadWhenTrue(type) ? status === 'True' : !isFailed && count === destinations && status === 'True',
   );
@@ -93,7 +93,7 @@ function ended({ conditions }: StatusPartial, { destinations, isFailed }: Verdic
 
 // ------------------------------------------------------------------------------------------------- other kinds
 
-function merged(rules: StatusRules, partial: StatusPartial, verdict: Verdict, why: Reason): StatusCondition[] {
+function merged(rules: StatusRules, partial: StatusPartial, verdict: StatusVerdict, why: Reason): StatusCondition[] {
   const { isAvailable, destinations } = verdict;
   const conditions = partial.conditions.filter(({ type }) => !kstatusTypes.has(type));
   const shown = conditions.map((condition) => {
@@ -143,7 +143,7 @@ const sayings: Readonly<
   available: { reason: 'AllAvailable', one: 'is available', many: 'are available' },
 };
 
-function reasonOf({ worst, counts }: StatusPartial, { destinations }: Verdict): Reason {
+function reasonOf({ worst, counts }: StatusPartial, { destinations }: StatusVerdict): Reason {
   const standing = worst?.standing ?? 'available';
   const { reason, one, many } = sayings[standing];
   const count = counts[standing];

@@ -3,13 +3,13 @@ import type { Status } from './destination-status.ts';
 import type { FieldValue } from './status-fields.ts';
 import type { StatusPartial } from './status-partial.ts';
 import type { FieldRule, StatusRules } from './status-rules.ts';
-import type { Verdict } from './verdict.ts';
+import type { StatusVerdict } from './verdict.ts';
 
 /** `replicas`: `spec.replicas` of the space's object. */
 export function aggregatedFields(
   rules: StatusRules,
   partial: StatusPartial,
-  verdict: Verdict,
+  verdict: StatusVerdict,
   replicas: number,
 ): Status {
   const status: Record<string, unknown> = {};
@@ -24,7 +24,7 @@ function fieldOf(
   rule: FieldRule,
   value: FieldValue | undefined,
   partial: StatusPartial,
-  verdict: Verdict,
+  verdict: StatusVerdict,
   replicas: number,
 ): unknown {
   switch (rule.rule) {
@@ -47,7 +47,7 @@ function replicasField(
   bound: 'short' | 'most' | undefined,
   value: number | undefined,
   { counts }: StatusPartial,
-  { isAvailable }: Verdict,
+  { isAvailable }: StatusVerdict,
   replicas: number,
 ): number {
   if (isAvailable) return replicas;
@@ -60,14 +60,14 @@ function replicasField(
 function phaseOf(
   { worstFirst, otherwise }: FieldRule & { readonly rule: 'phase' },
   value: FieldValue | undefined,
-  { isAvailable }: Verdict,
+  { isAvailable }: StatusVerdict,
 ): string {
   const phase = typeof value === 'string' && worstFirst.includes(value) ? value : otherwise;
   return !isAvailable && phase === worstFirst.at(-1) ? otherwise : phase;
 }
 
 /** FieldValues that follow from other fields. */
-function derived(status: Status, { isAvailable }: Verdict): Status {
+function derived(status: Status, { isAvailable }: StatusVerdict): Status {
   const { availableReplicas, updateRevision, desiredNumberScheduled, updatedNumberScheduled, numberAvailable } = status;
   if (typeof desiredNumberScheduled === 'number') {
     const updated = Number(updatedNumberScheduled);

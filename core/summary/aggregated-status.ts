@@ -10,7 +10,7 @@ import { aggregatedFields } from './aggregated-fields.ts';
 import type { Status } from './destination-status.ts';
 import type { StatusPartial } from './status-partial.ts';
 import { otherKinds, type StatusRules } from './status-rules.ts';
-import { type Verdict, verdictOf } from './verdict.ts';
+import { type StatusVerdict, verdictOf } from './verdict.ts';
 
 export interface AggregateInput {
   readonly rules: StatusRules;
@@ -60,7 +60,7 @@ function observes(rules: StatusRules, partial: StatusPartial): boolean {
  * The generation of the space's object once every connected destination has observed it; before, the oldest. A failure is about the present generation: tools
  * look for failures only in a status that is about the present generation.
  */
-function observedGeneration(input: AggregateInput, verdict: Verdict): number {
+function observedGeneration(input: AggregateInput, verdict: StatusVerdict): number {
   const generation = input.object.metadata.generation ?? 0;
   const former = Math.max(0, generation - 1);
   if (verdict.isAvailable) return generation;
@@ -72,7 +72,7 @@ function observedGeneration(input: AggregateInput, verdict: Verdict): number {
  * Whether every tool sees in the counts, or in the condition of a failed Deployment, that the object is not ready. Without replicas, no count can say it. With
  * another update strategy than `RollingUpdate`, helm 3 does not look at the counts.
  */
-function countsAreRead({ rules, object }: AggregateInput, { isFailed }: Verdict): boolean {
+function countsAreRead({ rules, object }: AggregateInput, { isFailed }: StatusVerdict): boolean {
   const { replicas, updateStrategy } = (object.spec ?? {}) as { replicas?: number; updateStrategy?: { type?: string } };
   const isCounted = Object.values(rules.fields).some(({ rule }) => rule === 'replicas');
   if (rules.rolls && updateStrategy?.type !== 'RollingUpdate') return false;

@@ -2,7 +2,7 @@
 import { destinationsOf, type StatusPartial } from './status-partial.ts';
 import type { StatusRules } from './status-rules.ts';
 
-export interface Verdict {
+export interface StatusVerdict {
   readonly destinations: number;
   /** The object is available at every destination. */
   readonly isAvailable: boolean;
@@ -10,7 +10,7 @@ export interface Verdict {
   readonly isFailed: boolean;
 }
 
-export function verdictOf(rules: StatusRules, partial: StatusPartial, isRolledBack: boolean): Verdict {
+export function verdictOf(rules: StatusRules, partial: StatusPartial, isRolledBack: boolean): StatusVerdict {
   const destinations = destinationsOf(partial);
   const { available, failed } = partial.counts;
   // A Job that has failed stays failed while its destination is not connected.

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { prunedWrong } from '../../../sim/check/pruned.ts';
-import type { PlannedNode } from '../../../sim/plan/tree.ts';
+import { type PlannedNode, withoutOrder } from '../../../sim/plan/tree.ts';
 import { WrittenWorld } from '../written.ts';
 
 const nodes: PlannedNode[] = [
@@ -9,7 +9,7 @@ const nodes: PlannedNode[] = [
   { path: 'r:a', role: 'agent', labels: {}, spaces: [] },
 ];
 const placement = { key: 't/center.retail/shop', body: {} };
-const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'shop' } };
+const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'shop' }, spec: { move: withoutOrder } };
 
 /** The violation if the relay reports these labels; `reaches` are the mailboxes with the placement. */
 function wrong(labels: object, ...reaches: readonly string[]): string | undefined {
