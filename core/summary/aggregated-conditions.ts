@@ -82,7 +82,11 @@ function progressing(isAvailable: boolean, isFailed: boolean, all: string, why: 
 }
 
 /** Only conditions that are True: Argo CD takes any condition of a Job as true. */
-function ended({ conditions }: StatusPartial, { destinations, isFailed }: StatusVerdict, why: Reason): StatusCondition[] {
+function ended(
+  { conditions }: StatusPartial,
+  { destinations, isFailed }: StatusVerdict,
+  why: Reason,
+): StatusCondition[] {
   const shown = conditions.filter(({ type, count, status }) =>
     isBadWhenTrue(type) ? status === 'True' : !isFailed && count === destinations && status === 'True',
   );
