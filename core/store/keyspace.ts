@@ -118,6 +118,8 @@ export const keyspace = {
   pieceRow: 109,
   /** … path of a relay below a child -> nothing: at least one child reports this relay (see relay/inventory-status/descendants.ts) */
   descendant: 110,
+  /** … child, or nothing for this node itself -> JSON {atMs, attached}: when the child was last heard (see core/session/last-heard.ts) */
+  heard: 120,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;
