@@ -62,6 +62,8 @@ export interface TreeRow {
   readonly receivedAtMs?: number;
   /** When the node lost its session, as its parent reports. Absent while the node has a session, with whichever replica of the parent. */
   readonly detachedAtMs?: number;
+  /** True: the node has never attached, as its parent reports. */
+  readonly isNew?: boolean;
   /** Precedence of the row. The parent's report has precedence over the node's own report, and any report over no report. */
   readonly rank: number;
 }
@@ -117,6 +119,8 @@ function pathOf(context: string): string {
 
 /** The rank of a report by a parent to which the node is attached. */
 const attachedRank = 2.5;
+/** The rank of a report by a parent to which the node has never been attached. Another replica of the parent may know more. */
+const newRank = 1.9;
 
 /** Whether the row is shown: the path is at or below `root`, or is another replica of `root`. */
 function isShown(path: string, root: string): boolean {
@@ -128,26 +132,28 @@ function mergedRow(a: TreeRow, b: TreeRow): TreeRow {
   const [lower, more] = a.rank < b.rank ? [a, b] : [b, a];
   const notes = [...new Set([more.notes, lower.notes].flatMap((one) => (one === '' ? [] : one.split('; '))))];
   const receivedAtMs = earliest(lower.receivedAtMs, more.receivedAtMs);
-  const { detachedAtMs, ...row } = { ...lower, ...more, notes: notes.join('; ') };
+  const { detachedAtMs, isNew, ...row } = { ...lower, ...more, notes: notes.join('; ') };
   return {
     ...row,
     ...(receivedAtMs === undefined ? {} : { receivedAtMs }),
     ...(detachedAtMs === undefined || more.rank === attachedRank ? {} : { detachedAtMs }),
+    ...(isNew && more.rank === newRank ? { isNew } : {}),
   };
 }
 
-/** The age of the newest data that each node has from the root. Empty: the data is as fresh as possible. */
+/** The age of the newest data that each node has from the root. Empty: the data is as fresh as possible. `never`: the node has no data from the root. */
 export function rootAges(rows: readonly TreeRow[], nowMs: number): ReadonlyMap<string, string> {
   const contacts = new Map<string, number | undefined>();
   // Parents come before their children.
-  for (const { path, receivedAtMs, detachedAtMs } of rows) {
+  for (const { path, receivedAtMs, detachedAtMs, isNew } of rows) {
     const above = path === '' ? undefined : contacts.get(parentOf(path));
-    contacts.set(path, earliest(above, receivedAtMs, detachedAtMs));
+    contacts.set(path, isNew ? Number.NEGATIVE_INFINITY : earliest(above, receivedAtMs, detachedAtMs));
   }
   return new Map(Array.from(contacts, ([path, atMs]) => [path, atMs === undefined ? '' : ageText(nowMs - atMs)]));
 }
 
 function ageText(ageMs: number): string {
+  if (ageMs === Number.POSITIVE_INFINITY) return 'never';
   const seconds = Math.max(0, Math.floor(ageMs / 1000));
   if (seconds < 120) return `${seconds}s`;
   if (seconds < 7_200) return `${Math.floor(seconds / 60)}m`;
@@ -205,6 +211,7 @@ async function rowsOf(api: Pick<NodeApiClient, 'list'>, path: string, rootDepth:
 function rowOf(node: KubeObject, rootDepth: number, rank: number): TreeRow {
   const { path = '', role = '' } = (node.spec ?? {}) as ShownNodeSpec;
   const { session, lag, agents, rootContactAt, ...status } = (node.status ?? {}) as ShownNodeStatus;
+  const isNew = rank === 2 && session?.state === 'Never';
   return {
     path,
     depth: depthOf(path) - rootDepth,
@@ -220,8 +227,9 @@ function rowOf(node: KubeObject, rootDepth: number, rank: number): TreeRow {
     ].join('; '),
     ...timeOf('receivedAtMs', rank === 1 ? rootContactAt : undefined),
     ...timeOf('detachedAtMs', rank === 2 && session?.state === 'Disconnected' ? session.since : undefined),
+    ...(isNew ? { isNew } : {}),
     // If several replicas report a child, the report of the replica to which the child is attached counts.
-    rank: session?.state === 'Connected' ? rank + 0.5 : rank,
+    rank: isNew ? newRank : session?.state === 'Connected' ? rank + 0.5 : rank,
   };
 }
 

@@ -322,7 +322,11 @@ export class ParentSessions {
     this.#aliveTimer = clock.after(aliveEveryMs, () => {
       this.#scheduleAlive();
       if (this.#attached.size === 0) return;
-      defer(() => ifRoom(() => store.write((t) => noteAlive(t, clock.wallMs()))));
+      defer(() => {
+        if (!ifRoom(() => store.write((t) => noteAlive(t, clock.wallMs())))) return;
+        // A store that can't flush has failed for good, and ends the process itself.
+        store.flushed().catch(() => {});
+      });
     });
   }
 }

@@ -31,7 +31,11 @@ export type Endpoint = (offer: Offer) => void;
  */
 export type AdjacentNode =
   | { readonly streams: SessionStreams; readonly others?: readonly SessionStreams[] }
-  | { readonly known: boolean; readonly silentMs?: number; /** The node has never connected. */ readonly isNew?: boolean };
+  | {
+      readonly known: boolean;
+      readonly silentMs?: number /** The node has never connected. */;
+      readonly isNew?: boolean;
+    };
 
 export interface RouterPorts {
   readonly path: string;

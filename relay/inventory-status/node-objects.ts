@@ -106,7 +106,10 @@ export function hide(space: Space, kind: 'Node' | 'Mailbox', name: string): void
   if (space.get(key)) space.delete(key);
 }
 
-export function sessionState(connected: boolean, heardAtMs: number | undefined): 'Connected' | 'Disconnected' | 'Never' {
+export function sessionState(
+  connected: boolean,
+  heardAtMs: number | undefined,
+): 'Connected' | 'Disconnected' | 'Never' {
   if (connected) return 'Connected';
   return heardAtMs === undefined ? 'Never' : 'Disconnected';
 }

@@ -6,6 +6,7 @@ import type { AppliedChange } from '../../core/feed/feed.ts';
 import { formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { NodeConfig } from '../config/config.ts';
+import { AgeRewrites } from '../gather/status/age-rewrites.ts';
 import { ExactStatuses } from '../gather/status/exact-statuses.ts';
 import { FailingExpressions } from '../gather/status/failing-expressions.ts';
 import { Gather } from '../gather/status/gather.ts';
@@ -41,6 +42,7 @@ export class StatusAggregation {
   readonly reporter: StatusReporter;
   /** Keys: the id of a placement, a blank, and the key of an object. */
   readonly #exactReporter: StatusReporter;
+  readonly #ages: AgeRewrites;
   readonly slices: Slices;
   readonly summaries: SummaryRoom;
   readonly views: Views;
@@ -95,6 +97,7 @@ export class StatusAggregation {
     });
     const failed = (error: unknown) => lateParts.failed(error);
     this.reporter = new StatusReporter({ clock, defer, report: (ids) => this.report(ids), failed });
+    this.#ages = new AgeRewrites(clock, (id) => this.reporter.mark(id));
     const reportExact = (keys: readonly string[]) => this.#reportExact(keys);
     this.#exactReporter = new StatusReporter({ clock, defer, rate: exactRate, report: reportExact, failed });
     this.summaries = this.#makeSummaries(config.path, lateParts, down);
@@ -118,6 +121,7 @@ export class StatusAggregation {
 
   stop(): void {
     this.reporter.stop();
+    this.#ages.stop();
     this.#exactReporter.stop();
     this.rollouts.stop();
     this.slices.stop();
@@ -187,6 +191,9 @@ export class StatusAggregation {
     for (const id of ids) this.rollouts.run(id);
     this.statuses.write(ids);
     this.summaries.completenessChanged(ids);
+    this.#ports.store.read((reader) => {
+      for (const id of ids) this.#ages.written(id, this.gather.total(reader, id)?.oldestSinceMs);
+    });
     // Also those whose partial stayed: the shown status has parts that no partial has, such as the release at this relay.
     this.#ports.store.announce(shownTopic, ids.map(shownPlacement));
   }

@@ -53,7 +53,11 @@ export function nodeStreams(ports: NodeStreamsPorts): StreamRouter {
   return router;
 }
 
-function childOf({ child, clock, connection, knows, replicas }: NodeStreamsPorts, name: string, below?: string): AdjacentNode {
+function childOf(
+  { child, clock, connection, knows, replicas }: NodeStreamsPorts,
+  name: string,
+  below?: string,
+): AdjacentNode {
   const names = replicas?.(name, below) ?? [name];
   const [streams, ...others] = names.flatMap((one) => child(one) ?? []);
   if (streams) return { streams, others };
