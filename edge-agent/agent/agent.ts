@@ -19,6 +19,7 @@ import { Applier } from '../apply/applier.ts';
 import { OrphanAdoption } from '../apply/orphan-adoption.ts';
 import { OwnerRecords } from '../apply/owner-records.ts';
 import { type RemovalObstacle, RemovalProgress } from '../apply/removal-progress.ts';
+import { Causes } from '../causes/causes.ts';
 import { Desired, type DesiredChange } from '../desired/desired.ts';
 import { deadlyObjects, Poisoned, type PoisonedChange } from '../desired/poisoned.ts';
 import type { LimitUse } from '../limits/limit-use.ts';
@@ -40,6 +41,7 @@ export class Agent {
   readonly #records: OwnerRecords;
   readonly #applier: Applier;
   readonly #observer: Observer;
+  readonly #causes: Causes;
   readonly #outbox: Outbox;
   readonly #upFeedEntries: UpFeedEntries;
   readonly #reports: EdgeReports;
@@ -103,6 +105,7 @@ export class Agent {
         wentBack: () => options.wentBack?.(),
       },
     );
+    this.#causes = new Causes({ cluster, clock, logger, changed: (key) => this.#touchObject(key) });
     this.#reports = new EdgeReports(
       {
         path: options.path,
@@ -158,6 +161,7 @@ export class Agent {
       applier: this.#applier,
       removalProgress: this.#removalProgress,
       observer: this.#observer,
+      causes: this.#causes,
       reports: this.#reports,
       isClusterUnknown: () => this.#isClusterUnknown,
       node: () => this.#nodeEntry(),
@@ -284,6 +288,7 @@ export class Agent {
     this.#outbox.close();
     this.#reports.stop();
     this.#observer.stop();
+    this.#causes.stop();
     this.#crashes.stop();
     await this.#applier.stop();
     this.#crashes.end();
@@ -333,6 +338,12 @@ export class Agent {
 
   #objectChanged(key: string): void {
     this.#reports.placed(key);
+    const isDesired = this.#desired.deliveries(key).length > 0;
+    this.#causes.observed(key, isDesired ? this.#observer.observation(key)?.health : undefined);
+    this.#touchObject(key);
+  }
+
+  #touchObject(key: string): void {
     for (const delivery of this.#desired.deliveries(key)) {
       this.#outbox.touch(entryKey.state(delivery.source, parseKey(key)));
       for (const id of delivery.placements) this.#outbox.touch(entryKey.partial(id));

@@ -7,6 +7,7 @@ import { terminating } from '../../core/object/terminating.ts';
 import { emptyPartial, type Failure, type Partial, smallestFailures } from '../../core/summary/partial.ts';
 import { type ApplyProgress, unasked } from '../apply/progress.ts';
 import type { RemovalObstacle } from '../apply/removal-progress.ts';
+import type { Cause } from '../causes/workload-cause.ts';
 import { precedence } from '../desired/claim.ts';
 import type { Delivery } from '../desired/desired.ts';
 import type { ObjectObservation } from '../observe/observer.ts';
@@ -15,6 +16,8 @@ export interface ObjectState extends Omit<StateAttributes, 'failed'> {
   /** Another source delivers the object and wins, or a rule of upsync takes the object. This field is not sent, because `reason` contains it. */
   readonly conflicted: boolean;
   readonly failed: boolean;
+  /** The object is not available, and `reason` and `message` say why. Such an object is named in the sample of failures. This field is not sent. */
+  readonly waits: boolean;
 }
 
 export function objectState(
@@ -22,8 +25,10 @@ export function objectState(
   winner: Delivery,
   progress: ApplyProgress | undefined,
   seen: ObjectObservation | undefined,
+  /** Why the object is not available, if the agent has found out. */
+  cause?: Cause,
 ): ObjectState {
-  const base = { desired: delivery.revision, applied: false, available: false, conflicted: false, failed: false };
+  const base = { ...notApplied, desired: delivery.revision };
   if (delivery.source !== winner.source) {
     return { ...base, conflicted: true, reason: 'Conflicted', message: precedence(winner, delivery) };
   }
@@ -44,12 +49,21 @@ export function objectState(
   // Many kinds never become available while the agent corrects them again and again, or while a change of somebody else stays. Then the drift is the more
   // useful reason.
   if (drift !== undefined && state === 'InProgress') return { ...base, applied: true, ...drifted };
-  return { ...base, applied: true, failed: state === 'Failed', reason, message };
+  const why = cause ? withCause(reason, cause) : { reason, message };
+  return { ...base, applied: true, failed: state === 'Failed', waits: cause !== undefined, ...why };
 }
+
+/** The deadline of a rollout is what the author of the workload set, and the cause is what helps. */
+function withCause(reason: string, cause: Cause): Cause {
+  if (reason !== 'ProgressDeadlineExceeded' || cause.reason === reason) return cause;
+  return { ...cause, message: `its progress deadline is exceeded: ${cause.message}` };
+}
+
+const notApplied = { applied: false, available: false, conflicted: false, failed: false, waits: false };
 
 /** The state of an object that nobody wants any more and that is still on the cluster. An object whose removal is refused counts as failed. */
 export function removalState({ reason, message, isRefused }: RemovalObstacle): ObjectState {
-  return { desired: 0, applied: false, available: false, conflicted: false, failed: isRefused, reason, message };
+  return { ...notApplied, desired: 0, failed: isRefused, reason, message };
 }
 
 /** Reasons that are not failures. The sample of failures still has them, because they explain what people see. */
@@ -73,7 +87,7 @@ export function placementPartial(
     available &&= state.applied && state.available;
     failed ||= state.failed;
     conflicted ||= state.conflicted;
-    if (!state.failed && !state.conflicted && !notableReasons.has(state.reason ?? '')) continue;
+    if (!state.failed && !state.conflicted && !state.waits && !notableReasons.has(state.reason ?? '')) continue;
     const { reason = '', message = '' } = state;
     failures = smallestFailures(failures, [{ path, object: displayKey(parseKey(key)), reason, message }]);
   }

@@ -3,9 +3,11 @@
  * who try Banyan out. No workload runs, but the cluster reports everything as if it ran.
  */
 import { kubernetesVersion } from '../../../core/apiserver/discovery/discovery.ts';
+import { selectionOf } from '../../../core/apiserver/selection/selection.ts';
 import type { StoredObject } from '../../../core/apiserver/storage.ts';
 import { formatKey, type GroupResource, type ObjectKey } from '../../../core/object/key.ts';
 import { type KubeObject, parseApiVersion } from '../../../core/object/meta.ts';
+import { selectorText } from '../../../core/object/selector.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
@@ -15,6 +17,7 @@ import type {
   ClusterApplyOptions,
   ClusterDescription,
   ClusterEvent,
+  ClusterQuery,
   ServedResource,
   WatchEvents,
 } from '../cluster.ts';
@@ -138,6 +141,19 @@ export class EmbeddedCluster implements Cluster {
 
   async *metadataOf(resource: GroupResource): AsyncGenerator<Pick<KubeObject, 'metadata'>> {
     for (const stored of [...this.#space.storage.scan(resource)]) yield this.#space.parse(stored);
+  }
+
+  async find(resource: GroupResource, { namespace, selector, fields, limit }: ClusterQuery): Promise<KubeObject[]> {
+    const terms = Object.entries(fields ?? {}).map(([path, value]) => `${path}=${value}`);
+    const selectable = this.#space.kinds.byResource(resource)?.selectableFields('v1') ?? [];
+    const selection = selectionOf(selector ? selectorText(selector) : null, terms.join(','), selectable);
+    const found: KubeObject[] = [];
+    this.#space.storage.visit(resource, { namespace }, (stored) => {
+      const object = this.#space.parse(stored);
+      if (selection.matches(object)) found.push(object);
+      return found.length < limit;
+    });
+    return found;
   }
 
   async describe(): Promise<ClusterDescription> {

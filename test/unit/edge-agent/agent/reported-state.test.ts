@@ -78,6 +78,7 @@ describe('the partial of a placement', () => {
     desired: 7,
     applied: true,
     available: true,
+    waits: false,
     conflicted: false,
     failed: false,
     ...more,
