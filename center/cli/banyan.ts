@@ -30,7 +30,7 @@ import { demo } from './demo.ts';
 import { enroll } from './enroll.ts';
 import { joinToken } from './join-token.ts';
 import { pingLine } from './ping.ts';
-import { placementReport } from './status.ts';
+import { placementReport, spaceReport } from './status.ts';
 import { formatTree, treeRows } from './tree.ts';
 import { dataOf, down, exitCode, readTopology, up } from './up.ts';
 import { UsageError } from './usage-error.ts';
@@ -170,14 +170,18 @@ program
 
 program
   .command('status')
-  .description('one placement: counts, conditions, a sample of failures')
-  .argument('<placement>', 'epl/NAME', placementName)
-  .addOption(spaceOption('the space of the placement'))
+  .description(
+    'the placements of a space, and what is wrong with them; or one placement with its counts and conditions',
+  )
+  .argument('[placement]', 'epl/NAME', placementName)
+  .addOption(spaceOption('the space of the placements'))
   .option('--data <dir>', 'data directory of the tree')
   .option('--kubeconfig <file>', 'kubeconfig of the tree')
-  .action(async (name: string, options) => {
+  .action(async (name: string | undefined, options) => {
     const api = clientOf(options);
-    print(await placementReport(api, options.space ?? currentSpace(api), name));
+    const space = options.space ?? currentSpace(api);
+    const nowMs = Date.now();
+    print(await (name === undefined ? spaceReport(api, space, nowMs) : placementReport(api, space, name, nowMs)));
     api.close();
   });
 

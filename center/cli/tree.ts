@@ -13,6 +13,7 @@ import { splitReplica } from '../../core/identity/replica.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+import { ageText } from './age.ts';
 import type { NodeApiClient } from './api-client.ts';
 import { didYouMean } from './arguments.ts';
 import { nodeContexts } from './node-contexts.ts';
@@ -150,15 +151,6 @@ export function rootAges(rows: readonly TreeRow[], nowMs: number): ReadonlyMap<s
     contacts.set(path, isNew ? Number.NEGATIVE_INFINITY : earliest(above, receivedAtMs, detachedAtMs));
   }
   return new Map(Array.from(contacts, ([path, atMs]) => [path, atMs === undefined ? '' : ageText(nowMs - atMs)]));
-}
-
-function ageText(ageMs: number): string {
-  if (ageMs === Number.POSITIVE_INFINITY) return 'never';
-  const seconds = Math.max(0, Math.floor(ageMs / 1000));
-  if (seconds < 120) return `${seconds}s`;
-  if (seconds < 7_200) return `${Math.floor(seconds / 60)}m`;
-  if (seconds < 172_800) return `${Math.floor(seconds / 3_600)}h`;
-  return `${Math.floor(seconds / 86_400)}d`;
 }
 
 export function formatTree(rows: readonly TreeRow[], nowMs: number, wide = false): string {

@@ -2,12 +2,13 @@
 
 import type { TargetAttributes } from '../../core/entries/down-attributes.ts';
 import type { StateAttributes } from '../../core/entries/up-attributes.ts';
+import type { ObjectHealth } from '../../core/object/health.ts';
 import { displayKey, parseKey } from '../../core/object/key.ts';
 import { terminating } from '../../core/object/terminating.ts';
 import { emptyPartial, type Failure, type Partial, smallestFailures } from '../../core/summary/partial.ts';
 import { type ApplyProgress, unasked } from '../apply/progress.ts';
 import type { RemovalObstacle } from '../apply/removal-progress.ts';
-import type { Cause } from '../causes/workload-cause.ts';
+import type { WaitCause } from '../causes/workload-cause.ts';
 import { precedence } from '../desired/claim.ts';
 import type { Delivery } from '../desired/desired.ts';
 import type { ObjectObservation } from '../observe/observer.ts';
@@ -26,7 +27,7 @@ export function objectState(
   progress: ApplyProgress | undefined,
   seen: ObjectObservation | undefined,
   /** Why the object is not available, if the agent has found out. */
-  cause?: Cause,
+  cause?: WaitCause,
 ): ObjectState {
   const base = { ...notApplied, desired: delivery.revision };
   if (delivery.source !== winner.source) {
@@ -49,14 +50,14 @@ export function objectState(
   // Many kinds never become available while the agent corrects them again and again, or while a change of somebody else stays. Then the drift is the more
   // useful reason.
   if (drift !== undefined && state === 'InProgress') return { ...base, applied: true, ...drifted };
-  const why = cause ? withCause(reason, cause) : { reason, message };
+  const why = cause ? withCause(seen.health, cause) : { reason, message };
   return { ...base, applied: true, failed: state === 'Failed', waits: cause !== undefined, ...why };
 }
 
-/** The deadline of a rollout is what the author of the workload set, and the cause is what helps. */
-function withCause(reason: string, cause: Cause): Cause {
+/** A workload with a deadline fails by the deadline. Its own message says so, and the cause says why. */
+function withCause({ reason, message }: ObjectHealth, cause: WaitCause): WaitCause {
   if (reason !== 'ProgressDeadlineExceeded' || cause.reason === reason) return cause;
-  return { ...cause, message: `its progress deadline is exceeded: ${cause.message}` };
+  return { ...cause, message: `${message.replace(/[.:]*$/, '')}: ${cause.message}` };
 }
 
 const notApplied = { applied: false, available: false, conflicted: false, failed: false, waits: false };

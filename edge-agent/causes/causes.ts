@@ -13,10 +13,10 @@ import { describeError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import {
-  type Cause,
   commonTrouble,
   podsOf,
   presentPods,
+  type WaitCause,
   warningOf,
   workloadCause,
   workloadResources,
@@ -52,7 +52,7 @@ interface Waiting {
   dueAtMs: number | undefined;
   lookedAtMs: number;
   pauseMs: number;
-  cause: Cause | undefined;
+  cause: WaitCause | undefined;
 }
 
 export class Causes {
@@ -70,7 +70,7 @@ export class Causes {
   }
 
   /** Returns why the object is not available. Undefined: it is available, or nothing is known yet. */
-  of(key: string): Cause | undefined {
+  of(key: string): WaitCause | undefined {
     return this.#waiting.get(key)?.cause;
   }
 
@@ -152,7 +152,7 @@ export class Causes {
       .then((cause) => this.#looked(key, waiting, cause));
   }
 
-  #looked(key: string, waiting: Waiting, cause: Cause | undefined): void {
+  #looked(key: string, waiting: Waiting, cause: WaitCause | undefined): void {
     this.#isLooking = false;
     if (this.#stopped) return;
     const nowMs = this.#ports.clock.monotonicMs();
@@ -167,7 +167,7 @@ export class Causes {
     this.#arm(nowMs);
   }
 
-  #set(key: string, waiting: Waiting, cause: Cause | undefined): boolean {
+  #set(key: string, waiting: Waiting, cause: WaitCause | undefined): boolean {
     const { cause: before } = waiting;
     if (before?.reason === cause?.reason && before?.message === cause?.message) return false;
     waiting.cause = cause;
@@ -175,7 +175,7 @@ export class Causes {
     return true;
   }
 
-  async #look(key: string): Promise<Cause | undefined> {
+  async #look(key: string): Promise<WaitCause | undefined> {
     const { cluster } = this.#ports;
     const workload = await cluster.get(parseKey(key));
     const asked = workload && podsOf(workload);
@@ -215,6 +215,6 @@ export class Causes {
 /** Reasons of core/object/health.ts whose message already says why pods are missing. */
 const waitsForCreation: ReadonlySet<string> = new Set(['ReplicaFailure', 'ProgressDeadlineExceeded']);
 
-function causeOf({ reason, message }: ObjectHealth): Cause {
+function causeOf({ reason, message }: ObjectHealth): WaitCause {
   return { reason, message };
 }

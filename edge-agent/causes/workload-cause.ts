@@ -4,7 +4,7 @@ import { isReadyPod, type PodCause, podCause } from '../../core/object/pod-cause
 import type { LabelSelector } from '../../core/object/selector.ts';
 import { steadyText } from '../../core/object/steady-text.ts';
 
-export interface Cause {
+export interface WaitCause {
   readonly reason: string;
   /** `2/4 pods ready: container app CrashLoopBackOff: exit code 1` */
   readonly message: string;
@@ -89,7 +89,7 @@ interface EventView {
 }
 
 /** Returns the reason and text of one warning. The choice does not depend on the order or the times of the Events, so that it stays the same. */
-export function warningOf(events: readonly KubeObject[], only?: string): Cause | undefined {
+export function warningOf(events: readonly KubeObject[], only?: string): WaitCause | undefined {
   const warnings = (events as readonly (KubeObject & EventView)[])
     .filter(({ type, reason }) => type === 'Warning' && (only === undefined || reason === only))
     .map(({ reason = '', message = '' }) => ({ reason, message: steadyText(message) }))
@@ -101,9 +101,9 @@ export function warningOf(events: readonly KubeObject[], only?: string): Cause |
 export function workloadCause(
   { wanted }: PodsOf,
   pods: readonly KubeObject[],
-  trouble: Cause | undefined,
-  warning: Cause | undefined,
-): Cause | undefined {
+  trouble: WaitCause | undefined,
+  warning: WaitCause | undefined,
+): WaitCause | undefined {
   const found = warning && trouble ? both(trouble, warning) : (warning ?? trouble);
   if (!found) return undefined;
   const ready = Math.min(
@@ -114,7 +114,7 @@ export function workloadCause(
 }
 
 /** The warning says why the pod is in its state: `container app ContainerCreating: FailedMount: configmap "a" not found`. */
-function both(trouble: Cause, warning: Cause): Cause {
+function both(trouble: WaitCause, warning: WaitCause): WaitCause {
   const [state = ''] = trouble.message.split(': ');
   return { reason: warning.reason, message: `${state}: ${warning.reason}: ${warning.message}` };
 }

@@ -3,6 +3,7 @@ import { formatApiVersion, type KubeObject } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import type { KindRules } from '../schema.ts';
 import type { Kind } from '../space.ts';
+import { eventInForm, eventSelectable } from './event-forms.ts';
 import { checkRules } from './rules.ts';
 import { checkTypes } from './type-check.ts';
 import { builtinType, type TableKind, tableKinds } from './types-table.ts';
@@ -23,15 +24,6 @@ const selectable: Readonly<Record<string, readonly string[]>> = {
     '.status.phase',
     '.status.podIP',
   ],
-  Event: [
-    '.involvedObject.kind',
-    '.involvedObject.namespace',
-    '.involvedObject.name',
-    '.involvedObject.uid',
-    '.reason',
-    '.type',
-    '.reportingComponent',
-  ],
   Secret: ['.type'],
   Namespace: ['.status.phase'],
   Node: ['.spec.unschedulable'],
@@ -45,8 +37,14 @@ let kinds: readonly Kind[] | undefined;
 
 /** The built-in kinds. Every call returns the same objects. */
 export function builtinKinds(): readonly Kind[] {
-  kinds ??= tableKinds.filter((entry) => entry.r).map(builtinKind);
+  kinds ??= withOneStorage(tableKinds.filter((entry) => entry.r).map(builtinKind));
   return kinds;
+}
+
+/** Events of both API groups are the same objects. */
+function withOneStorage(all: readonly Kind[]): readonly Kind[] {
+  const core = all.find((kind) => kind.group === '' && kind.kind === 'Event')!;
+  return all.map((kind) => (kind !== core && kind.kind === 'Event' ? { ...kind, storedAs: core } : kind));
 }
 
 function builtinKind(entry: TableKind): Kind {
@@ -65,7 +63,7 @@ function builtinKind(entry: TableKind): Kind {
     custom: false,
     schema: () => builtinType(entry.t),
     columns: () => [],
-    selectableFields: () => selectable[entry.k] ?? [],
+    selectableFields: () => (entry.k === 'Event' ? eventSelectable[entry.g] : selectable[entry.k]) ?? [],
     rules: rulesOf(entry),
   };
 }
@@ -74,6 +72,9 @@ function rulesOf(entry: TableKind): KindRules {
   return {
     prepare: (object, version) => checkTypes(object, builtinType(entry.t), { kind: entry.k, version }),
     validate: (object: KubeObject, _version: string, old?: KubeObject): Cause[] => checkRules(entry.k, object, old),
-    convert: (object, toVersion) => ({ ...object, apiVersion: formatApiVersion(entry.g, toVersion) }),
+    convert: (object, toVersion) => {
+      const apiVersion = formatApiVersion(entry.g, toVersion);
+      return entry.k === 'Event' ? eventInForm(object, apiVersion) : { ...object, apiVersion };
+    },
   };
 }

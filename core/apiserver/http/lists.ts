@@ -7,7 +7,7 @@ import { spliceMetadata } from '../../object/canonical.ts';
 import { formatApiVersion, type KubeObject } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { RequestSelection } from '../selection/selection.ts';
-import type { Kind, Space } from '../space.ts';
+import { type Kind, type Space, storedResource } from '../space.ts';
 import { namespacedNameOf, placeText } from '../storage/event-log.ts';
 import { Snapshot } from '../storage/snapshot.ts';
 import type { StoredObject } from '../storage.ts';
@@ -41,16 +41,21 @@ export function objectBytes(stored: StoredObject): Buffer {
 
 /** The bytes of the object in the requested version. If this is the stored version, the object is not parsed. */
 export function bytesInVersion(listing: Pick<ListRequest, 'space' | 'kind' | 'version'>, stored: StoredObject): Buffer {
-  if (listing.version === listing.kind.storageVersion) return objectBytes(stored);
+  if (isStoredForm(listing)) return objectBytes(stored);
   return Buffer.from(JSON.stringify(parsed(listing, stored)));
 }
 
-export function parsed(
-  { space, kind, version }: Pick<ListRequest, 'space' | 'kind' | 'version'>,
-  stored: StoredObject,
-): KubeObject {
-  const object = space.parse(stored);
-  return version === kind.storageVersion ? object : kind.rules.convert(object, version);
+export function parsed(listing: Pick<ListRequest, 'space' | 'kind' | 'version'>, stored: StoredObject): KubeObject {
+  const object = listing.space.parse(stored);
+  return isStoredForm(listing) ? object : listing.kind.rules.convert(object, listing.version);
+}
+
+function isStoredForm({ kind, version }: Pick<ListRequest, 'kind' | 'version'>): boolean {
+  return version === kind.storageVersion && kind.storedAs === undefined;
+}
+
+export function isInSelection(listing: ListRequest, stored: StoredObject): boolean {
+  return listing.selection.isEmpty || listing.selection.matches(parsed(listing, stored));
 }
 
 /** One object in the requested form. */
@@ -76,7 +81,7 @@ const foundBytesMax = 256 * 1024;
  */
 export function* listPieces(listing: ListRequest, limit: number, token: string | null): Generator<Buffer, void> {
   const from = token ? decodeToken(token) : undefined;
-  const snapshot = new Snapshot(listing.space.storage, listing.kind, from?.revision);
+  const snapshot = new Snapshot(listing.space.storage, storedResource(listing.kind), from?.revision);
   try {
     const page = pageOf(listing, snapshot, limit, from);
     const { head, item } = formOf(listing, {
@@ -133,7 +138,7 @@ interface Page {
 }
 
 function pageOf(listing: ListRequest, snapshot: Snapshot, limit: number, from: Continue | undefined): Page {
-  const { space, kind, namespace, selection } = listing;
+  const { kind, namespace, selection } = listing;
   const options = {
     ...(namespace === '' ? {} : { namespace }),
     ...(from ? { after: { namespace: from.namespace, name: from.name } } : {}),
@@ -144,7 +149,7 @@ function pageOf(listing: ListRequest, snapshot: Snapshot, limit: number, from: C
   let last: StoredObject | undefined;
   let remaining = 0;
   snapshot.visit(options, (stored) => {
-    if (!selection.isEmpty && !selection.matches(space.parse(stored))) return true;
+    if (!isInSelection(listing, stored)) return true;
     if (limit > 0 && found.length + places.length === limit) {
       remaining++;
       return selection.isEmpty;
@@ -157,8 +162,8 @@ function pageOf(listing: ListRequest, snapshot: Snapshot, limit: number, from: C
   });
   function* items(): Generator<StoredObject> {
     yield* found.splice(0);
-    const { group, resource } = kind;
-    for (const place of places) yield snapshot.get({ group, resource, ...namespacedNameOf(place) })!;
+    const of = storedResource(kind);
+    for (const place of places) yield snapshot.get({ ...of, ...namespacedNameOf(place) })!;
   }
   if (remaining === 0 || !last) return { items };
   const next = encodeToken({ revision: snapshot.revision, namespace: last.key.namespace, name: last.key.name });

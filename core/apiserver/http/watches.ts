@@ -2,10 +2,11 @@
 import { formatApiVersion } from '../../object/meta.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
+import { storedResource } from '../space.ts';
 import { namespacedNameOf, orderOf, placeText } from '../storage/event-log.ts';
 import type { StorageEvent, StoredObject } from '../storage.ts';
 import { columnDefinitions, partialMetadata, table, tableRow } from '../table/table.ts';
-import { bytesInVersion, type ListRequest, parsed } from './lists.ts';
+import { bytesInVersion, isInSelection, type ListRequest, parsed } from './lists.ts';
 import { aheadBytesMax, type WatchSink } from './outgoing.ts';
 import { kubernetesStatusOf } from './status.ts';
 
@@ -72,7 +73,7 @@ export class WatchRequest {
   #sendInitial(): void {
     const { space, kind, namespace } = this.#listing;
     let isAhead = false;
-    space.storage.visit(kind, namespace === '' ? {} : { namespace }, (stored) => {
+    space.storage.visit(storedResource(kind), namespace === '' ? {} : { namespace }, (stored) => {
       if (isAhead) this.#unsent.add(placeText(stored.key));
       else isAhead = !this.#sendExisting(stored);
       return !this.#ended;
@@ -82,11 +83,11 @@ export class WatchRequest {
   }
 
   #continueInitial(): void {
-    const { group, resource } = this.#listing.kind;
+    const of = storedResource(this.#listing.kind);
     for (const place of this.#unsent) {
       if (this.#ended) return;
       this.#unsent.delete(place);
-      const stored = this.#listing.space.storage.get({ group, resource, ...namespacedNameOf(place) });
+      const stored = this.#listing.space.storage.get({ ...of, ...namespacedNameOf(place) });
       if (stored && !this.#sendExisting(stored)) return this.#sink.onTaken(() => this.#continueInitial());
     }
     this.#endInitial();
@@ -94,8 +95,7 @@ export class WatchRequest {
 
   /** Sends an object as ADDED. Returns false if the client must read the sent bytes before the next object. */
   #sendExisting(stored: StoredObject): boolean {
-    const { space, selection } = this.#listing;
-    if (selection.isEmpty || selection.matches(space.parse(stored))) this.#send('ADDED', stored);
+    if (isInSelection(this.#listing, stored)) this.#send('ADDED', stored);
     return this.#sink.queuedBytes() <= aheadBytesMax;
   }
 
@@ -113,9 +113,8 @@ export class WatchRequest {
 
   #concerns({ object: { key } }: StorageEvent): boolean {
     const { kind, namespace } = this.#listing;
-    return (
-      key.resource === kind.resource && key.group === kind.group && (namespace === '' || key.namespace === namespace)
-    );
+    const { group, resource } = storedResource(kind);
+    return key.resource === resource && key.group === group && (namespace === '' || key.namespace === namespace);
   }
 
   /**
@@ -123,17 +122,14 @@ export class WatchRequest {
    * with the last selected state, as the Kubernetes API server does.
    */
   #sendEvent({ type, object, before }: StorageEvent): void {
-    const { selection, space } = this.#listing;
-    if (selection.isEmpty) {
+    if (this.#listing.selection.isEmpty) {
       this.#send(type, object);
       return;
     }
-    const isSelected = type !== 'DELETED' && selection.matches(space.parse(object));
-    const wasSelected =
-      type === 'DELETED'
-        ? selection.matches(space.parse(object))
-        : before !== undefined && selection.matches(space.parse(before));
-    if (isSelected) this.#send(wasSelected ? 'MODIFIED' : 'ADDED', object);
+    const matches = isInSelection(this.#listing, object);
+    const isNow = type !== 'DELETED' && matches;
+    const wasSelected = type === 'DELETED' ? matches : before !== undefined && isInSelection(this.#listing, before);
+    if (isNow) this.#send(wasSelected ? 'MODIFIED' : 'ADDED', object);
     else if (wasSelected) this.#send('DELETED', before ? { ...before, revision: object.revision } : object);
   }
 

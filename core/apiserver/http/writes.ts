@@ -7,8 +7,9 @@ import { BanyanError } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 import { decodeProtobuf } from '../protobuf/decode.ts';
 import type { RequestSelection } from '../selection/selection.ts';
-import type { Kind, Patch, Space, WriteOptions } from '../space.ts';
+import { type Kind, type Patch, type Space, storedKey, type WriteOptions } from '../space.ts';
 import { reportDuplicateFields } from '../verbs/field-validation.ts';
+import { inVersion } from '../verbs/object-form.ts';
 import { duplicatesIn, type MediaType, mediaTypeOf, parseRequestBody } from './body.ts';
 import { type ApiRequest, type ApiResponse, header, jsonResponse } from './requests.ts';
 import { successStatus } from './status.ts';
@@ -65,7 +66,7 @@ async function apply(
   }
   const object = asObject(body, target);
   if (object.metadata.name !== undefined) checkName(object, target);
-  const existed = target.space.storage.get(target.key) !== undefined;
+  const existed = target.space.storage.get(storedKey(target.kind, target.key)) !== undefined;
   const config = {
     ...object,
     metadata: {
@@ -83,7 +84,7 @@ export async function remove(request: ApiRequest, target: WriteTarget): Promise<
   const options = await deleteOptionsOf(request, target, warnings);
   const deleted = target.space.delete(target.key, options);
   await target.space.storage.flushed();
-  const remains = target.space.storage.get(target.key) !== undefined;
+  const remains = target.space.storage.get(storedKey(target.kind, target.key)) !== undefined;
   const { kind, key } = target;
   const showsObject = remains || options.dryRun;
   const answer = showsObject ? deleted : successStatus(kind.resource, kind.group, key.name, deleted.metadata.uid);
@@ -101,7 +102,7 @@ export async function removeCollection(
   const { namespace } = target.key;
   const scope = {
     ...(namespace === '' ? {} : { namespace }),
-    matches: (object: KubeObject) => selection.matches(object),
+    matches: (object: KubeObject) => selection.matches(inVersion(target.kind, object, target.version)),
   };
   const items = target.space.deleteCollection(of, scope, options);
   await target.space.storage.flushed();

@@ -41,6 +41,14 @@ function rowObject(object: KubeObject, { includeObject, version }: TableOptions)
 
 function columnsOf(kind: Kind, version: string): readonly ComputedColumn[] {
   const own = kind.columns(version);
+  const { storedAs } = kind;
+  if (storedAs) {
+    const storedForm = (object: KubeObject) => storedAs.rules.convert(object, storedAs.storageVersion);
+    return columnsOf(storedAs, storedAs.storageVersion).map((column) => ({
+      ...column,
+      cell: (object, nowMs) => column.cell(storedForm(object), nowMs),
+    }));
+  }
   if (own.length === 0) return builtinColumns[`${kind.group}/${kind.resource}`] ?? defaultColumns;
   return own.map(
     (column): ComputedColumn => ({

@@ -4,6 +4,7 @@
  */
 import { kubernetesVersion } from '../../../core/apiserver/discovery/discovery.ts';
 import { selectionOf } from '../../../core/apiserver/selection/selection.ts';
+import { storedResource } from '../../../core/apiserver/space.ts';
 import type { StoredObject } from '../../../core/apiserver/storage.ts';
 import { formatKey, type GroupResource, type ObjectKey } from '../../../core/object/key.ts';
 import { type KubeObject, parseApiVersion } from '../../../core/object/meta.ts';
@@ -122,17 +123,22 @@ export class EmbeddedCluster implements Cluster {
   }
 
   watch(resource: GroupResource, events: Pick<WatchEvents, 'on' | 'synced'>): () => void {
-    const { storage } = this.#space;
-    const deliver = (type: ClusterEvent['type'], stored: StoredObject) =>
-      events.on({ type, key: stored.key, object: this.#space.parse(stored) });
+    const { storage, kinds } = this.#space;
+    const kind = kinds.byResource(resource);
+    const of = kind ? storedResource(kind) : resource;
+    const deliver = (type: ClusterEvent['type'], stored: StoredObject) => {
+      const object = this.#space.parse(stored);
+      const shown = kind?.storedAs ? kind.rules.convert(object, kind.storageVersion) : object;
+      events.on({ type, key: { ...stored.key, group: resource.group, resource: resource.resource }, object: shown });
+    };
     const stop = storage.subscribe((changes) => {
       for (const { type, object } of changes) {
-        if (object.key.group === resource.group && object.key.resource === resource.resource) deliver(type, object);
+        if (object.key.group === of.group && object.key.resource === of.resource) deliver(type, object);
       }
     });
     const there = new Set<string>();
-    for (const stored of storage.scan(resource)) {
-      there.add(formatKey(stored.key));
+    for (const stored of storage.scan(of)) {
+      there.add(formatKey({ ...stored.key, group: resource.group, resource: resource.resource }));
       deliver('ADDED', stored);
     }
     events.synced(there);
