@@ -35,7 +35,7 @@ import { historyTable } from './history.ts';
 import { joinToken } from './join-token.ts';
 import { pingLine } from './ping.ts';
 import { plan } from './plan.ts';
-import { placementReport } from './status.ts';
+import { placementReport, spaceReport } from './status.ts';
 import { formatTree, treeRows } from './tree.ts';
 import { undo } from './undo.ts';
 import { dataOf, down, exitCode, readTopology, up } from './up.ts';
@@ -176,14 +176,18 @@ program
 
 program
   .command('status')
-  .description('one placement: counts, conditions, a sample of failures')
-  .argument('<placement>', 'epl/NAME', placementName)
-  .addOption(spaceOption('the space of the placement'))
+  .description(
+    'the placements of a space, and what is wrong with them; or one placement with its counts and conditions',
+  )
+  .argument('[placement]', 'epl/NAME', placementName)
+  .addOption(spaceOption('the space of the placements'))
   .option('--data <dir>', 'data directory of the tree')
   .option('--kubeconfig <file>', 'kubeconfig of the tree')
-  .action(async (name: string, options) => {
+  .action(async (name: string | undefined, options) => {
     const api = clientOf(options);
-    print(await placementReport(api, options.space ?? currentSpace(api), name));
+    const space = options.space ?? currentSpace(api);
+    const nowMs = Date.now();
+    print(await (name === undefined ? spaceReport(api, space, nowMs) : placementReport(api, space, name, nowMs)));
     api.close();
   });
 

@@ -89,7 +89,7 @@ async function retryUntil<T>(deadlineMs: number, ask: () => Promise<T>): Promise
 
 /** The error contains the placement's status, because the status disappears when the tree ends. */
 async function notAvailable(api: NodeApiClient, data: DataDirectory, withinMs: number): Promise<BanyanError> {
-  const report = await placementReport(api, space, name).catch(describeError);
+  const report = await placementReport(api, space, name, Date.now()).catch(describeError);
   return new BanyanError(
     'Timeout',
     `the EdgePlacement ${name} in ${space} was not Ready after ${durationText(withinMs)}; its last status:\n${report}\nThe logs of the nodes are in ${data.logs}; --timeout SECONDS waits longer`,

@@ -13,6 +13,7 @@ import { splitReplica } from '../../core/identity/replica.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+import { ageText } from './age.ts';
 import type { NodeApiClient } from './api-client.ts';
 import { didYouMean } from './arguments.ts';
 import { nodeContexts } from './node-contexts.ts';
@@ -62,6 +63,8 @@ export interface TreeRow {
   readonly receivedAtMs?: number;
   /** When the node lost its session, as its parent reports. Absent while the node has a session, with whichever replica of the parent. */
   readonly detachedAtMs?: number;
+  /** True: the node has never attached, as its parent reports. */
+  readonly isNew?: boolean;
   /** Precedence of the row. The parent's report has precedence over the node's own report, and any report over no report. */
   readonly rank: number;
 }
@@ -117,6 +120,8 @@ function pathOf(context: string): string {
 
 /** The rank of a report by a parent to which the node is attached. */
 const attachedRank = 2.5;
+/** The rank of a report by a parent to which the node has never been attached. Another replica of the parent may know more. */
+const newRank = 1.9;
 
 /** Whether the row is shown: the path is at or below `root`, or is another replica of `root`. */
 function isShown(path: string, root: string): boolean {
@@ -128,31 +133,24 @@ function mergedRow(a: TreeRow, b: TreeRow): TreeRow {
   const [lower, more] = a.rank < b.rank ? [a, b] : [b, a];
   const notes = [...new Set([more.notes, lower.notes].flatMap((one) => (one === '' ? [] : one.split('; '))))];
   const receivedAtMs = earliest(lower.receivedAtMs, more.receivedAtMs);
-  const { detachedAtMs, ...row } = { ...lower, ...more, notes: notes.join('; ') };
+  const { detachedAtMs, isNew, ...row } = { ...lower, ...more, notes: notes.join('; ') };
   return {
     ...row,
     ...(receivedAtMs === undefined ? {} : { receivedAtMs }),
     ...(detachedAtMs === undefined || more.rank === attachedRank ? {} : { detachedAtMs }),
+    ...(isNew && more.rank === newRank ? { isNew } : {}),
   };
 }
 
-/** The age of the newest data that each node has from the root. Empty: the data is as fresh as possible. */
+/** The age of the newest data that each node has from the root. Empty: the data is as fresh as possible. `never`: the node has no data from the root. */
 export function rootAges(rows: readonly TreeRow[], nowMs: number): ReadonlyMap<string, string> {
   const contacts = new Map<string, number | undefined>();
   // Parents come before their children.
-  for (const { path, receivedAtMs, detachedAtMs } of rows) {
+  for (const { path, receivedAtMs, detachedAtMs, isNew } of rows) {
     const above = path === '' ? undefined : contacts.get(parentOf(path));
-    contacts.set(path, earliest(above, receivedAtMs, detachedAtMs));
+    contacts.set(path, isNew ? Number.NEGATIVE_INFINITY : earliest(above, receivedAtMs, detachedAtMs));
   }
   return new Map(Array.from(contacts, ([path, atMs]) => [path, atMs === undefined ? '' : ageText(nowMs - atMs)]));
-}
-
-function ageText(ageMs: number): string {
-  const seconds = Math.max(0, Math.floor(ageMs / 1000));
-  if (seconds < 120) return `${seconds}s`;
-  if (seconds < 7_200) return `${Math.floor(seconds / 60)}m`;
-  if (seconds < 172_800) return `${Math.floor(seconds / 3_600)}h`;
-  return `${Math.floor(seconds / 86_400)}d`;
 }
 
 export function formatTree(rows: readonly TreeRow[], nowMs: number, wide = false): string {
@@ -205,6 +203,7 @@ async function rowsOf(api: Pick<NodeApiClient, 'list'>, path: string, rootDepth:
 function rowOf(node: KubeObject, rootDepth: number, rank: number): TreeRow {
   const { path = '', role = '' } = (node.spec ?? {}) as ShownNodeSpec;
   const { session, lag, agents, rootContactAt, ...status } = (node.status ?? {}) as ShownNodeStatus;
+  const isNew = rank === 2 && session?.state === 'Never';
   return {
     path,
     depth: depthOf(path) - rootDepth,
@@ -220,8 +219,9 @@ function rowOf(node: KubeObject, rootDepth: number, rank: number): TreeRow {
     ].join('; '),
     ...timeOf('receivedAtMs', rank === 1 ? rootContactAt : undefined),
     ...timeOf('detachedAtMs', rank === 2 && session?.state === 'Disconnected' ? session.since : undefined),
+    ...(isNew ? { isNew } : {}),
     // If several replicas report a child, the report of the replica to which the child is attached counts.
-    rank: session?.state === 'Connected' ? rank + 0.5 : rank,
+    rank: isNew ? newRank : session?.state === 'Connected' ? rank + 0.5 : rank,
   };
 }
 

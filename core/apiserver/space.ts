@@ -30,11 +30,24 @@ export interface Kind extends GroupResource, KindSchema {
   /** The fields of the scale in one version of a custom kind. Absent: they are the same in all versions. */
   scalePaths?(version: string): ScalePaths | undefined;
   readonly custom: boolean;
+  /** The kind whose objects these are, in another form. Absent: the kind has objects of its own. Only Events have two kinds for the same objects. */
+  readonly storedAs?: Kind;
   /**
    * The uid of the CustomResourceDefinition that defines the kind, if the definition is in the storage of the space. Absent for kinds that every space of
    * this type has.
    */
   readonly definitionUid?: string;
+}
+
+/** The resource under which the objects of the kind are stored. */
+export function storedResource(kind: Kind): GroupResource {
+  const { group, resource } = kind.storedAs ?? kind;
+  return { group, resource };
+}
+
+/** The key of an object of the kind in the storage. */
+export function storedKey(kind: Kind, key: ObjectKey): ObjectKey {
+  return kind.storedAs ? { ...key, ...storedResource(kind) } : key;
 }
 
 export interface ScalePaths {

@@ -99,7 +99,7 @@ export const node = z.object({
   relays: whole.exactOptional(),
   agents: whole.exactOptional(),
   session: z
-    .object({ state: z.enum(['Connected', 'Disconnected']), since: z.string().exactOptional() })
+    .object({ state: z.enum(['Connected', 'Disconnected', 'Never']), since: z.string().exactOptional() })
     .exactOptional(),
   lag: z.object({ entries: whole }).exactOptional(),
   /** Rows that the node holds and its parent lacks (feed/deletions.ts). */

@@ -7,6 +7,8 @@
  * error has failed.
  */
 import { type KubeObject, parseApiVersion } from './meta.ts';
+import { podCause } from './pod-cause.ts';
+import { steadyText } from './steady-text.ts';
 import { terminating, terminatingMessage } from './terminating.ts';
 
 export interface ObjectHealth {
@@ -55,7 +57,7 @@ function deployment(object: KubeObject, status: Status): ObjectHealth {
   const progressing = conditionOf(status, 'Progressing');
   const failure = conditionOf(status, 'ReplicaFailure');
   // Only this condition has the reason why pods are not created, for example a quota.
-  const refusal = failure?.status === 'True' ? failure.message : '';
+  const refusal = failure?.status === 'True' ? steadyText(failure.message) : '';
   if (progressing?.reason === 'ProgressDeadlineExceeded') {
     const messages = [progressing.message, refusal].filter((message) => message !== '');
     return failed('ProgressDeadlineExceeded', messages.join(': '));
@@ -81,7 +83,7 @@ function deployment(object: KubeObject, status: Status): ObjectHealth {
 
 function replicaSet(object: KubeObject, status: Status): ObjectHealth {
   const failure = conditionOf(status, 'ReplicaFailure');
-  if (failure?.status === 'True') return inProgress('ReplicaFailure', failure.message);
+  if (failure?.status === 'True') return inProgress('ReplicaFailure', steadyText(failure.message));
   const wanted = numberOf(recordOf(object.spec).replicas, 1);
   const [total, labelled, available, ready] = replicaCounts(status, 'fullyLabeledReplicas', 'availableReplicas');
   if (!('observedGeneration' in status)) return inProgress('NoStatus', 'the controller has not looked at it yet');
@@ -140,7 +142,7 @@ function job(_object: KubeObject, status: Status): ObjectHealth {
   return current(`started, ${numberOf(status.active, 0)} pods active`);
 }
 
-function pod(_object: KubeObject, status: Status): ObjectHealth {
+function pod(object: KubeObject, status: Status): ObjectHealth {
   const ready = conditionOf(status, 'Ready');
   switch (status.phase) {
     case 'Succeeded':
@@ -149,23 +151,27 @@ function pod(_object: KubeObject, status: Status): ObjectHealth {
       return failed('PodFailed', textOf(status.message, 'the pod has failed'));
     case 'Running': {
       if (ready?.status === 'True') return current('the pod is ready');
-      const crashing = waitingContainer(status, 'CrashLoopBackOff');
-      return crashing ? failed('CrashLoopBackOff', crashing) : inProgress('PodNotReady', 'the pod is not ready');
+      const cause = podCause(object)?.message ?? 'the pod is not ready';
+      return isWaitingFor(status, 'CrashLoopBackOff')
+        ? failed('CrashLoopBackOff', cause)
+        : inProgress('PodNotReady', cause);
     }
     default: {
       const scheduled = conditionOf(status, 'PodScheduled');
       if (scheduled?.status === 'False' && scheduled.reason === 'Unschedulable') {
-        return { ...inProgress('PodUnschedulable', scheduled.message), failsAfterMs: scheduleWindowMs };
+        return { ...inProgress('PodUnschedulable', steadyText(scheduled.message)), failsAfterMs: scheduleWindowMs };
       }
-      return inProgress('PodPending', 'the pod is pending');
+      const cause = podCause(object);
+      return cause && cause.rank < 2
+        ? inProgress(cause.reason, cause.message)
+        : inProgress('PodPending', 'the pod is pending');
     }
   }
 }
 
-function waitingContainer(status: Status, reason: string): string | undefined {
+function isWaitingFor(status: Status, reason: string): boolean {
   const containers = Array.isArray(status.containerStatuses) ? status.containerStatuses.map(recordOf) : [];
-  const found = containers.find((container) => recordOf(recordOf(container.state).waiting).reason === reason);
-  return found && `container ${String(found.name)}: ${textOf(recordOf(recordOf(found.state).waiting).message, reason)}`;
+  return containers.some((container) => recordOf(recordOf(container.state).waiting).reason === reason);
 }
 
 // ------------------------------------------------------------------------------------------------ other kinds

@@ -32,6 +32,28 @@ function computeRequirements(selector: LabelSelector): LabelRequirement[] {
   return [...equalities, ...(selector.matchExpressions ?? [])];
 }
 
+/** The selector in the syntax of queries: `app in (web),tier in (a,b),!old`. */
+export function selectorText(selector: LabelSelector): string {
+  return requirementsOf(selector).map(requirementText).join(',');
+}
+
+function requirementText({ key, operator, values = [] }: LabelRequirement): string {
+  switch (operator) {
+    case 'In':
+      return `${key} in (${values.join(',')})`;
+    case 'NotIn':
+      return `${key} notin (${values.join(',')})`;
+    case 'Exists':
+      return key;
+    case 'DoesNotExist':
+      return `!${key}`;
+    case 'Gt':
+      return `${key}>${values[0]}`;
+    case 'Lt':
+      return `${key}<${values[0]}`;
+  }
+}
+
 /** True if all requirements hold. A selector without requirements matches everything. */
 export function matchesSelector(selector: LabelSelector, labels: Labels): boolean {
   return requirementsOf(selector).every((requirement) => matchesRequirement(requirement, labels));

@@ -88,6 +88,8 @@ export interface SessionStatus {
   readonly transport?: string;
   /** Time in ms since the child's last session ended, or since this node started; 0 while the child is connected. */
   readonly silentMs: number;
+  /** Wall time in ms at which the child was last heard, also before the start of this process. Absent: the child has never attached to this node. */
+  readonly heardAtMs?: number | undefined;
   /** Present for one day after the rows of the child's up feed at this node differed from the child's rows. */
   readonly diverged?: Divergence | undefined;
   /** Present for one day after this node refused a copy of the child. */

@@ -2,7 +2,9 @@
 import type { ResumeTuple } from '../feed/feed.ts';
 import { heldPieces } from '../feed/pieces.ts';
 import { producerRowsTopic } from '../feed/topics.ts';
+import type { Timer } from '../runtime/clock.ts';
 import { BanyanError, describeError } from '../runtime/errors.ts';
+import { ifRoom } from '../store/room.ts';
 import type { SessionStreams } from '../stream/streams.ts';
 import { maxFrameBytes } from '../wire/codec/frames.ts';
 import type { Frame, Hello, Welcome } from '../wire/generated/mesh.ts';
@@ -11,6 +13,7 @@ import { Acknowledgements } from './acknowledgements.ts';
 import { FeedAlarm } from './feed-alarm.ts';
 import { windowMaxBytes } from './flow.ts';
 import { fenceOf } from './handshake.ts';
+import { aliveEveryMs, lastAlive, lastHeard, noteAlive, noteDetached } from './last-heard.ts';
 import { Mismatch } from './mismatch.ts';
 import type { ParentSessionsPorts, SessionStatus } from './parent-ports.ts';
 import { ReconcileSlots } from './reconcile-slots.ts';
@@ -45,8 +48,11 @@ export class ParentSessions {
   /** Attached children, keyed by the table of their down feed. */
   readonly #childOfTable = new Map<string, string>();
   readonly #unsubscribe: () => void;
-  readonly #lostAtMs = new Map<string, number>();
+  readonly #lost = new Map<string, { readonly atMs: number; readonly heardAtMs: number }>();
   readonly #startedAtMs: number;
+  /** The last time that an earlier run of the process wrote. */
+  readonly #aliveAtMs: number | undefined;
+  #aliveTimer: Timer | undefined;
   /** Attached children that get watermarks. */
   readonly #watermarkReceivers = new Set<string>();
   readonly #wakes: Wakes;
@@ -63,6 +69,8 @@ export class ParentSessions {
   constructor(ports: ParentSessionsPorts) {
     this.#ports = ports;
     this.#startedAtMs = ports.clock.monotonicMs();
+    this.#aliveAtMs = ports.store.read(lastAlive);
+    this.#scheduleAlive();
     this.#slots = new ReconcileSlots(ports.clock);
     this.#acknowledgements = new Acknowledgements(ports.store, ports.clock);
     this.#acceptor = new SessionAcceptor({
@@ -152,14 +160,20 @@ export class ParentSessions {
     const alarms = { diverged: this.#alarms.get(child)?.present, cloned: this.#clones.get(child)?.present };
     if (attached) {
       const { sinceMs: connectedSinceMs, transport } = attached;
-      return { connected: true, connectedSinceMs, transport, silentMs: 0, ...alarms };
+      const heardAtMs = this.#heardAtMs(attached);
+      return { connected: true, connectedSinceMs, transport, silentMs: 0, heardAtMs, ...alarms };
     }
-    const lostAtMs = this.#lostAtMs.get(child) ?? this.#startedAtMs;
-    return { connected: false, silentMs: this.#ports.clock.monotonicMs() - lostAtMs, ...alarms };
+    const { clock, store } = this.#ports;
+    const lost = this.#lost.get(child);
+    const silentMs = clock.monotonicMs() - (lost?.atMs ?? this.#startedAtMs);
+    // The store decides whether the child has ever attached: a removed child may have left a time in memory.
+    const stored = store.read((reader) => lastHeard(reader, child, this.#aliveAtMs));
+    return { connected: false, silentMs, heardAtMs: stored && (lost?.heardAtMs ?? stored), ...alarms };
   }
 
   close(): void {
     this.#unsubscribe();
+    this.#aliveTimer?.stop();
     const attached = [...this.#attached.values()];
     for (const [i, { runner }] of attached.entries()) {
       runner.goodbye('the parent ends', returnAfterMs + Math.floor((i * 1_000) / returnsPerSecond));
@@ -287,9 +301,32 @@ export class ParentSessions {
     this.#attached.delete(child);
     this.#childOfTable.delete(attached.table);
     this.#watermarkReceivers.delete(child);
-    this.#lostAtMs.set(child, this.#ports.clock.monotonicMs());
+    const { clock, store } = this.#ports;
+    const heardAtMs = this.#heardAtMs(attached);
+    this.#lost.set(child, { atMs: clock.monotonicMs(), heardAtMs });
+    // A session may end inside a transaction. While the disk is full, the record keeps `attached`, and the time of the node counts instead.
+    this.#ports.defer(() => {
+      if (!this.#attached.has(child)) ifRoom(() => store.write((t) => noteDetached(t, child, heardAtMs)));
+    });
     const reason = error ? describeError(error) : 'ended in order';
     this.#ports.log.info({ child, reason, entries: attached.runner.entries }, 'a child is detached');
     this.#ports.disconnected(child, reason);
+  }
+
+  #heardAtMs({ runner }: Attached): number {
+    return this.#ports.clock.wallMs() - runner.silentMs;
+  }
+
+  #scheduleAlive(): void {
+    const { clock, store, defer } = this.#ports;
+    this.#aliveTimer = clock.after(aliveEveryMs, () => {
+      this.#scheduleAlive();
+      if (this.#attached.size === 0) return;
+      defer(() => {
+        if (!ifRoom(() => store.write((t) => noteAlive(t, clock.wallMs())))) return;
+        // A store that can't flush has failed for good, and ends the process itself.
+        store.flushed().catch(() => {});
+      });
+    });
   }
 }

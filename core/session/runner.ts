@@ -132,6 +132,11 @@ export class SessionRunner {
     this.#receivedAtMs = this.#ports.clock.monotonicMs();
   }
 
+  /** Time in ms since the peer was last heard. */
+  get silentMs(): number {
+    return this.#ports.clock.monotonicMs() - this.#receivedAtMs;
+  }
+
   drained(): void {
     this.#congested = false;
     const waiting = this.#waiting;

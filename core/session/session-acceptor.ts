@@ -15,6 +15,7 @@ import { HelloRateLimiter } from './admission.ts';
 import { expiredOf } from './expiry-watch.ts';
 import { admit, readSession, type SessionRecord, writeSession } from './handshake.ts';
 import { validateHello } from './hello-validation.ts';
+import { noteAttached } from './last-heard.ts';
 import type { ChildFeeds, ParentSessionsPorts, SessionStatus } from './parent-ports.ts';
 import type { SessionEnds } from './session-ends.ts';
 import { tupleFromWire } from './wire-frames.ts';
@@ -145,6 +146,7 @@ export class SessionAcceptor {
       if (!decision.admitted) return { admission: decision };
       const opened = this.#ports.feedsOf(t, child, role);
       writeSession(t, sessionRecordKeyOf(link), decision.record);
+      noteAttached(t, child, this.#ports.clock.wallMs());
       this.#ports.replicas?.attached(t, child, role, hello.attachSequence);
       return { admission: decision, feeds: opened };
     });

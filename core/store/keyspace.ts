@@ -132,6 +132,8 @@ export const keyspace = {
   revision: 114,
   /** … placement id, NUL, # number, … object key -> JSON RevisionChange: the form of the object before the revision */
   revisionChange: 115,
+  /** … child, or nothing for this node itself -> JSON {atMs, attached}: when the child was last heard (see core/session/last-heard.ts) */
+  heard: 122,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

@@ -31,7 +31,11 @@ export type Endpoint = (offer: Offer) => void;
  */
 export type AdjacentNode =
   | { readonly streams: SessionStreams; readonly others?: readonly SessionStreams[] }
-  | { readonly known: boolean; readonly silentMs?: number };
+  | {
+      readonly known: boolean;
+      readonly silentMs?: number /** The node has never connected. */;
+      readonly isNew?: boolean;
+    };
 
 export interface RouterPorts {
   readonly path: string;
@@ -128,7 +132,8 @@ export class StreamRouter {
   #handOn(offer: Offer, adjacent: AdjacentNode, who: string): void {
     if (!('streams' in adjacent)) {
       if (!adjacent.known) return this.#refuse(offer, 'NotFound', `there is no ${who}`);
-      return this.#refuse(offer, 'Disconnected', `the ${who} is not connected`, adjacent.silentMs);
+      const state = adjacent.isNew ? 'has never connected' : 'is not connected';
+      return this.#refuse(offer, 'Disconnected', `the ${who} ${state}`, adjacent.silentMs);
     }
     const { deadlineMs } = offer.request;
     const remainingMs = Math.floor(deadlineMs - Math.max(deadlineReserveMs, deadlineMs * deadlineShare));

@@ -11,6 +11,7 @@ import { decodeChecked } from '../object/checked.ts';
 import { compareText } from '../object/text-order.ts';
 import { boundedRolloutPart, mergeParts, partSchema, type RolloutPart } from '../rollout/part.ts';
 import { text } from '../store/bytes.ts';
+import { type AwayPlace, awaySchema, longestAway } from './away.ts';
 
 export interface Partial {
   /** The placement's generation at its origin. */
@@ -18,10 +19,15 @@ export interface Partial {
   /** The target for which the counts are exact; see TargetAttributes in core/entries/down-attributes.ts. */
   readonly target: number;
   readonly counts: DestinationCounts;
-  /** The longest time for which a destination has been disconnected. Absent: no destination is disconnected. */
-  readonly oldestAgeMs?: number;
+  /**
+   * When the destination that has been disconnected for the longest time was last heard: wall time in ms of the parent that noticed, in whole seconds. A time
+   * and no age, so that the partial stays the same while time passes. Absent: no destination is disconnected, or the time is not known.
+   */
+  readonly oldestSinceMs?: number;
   /** A sample of at most `failuresMax` failures: the first ones in the order of path, then object. Notes about adopted objects come after all failures. */
   readonly failures: readonly Failure[];
+  /** A sample of at most `awayMax` places that are counted as stale or never. */
+  readonly away: readonly AwayPlace[];
   /** Only while a release is unfinished. */
   readonly rollout?: RolloutPart;
   /** Only if the placement has an order of moves (`spec.move`). */
@@ -76,23 +82,28 @@ export const countNames = [
 const zeroCounts: DestinationCounts = mapCounts(() => 0);
 
 export function emptyPartial(generation: number, target: number): Partial {
-  return { generation, target, counts: zeroCounts, failures: [] };
+  return { generation, target, counts: zeroCounts, failures: [], away: [] };
 }
 
 export function mergePartials(a: Partial, b: Partial): Partial {
   const counts: Record<keyof DestinationCounts, number> = { ...a.counts };
   for (const name of countNames) counts[name] += b.counts[name];
   const rollout = mergeParts(a.rollout, b.rollout);
-  const oldestAgeMs = Math.max(a.oldestAgeMs ?? -1, b.oldestAgeMs ?? -1);
+  const oldestSinceMs = earliest(a.oldestSinceMs, b.oldestSinceMs);
   return {
     generation: Math.max(a.generation, b.generation),
     target: Math.max(a.target, b.target),
     counts,
-    ...(oldestAgeMs >= 0 ? { oldestAgeMs } : {}),
+    ...(oldestSinceMs === undefined ? {} : { oldestSinceMs }),
     failures: smallestFailures(a.failures, b.failures),
+    away: longestAway(a.away, b.away),
     ...(rollout ? { rollout } : {}),
     ...mergedMove(a.move, b.move),
   };
+}
+
+export function earliest(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 }
 
 function mergedMove(a: MovePart | undefined, b: MovePart | undefined): { move?: MovePart } {
@@ -108,9 +119,11 @@ export function smallestFailures(...samples: readonly (readonly Failure[])[]): r
 
 /** Encodes a partial. Equal partials give equal bytes, so that an unchanged partial is not sent again. */
 export function encodePartial(partial: Partial): Uint8Array {
-  const { counts, rollout, move } = partial;
+  const { away, ...rest } = partial;
+  const { counts, rollout, move } = rest;
   const sent = {
-    ...partial,
+    ...rest,
+    ...(away.length > 0 ? { away } : {}),
     counts: reportedCounts(counts),
     ...(rollout ? { rollout: boundedRolloutPart(rollout) } : {}),
     ...(move ? { move: boundedMovePart(move) } : {}),
@@ -131,10 +144,11 @@ const partialSchema = z.object({
   target: z.number().int().min(0),
   // A count that the sender leaves out is read as 0.
   counts: z.object({ ...mapCounts(() => count), expected: countUpTo(expectedMax).default(0) }),
-  oldestAgeMs: z.number().min(0).exactOptional(),
+  oldestSinceMs: z.number().int().min(0).exactOptional(),
   failures: z
     .array(z.object({ path: z.string(), object: z.string(), reason: z.string(), message: z.string() }))
     .max(failuresMax),
+  away: awaySchema,
   rollout: partSchema.exactOptional(),
   move: movePartSchema.exactOptional(),
 });

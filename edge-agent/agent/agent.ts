@@ -20,6 +20,7 @@ import { Autoscalers } from '../apply/autoscalers.ts';
 import { OrphanAdoption } from '../apply/orphan-adoption.ts';
 import { OwnerRecords } from '../apply/owner-records.ts';
 import { type RemovalObstacle, RemovalProgress } from '../apply/removal-progress.ts';
+import { Causes } from '../causes/causes.ts';
 import { Desired, type DesiredChange } from '../desired/desired.ts';
 import { deadlyObjects, Poisoned, type PoisonedChange } from '../desired/poisoned.ts';
 import type { LimitUse } from '../limits/limit-use.ts';
@@ -42,6 +43,7 @@ export class Agent {
   readonly #autoscalers: Autoscalers;
   readonly #applier: Applier;
   readonly #observer: Observer;
+  readonly #causes: Causes;
   readonly #outbox: Outbox;
   readonly #upFeedEntries: UpFeedEntries;
   readonly #reports: EdgeReports;
@@ -119,6 +121,7 @@ export class Agent {
         wentBack: () => options.wentBack?.(),
       },
     );
+    this.#causes = new Causes({ cluster, clock, logger, changed: (key) => this.#touchObject(key) });
     this.#reports = new EdgeReports(
       {
         path: options.path,
@@ -174,6 +177,7 @@ export class Agent {
       applier: this.#applier,
       removalProgress: this.#removalProgress,
       observer: this.#observer,
+      causes: this.#causes,
       reports: this.#reports,
       isClusterUnknown: () => this.#isClusterUnknown,
       node: () => this.#nodeEntry(),
@@ -302,6 +306,7 @@ export class Agent {
     this.#reports.stop();
     this.#observer.stop();
     this.#autoscalers.stop();
+    this.#causes.stop();
     this.#crashes.stop();
     await this.#applier.stop();
     this.#crashes.end();
@@ -353,6 +358,12 @@ export class Agent {
 
   #objectChanged(key: string): void {
     this.#reports.placed(key);
+    const isDesired = this.#desired.deliveries(key).length > 0;
+    this.#causes.observed(key, isDesired ? this.#observer.observation(key)?.health : undefined);
+    this.#touchObject(key);
+  }
+
+  #touchObject(key: string): void {
     for (const delivery of this.#desired.deliveries(key)) {
       this.#outbox.touch(entryKey.state(delivery.source, parseKey(key)));
       for (const id of delivery.placements) this.#outbox.touch(entryKey.partial(id));

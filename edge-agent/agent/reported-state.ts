@@ -2,6 +2,7 @@
 
 import type { TargetAttributes } from '../../core/entries/down-attributes.ts';
 import type { StateAttributes } from '../../core/entries/up-attributes.ts';
+import type { ObjectHealth } from '../../core/object/health.ts';
 import { displayKey, parseKey } from '../../core/object/key.ts';
 import { terminating } from '../../core/object/terminating.ts';
 import {
@@ -14,6 +15,7 @@ import {
 import { type ApplyProgress, unasked } from '../apply/progress.ts';
 import type { RemovalObstacle } from '../apply/removal-progress.ts';
 import { waitReasons } from '../apply/steps.ts';
+import type { WaitCause } from '../causes/workload-cause.ts';
 import { precedence } from '../desired/claim.ts';
 import type { Delivery } from '../desired/desired.ts';
 import type { ObjectObservation } from '../observe/observer.ts';
@@ -22,6 +24,8 @@ export interface ObjectState extends Omit<StateAttributes, 'failed'> {
   /** Another source delivers the object and wins, or a rule of upsync takes the object. This field is not sent, because `reason` contains it. */
   readonly conflicted: boolean;
   readonly failed: boolean;
+  /** The object is not available, and `reason` and `message` say why. Such an object is named in the sample of failures. This field is not sent. */
+  readonly waits: boolean;
 }
 
 export function objectState(
@@ -29,8 +33,10 @@ export function objectState(
   winner: Delivery,
   progress: ApplyProgress | undefined,
   seen: ObjectObservation | undefined,
+  /** Why the object is not available, if the agent has found out. */
+  cause?: WaitCause,
 ): ObjectState {
-  const base = { desired: delivery.revision, applied: false, available: false, conflicted: false, failed: false };
+  const base = { ...notApplied, desired: delivery.revision };
   if (delivery.source !== winner.source) {
     return { ...base, conflicted: true, reason: 'Conflicted', message: precedence(winner, delivery) };
   }
@@ -58,12 +64,21 @@ export function objectState(
   // Many kinds never become available while the agent corrects them again and again, or while a change of somebody else stays. Then the drift is the more
   // useful reason.
   if (drift !== undefined && state === 'InProgress') return { ...base, applied: true, ...noted };
-  return { ...base, applied: true, failed: state === 'Failed', reason, message };
+  const why = cause ? withCause(seen.health, cause) : { reason, message };
+  return { ...base, applied: true, failed: state === 'Failed', waits: cause !== undefined, ...why };
 }
+
+/** A workload with a deadline fails by the deadline. Its own message says so, and the cause says why. */
+function withCause({ reason, message }: ObjectHealth, cause: WaitCause): WaitCause {
+  if (reason !== 'ProgressDeadlineExceeded' || cause.reason === reason) return cause;
+  return { ...cause, message: `${message.replace(/[.:]*$/, '')}: ${cause.message}` };
+}
+
+const notApplied = { applied: false, available: false, conflicted: false, failed: false, waits: false };
 
 /** The state of an object that nobody wants any more and that is still on the cluster. An object whose removal is refused counts as failed. */
 export function removalState({ reason, message, isRefused }: RemovalObstacle): ObjectState {
-  return { desired: 0, applied: false, available: false, conflicted: false, failed: isRefused, reason, message };
+  return { ...notApplied, desired: 0, failed: isRefused, reason, message };
 }
 
 const adoptedMessage =
@@ -96,7 +111,7 @@ export function placementPartial(
     available &&= state.applied && state.available;
     failed ||= state.failed;
     conflicted ||= state.conflicted;
-    if (!state.failed && !state.conflicted && !notableReasons.has(state.reason ?? '')) continue;
+    if (!state.failed && !state.conflicted && !state.waits && !notableReasons.has(state.reason ?? '')) continue;
     const { reason = '', message = '' } = state;
     failures = smallestFailures(failures, [{ path, object: displayKey(parseKey(key)), reason, message }]);
   }

@@ -19,6 +19,7 @@ import type { Applier } from '../apply/applier.ts';
 import type { OwnerRecords } from '../apply/owner-records.ts';
 import { type ApplyProgress, unasked } from '../apply/progress.ts';
 import type { RemovalProgress } from '../apply/removal-progress.ts';
+import type { Causes } from '../causes/causes.ts';
 import type { Delivery, Desired } from '../desired/desired.ts';
 import { type Poisoned, poisonedState, withPoisoned } from '../desired/poisoned.ts';
 import type { ObjectObservation, Observer } from '../observe/observer.ts';
@@ -39,6 +40,7 @@ export interface UpFeedEntriesPorts {
   readonly applier: Applier;
   readonly removalProgress: RemovalProgress;
   readonly observer: Observer;
+  readonly causes: Pick<Causes, 'of'>;
   readonly reports: EdgeReports;
   /** The agent does not know enough about the cluster to report anything about it. */
   isClusterUnknown(): boolean;
@@ -106,7 +108,7 @@ export class UpFeedEntries {
       this.#unasked.delete(entryKey.state(source, parseKey(key)));
       return undefined;
     }
-    const { conflicted, failed, ...attributes } = this.#state(delivery);
+    const { conflicted, failed, waits: _waits, ...attributes } = this.#state(delivery);
     if (this.#isAwaited(source, key, attributes.reason === unasked)) return 'unsure';
     const seen = conflicted ? undefined : this.#observation(key);
     const generation = this.#ports.records.get(key)?.generation;
@@ -182,7 +184,8 @@ export class UpFeedEntries {
     // An object that the placements only imply counts as present, whichever source delivers it.
     const seenAs = isOnlyNeeded ? { ...winner, revision } : delivery;
     const progress = this.#ports.applier.progress(key);
-    return objectState(seenAs, winner, isOnlyNeeded ? withoutAdoption(progress) : progress, this.#observation(key));
+    const done = isOnlyNeeded ? withoutAdoption(progress) : progress;
+    return objectState(seenAs, winner, done, this.#observation(key), this.#ports.causes.of(key));
   }
 
   /** The present observation of the object, or the last one if the object has ended and is gone. */

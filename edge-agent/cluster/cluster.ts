@@ -8,6 +8,7 @@ import type { Space, UserInfo } from '../../core/apiserver/space.ts';
 import type { PropagationPolicy } from '../../core/entries/down-attributes.ts';
 import type { GroupResource, ObjectKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
+import type { LabelSelector } from '../../core/object/selector.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { BanyanError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -46,6 +47,14 @@ export interface WatchEvents {
 export interface ClusterWatchOptions {
   readonly marked?: boolean;
   readonly metadataOnly?: boolean;
+}
+
+export interface ClusterQuery {
+  readonly namespace: string;
+  readonly selector?: LabelSelector;
+  /** Values by path: `{ 'involvedObject.uid': '…' }`. The kind must allow these fields in field selectors. */
+  readonly fields?: Readonly<Record<string, string>>;
+  readonly limit: number;
 }
 
 /** One state of one object. */
@@ -114,6 +123,11 @@ export interface Cluster extends AsyncDisposable {
    * Absent: only the agent has objects.
    */
   metadataOf?(resource: GroupResource): AsyncIterable<Pick<KubeObject, 'metadata'>>;
+  /**
+   * Returns objects of a namespace that match, in any order, and no more than `limit`. Throws Forbidden if the agent may not list the resource. Absent: the
+   * cluster can't be asked.
+   */
+  find?(resource: GroupResource, query: ClusterQuery): Promise<readonly KubeObject[]>;
   describe(): Promise<ClusterDescription>;
   /**
    * Calls the listener when the description may have changed, except for the served kinds, or when the cluster has not answered. Returns the function that

@@ -8,7 +8,6 @@ import type { Space } from '../../core/apiserver/space.ts';
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
 import type { NodeAttributes } from '../../core/entries/up-attributes.ts';
 import { childPath, childTowards, parentOf } from '../../core/identity/node-path.ts';
-import type { SessionStatus } from '../../core/session/parent-ports.ts';
 import {
   type Inventory,
   isLocation,
@@ -18,7 +17,7 @@ import {
 } from '../children/inventory.ts';
 import { changesOnlyStatus } from '../spaces/payload.ts';
 import { show } from './node-objects.ts';
-import { showSyncTarget } from './sync-target-status.ts';
+import { type AgentConnection, showSyncTarget } from './sync-target-status.ts';
 
 export interface ShownInventory {
   readonly space: Space;
@@ -30,7 +29,7 @@ export interface InventoryStatusesPorts {
   readonly path: string;
   /** Keyed by source: `center.fleet`. */
   readonly inventories: ReadonlyMap<string, ShownInventory>;
-  connection(child: string): Pick<SessionStatus, 'connected'>;
+  connection(child: string): AgentConnection;
   /** Returns the report about its cluster by an agent that is a child of this node. */
   reportOf(child: string): NodeAttributes | undefined;
   /** Called when there is something to show. */
@@ -120,7 +119,7 @@ export class InventoryStatuses {
     if (!object || attachTo === undefined || object.metadata.deletionTimestamp !== undefined) return;
     const child = this.#childAt(attachTo);
     if (child !== undefined) {
-      showSyncTarget(shown.space, name, path, reportOf(child), connection(child).connected, wallMs);
+      showSyncTarget(shown.space, name, path, reportOf(child), connection(child), wallMs);
       return;
     }
     const message = `the agent is no child of this node; the system space of ${parentOf(attachTo)} has its state`;

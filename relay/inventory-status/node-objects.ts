@@ -12,7 +12,8 @@ import { type Alarms, alarmConditions } from './alarm-conditions.ts';
 import { conditionsOf, guardConditions, heldCondition, writeGuardEvents } from './guard-conditions.ts';
 
 export type NodeRole = 'Center' | 'Relay' | 'Agent';
-export type ConnectionState = 'Connected' | 'Disconnected' | 'Unknown';
+/** `Never`: the node has never attached to its parent, as far as the parent knows. */
+export type ConnectionState = 'Connected' | 'Disconnected' | 'Never' | 'Unknown';
 
 export interface NodeStatus {
   readonly version: string;
@@ -105,6 +106,14 @@ export function hide(space: Space, kind: 'Node' | 'Mailbox', name: string): void
   if (space.get(key)) space.delete(key);
 }
 
+export function sessionState(
+  connected: boolean,
+  heardAtMs: number | undefined,
+): 'Connected' | 'Disconnected' | 'Never' {
+  if (connected) return 'Connected';
+  return heardAtMs === undefined ? 'Never' : 'Disconnected';
+}
+
 /** `unreached`: why there is no session with the parent, as far as this node knows. */
 function readiness(state: ConnectionState | undefined, unreached: string | undefined): NewCondition {
   const type = 'Ready';
@@ -117,6 +126,8 @@ function readiness(state: ConnectionState | undefined, unreached: string | undef
       const why = unreached === undefined ? '' : `: ${unreached}`;
       return { type, status: 'False', reason: state, message: `there is no session with the parent${why}` };
     }
+    case 'Never':
+      return { type, status: 'False', reason: state, message: 'the node has never connected to its parent' };
     case 'Unknown':
       return {
         type,

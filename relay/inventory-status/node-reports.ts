@@ -31,8 +31,8 @@ import { type Replicas, withoutReplicas } from '../replicas/replicas.ts';
 import { Descendants } from './descendants.ts';
 import { InventoryStatuses, type ShownInventory } from './inventory-statuses.ts';
 import { LocationCounts } from './location-counts.ts';
-import { guarded, hide, showMailbox, showNode, untakenEntries } from './node-objects.ts';
-import { showSyncTarget } from './sync-target-status.ts';
+import { guarded, hide, sessionState, showMailbox, showNode, untakenEntries } from './node-objects.ts';
+import { heartbeatEveryMs, showSyncTarget } from './sync-target-status.ts';
 
 export interface NodeReportsPorts {
   readonly space: Space;
@@ -89,10 +89,12 @@ export class NodeReports {
   #lagTimer: Timer | undefined;
   #rootContactMs: number | undefined;
   #looking: Timer | undefined;
+  #heartbeatsAtMs: number;
   #started = false;
 
   constructor(ports: NodeReportsPorts) {
     this.#ports = ports;
+    this.#heartbeatsAtMs = ports.clock.monotonicMs();
     const { space, store, path, outbox, mailboxes, replicas = withoutReplicas } = ports;
     this.#replicas = replicas;
     this.#descendants = new Descendants({
@@ -224,11 +226,20 @@ export class NodeReports {
     }
     this.#looking ??= clock.after(lookEveryMs, () => {
       this.#looking = undefined;
+      this.#refreshHeartbeats();
       this.wake();
     });
     const hasMoreInventory = this.#inventories.show(clock.wallMs());
     const hasMoreLocations = this.#locations.show();
     if (this.#dirty.size > 0 || hasMoreBelow || hasMoreInventory || hasMoreLocations) this.wake();
+  }
+
+  /** Shows all agents again, once in the time in which their heartbeats are written again. `childrenPerRun` spreads the work over some runs. */
+  #refreshHeartbeats(): void {
+    const nowMs = this.#ports.clock.monotonicMs();
+    if (nowMs - this.#heartbeatsAtMs < heartbeatEveryMs) return;
+    this.#heartbeatsAtMs = nowMs;
+    for (const { name, role } of this.#ports.children.values()) if (role === 'agent') this.#dirty.add(name);
   }
 
   #showChild(name: string): void {
@@ -270,9 +281,9 @@ export class NodeReports {
   ): void {
     const { space, path, clock, connection, store, outbox } = this.#ports;
     const { report, refused, heldInMailbox } = reports;
-    const { connected, connectedSinceMs, silentMs, transport, diverged, cloned } = connection(child.name);
+    const { connected, connectedSinceMs, heardAtMs, transport, diverged, cloned } = connection(child.name);
     const wallMs = clock.wallMs();
-    const sinceMs = connected ? connectedSinceMs : wallMs - silentMs;
+    const sinceMs = connected ? connectedSinceMs : heardAtMs;
     const since = sinceMs === undefined ? {} : { since: timestamp(Math.min(sinceMs, wallMs)) };
     const waits = connected ? (report?.waits ?? this.#ports.waits?.(child.name)) : undefined;
     const alarms = {
@@ -286,7 +297,10 @@ export class NodeReports {
       certificateTrouble: report?.certificateTrouble,
     };
     const via = transport === undefined ? {} : { transport };
-    const session = { state: connected ? ('Connected' as const) : ('Disconnected' as const), ...since, ...via };
+    // An agent that is attached to another replica of this node has been there, although this node has never heard it.
+    const { wasAttached } = this.#replicas.standing(child.name);
+    const state = wasAttached && !connected ? ('Disconnected' as const) : sessionState(connected, heardAtMs);
+    const session = { state, ...since, ...via };
     const nodePath = replicaNodePath(path, child.name);
     const version = report?.version ?? '';
     // This node itself knows `refused` and `heldInMailbox` of its child. So the values in the child's report are not used.
@@ -295,7 +309,7 @@ export class NodeReports {
     if (child.role === 'agent') {
       const capacity = report?.capacity ? { capacity: report.capacity } : {};
       showNode(space, nodePath, 'Agent', { version, session, lag, agents: 1, ...capacity, ...kept }, wallMs, alarms);
-      showSyncTarget(space, child.name, path, report, connected, wallMs);
+      showSyncTarget(space, child.name, path, report, { connected, heardAtMs }, wallMs);
       return;
     }
     const { children = 0, relays = 0 } = report ?? {};

@@ -1,6 +1,6 @@
 /**
- * Writes Events about an object when a condition of the object changes. There is one Event for each reason and object, and the Event counts repetitions. The
- * object owns its Events, so they are deleted with the object.
+ * Writes Events about an object when a condition of the object changes. There is one Event for each reason, step and object, and the Event counts repetitions,
+ * as the Events of Kubernetes' own recorders do. The object owns its Events, so they are deleted with the object.
  */
 import type { Space } from '../../core/apiserver/space.ts';
 import { timestamp } from '../../core/object/conditions.ts';
@@ -12,6 +12,8 @@ export interface ObjectEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
+  /** Names one of several steps with the same reason, for example a wave. Steps have Events of their own, so the message of a step is never replaced. */
+  readonly step?: string;
   /** `banyan.io/placement` */
   readonly component: string;
 }
@@ -33,7 +35,9 @@ export function writeEvent(space: Space, of: KubeObject, what: ObjectEvent, wall
       return undefined;
     }
     const count = ((existing.count as number | undefined) ?? 0) + 1;
-    space.update({ ...existing, message: event.message, lastTimestamp: event.lastTimestamp, count });
+    // Older clients read `count` and `lastTimestamp`, newer ones read `series`.
+    const series = { count, lastObservedTime: event.eventTime };
+    space.update({ ...existing, message: event.message, lastTimestamp: event.lastTimestamp, count, series });
     return undefined;
   } catch (error) {
     if (!(error instanceof BanyanError)) throw error;
@@ -43,8 +47,8 @@ export function writeEvent(space: Space, of: KubeObject, what: ObjectEvent, wall
 
 function eventOf({ apiVersion, kind, metadata }: KubeObject, what: ObjectEvent, wallMs: number): KubeObject {
   const { name = '', uid = '' } = metadata;
-  const { type, reason, message, component } = what;
-  const hash = Buffer.from(hash128(`${uid} ${reason}`))
+  const { type, reason, message, component, step } = what;
+  const hash = Buffer.from(hash128(step === undefined ? `${uid} ${reason}` : `${uid} ${reason} ${step}`))
     .toString('hex')
     .slice(0, 16);
   return {
@@ -62,6 +66,9 @@ function eventOf({ apiVersion, kind, metadata }: KubeObject, what: ObjectEvent, 
     source: { component: 'banyan' },
     reportingComponent: component,
     reportingInstance: 'banyan',
+    action: reason,
+    // This field has microseconds.
+    eventTime: new Date(wallMs).toISOString().replace('Z', '000Z'),
     lastTimestamp: timestamp(wallMs),
   };
 }

@@ -1,22 +1,29 @@
-/** The status of a SyncTarget: the agent's report about its cluster, and whether the agent is connected to this node. */
+/** The status of a SyncTarget: the agent's report about its cluster, and whether and since when the agent is connected to this node. */
 import type { Space } from '../../core/apiserver/space.ts';
 import { parseServed } from '../../core/entries/served-resources.ts';
 import type { NodeAttributes } from '../../core/entries/up-attributes.ts';
 import { timestamp } from '../../core/object/conditions.ts';
+import type { SessionStatus } from '../../core/session/parent-ports.ts';
 import { syncTargetResource } from '../children/inventory.ts';
 import { reportedCondition } from './alarm-conditions.ts';
-import { show } from './node-objects.ts';
+import { sessionState, show } from './node-objects.ts';
+
+/** What the parent knows about the connection of the agent. Without `heardAtMs`, the agent has never attached to this node. */
+export type AgentConnection = Pick<SessionStatus, 'connected' | 'heardAtMs'>;
 
 /**
- * Writes the status of the SyncTarget. `lastHeartbeatTime` changes when the connection begins or ends, not with each beat. To write it for every agent every
- * minute would show nothing that the condition does not show.
+ * While the agent is connected, `lastHeartbeatTime` is written again after this time, as a kubelet does for its Node. A write for each beat would be two writes
+ * a minute for each agent, and would show nothing that the condition does not show.
  */
+export const heartbeatEveryMs = 5 * 60_000;
+
+/** Writes the status of the SyncTarget. `lastHeartbeatTime` is the time of the agent's newest message, never the time of the write. */
 export function showSyncTarget(
   space: Space,
   name: string,
   nodePath: string,
   report: NodeAttributes | undefined,
-  connected: boolean,
+  { connected, heardAtMs }: AgentConnection,
   wallMs: number,
 ): void {
   const object = space.get({ ...syncTargetResource, namespace: '', name });
@@ -25,21 +32,18 @@ export function showSyncTarget(
     lastHeartbeatTime?: string;
     conditions?: { type: string; status: string }[];
   };
-  const readyBefore = before.conditions?.find(({ type }) => type === 'Ready')?.status;
-  const readyNow = connected ? 'True' : 'False';
+  const wasConnected = before.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
+  const isRecent = Date.parse(before.lastHeartbeatTime ?? '') > (heardAtMs ?? 0) - heartbeatEveryMs;
   const heartbeatTime =
-    readyBefore === readyNow || (!connected && readyBefore === undefined)
-      ? before.lastHeartbeatTime
-      : timestamp(wallMs);
+    connected && wasConnected && isRecent ? before.lastHeartbeatTime : heardAtMs && timestamp(heardAtMs);
   const status = {
     ...described(report ?? {}),
     ...(heartbeatTime === undefined ? {} : { lastHeartbeatTime: heartbeatTime }),
     ...(connected ? { attachedTo: nodePath } : {}),
     ...(before.conditions ? { conditions: before.conditions } : {}),
   };
-  const message = connected ? 'the agent is connected' : 'the agent is not connected';
-  const reason = connected ? 'Connected' : 'Disconnected';
-  const ready = { type: 'Ready', status: readyNow, reason, message } as const;
+  const reason = sessionState(connected, heardAtMs);
+  const ready = { type: 'Ready', status: connected ? 'True' : 'False', reason, message: messages[reason] } as const;
   show(
     space,
     { ...object, status },
@@ -53,6 +57,12 @@ export function showSyncTarget(
     wallMs,
   );
 }
+
+const messages = {
+  Connected: 'the agent is connected',
+  Disconnected: 'the agent is not connected; lastHeartbeatTime says since when',
+  Never: 'the agent has never connected',
+} as const;
 
 /** Fields that the agent has not reported are left out. */
 function described(report: Partial<NodeAttributes>): object {

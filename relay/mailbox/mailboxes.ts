@@ -12,6 +12,7 @@ import { childPath, replicaNodePath } from '../../core/identity/node-path.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { forgetStarts } from '../../core/session/handshake.ts';
+import { forgetHeard } from '../../core/session/last-heard.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import { forgetKeepEntries } from './keep-entries.ts';
 import { forgetChild, storeChild, storedChildren } from './stored-children.ts';
@@ -80,6 +81,7 @@ export class Mailboxes {
     forgetChild(t, child);
     forgetKeepEntries(t, child);
     forgetStarts(t, replicaNodePath(this.#path, child));
+    forgetHeard(t, child);
     dropTable(t, mailboxTable(child));
     dropTable(t, reportedTable(child));
   }

@@ -16,6 +16,7 @@ import type { Labels } from '../../core/object/selector.ts';
 import { beginBoot, type NodeIdentity } from '../../core/session/node-identity.ts';
 import { readWatermarks, type Watermarks } from '../../core/session/watermark.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
+import type { ChildConnection } from '../../core/summary/contribution.ts';
 import { LabelSummaryAcknowledgement } from '../catch-up/label-summary-acknowledgement.ts';
 import { ChildRegistry } from '../children/child-registry.ts';
 import type { Child } from '../children/children.ts';
@@ -38,7 +39,7 @@ import type { NodePorts } from './node-ports.ts';
 export interface LateParts {
   /** Runs the write in its own transaction, in the order of the calls. With a full disk, the write waits until there is room. */
   enqueue(act: (t: Transaction) => void): void;
-  connection(child: string): { connected: boolean; silentMs: number };
+  connection(child: string): ChildConnection;
   endSession(child: string, reason: string): void;
   /** Returns whether this run of the process has received everything that the parent had. True if there is no parent. */
   hasReceivedFromParent(): boolean;

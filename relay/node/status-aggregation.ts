@@ -8,6 +8,7 @@ import type { DestinationCounts } from '../../core/summary/partial.ts';
 import type { NodeConfig } from '../config/config.ts';
 import { AggregateWriter } from '../gather/aggregates/aggregate-writer.ts';
 import { Aggregates, aggregateName } from '../gather/aggregates/aggregates.ts';
+import { AgeRewrites } from '../gather/status/age-rewrites.ts';
 import { FailingExpressions } from '../gather/status/failing-expressions.ts';
 import { Gather } from '../gather/status/gather.ts';
 import { exactRate, StatusReporter } from '../gather/status/reporter.ts';
@@ -44,6 +45,7 @@ export class StatusAggregation {
   /** The reporters of single objects. Their keys are names of aggregates. */
   readonly #aggregateReporter: StatusReporter;
   readonly #exactReporter: StatusReporter;
+  readonly #ages: AgeRewrites;
   readonly slices: Slices;
   readonly summaries: SummaryRoom;
   readonly views: Views;
@@ -99,6 +101,7 @@ export class StatusAggregation {
       rolloutBelow: (reader, id) => down.exposures.below(reader, id),
     });
     this.reporter = new StatusReporter({ clock, defer, report: (ids) => this.report(ids), failed });
+    this.#ages = new AgeRewrites(clock, (id) => this.reporter.mark(id));
     this.summaries = this.#makeSummaries(config.path, lateParts, down);
     const sliced = {
       ...lookups,
@@ -123,6 +126,7 @@ export class StatusAggregation {
     this.reporter.stop();
     this.aggregates.stop();
     this.#aggregateReporter.stop();
+    this.#ages.stop();
     this.#exactReporter.stop();
     this.rollouts.stop();
     this.slices.stop();
@@ -210,6 +214,9 @@ export class StatusAggregation {
     for (const id of ids) this.rollouts.run(id);
     this.statuses.write(ids);
     this.summaries.completenessChanged(ids);
+    this.#ports.store.read((reader) => {
+      for (const id of ids) this.#ages.written(id, this.gather.total(reader, id)?.oldestSinceMs);
+    });
     // Also those whose partial stayed: the shown status has parts that no partial has, such as the release at this relay.
     this.#ports.store.announce(shownTopic, ids.map(shownPlacement));
   }

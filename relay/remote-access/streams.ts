@@ -53,13 +53,19 @@ export function nodeStreams(ports: NodeStreamsPorts): StreamRouter {
   return router;
 }
 
-function childOf({ child, connection, knows, replicas }: NodeStreamsPorts, name: string, below?: string): AdjacentNode {
+function childOf(
+  { child, clock, connection, knows, replicas }: NodeStreamsPorts,
+  name: string,
+  below?: string,
+): AdjacentNode {
   const names = replicas?.(name, below) ?? [name];
   const [streams, ...others] = names.flatMap((one) => child(one) ?? []);
   if (streams) return { streams, others };
   const knownNames = names.filter((one) => knows(one));
   if (knownNames.length === 0) return { known: false };
-  return { known: true, silentMs: Math.min(...knownNames.map((one) => connection(one).silentMs)) };
+  const heardAtMs = knownNames.flatMap((one) => connection(one).heardAtMs ?? []);
+  if (heardAtMs.length === 0) return { known: true, isNew: true };
+  return { known: true, silentMs: clock.wallMs() - Math.max(...heardAtMs) };
 }
 
 function healthOf({ path, software, notReady }: NodeStreamsPorts): NodeHealth {

@@ -7,6 +7,7 @@ import { CrdController } from '../../core/apiserver/crd/crd-controller.ts';
 import { ownKindsAdmission } from '../../core/apiserver/kinds/admission.ts';
 import { ownKinds, type SpaceType } from '../../core/apiserver/kinds/kinds-of-space.ts';
 import { SpaceKinds } from '../../core/apiserver/kinds/space-kinds.ts';
+import { EventExpiry } from '../../core/apiserver/lifecycle/event-expiry.ts';
 import { GarbageCollector } from '../../core/apiserver/lifecycle/garbage-collector.ts';
 import { NamespaceController } from '../../core/apiserver/lifecycle/namespace-controller.ts';
 import { fieldManager } from '../../core/apiserver/managed-fields/field-manager.ts';
@@ -79,7 +80,12 @@ export function openSpace(
     ...(preview ? { preview } : {}),
   });
   const shared = { space, clock, logger: log, schedule: defer };
-  const controllers = [new CrdController(shared), new NamespaceController(shared), new GarbageCollector(shared)];
+  const controllers = [
+    new CrdController(shared),
+    new NamespaceController(shared),
+    new GarbageCollector(shared),
+    new EventExpiry(shared),
+  ];
   ensureNamespaces(space);
   return {
     space,

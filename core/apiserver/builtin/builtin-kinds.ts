@@ -3,6 +3,7 @@ import { formatApiVersion, type KubeObject } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import type { KindRules } from '../schema.ts';
 import type { Kind } from '../space.ts';
+import { eventInForm, eventSelectable } from './event-forms.ts';
 import { warningsAboutItems } from './list-item-rules.ts';
 import { checkRules } from './rules.ts';
 import { checkTypes } from './type-check.ts';
@@ -24,15 +25,6 @@ const selectable: Readonly<Record<string, readonly string[]>> = {
     '.status.phase',
     '.status.podIP',
   ],
-  Event: [
-    '.involvedObject.kind',
-    '.involvedObject.namespace',
-    '.involvedObject.name',
-    '.involvedObject.uid',
-    '.reason',
-    '.type',
-    '.reportingComponent',
-  ],
   Secret: ['.type'],
   Namespace: ['.status.phase'],
   Node: ['.spec.unschedulable'],
@@ -46,8 +38,14 @@ let kinds: readonly Kind[] | undefined;
 
 /** The built-in kinds. Every call returns the same objects. */
 export function builtinKinds(): readonly Kind[] {
-  kinds ??= tableKinds.filter((entry) => entry.r).map(builtinKind);
+  kinds ??= withOneStorage(tableKinds.filter((entry) => entry.r).map(builtinKind));
   return kinds;
+}
+
+/** Events of both API groups are the same objects. */
+function withOneStorage(all: readonly Kind[]): readonly Kind[] {
+  const core = all.find((kind) => kind.group === '' && kind.kind === 'Event')!;
+  return all.map((kind) => (kind !== core && kind.kind === 'Event' ? { ...kind, storedAs: core } : kind));
 }
 
 function builtinKind(entry: TableKind): Kind {
@@ -68,7 +66,7 @@ function builtinKind(entry: TableKind): Kind {
     custom: false,
     schema: () => builtinType(entry.t),
     columns: () => [],
-    selectableFields: () => selectable[entry.k] ?? [],
+    selectableFields: () => (entry.k === 'Event' ? eventSelectable[entry.g] : selectable[entry.k]) ?? [],
     rules: rulesOf(entry),
   };
 }
@@ -80,6 +78,7 @@ function rulesOf(entry: TableKind): KindRules {
     warnings: (object) => warningsAboutItems(entry.k, object),
     convert: (object, toVersion) => {
       const apiVersion = formatApiVersion(entry.g, toVersion);
+      if (entry.k === 'Event') return eventInForm(object, apiVersion);
       return object.apiVersion === apiVersion ? object : { ...object, apiVersion };
     },
   };

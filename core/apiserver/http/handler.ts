@@ -16,7 +16,7 @@ import { openapiV2 } from '../openapi/openapi-v2.ts';
 import { encodeOpenapiV2, openapiV2Asked, openapiV2ContentType } from '../openapi/openapi-v2-protobuf.ts';
 import { openapiDocument, openapiIndex } from '../openapi/openapi-v3.ts';
 import { selectionOf } from '../selection/selection.ts';
-import type { Kind, Space } from '../space.ts';
+import { type Kind, type Space, storedKey } from '../space.ts';
 import { methodNotAllowed, notFound, notServed } from '../status-errors.ts';
 import { isNamespace } from '../verbs/kind-strategy.ts';
 import { type ListRequest, listPieces, oneBytes } from './lists.ts';
@@ -146,7 +146,7 @@ export class SpaceHandler {
       return jsonResponse(200, scale);
     }
     await this.#waitFor(request);
-    const stored = this.space.storage.get(key);
+    const stored = this.space.storage.get(storedKey(kind, key));
     if (!stored) throw notFound(key);
     return { status: 200, body: oneBytes(this.#listing(route, kind, request), stored) };
   }

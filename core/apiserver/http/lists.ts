@@ -7,7 +7,7 @@ import { spliceMetadata } from '../../object/canonical.ts';
 import { formatApiVersion, type KubeObject } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { RequestSelection } from '../selection/selection.ts';
-import type { Kind, Space } from '../space.ts';
+import { type Kind, type Space, storedResource } from '../space.ts';
 import { namespacedNameOf, placeText } from '../storage/event-log.ts';
 import { Snapshot } from '../storage/snapshot.ts';
 import type { StoredObject } from '../storage.ts';
@@ -43,11 +43,11 @@ export function objectBytes(stored: StoredObject): Buffer {
 type InVersion = Pick<ListRequest, 'space' | 'kind' | 'version'>;
 
 /**
- * The bytes of the object in the requested version. Objects of a kind with one version are not parsed. Throws if the object can't be converted to the
+ * The bytes of the object in the requested version. Objects of a kind with one version and one form are not parsed. Throws if the object can't be converted to the
  * version.
  */
 export function bytesInVersion({ space, kind, version }: InVersion, stored: StoredObject): Buffer {
-  if (!kind.hasSeveralVersions) return objectBytes(stored);
+  if (!kind.hasSeveralVersions && !kind.storedAs) return objectBytes(stored);
   const object = space.parse(stored);
   const shown = inVersion(kind, object, version);
   return shown === object ? objectBytes(stored) : Buffer.from(JSON.stringify(shown));
@@ -99,7 +99,7 @@ const foundBytesMax = 256 * 1024;
  */
 export function* listPieces(listing: ListRequest, limit: number, token: string | null): Generator<Buffer, void> {
   const from = token ? decodeToken(token) : undefined;
-  const snapshot = new Snapshot(listing.space.storage, listing.kind, from?.revision);
+  const snapshot = new Snapshot(listing.space.storage, storedResource(listing.kind), from?.revision);
   try {
     const page = pageOf(listing, snapshot, limit, from);
     const { head, item } = formOf(listing, {
@@ -182,8 +182,8 @@ function pageOf(listing: ListRequest, snapshot: Snapshot, limit: number, from: C
   });
   function* items(): Generator<StoredObject> {
     yield* found.splice(0);
-    const { group, resource } = kind;
-    for (const place of places) yield snapshot.get({ group, resource, ...namespacedNameOf(place) })!;
+    const of = storedResource(kind);
+    for (const place of places) yield snapshot.get({ ...of, ...namespacedNameOf(place) })!;
   }
   if (remaining === 0 || !last) return { items };
   const next = encodeToken({ revision: snapshot.revision, namespace: last.key.namespace, name: last.key.name });

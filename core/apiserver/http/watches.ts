@@ -2,6 +2,7 @@
 import { formatApiVersion } from '../../object/meta.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
+import { storedResource } from '../space.ts';
 import { namespacedNameOf, orderOf, placeText } from '../storage/event-log.ts';
 import type { StorageEvent, StoredObject } from '../storage.ts';
 import { columnDefinitions, partialMetadata, table } from '../table/table.ts';
@@ -72,7 +73,7 @@ export class WatchRequest {
   #sendInitial(): void {
     const { space, kind, namespace } = this.#listing;
     let isAhead = false;
-    space.storage.visit(kind, namespace === '' ? {} : { namespace }, (stored) => {
+    space.storage.visit(storedResource(kind), namespace === '' ? {} : { namespace }, (stored) => {
       if (isAhead) this.#unsent.add(placeText(stored.key));
       else isAhead = !this.#sendExisting(stored);
       return !this.#ended;
@@ -82,11 +83,11 @@ export class WatchRequest {
   }
 
   #continueInitial(): void {
-    const { group, resource } = this.#listing.kind;
+    const of = storedResource(this.#listing.kind);
     for (const place of this.#unsent) {
       if (this.#ended) return;
       this.#unsent.delete(place);
-      const stored = this.#listing.space.storage.get({ group, resource, ...namespacedNameOf(place) });
+      const stored = this.#listing.space.storage.get({ ...of, ...namespacedNameOf(place) });
       if (stored && !this.#sendExisting(stored)) return this.#sink.onTaken(() => this.#continueInitial());
     }
     this.#endInitial();
@@ -115,9 +116,8 @@ export class WatchRequest {
 
   #concerns({ object: { key } }: StorageEvent): boolean {
     const { kind, namespace } = this.#listing;
-    return (
-      key.resource === kind.resource && key.group === kind.group && (namespace === '' || key.namespace === namespace)
-    );
+    const { group, resource } = storedResource(kind);
+    return key.resource === resource && key.group === group && (namespace === '' || key.namespace === namespace);
   }
 
   /**

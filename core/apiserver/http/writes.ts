@@ -7,7 +7,7 @@ import { BanyanError } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 import { decodeProtobuf } from '../protobuf/decode.ts';
 import type { RequestSelection } from '../selection/selection.ts';
-import type { Kind, Patch, Space, WriteOptions } from '../space.ts';
+import { type Kind, type Patch, type Space, storedKey, type WriteOptions } from '../space.ts';
 import { reportDuplicateFields } from '../verbs/field-validation.ts';
 import { duplicatesIn, type MediaType, mediaTypeOf, parseRequestBody } from './body.ts';
 import { selectsObject } from './lists.ts';
@@ -67,7 +67,7 @@ async function apply(
   }
   const object = asObject(body, target);
   if (object.metadata.name !== undefined) checkName(object, target);
-  const existed = target.space.storage.get(target.key) !== undefined;
+  const existed = target.space.storage.get(storedKey(target.kind, target.key)) !== undefined;
   const config = {
     ...object,
     metadata: {
@@ -85,7 +85,7 @@ export async function remove(request: ApiRequest, target: WriteTarget): Promise<
   const options = await deleteOptionsOf(request, target, warnings);
   const deleted = target.space.delete(target.key, options);
   await target.space.storage.flushed();
-  const remains = target.space.storage.get(target.key) !== undefined;
+  const remains = target.space.storage.get(storedKey(target.kind, target.key)) !== undefined;
   const { kind, key } = target;
   const showsObject = remains || options.dryRun;
   const answer = showsObject ? deleted : successStatus(kind.resource, kind.group, key.name, deleted.metadata.uid);

@@ -197,7 +197,7 @@ const summary = object(
     failed: count('Destinations with an object that fails.'),
     conflicted: count('Destinations with an object that another source has won.'),
     outdated: count('Destinations whose newest report is about an older state of the objects.'),
-    oldestAgeSeconds: count('For the destination that is stale for the longest time: seconds since its last contact.'),
+    oldestSince: time('When the destination that is stale for the longest time was last heard.'),
   },
 );
 
@@ -207,10 +207,16 @@ const status = object('The state of the placement.', {
   summary,
   display: string('The summary in one line, such as: available 4/4'),
   failures: list(
-    'A sample of the failures.',
-    object('One failing object.', {
-      path: string('Path of the destination, such as eu:paris:store-17.'),
-      object: string('The object, such as: deployments.apps shop/till'),
+    'A sample of what is wrong: first objects that fail or wait, then destinations that are away or have not reported.',
+    object('One object at one destination, or one place.', {
+      path: string(
+        'Path of the destination, such as eu:paris:store-17, or of a relay that is away with all its destinations.',
+      ),
+      object: string(
+        'The object, such as: deployments.apps shop/till. Absent: the entry is about the place as a whole.',
+      ),
+      since: time('Only for a place that is away: when it was last heard.'),
+      destinations: count('Only for a place: the number of destinations that the entry is about.'),
       reason: string('The reason, in one word.'),
       message: string('The reason, in a sentence for people.'),
     }),
@@ -238,6 +244,7 @@ export const edgePlacementDefinition = definition({
     { name: 'Applied', type: 'integer', jsonPath: '.status.summary.applied', priority: 1 },
     { name: 'Moving', type: 'string', jsonPath: '.status.conditions[?(@.type=="Moving")].status', priority: 1 },
     { name: 'Stale', type: 'integer', jsonPath: '.status.summary.stale', priority: 1 },
+    { name: 'Oldest', type: 'date', jsonPath: '.status.summary.oldestSince', priority: 1 },
     { name: 'Failed', type: 'integer', jsonPath: '.status.summary.failed', priority: 1 },
   ],
 });

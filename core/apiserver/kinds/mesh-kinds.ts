@@ -34,10 +34,11 @@ const nodeDefinition = definition({
   status: object('The state of the node.', {
     version: string('Version of the program.'),
     session: object('The session of the node with its parent.', {
-      state: string('Whether the session is connected. Unknown while a node between this node and the other is not.', {
-        enum: ['Connected', 'Disconnected', 'Unknown'],
-      }),
-      since: time('When the state began.'),
+      state: string(
+        'Whether the session is connected. Never: the node has not connected yet. Unknown while a node between this node and the other is not connected.',
+        { enum: ['Connected', 'Disconnected', 'Never', 'Unknown'] },
+      ),
+      since: time('Connected: when the session began. Disconnected: when the parent last heard the node.'),
       transport: string('The transport, as the node itself reports it: grpc or websocket, with +proxy or +terminated.'),
     }),
     rootContactAt: time(
@@ -90,6 +91,7 @@ const nodeDefinition = definition({
     { name: 'Path', type: 'string', jsonPath: '.spec.path' },
     { name: 'Role', type: 'string', jsonPath: '.spec.role' },
     { name: 'Session', type: 'string', jsonPath: '.status.session.state' },
+    { name: 'Since', type: 'date', jsonPath: '.status.session.since' },
     { name: 'Lag', type: 'integer', jsonPath: '.status.lag.entries' },
     { name: 'Agents', type: 'integer', jsonPath: '.status.agents' },
     { name: 'Held', type: 'integer', jsonPath: '.status.held.entries' },

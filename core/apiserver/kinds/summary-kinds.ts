@@ -155,7 +155,7 @@ const completeness = object(
     outdated: count(
       'Destinations whose rows are left out, because an older version of the summarizer still summarizes them.',
     ),
-    oldestAgeSeconds: count('For the destination that is stale for the longest time: seconds since its last contact.'),
+    oldestSince: time('When the destination that is stale for the longest time was last heard.'),
   },
 );
 

@@ -12,7 +12,8 @@ export interface TableOptions {
 }
 
 /** The parts of a kind that decide its columns. */
-export type ColumnKind = Pick<Kind, 'group' | 'resource' | 'columns'> & Partial<Pick<Kind, 'storesAsWritten'>>;
+export type ColumnKind = Pick<Kind, 'group' | 'resource' | 'columns'> &
+  Partial<Pick<Kind, 'storesAsWritten' | 'storedAs'>>;
 
 const nameColumn = { name: 'Name', type: 'string', format: 'name', description: '', priority: 0 };
 
@@ -59,6 +60,14 @@ function columnsFor(kind: ColumnKind, version: string, object: KubeObject): read
 
 function columnsOf(kind: ColumnKind, version: string): readonly ComputedColumn[] {
   const own = kind.columns(version);
+  const { storedAs } = kind;
+  if (storedAs) {
+    const storedForm = (object: KubeObject) => storedAs.rules.convert(object, storedAs.storageVersion) ?? object;
+    return columnsOf(storedAs, storedAs.storageVersion).map((column) => ({
+      ...column,
+      cell: (object, nowMs) => column.cell(storedForm(object), nowMs),
+    }));
+  }
   if (own.length === 0) return builtinColumns[`${kind.group}/${kind.resource}`] ?? defaultColumns;
   return own.map(
     (column): ComputedColumn => ({

@@ -13,7 +13,18 @@ import { BanyanError } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 import type { Random } from '../../runtime/random.ts';
 import { applyPatch } from '../patch/apply-patch.ts';
-import type { ApplyOptions, DeleteOptions, Kind, Kinds, Patch, Space, WriteAdmission, WriteOptions } from '../space.ts';
+import {
+  type ApplyOptions,
+  type DeleteOptions,
+  type Kind,
+  type Kinds,
+  type Patch,
+  type Space,
+  storedKey,
+  storedResource,
+  type WriteAdmission,
+  type WriteOptions,
+} from '../space.ts';
 import * as status from '../status-errors.ts';
 import type { SpaceStorage, StoredObject } from '../storage.ts';
 import { decideDeletion, isReadyToGo } from './deletion.ts';
@@ -83,7 +94,8 @@ export class EmbeddedSpace implements Space {
   }
 
   get(key: ObjectKey, version?: string): KubeObject | undefined {
-    const stored = this.storage.get(key);
+    const kind = this.kinds.byResource(key);
+    const stored = this.storage.get(kind ? storedKey(kind, key) : key);
     if (!stored) return undefined;
     const object = this.parse(stored);
     return version === undefined ? object : inVersion(this.#kindOf(key), object, version);
@@ -119,8 +131,9 @@ export class EmbeddedSpace implements Space {
     return this.#replace({ kind, version, key, options }, stored, next);
   }
 
-  patch(key: ObjectKey, patch: Patch, options: WriteOptions = {}): KubeObject {
-    const kind = this.#kindOf(key);
+  patch(of: ObjectKey, patch: Patch, options: WriteOptions = {}): KubeObject {
+    const kind = this.#kindOf(of);
+    const key = storedKey(kind, of);
     this.#checkWritable();
     const stored = this.storage.get(key);
     if (!stored) throw status.notFound(key);
@@ -159,8 +172,9 @@ export class EmbeddedSpace implements Space {
     return stored ? this.#replace(write, stored, next) : this.#insert(write, next);
   }
 
-  delete(key: ObjectKey, options: DeleteOptions = {}): KubeObject {
-    const kind = this.#kindOf(key);
+  delete(of: ObjectKey, options: DeleteOptions = {}): KubeObject {
+    const kind = this.#kindOf(of);
+    const key = storedKey(kind, of);
     this.#checkWritable();
     const stored = this.storage.get(key);
     if (!stored) throw status.notFound(key);
@@ -183,7 +197,7 @@ export class EmbeddedSpace implements Space {
   ): KubeObject[] {
     const { namespace, matches } = selection;
     const objects = this.storage
-      .scan(resource, namespace === undefined ? {} : { namespace })
+      .scan(storedResource(this.#kindOf(resource)), namespace === undefined ? {} : { namespace })
       .map((stored) => ({ key: stored.key, object: this.parse(stored) }))
       .filter(({ object }) => matches(object));
     const deleted: KubeObject[] = [];

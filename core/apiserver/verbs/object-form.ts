@@ -4,7 +4,7 @@ import { objectBeyondLimits } from '../../object/json-limits.ts';
 import { cloneJson, cloneWithoutNulls, equalJson } from '../../object/json-value.ts';
 import type { ObjectKey } from '../../object/key.ts';
 import type { KubeObject } from '../../object/meta.ts';
-import type { Kind } from '../space.ts';
+import { type Kind, storedResource } from '../space.ts';
 import { badRequest, notConvertible, objectBytesMax, tooLarge } from '../status-errors.ts';
 import { checkMetaTypes, normalizeMeta } from './object-meta.ts';
 
@@ -25,7 +25,7 @@ export function incoming(kind: Kind, object: KubeObject): KubeObject {
 
 export function keyInForm(kind: Kind, object: KubeObject): ObjectKey {
   const { name = '', namespace = 'default' } = object.metadata;
-  return { group: kind.group, resource: kind.resource, namespace: kind.namespaced ? namespace : '', name };
+  return { ...storedResource(kind), namespace: kind.namespaced ? namespace : '', name };
 }
 
 /** The object in `version`. Throws if only a webhook could convert the object. */
@@ -36,7 +36,8 @@ export function inVersion(kind: Kind, object: KubeObject, version: string): Kube
 }
 
 export function storedBytes(kind: Kind, key: ObjectKey, object: KubeObject): Uint8Array {
-  const stored = kind.storesAsWritten ? object : inVersion(kind, object, kind.storageVersion);
+  const { storedAs = kind } = kind;
+  const stored = kind.storesAsWritten ? object : inVersion(storedAs, object, storedAs.storageVersion);
   // This second check is necessary: a patch can put one deep value into another.
   const wrong = objectBeyondLimits(stored);
   if (wrong !== undefined) throw badRequest(wrong);

@@ -3,6 +3,7 @@ import { builtinKinds } from '../../../core/apiserver/builtin/builtin-kinds.ts';
 import { CrdController } from '../../../core/apiserver/crd/crd-controller.ts';
 import { definitionAdmission } from '../../../core/apiserver/crd/definition-admission.ts';
 import { SpaceKinds } from '../../../core/apiserver/kinds/space-kinds.ts';
+import { EventExpiry } from '../../../core/apiserver/lifecycle/event-expiry.ts';
 import { GarbageCollector } from '../../../core/apiserver/lifecycle/garbage-collector.ts';
 import { NamespaceController } from '../../../core/apiserver/lifecycle/namespace-controller.ts';
 import { fieldManager } from '../../../core/apiserver/managed-fields/field-manager.ts';
@@ -40,7 +41,12 @@ export function assembleCluster(options: AssembleOptions): AssembledCluster {
     admissions: [definitionAdmission(kinds, storage), clusterAdmission(() => space)],
   });
   const shared = { space, clock, logger, schedule };
-  const lifecycle = [new CrdController(shared), new NamespaceController(shared), new GarbageCollector(shared)];
+  const lifecycle = [
+    new CrdController(shared),
+    new NamespaceController(shared),
+    new GarbageCollector(shared),
+    new EventExpiry(shared),
+  ];
   const cluster = new EmbeddedCluster({ ...shared, random, pace: options.pace });
   return {
     space,

@@ -3,9 +3,12 @@
  * who try Banyan out. No workload runs, but the cluster reports everything as if it ran.
  */
 import { kubernetesVersion } from '../../../core/apiserver/discovery/discovery.ts';
+import { selectionOf } from '../../../core/apiserver/selection/selection.ts';
+import { storedResource } from '../../../core/apiserver/space.ts';
 import type { StoredObject } from '../../../core/apiserver/storage.ts';
 import { formatKey, type GroupResource, type ObjectKey } from '../../../core/object/key.ts';
 import { type JsonObject, type KubeObject, parseApiVersion } from '../../../core/object/meta.ts';
+import { selectorText } from '../../../core/object/selector.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
@@ -15,6 +18,7 @@ import type {
   ClusterApplyOptions,
   ClusterDescription,
   ClusterEvent,
+  ClusterQuery,
   ObjectVersion,
   ServedResource,
   WatchEvents,
@@ -125,17 +129,22 @@ export class EmbeddedCluster implements Cluster {
   }
 
   watch(resource: GroupResource, events: Pick<WatchEvents, 'on' | 'synced'>): () => void {
-    const { storage } = this.#space;
-    const deliver = (type: ClusterEvent['type'], stored: StoredObject) =>
-      events.on({ type, key: stored.key, object: this.#space.parse(stored) });
+    const { storage, kinds } = this.#space;
+    const kind = kinds.byResource(resource);
+    const of = kind ? storedResource(kind) : resource;
+    const deliver = (type: ClusterEvent['type'], stored: StoredObject) => {
+      const object = this.#space.parse(stored);
+      const shown = (kind?.storedAs && kind.rules.convert(object, kind.storageVersion)) ?? object;
+      events.on({ type, key: { ...stored.key, group: resource.group, resource: resource.resource }, object: shown });
+    };
     const stop = storage.subscribe((changes) => {
       for (const { type, object } of changes) {
-        if (object.key.group === resource.group && object.key.resource === resource.resource) deliver(type, object);
+        if (object.key.group === of.group && object.key.resource === of.resource) deliver(type, object);
       }
     });
     const there = new Set<string>();
-    for (const stored of storage.scan(resource)) {
-      there.add(formatKey(stored.key));
+    for (const stored of storage.scan(of)) {
+      there.add(formatKey({ ...stored.key, group: resource.group, resource: resource.resource }));
       deliver('ADDED', stored);
     }
     events.synced(there);
@@ -144,6 +153,19 @@ export class EmbeddedCluster implements Cluster {
 
   async *metadataOf(resource: GroupResource): AsyncGenerator<Pick<KubeObject, 'metadata'>> {
     for (const stored of [...this.#space.storage.scan(resource)]) yield this.#space.parse(stored);
+  }
+
+  async find(resource: GroupResource, { namespace, selector, fields, limit }: ClusterQuery): Promise<KubeObject[]> {
+    const terms = Object.entries(fields ?? {}).map(([path, value]) => `${path}=${value}`);
+    const selectable = this.#space.kinds.byResource(resource)?.selectableFields('v1') ?? [];
+    const selection = selectionOf(selector ? selectorText(selector) : null, terms.join(','), selectable);
+    const found: KubeObject[] = [];
+    this.#space.storage.visit(resource, { namespace }, (stored) => {
+      const object = this.#space.parse(stored);
+      if (selection.matches(object)) found.push(object);
+      return found.length < limit;
+    });
+    return found;
   }
 
   async describe(): Promise<ClusterDescription> {

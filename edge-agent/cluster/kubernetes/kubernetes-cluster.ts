@@ -2,6 +2,7 @@
 import type { ClientRequest } from 'node:http';
 import { formatGroupResource, type GroupResource, type ObjectKey } from '../../../core/object/key.ts';
 import { type KubeObject, parseApiVersion } from '../../../core/object/meta.ts';
+import { selectorText } from '../../../core/object/selector.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
@@ -13,6 +14,7 @@ import type {
   Cluster,
   ClusterApplyOptions,
   ClusterDescription,
+  ClusterQuery,
   ClusterWatchOptions,
   FoundObjects,
   ObjectVersion,
@@ -295,6 +297,23 @@ export class KubernetesCluster implements Cluster {
 
   async *metadataOf(resource: GroupResource): AsyncGenerator<Pick<KubeObject, 'metadata'>> {
     for await (const { items } of metadataPages(this.#client, await this.#served(resource))) yield* items ?? [];
+  }
+
+  async find(resource: GroupResource, { namespace, selector, fields, limit }: ClusterQuery): Promise<KubeObject[]> {
+    const served = await this.#served(resource);
+    const fieldSelector = Object.entries(fields ?? {})
+      .map(([path, value]) => `${path}=${value}`)
+      .join(',');
+    const { items } = (await this.#client.json({
+      path: urlPathOf(served, served.versions[0]!, { namespace }),
+      query: {
+        limit: String(limit),
+        ...(selector ? { labelSelector: selectorText(selector) } : {}),
+        ...(fieldSelector === '' ? {} : { fieldSelector }),
+      },
+    })) as { items?: readonly KubeObject[] | null };
+    // The items of a list have no kind of their own.
+    return (items ?? []).map((item) => ({ ...item, apiVersion: item.apiVersion ?? 'v1', kind: served.kind }));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -9,7 +9,7 @@ import type { Producer, Table } from '../../../core/feed/feed.ts';
 import { hash128 } from '../../../core/object/hash.ts';
 import { mergeParts, type RolloutPart } from '../../../core/rollout/part.ts';
 import type { Reader } from '../../../core/store/store.ts';
-import { contribution, type PlacementTarget } from '../../../core/summary/contribution.ts';
+import { type ChildConnection, contribution, type PlacementTarget } from '../../../core/summary/contribution.ts';
 import {
   type DestinationCounts,
   decodePartial,
@@ -34,7 +34,7 @@ export interface GatherPorts {
   reportedOf(child: string): Table | undefined;
   /** Returns whether the child's entry with this key is a bad entry. Absent: no entry is bad. */
   isRefused?(reader: Reader, child: string, keyHash: Uint8Array): boolean;
-  connection(child: string): { connected: boolean; silentMs: number };
+  connection(child: string): ChildConnection;
   /** Returns the objects of the placement that this node could not make for an agent. */
   heldBack(id: PlacementId, child: string): readonly Failure[];
   readonly rollouts: RolloutParts;
@@ -152,7 +152,8 @@ export class Gather {
     const expected = child ? matchChild(placement, child).expected : 0;
     const reported = isRefused ? undefined : last;
     const view = {
-      ...this.#ports.connection(name),
+      ...connectionOf(this.#ports.connection(name)),
+      path: this.#ports.pathOf(name),
       expected,
       ...(reported ? { reported } : { wasAttached }),
       ...(isRefused ? { refused: expected ?? last?.counts.expected ?? 0 } : {}),
@@ -180,6 +181,11 @@ export class Gather {
     const row = table?.get(reader, hash128(entryKey.partial(id)));
     return row?.content && table ? decodePartial(table.content(reader, row.content).body) : undefined;
   }
+}
+
+/** Without the other facts of a session. */
+function connectionOf({ connected, heardAtMs }: ChildConnection): ChildConnection {
+  return { connected, heardAtMs };
 }
 
 function isOf(target: PlacementTarget, partial: Partial | undefined): boolean {

@@ -1,17 +1,25 @@
 /** The status of an EdgePlacement, made from the node's own partial: counts, one line to read, a sample of failures, conditions. */
 import { type MovingStatus, movingCondition, movingStatus } from '../../../core/move/move-messages.ts';
-import { type NewCondition, withCondition } from '../../../core/object/conditions.ts';
+import { type NewCondition, timestamp, withCondition } from '../../../core/object/conditions.ts';
 import type { Condition } from '../../../core/object/meta.ts';
 import type { RolloutStep } from '../../../core/rollout/controller.ts';
-import type { DestinationCounts, Failure, Partial } from '../../../core/summary/partial.ts';
+import type { AwayPlace } from '../../../core/summary/away.ts';
+import { type DestinationCounts, type Failure, failuresMax, type Partial } from '../../../core/summary/partial.ts';
 import { progressing, progressingType, type RolloutStatus, rolloutStatus } from '../../rollout/status.ts';
+
+/** An entry of `status.failures`: an object at a destination, or a place as a whole. */
+export interface StatusFailure extends Omit<Failure, 'object'> {
+  readonly object?: string;
+  readonly since?: string;
+  readonly destinations?: number;
+}
 
 export interface PlacementStatus {
   readonly observedGeneration: number;
   readonly matchingLocationCount: number;
-  readonly summary: DestinationCounts & { readonly oldestAgeSeconds?: number };
+  readonly summary: DestinationCounts & { readonly oldestSince?: string };
   readonly display: string;
-  readonly failures?: readonly Failure[];
+  readonly failures?: readonly StatusFailure[];
   readonly rollout?: RolloutStatus;
   readonly moving?: MovingStatus;
   readonly conditions: readonly Condition[];
@@ -24,14 +32,16 @@ export function placementStatus(
   rollout?: RolloutStep,
   isRolledBack = rollout?.state.phase === 'RolledBack',
 ): PlacementStatus {
-  const { counts, generation } = partial;
-  const oldestAgeSeconds = partial.oldestAgeMs === undefined ? undefined : Math.round(partial.oldestAgeMs / 1000);
+  const { counts, generation, oldestSinceMs } = partial;
+  const nowMs = Date.parse(now);
+  const oldestAgeMs = oldestSinceMs === undefined ? undefined : Math.max(0, nowMs - oldestSinceMs);
+  const failures = [...partial.failures, ...partial.away.map((place) => awayFailure(place, nowMs))];
   return {
     observedGeneration: generation,
     matchingLocationCount: counts.expected,
-    summary: { ...counts, ...(oldestAgeSeconds === undefined ? {} : { oldestAgeSeconds }) },
-    display: display(counts, partial.oldestAgeMs, isRolledBack),
-    ...(partial.failures.length > 0 ? { failures: partial.failures } : {}),
+    summary: { ...counts, ...(oldestSinceMs === undefined ? {} : { oldestSince: timestamp(oldestSinceMs) }) },
+    display: display(counts, oldestAgeMs, isRolledBack),
+    ...(failures.length > 0 ? { failures: failures.slice(0, failuresMax) } : {}),
     ...(rollout ? { rollout: rolloutStatus(rollout) } : {}),
     ...(partial.move ? { moving: movingStatus(partial.move) } : {}),
     conditions: [
@@ -63,6 +73,20 @@ export function display(counts: DestinationCounts, oldestAgeMs?: number, isRolle
   if (counts.stale > 0 && oldestAgeMs !== undefined) notes.push(`oldest ${shortDuration(oldestAgeMs)}`);
   const tail = notes.length > 0 ? ` (${notes.join(', ')})` : '';
   return `available ${shortNumber(counts.available)}/${shortNumber(counts.expected)}${tail}`;
+}
+
+/** `away since 2026-11-27 12:03 UTC (18m), with 40 destinations` */
+function awayFailure({ path, destinations, reason, sinceMs }: AwayPlace, nowMs: number): StatusFailure {
+  const since = sinceMs === undefined ? {} : { since: timestamp(sinceMs) };
+  const time = sinceMs === undefined ? '' : `${timestamp(sinceMs).slice(0, 16).replace('T', ' ')} UTC`;
+  const age = sinceMs === undefined ? '' : ` (${shortDuration(Math.max(0, nowMs - sinceMs))})`;
+  const words = {
+    Away: time === '' ? 'not connected' : `away since ${time}${age}`,
+    NeverConnected: 'has never connected',
+    NotReported: 'connected, but has not reported about this placement yet',
+  }[reason];
+  const below = destinations > 1 ? `, with ${shortNumber(destinations)} destinations` : '';
+  return { path, reason, message: `${words}${below}`, ...since, destinations };
 }
 
 export function shortDuration(ms: number): string {

@@ -20,9 +20,9 @@ import type { Placements } from '../../placements/placements.ts';
 import type { RolloutStatus } from '../../rollout/status.ts';
 import { placementResource } from '../../spaces/selection.ts';
 import { isBeingScheduled } from '../../work/dirty.ts';
-import { reportConflict } from './conflict-event.ts';
 import { type ExpressionFailures, type FailingExpressions, withExpression } from './failing-expressions.ts';
 import type { Gather } from './gather.ts';
+import { PlacementEvents, type StatusBefore } from './placement-events.ts';
 import { type PlacementStatus, placementStatus } from './placement-status.ts';
 import { withSummarizers } from './summarizers-resolved.ts';
 import { updateStatus } from './update-status.ts';
@@ -48,11 +48,13 @@ export interface StatusWriterPorts {
 
 export class StatusWriter {
   readonly #ports: StatusWriterPorts;
+  readonly #events: PlacementEvents;
   /** Conditions of placements from above. (An own placement keeps them in its status.) */
   readonly #conditions = new Map<PlacementId, readonly Condition[]>();
 
   constructor(ports: StatusWriterPorts) {
     this.#ports = ports;
+    this.#events = new PlacementEvents(ports.clock, ports.log);
   }
 
   /** Writes the status of own placements, and the partial of placements from above. */
@@ -105,9 +107,9 @@ export class StatusWriter {
     const object = space.get({ ...placementResource, namespace: '', name: placement.name });
     // After a change of the placement, the new status is not written until the new generation has been scheduled.
     if (!object || object.metadata.generation !== partial.generation) return;
-    const before = (object.status as { conditions?: Condition[] } | undefined)?.conditions ?? [];
-    const status = this.#status(placement.id, partial, before);
+    const before = (object.status ?? {}) as StatusBefore;
+    const status = this.#status(placement.id, partial, before.conditions ?? []);
     updateStatus(space, object, status, this.#ports.log);
-    reportConflict(space, object, before, status.conditions, this.#ports.clock.wallMs(), this.#ports.log);
+    this.#events.report(space, object, before, status);
   }
 }

@@ -1,5 +1,6 @@
 /** A StatusSummary: its name and its content. */
 import { edgeGroup } from '../../../core/apiserver/kinds/edge-kinds.ts';
+import { timestamp } from '../../../core/object/conditions.ts';
 import { hash128 } from '../../../core/object/hash.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
 import type { Partial } from '../../../core/summary/partial.ts';
@@ -26,7 +27,7 @@ export interface Completeness {
   readonly never: number;
   readonly quarantined: number;
   readonly outdated: number;
-  readonly oldestAgeSeconds?: number;
+  readonly oldestSince?: string;
 }
 
 /**
@@ -48,12 +49,13 @@ export function summaryContent(
   summarizer: Summarizer,
   partial: UserPartial,
   builtIn: Partial | undefined,
+  wallMs: number,
 ): SummaryContent {
   return {
     placement,
     summarizer: name,
     ...summaryTable(summarizer, partial),
-    completeness: completeness(partial, builtIn),
+    completeness: completeness(partial, builtIn, wallMs),
   };
 }
 
@@ -74,14 +76,14 @@ export function summaryObject({ placement, summarizer, ...content }: SummaryCont
   };
 }
 
-function completeness(partial: UserPartial, builtIn: Partial | undefined): Completeness {
+function completeness(partial: UserPartial, builtIn: Partial | undefined, wallMs: number): Completeness {
   const { expected = 0, fresh = 0, stale = 0, never = 0, quarantined = 0 } = builtIn?.counts ?? {};
-  const oldestAgeMs = builtIn?.oldestAgeMs;
+  const oldestSinceMs = builtIn?.oldestSinceMs;
   const { outdated } = partial;
   const notes = Object.entries({ stale, never, quarantined, outdated })
     .filter(([, n]) => n > 0)
     .map(([name, n]) => `${shortNumber(n)} ${name}`);
-  if (stale > 0 && oldestAgeMs !== undefined) notes.push(`oldest ${shortDuration(oldestAgeMs)}`);
+  if (stale > 0 && oldestSinceMs !== undefined) notes.push(`oldest ${shortDuration(wallMs - oldestSinceMs)}`);
   const tail = notes.length > 0 ? ` (${notes.join(', ')})` : '';
   return {
     display: `${shortNumber(fresh)}/${shortNumber(expected)} fresh${tail}`,
@@ -91,6 +93,6 @@ function completeness(partial: UserPartial, builtIn: Partial | undefined): Compl
     never,
     quarantined,
     outdated,
-    ...(oldestAgeMs === undefined ? {} : { oldestAgeSeconds: Math.round(oldestAgeMs / 1000) }),
+    ...(oldestSinceMs === undefined ? {} : { oldestSince: timestamp(oldestSinceMs) }),
   };
 }

@@ -156,7 +156,9 @@ export class SummaryWriter {
     if (!summary) return undefined;
     const partial = summary.total((child) => expected(id, child));
     const placement = splitPlacementId(id).name;
-    return store.read((reader) => summaryContent(placement, name, summary.summarizer, partial, builtIn(reader, id)));
+    return store.read((reader) =>
+      summaryContent(placement, name, summary.summarizer, partial, builtIn(reader, id), this.#ports.clock.wallMs()),
+    );
   }
 }
 

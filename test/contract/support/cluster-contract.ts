@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { ObjectKey } from '../../../core/object/key.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
-import type { Cluster, ClusterEvent } from '../../../edge-agent/cluster/cluster.ts';
+import type { Cluster, ClusterEvent, ClusterQuery } from '../../../edge-agent/cluster/cluster.ts';
 import { isMarked, marked, withoutOwnership } from '../../../edge-agent/cluster/mark.ts';
 
 const configMaps = { group: '', resource: 'configmaps' };
@@ -87,6 +87,31 @@ export function clusterContract(start: () => Cluster): void {
       found.push(`${metadata.namespace}/${metadata.name}`);
     }
     expect(found).toEqual([`${namespace}/a`]);
+  });
+
+  test('objects of a namespace are found by labels and by fields, up to a limit', async () => {
+    const cluster = start();
+    for (const [name, tier] of Object.entries({ 'found-a': 'front', 'found-b': 'front', 'found-c': 'back' })) {
+      const object = configMap(name, {});
+      await cluster.apply({ ...object, metadata: { ...object.metadata, labels: { tier, suite: 'found' } } });
+    }
+    const names = async (query: Omit<ClusterQuery, 'namespace' | 'limit'>, limit = 10) => {
+      const found = await cluster.find!(configMaps, { namespace, limit, ...query });
+      for (const object of found) expect(object).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap' });
+      return found.map(({ metadata }) => metadata.name).sort();
+    };
+    const front = {
+      matchLabels: { suite: 'found' },
+      matchExpressions: [{ key: 'tier', operator: 'In' as const, values: ['front', 'x'] }],
+    };
+    expect(await names({ selector: front })).toEqual(['found-a', 'found-b']);
+    const others = {
+      matchLabels: { suite: 'found' },
+      matchExpressions: [{ key: 'tier', operator: 'NotIn' as const, values: ['front'] }],
+    };
+    expect(await names({ selector: others })).toEqual(['found-c']);
+    expect(await names({ fields: { 'metadata.name': 'found-b' } })).toEqual(['found-b']);
+    expect(await names({ selector: { matchLabels: { suite: 'found' } } }, 2)).toHaveLength(2);
   });
 
   test('a watch reports the present objects, the end of them, and every later change', async () => {

@@ -34,6 +34,19 @@ it('shows the age of each node’s newest data from the root, if it is old', asy
   expect(us).not.toMatch(/\d[smhd]/);
 });
 
+it('shows `never` for a node that has never been there, and the age of one that another replica has seen', async () => {
+  const session = (state: string, since?: string) => ({ session: { state, ...(since ? { since } : {}) } });
+  const rows = await lines({
+    '': [node('', {}), node('eu', session('Connected')), node('us', session('Never'))],
+    eu: [node('eu', {}), node('eu:shop', session('Never')), node('eu:till', session('Never'))],
+    'eu~1': [node('eu', {}), node('eu:shop', session('Disconnected', ago(600)))],
+  });
+  const row = (name: string) => rows.find((line) => line.trim().startsWith(name));
+  expect(row('us')).toMatch(/us +Relay +Never +never$/);
+  expect(row('till')).toMatch(/till +Relay +Never +never$/);
+  expect(row('shop')).toMatch(/shop +Relay +Disconnected +10m$/);
+});
+
 it('shows no age for a child that one replica of its parent has lost and another one has', async () => {
   const at = (session: object) => node('eu:shop', { session });
   const rows = await lines({

@@ -18,14 +18,16 @@ function reported(
 }
 
 const connected = (partial?: Partial, expected?: number): ChildView => ({
+  path: 'eu',
   connected: true,
-  silentMs: 0,
+  heardAtMs: 90_000,
   expected,
   ...(partial ? { reported: partial } : {}),
 });
-const silent = (partial: Partial, silentMs: number, expected?: number): ChildView => ({
+const silent = (partial: Partial, heardAtMs: number, expected?: number): ChildView => ({
+  path: 'eu',
   connected: false,
-  silentMs,
+  heardAtMs,
   expected,
   reported: partial,
 });
@@ -33,16 +35,21 @@ const silent = (partial: Partial, silentMs: number, expected?: number): ChildVie
 describe('the contribution of a child to a summary', () => {
   it('is "never" for all expected destinations below it before it has reported, connected or not', () => {
     const none = { ...emptyPartial(3, 70), counts: counts({ expected: 4, never: 4 }) };
-    expect(contribution(wanted, connected(undefined, 4))).toEqual(none);
-    expect(contribution(wanted, { connected: false, silentMs: 9, expected: 4 })).toEqual(none);
+    const place = { path: 'eu', destinations: 4 };
+    const result = contribution(wanted, connected(undefined, 4));
+    expect(result).toEqual({ ...none, away: [{ ...place, reason: 'NotReported' }] });
+    const never = { path: 'eu', connected: false, expected: 4 };
+    expect(contribution(wanted, never)).toEqual({ ...none, away: [{ ...place, reason: 'NeverConnected' }] });
+    const left = contribution(wanted, { ...never, heardAtMs: 7_654 });
+    expect(left).toEqual({ ...none, away: [{ ...place, reason: 'Away', sinceMs: 7_000 }] });
   });
 
   it('is quarantined as a whole while its report is unreadable, and stale if it is silent then', () => {
-    const refused = { expected: undefined, refused: 4 };
-    const result = contribution(wanted, { ...refused, connected: true, silentMs: 0 });
+    const refused = { path: 'eu', expected: undefined, refused: 4, heardAtMs: 9_000 };
+    const result = contribution(wanted, { ...refused, connected: true });
     expect(result).toEqual({ ...emptyPartial(3, 70), counts: counts({ expected: 4, quarantined: 4 }) });
-    const { counts: away, oldestAgeMs } = contribution(wanted, { ...refused, connected: false, silentMs: 9_000 });
-    expect([away, oldestAgeMs]).toEqual([counts({ expected: 4, stale: 4 }), 9_000]);
+    const { counts: away, oldestSinceMs } = contribution(wanted, { ...refused, connected: false });
+    expect([away, oldestSinceMs]).toEqual([counts({ expected: 4, stale: 4 }), 9_000]);
   });
 
   it('is nothing if the child has not reported and the number below it is not known exactly', () => {
@@ -63,15 +70,33 @@ describe('the contribution of a child to a summary', () => {
 
   it('is stale if the child is not connected: fresh destinations are stale, and neither available nor failed', () => {
     const own = reported({ expected: 6, fresh: 3, stale: 1, never: 1, quarantined: 1, available: 3, failed: 1 });
-    const { counts: result, failures, oldestAgeMs } = contribution(wanted, silent(own, 5_000, 6));
+    const { counts: result, failures, oldestSinceMs, away } = contribution(wanted, silent(own, 5_432, 6));
     expect(result).toEqual(counts({ expected: 6, stale: 4, never: 1, quarantined: 1 }));
-    expect([failures, oldestAgeMs]).toEqual([[], 5_000]);
+    expect([failures, oldestSinceMs]).toEqual([[], 5_000]);
+    expect(away).toEqual([{ path: 'eu', destinations: 4, reason: 'Away', sinceMs: 5_000 }]);
   });
 
-  it('is as old as the longest silence below it, plus its own', () => {
-    const own = { ...reported({ expected: 2, fresh: 1, stale: 1 }), oldestAgeMs: 1_000 };
-    expect(contribution(wanted, connected(own, 2)).oldestAgeMs).toBe(1_000);
-    expect(contribution(wanted, silent(own, 5_000, 2)).oldestAgeMs).toBe(6_000);
+  it('is away since the first destination below it was last heard, or since the child itself', () => {
+    const own = { ...reported({ expected: 2, fresh: 1, stale: 1 }), oldestSinceMs: 1_000 };
+    expect(contribution(wanted, connected(own, 2)).oldestSinceMs).toBe(1_000);
+    expect(contribution(wanted, silent(own, 5_000, 2)).oldestSinceMs).toBe(1_000);
+    const { oldestSinceMs: _oldest, ...fresh } = own;
+    expect(contribution(wanted, silent(fresh, 5_000, 2)).oldestSinceMs).toBe(5_000);
+  });
+
+  it('names the places that the child names, and only the child itself while the child is away', () => {
+    const below = [
+      { path: 'eu:a', destinations: 1, reason: 'Away', sinceMs: 1_000 },
+      { path: 'eu:b', destinations: 1, reason: 'NeverConnected' },
+    ] as const;
+    const own = { ...reported({ expected: 3, fresh: 1, stale: 1, never: 1 }), away: below };
+    expect(contribution(wanted, connected(own, 3)).away).toEqual(below);
+    const relay = { path: 'eu', destinations: 2, reason: 'Away', sinceMs: 5_000 };
+    expect(contribution(wanted, silent(own, 5_000, 3)).away).toEqual([relay, below[1]]);
+    const older = { ...own, target: 60 };
+    expect(contribution(wanted, connected(older, 3)).away).toEqual(below);
+    const ofAnotherSelection = { ...own, generation: 2 };
+    expect(contribution(wanted, connected(ofAnotherSelection, 3)).away).toEqual([]);
   });
 
   describe('of an agent with objects that could not be made for it', () => {
@@ -127,7 +152,13 @@ describe('the contribution of a child to a summary', () => {
     fc.assert(
       fc.property(view, ({ own: parts, generation, target, isConnected, expected }) => {
         const partial = parts && reported(parts, { generation, target });
-        const child = { connected: isConnected, silentMs: 1, expected, ...(partial ? { reported: partial } : {}) };
+        const child = {
+          path: 'eu',
+          connected: isConnected,
+          heardAtMs: 1,
+          expected,
+          ...(partial ? { reported: partial } : {}),
+        };
         const result = contribution(wanted, child);
         const { fresh, stale, never, quarantined } = result.counts;
         expect(fresh + stale + never + quarantined).toBe(result.counts.expected);
@@ -137,6 +168,8 @@ describe('the contribution of a child to a summary', () => {
           expect([result.counts.available, result.counts.failed, result.failures.length]).toEqual([0, 0, 0]);
         }
         if (!isConnected) expect(fresh).toBe(0);
+        if (!isConnected && stale + never > 0) expect(result.away.length).toBeGreaterThan(0);
+        if (stale > 0 && !isConnected) expect(result.away[0]).toMatchObject({ path: 'eu', destinations: stale });
       }),
     );
   });

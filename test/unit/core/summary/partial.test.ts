@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { AwayPlace } from '../../../../core/summary/away.ts';
 import {
   adoptedReason,
   countNames,
@@ -28,17 +29,26 @@ const counts = fc.record({
 });
 const name = fc.constantFrom('a', 'b', 'c', 'eu:paris', 'eu:berlin', 'ä');
 const failure = fc.record({ path: name, object: name, reason: name, message: name });
+const place: fc.Arbitrary<AwayPlace> = fc
+  .record({
+    path: name,
+    destinations: fc.integer({ min: 1, max: 9 }),
+    reason: fc.constantFrom('Away', 'NeverConnected', 'NotReported'),
+    sinceMs: fc.option(fc.nat(9), { nil: undefined }),
+  })
+  .map(({ sinceMs, ...rest }) => (sinceMs === undefined ? rest : { ...rest, sinceMs }));
 const partial: fc.Arbitrary<Partial> = fc
   .record({
     generation: fc.nat(9),
     target: fc.nat(9),
     counts,
     failures: fc.array(failure, { maxLength: 14 }),
-    oldestAgeMs: fc.option(fc.nat(100_000), { nil: undefined }),
+    away: fc.array(place, { maxLength: 14 }),
+    oldestSinceMs: fc.option(fc.nat(100_000), { nil: undefined }),
   })
-  .map(({ oldestAgeMs, ...rest }) => {
+  .map(({ oldestSinceMs, ...rest }) => {
     // Each existing partial has the smallest of its failures; a merge with the empty partial ensures this here.
-    const raw: Partial = oldestAgeMs === undefined ? rest : { ...rest, oldestAgeMs };
+    const raw: Partial = oldestSinceMs === undefined ? rest : { ...rest, oldestSinceMs };
     return mergePartials(raw, emptyPartial(0, 0));
   });
 
@@ -93,11 +103,24 @@ describe('the partial of the built-in summary', () => {
     expect(merged.failures).toHaveLength(failuresMax);
   });
 
-  it('reports the age of the destination that has been silent the longest', () => {
-    const silent = (oldestAgeMs: number): Partial => ({ ...emptyPartial(1, 1), oldestAgeMs });
-    expect(mergePartials(silent(5), silent(70)).oldestAgeMs).toBe(70);
-    expect(mergePartials(silent(0), emptyPartial(1, 1)).oldestAgeMs).toBe(0);
-    expect(mergePartials(emptyPartial(1, 1), emptyPartial(1, 1))).not.toHaveProperty('oldestAgeMs');
+  it('has the time since which the first destination is away', () => {
+    const away = (oldestSinceMs: number): Partial => ({ ...emptyPartial(1, 1), oldestSinceMs });
+    expect(mergePartials(away(5), away(70)).oldestSinceMs).toBe(5);
+    expect(mergePartials(away(0), emptyPartial(1, 1)).oldestSinceMs).toBe(0);
+    expect(mergePartials(emptyPartial(1, 1), emptyPartial(1, 1))).not.toHaveProperty('oldestSinceMs');
+  });
+
+  it('names the places that are away for the longest time, then those without a time', () => {
+    const places = Array.from({ length: 12 }, (_, i) => ({
+      ...emptyPartial(1, 1),
+      away: [
+        i % 3 === 0
+          ? { path: `p${i}`, destinations: 1, reason: 'NeverConnected' as const }
+          : { path: `p${i}`, destinations: 1, reason: 'Away' as const, sinceMs: 100 - i },
+      ],
+    }));
+    const { away } = places.reduce<Partial>(mergePartials, emptyPartial(1, 1));
+    expect(away.map(({ path }) => path)).toEqual(['p11', 'p10', 'p8', 'p7', 'p5', 'p4', 'p2', 'p1', 'p0', 'p3']);
   });
 
   it('is restored from its bytes, and equal partials have equal bytes', () => {

@@ -62,6 +62,15 @@ describe('an agent beside an embedded cluster', () => {
       { path: 'eu:store-1', object: 'deployments.apps harbour/lamp', reason: 'ProgressDeadlineExceeded' },
     ]);
     expect(bench.ready('lamp')).toBe(3);
+    await bench.pass(60_000);
+    expect(bench.failures()).toMatchObject([
+      {
+        reason: 'ImagePullBackOff',
+        message: expect.stringMatching(
+          /pods ready: container \w+ ImagePullBackOff: the image lamp:broken can't be pulled$/,
+        ),
+      },
+    ]);
     await bench.place([lamp]);
     await bench.pass(5_000);
     expect(bench.counts()).toEqual(allGood);

@@ -45,6 +45,24 @@ describe('the state of an object', () => {
     expect(objectState(delivery, delivery, applied, seen('Failed'))).toMatchObject({ available: false, failed: true });
   });
 
+  it('has the cause that the agent has found, is named for it, and does not fail while it only waits', () => {
+    const cause = { reason: 'ImagePullBackOff', message: '0/2 pods ready: container app ImagePullBackOff: x' };
+    const waiting = objectState(delivery, delivery, applied, seen('InProgress'), cause);
+    expect(waiting).toMatchObject({ failed: false, waits: true, ...cause });
+    const { counts, failures } = placementPartial('eu:store', target, [['/pods/shop/a', waiting]], true);
+    expect(counts).toMatchObject({ available: 0, failed: 0 });
+    expect(failures).toEqual([{ path: 'eu:store', object: 'pods shop/a', ...cause }]);
+    const overdue = {
+      ...seen('Failed'),
+      health: { state: 'Failed', reason: 'ProgressDeadlineExceeded', message: 'it has timed out.' },
+    } as const;
+    expect(objectState(delivery, delivery, applied, overdue, cause)).toMatchObject({
+      failed: true,
+      reason: 'ImagePullBackOff',
+      message: `it has timed out: ${cause.message}`,
+    });
+  });
+
   it('names a tolerated change by somebody else, also while the object is not in its desired state', () => {
     const drifted: ApplyProgress & { drift: string } = {
       ...applied,
@@ -82,6 +100,7 @@ describe('the partial of a placement', () => {
     desired: 7,
     applied: true,
     available: true,
+    waits: false,
     conflicted: false,
     failed: false,
     ...more,

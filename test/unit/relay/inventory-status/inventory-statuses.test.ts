@@ -4,12 +4,14 @@ import { SpaceKinds } from '../../../../core/apiserver/kinds/space-kinds.ts';
 import { fieldManager } from '../../../../core/apiserver/managed-fields/field-manager.ts';
 import { EmbeddedStorage } from '../../../../core/apiserver/storage/embedded.ts';
 import { EmbeddedSpace } from '../../../../core/apiserver/verbs/embedded-space.ts';
+import { timestamp } from '../../../../core/object/conditions.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { Inventory, locationResource, syncTargetResource } from '../../../../relay/children/inventory.ts';
 import { InventoryStatuses } from '../../../../relay/inventory-status/inventory-statuses.ts';
+import { heartbeatEveryMs } from '../../../../relay/inventory-status/sync-target-status.ts';
 
 const apiVersion = 'inventory.banyan.io/v1alpha1';
 const fronts = { matchLabels: { tier: 'front' } };
@@ -36,11 +38,12 @@ function fleet() {
     admissions: [],
   });
   const connected = new Set<string>();
+  const heard = new Map<string, number>();
   let changes = 0;
   const statuses = new InventoryStatuses({
     path: 'eu',
     inventories: new Map([['eu.fleet', { space, inventory }]]),
-    connection: (child) => ({ connected: connected.has(child) }),
+    connection: (child) => ({ connected: connected.has(child), heardAtMs: heard.get(child) }),
     reportOf: (child) => (child === 'store' ? { role: 'agent', version: '1', capacity: { cpu: '4' } } : undefined),
     changed: () => {
       changes += 1;
@@ -63,12 +66,14 @@ function fleet() {
     location: (name: string, instanceSelector?: object) =>
       apply({ kind: 'Location', metadata: { name }, spec: instanceSelector ? { instanceSelector } : {} }),
     connect(child: string, isConnected = true) {
+      if (isConnected) heard.set(child, clock.wallMs());
       if (isConnected) connected.add(child);
       else connected.delete(child);
       statuses.childChanged(child);
       settle();
     },
     target: (name: string) => space.get({ ...syncTargetResource, namespace: '', name })?.status,
+    clock,
     counts: (name: string) => space.get({ ...locationResource, namespace: '', name })?.status,
   };
 }
@@ -81,17 +86,37 @@ describe('a SyncTarget of an inventory space whose agent is a child of the node'
     bench.settle();
     expect(bench.target('cafe')).toMatchObject({
       capacity: { cpu: '4' },
-      conditions: [{ type: 'Ready', status: 'False', reason: 'Disconnected' }],
+      conditions: [{ type: 'Ready', status: 'False', reason: 'Never', message: 'the agent has never connected' }],
     });
     expect(bench.target('cafe')).not.toHaveProperty('attachedTo');
+    expect(bench.target('cafe')).not.toHaveProperty('lastHeartbeatTime');
+    const heardAt = timestamp(bench.clock.wallMs());
     bench.connect('store');
     expect(bench.target('cafe')).toMatchObject({
       attachedTo: 'eu',
-      lastHeartbeatTime: expect.stringMatching(/Z$/),
+      lastHeartbeatTime: heardAt,
       conditions: [{ type: 'Ready', status: 'True', reason: 'Connected' }],
     });
+    bench.clock.advance(40_000);
     bench.connect('store', false);
-    expect(bench.target('cafe')).toMatchObject({ conditions: [{ status: 'False' }] });
+    expect(bench.target('cafe')).toMatchObject({
+      lastHeartbeatTime: heardAt,
+      conditions: [{ status: 'False', reason: 'Disconnected' }],
+    });
+  });
+
+  it('has a newer heartbeat only every five minutes while the agent stays connected', () => {
+    const bench = fleet();
+    bench.syncTarget('cafe', 'eu:store');
+    bench.statuses.start();
+    bench.connect('store');
+    const { lastHeartbeatTime: first } = bench.target('cafe') as { lastHeartbeatTime: string };
+    bench.clock.advance(heartbeatEveryMs - 1_000);
+    bench.connect('store');
+    expect(bench.target('cafe')).toMatchObject({ lastHeartbeatTime: first });
+    bench.clock.advance(1_000);
+    bench.connect('store');
+    expect(bench.target('cafe')).toMatchObject({ lastHeartbeatTime: timestamp(bench.clock.wallMs()) });
   });
 
   it('is one of several that stand for the same agent', () => {

@@ -75,7 +75,7 @@ describe('a parent of nodes that lie about their numbers', () => {
     const wanted = { generation: 1, target: 2 };
     for (const now of [wanted, { generation: 1, target: 3 }, { generation: 2, target: 3 }]) {
       for (const connected of [true, false]) {
-        const child = { reported, connected, silentMs: 5, expected: undefined };
+        const child = { reported, path: 'eu', connected, heardAtMs: 5, expected: undefined };
         expect(partialFlaw(encodePartial(contribution(now, child)))).toBeUndefined();
       }
     }

@@ -9,7 +9,7 @@ import { treeUrls } from '../../../../relay/remote-access/tree-urls.ts';
 
 const admin = { name: 'admin', groups: ['system:masters'] };
 
-function node(path: string, options: { notReady?: string; known?: readonly string[] } = {}) {
+function node(path: string, options: { notReady?: string; known?: readonly string[]; silentMs?: number } = {}) {
   const clock = new VirtualClock();
   const router = nodeStreams({
     path,
@@ -20,7 +20,11 @@ function node(path: string, options: { notReady?: string; known?: readonly strin
     notReady: () => options.notReady,
     knows: (child) => options.known?.includes(child) ?? false,
     child: () => undefined,
-    connection: () => ({ connected: false, silentMs: 42_000 }),
+    connection: () => ({
+      connected: false,
+      silentMs: 0,
+      heardAtMs: options.silentMs === undefined ? undefined : clock.wallMs() - options.silentMs,
+    }),
     parent: () => (path === '' ? 'none' : undefined),
   });
   const urls = treeUrls(path, router, clock);
@@ -85,11 +89,20 @@ describe('a request for a node of the tree', () => {
     ['no time', '/tree/center/healthz?timeoutSeconds=0', {}, 'BadRequest', 'timeoutSeconds'],
     ['nobody of importance', '/tree/center/healthz', { user: { name: 'eve', groups: [] } }, 'Forbidden', 'eve may not'],
   ])('for %s is refused with a message', async (_, url, request, code, messagePart) => {
-    const error = await node('', { known: ['kid'] })
+    const error = await node('', { known: ['kid'], silentMs: 42_000 })
       .ask(url, request)
       .catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(BanyanError);
     expect(error).toMatchObject({ code, message: expect.stringContaining(messagePart) });
+  });
+
+  it('for a child that has never been there says so', async () => {
+    const error = await node('', { known: ['kid'] })
+      .ask('/tree/kid/healthz')
+      .catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      message: expect.stringContaining('center: the child kid has never connected (Disconnected)'),
+    });
   });
 
   it.each([

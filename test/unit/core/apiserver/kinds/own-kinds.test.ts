@@ -149,7 +149,7 @@ describe('an EdgePlacement', () => {
       status: {
         observedGeneration: 1,
         matchingLocationCount: 4,
-        summary: { ...counts, oldestAgeSeconds: 3 },
+        summary: { ...counts, oldestSince: '2026-01-01T00:00:00Z' },
         display: display(counts),
         failures: [{ path: 'eu:paris:store-17', object: 'deployments.apps shop/till', reason: 'x', message: 'y' }],
         conditions: [

@@ -31,7 +31,7 @@ class Bench {
     children: this.children,
     reportedOf: (child) => this.#tables.get(child),
     isRefused: (_reader, child) => this.refused.has(child),
-    connection: (child) => ({ connected: !this.away.has(child), silentMs: this.away.has(child) ? 5_000 : 0 }),
+    connection: (child) => ({ connected: !this.away.has(child), heardAtMs: 5_000 }),
     heldBack: () => [],
     rollouts: {
       place: () => undefined,
@@ -141,7 +141,11 @@ describe('the status that a node gathers of a placement', () => {
     bench.store.read((reader) => bench.gather.childChanged(reader, id, 'a'));
     expect(bench.total()).toMatchObject({
       counts: { expected: 2, stale: 1, never: 1, available: 0 },
-      oldestAgeMs: 5_000,
+      oldestSinceMs: 5_000,
+      away: [
+        { path: 'a', destinations: 1, reason: 'Away', sinceMs: 5_000 },
+        { path: 'b', reason: 'NotReported' },
+      ],
     });
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { timestamp } from '../../../../../core/object/conditions.ts';
 import type { Condition } from '../../../../../core/object/meta.ts';
 import { type DestinationCounts, emptyPartial, type Partial } from '../../../../../core/summary/partial.ts';
 import { display, placementStatus, shortDuration } from '../../../../../relay/gather/status/placement-status.ts';
@@ -127,13 +128,48 @@ describe('the status of a placement', () => {
       display: 'available 1/2 (1 stale)',
     });
     expect(status).not.toHaveProperty('failures');
-    expect(status.summary).not.toHaveProperty('oldestAgeSeconds');
+    expect(status.summary).not.toHaveProperty('oldestSince');
   });
 
-  it('has the age in seconds and the sample of failures, if there are any', () => {
+  it('has the time since which the first place is away, and failures before the places that are away', () => {
     const failures = [{ path: 'eu:a', object: 'deployments.apps shop/till', reason: 'CrashLoop', message: 'exit 1' }];
-    const status = placementStatus({ ...partial({ expected: 1, stale: 1 }), failures, oldestAgeMs: 61_499 }, [], now);
-    expect(status.summary.oldestAgeSeconds).toBe(61);
-    expect(status.failures).toEqual(failures);
+    const nowMs = Date.parse(now);
+    const sinceMs = nowMs - 18 * 60_000;
+    const away = [
+      { path: 'us', destinations: 1_400, reason: 'Away', sinceMs },
+      { path: 'eu:b', destinations: 1, reason: 'Away', sinceMs: nowMs - 30_000 },
+      { path: 'eu:c', destinations: 1, reason: 'NeverConnected' },
+      { path: 'eu:d', destinations: 1, reason: 'NotReported' },
+      { path: 'eu:e', destinations: 1, reason: 'Away' },
+    ] as const;
+    const input = { ...partial({ expected: 1_405, stale: 1_401, never: 2 }), failures, away, oldestSinceMs: sinceMs };
+    const status = placementStatus(input, [], now);
+    const since = timestamp(sinceMs);
+    expect(status.summary.oldestSince).toBe(since);
+    expect(status.display).toContain('oldest 18m');
+    const utc = since.slice(0, 16).replace('T', ' ');
+    expect(status.failures?.[0]).toEqual(failures[0]);
+    expect(status.failures?.[1]).toEqual({
+      path: 'us',
+      reason: 'Away',
+      message: `away since ${utc} UTC (18m), with 1,400 destinations`,
+      since,
+      destinations: 1_400,
+    });
+    expect(status.failures?.slice(2).map(({ path, message }) => `${path}: ${message.replace(/20.*UTC/, 'T')}`)).toEqual(
+      [
+        'eu:b: away since T (30s)',
+        'eu:c: has never connected',
+        'eu:d: connected, but has not reported about this placement yet',
+        'eu:e: not connected',
+      ],
+    );
+  });
+
+  it('names no more than one page of places, the failures first', () => {
+    const failures = Array.from({ length: 8 }, (_, i) => ({ path: `f${i}`, object: 'o', reason: 'R', message: 'm' }));
+    const away = Array.from({ length: 9 }, (_, i) => ({ path: `a${i}`, destinations: 1, reason: 'Away' as const }));
+    const status = placementStatus({ ...partial({ expected: 17 }), failures, away }, [], now);
+    expect(status.failures?.map(({ path }) => path).join(' ')).toBe('f0 f1 f2 f3 f4 f5 f6 f7 a0 a1');
   });
 });

@@ -31,7 +31,8 @@ describe('the completeness of a StatusSummary', () => {
       'n',
       of,
       { ...of.empty, outdated: 4 },
-      { ...builtIn, counts, oldestAgeMs: 240_000 },
+      { ...builtIn, counts, oldestSinceMs: 60_000 },
+      300_000,
     );
     expect(content.completeness).toEqual({
       display: '9,995/10,000 fresh (2 stale, 3 never, 4 outdated, oldest 4m)',
@@ -41,7 +42,7 @@ describe('the completeness of a StatusSummary', () => {
       never: 3,
       quarantined: 0,
       outdated: 4,
-      oldestAgeSeconds: 240,
+      oldestSince: '1970-01-01T00:01:00Z',
     });
     expect(summaryObject(content, '2026-01-01T00:00:00Z').metadata.labels).toEqual({
       'edge.banyan.io/placement': 'shop',
