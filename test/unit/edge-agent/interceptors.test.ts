@@ -126,7 +126,7 @@ describe('a webhook configuration', () => {
     expect(state(webhooks)).toMatchObject({ applied: false, reason: 'WebhookUnavailable' });
     expect(state(webhooks).message).toMatch(/^failurePolicy is Ignore instead of Fail for all.example.com .*repair/);
     const { failures } = bench.reported(`partial/${id}`)!.body as { failures: { object: string; reason: string }[] };
-    expect(failures).toMatchObject([{ reason: 'WebhookUnavailable' }]);
+    expect(failures).toContainEqual(expect.objectContaining({ reason: 'WebhookUnavailable' }));
     // Nobody has to look, and nothing is written meanwhile.
     const writes = applied().length;
     await bench.advance(600_000);
