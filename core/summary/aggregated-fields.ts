@@ -37,7 +37,7 @@ function fieldOf(
     case 'same':
       return typeof value === 'string' ? parsed(value) : undefined;
     case 'union':
-      return Array.isArray(value) ? value.map((item) => parsed(item as string)) : undefined;
+      return Array.isArray(value) && value.length > 0 ? value.map((item) => parsed(item as string)) : undefined;
     default:
       return value ?? undefined;
   }

@@ -47,7 +47,9 @@ export function destinationPartial(rules: StatusRules, state: DestinationState):
 
 function fieldsOf(rules: StatusRules, state: DestinationState, isDescribed: boolean, hasEnded: boolean): FieldValues {
   const { standing, status } = state;
-  const fields = status ? fieldsAt(rules, { status, isAvailable: standing === 'available' }) : {};
+  // Of a destination that is not connected, the last status counts as far as fieldsOfFormer keeps it.
+  const isAvailable = standing === 'available' || standing === 'stale';
+  const fields = status ? fieldsAt(rules, { status, isAvailable }) : {};
   if (status && (isDescribed || hasEnded)) return fields;
   return fieldsOfFormer(rules, fields, 1);
 }

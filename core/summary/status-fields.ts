@@ -49,7 +49,8 @@ function fieldAt(rule: FieldRule, value: unknown, isAvailable: boolean, wanted: 
     case 'phase':
       return typeof value === 'string' && rule.worstFirst.includes(value) ? value : rule.otherwise;
     case 'union':
-      return Array.isArray(value) && value.length > 0 ? listOf(value) : null;
+      // A cluster without an ingress controller never gives an address. It does not hide the addresses of the others.
+      return isAvailable || (Array.isArray(value) && value.length > 0) ? listOf(value) : null;
     case 'quantity':
       return typeof value === 'string' && parseQuantity(value) ? value : null;
     case 'first':
@@ -62,7 +63,8 @@ function fieldAt(rule: FieldRule, value: unknown, isAvailable: boolean, wanted: 
   }
 }
 
-function listOf(items: readonly unknown[]): readonly string[] {
+function listOf(items: unknown): readonly string[] {
+  if (!Array.isArray(items)) return [];
   const texts = items.map((item) => stableStringify(item)).filter((text) => text.length <= fieldTextMax);
   return [...new Set(texts)].sort(compareText).slice(0, unionMax);
 }

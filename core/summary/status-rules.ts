@@ -17,7 +17,7 @@ import { formatGroupResource, type GroupResource } from '../object/key.ts';
  * - `phase`: the first of the listed values that a destination has. A destination that gives no value has the value `otherwise`.
  * - `first`, `last`: the earliest or latest time, once every destination gives one.
  * - `quantity`: the least quantity, once every destination gives one.
- * - `union`: the different items of the lists, once every destination gives one. Sorted, at most `unionMax`.
+ * - `union`: the different items of the lists, once every destination gives one or the object is available there. Sorted, at most `unionMax`.
  * - `same`: the value, while all destinations give the same one.
  * - `told`: the sum of the numbers of the field `of`. It is no field of the status: a message has it.
  */

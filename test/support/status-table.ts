@@ -65,7 +65,7 @@ function textOf(rule: FieldRule): string | undefined {
     case 'quantity':
       return 'the least, once every destination has one';
     case 'union':
-      return `all different ones, sorted, at most ${unionMax}, once every destination has one`;
+      return `all different ones, sorted, at most ${unionMax}, once every destination has one or is available without one`;
     case 'same':
       return 'the value, while all are the same';
   }

@@ -1,6 +1,7 @@
 /** Canaries that remove rules of reports about single objects: exact statuses, objects created at the edge, and mailboxes. */
 import { Acknowledgements, type AcknowledgingSession } from '../../../core/session/acknowledgements.ts';
 import { EdgeReports } from '../../../edge-agent/agent/edge-reports.ts';
+import { Aggregates } from '../../../relay/gather/aggregates/aggregates.ts';
 import { StatusRecord } from '../../../relay/gather/aggregates/status-record.ts';
 import { MailboxContents } from '../../../relay/views/mailbox-view.ts';
 import type { Canaries } from './canary.ts';
@@ -36,6 +37,12 @@ export const reportCanaries: Canaries = {
       MailboxContents.prototype.changed = function () {
         return changed.call(this)?.slice(0, -1);
       };
+    },
+  },
+  'state-not-aggregated': {
+    break() {
+      // A new state of an object does not change the aggregate of the object.
+      Aggregates.prototype.reported = () => undefined;
     },
   },
   'former-status-kept': {

@@ -1,9 +1,10 @@
 /**
- * Invariant 11 for reports about single objects, after healing. If a placement has one destination, the status of its object equals the status at the
- * destination. Each object created at the edge is reported unchanged to the node that asked for it.
+ * Invariant 11 for reports about single objects, after healing. If a placement asks for exact status and has one destination, the status of its object equals
+ * the status at the destination. The aggregated status of a Deployment says that it is ready exactly when its placement is Ready. Each object created at the edge is reported unchanged to the node that asked for it.
  */
 import { stableStringify } from '../../../core/object/canonical.ts';
-import type { KubeObject } from '../../../core/object/meta.ts';
+import { health } from '../../../core/object/health.ts';
+import type { Condition, KubeObject } from '../../../core/object/meta.ts';
 import type { Host } from '../host.ts';
 import { type Expectation, list, type ModelPlacement } from '../model/expected.ts';
 import { parentOf, sourceOf } from '../plan/tree.ts';
@@ -17,7 +18,9 @@ interface Asked {
 
 /** Checks a placement whose agents are all reached. Undefined: the reports are right. */
 export function reportsWrong(world: World, model: Expectation, placement: ModelPlacement): string | undefined {
-  return statusesWrong(world, placement) ?? bornWrong(world, model, placement);
+  return (
+    statusesWrong(world, placement) ?? aggregatesWrong(world, model, placement) ?? bornWrong(world, model, placement)
+  );
 }
 
 function statusesWrong(world: World, { host, space, object, agents, delivered }: ModelPlacement): string | undefined {
@@ -35,6 +38,44 @@ function statusesWrong(world: World, { host, space, object, agents, delivered }:
     return `${title} has the status ${stableStringify(reported ?? null)}, ${agents.length === 1 ? `at ${path} it` : 'with several places it'} is ${stableStringify(there ?? null)}`;
   }
   return undefined;
+}
+
+/** Deployments that another placement brings to other destinations are not compared: their status is about those too. */
+function aggregatesWrong(world: World, model: Expectation, placement: ModelPlacement): string | undefined {
+  const { host, space, object, agents, delivered } = placement;
+  const origin = host.spaces.get(space);
+  if (!origin || (object.spec as Asked).wantSingletonReportedState || agents.length === 0) return undefined;
+  const { conditions = [] } = (origin.get(origin.keyOf(object))?.status ?? {}) as { conditions?: Condition[] };
+  const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+  for (const { object: made } of delivered) {
+    if (made.kind !== 'Deployment' || isElsewhere(model, placement, made)) continue;
+    const key = origin.keyOf(made);
+    const isShownReady = isCurrent(origin.get(key));
+    const isReadyThere = agents.every((path) => isCurrent(world.hosts.get(path)?.spaces.get('')?.get(key)));
+    const title = `${host.title}/${space} ${made.metadata.name} of ${object.metadata.name}`;
+    if (isReady && !isShownReady) return `${title} is not shown as ready, and its placement is Ready`;
+    if (isShownReady && !isReadyThere) return `${title} is shown as ready, and it is not ready everywhere`;
+  }
+  return undefined;
+}
+
+function isElsewhere(model: Expectation, { host, space, agents }: ModelPlacement, made: KubeObject): boolean {
+  const isSame = (one: KubeObject) =>
+    one.kind === made.kind &&
+    one.metadata.name === made.metadata.name &&
+    one.metadata.namespace === made.metadata.namespace;
+  return model.placements.some(
+    (other) =>
+      other.host === host &&
+      other.space === space &&
+      other.delivered.some((one) => isSame(one.object)) &&
+      other.agents.some((path) => !agents.includes(path)),
+  );
+}
+
+/** An object without a status is not ready. */
+function isCurrent(object: KubeObject | undefined): boolean {
+  return object?.status !== undefined && health(object).state === 'Current';
 }
 
 /** The counts of pods in the status, and whether the status is about the newest generation. Undefined: the object has no status. */

@@ -97,3 +97,45 @@ it('the partial of a thousand destinations with different texts is as small as t
   expect(total.fields['loadBalancer.ingress']).toHaveLength(unionMax);
   expect(encodeStatusPartial(total).length).toBeLessThan(20_000);
 });
+
+describe('the addresses of a Service', () => {
+  const rules = rulesOf({ group: '', resource: 'services' });
+  const object = {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'web', generation: 1 },
+    spec: { type: 'LoadBalancer' },
+  };
+  const at = (path: string, standing: 'available' | 'stale' | 'waiting', ...ips: string[]) =>
+    destinationPartial(rules, {
+      path,
+      standing,
+      reason: '',
+      message: '',
+      isCurrent: true,
+      generation: 1,
+      status: { loadBalancer: { ingress: ips.map((ip) => ({ ip })) } },
+    });
+  const addresses = (...partials: StatusPartial[]) => {
+    const partial = partials.reduce((a, b) => mergeStatusPartials(rules, a, b));
+    const status = aggregatedStatus({ rules, object, partial, isRolledBack: false });
+    return (status?.loadBalancer as { ingress: { ip: string }[] } | undefined)?.ingress.map(({ ip }) => ip);
+  };
+
+  it('are those of all destinations, each once, and stay while a destination is away', () => {
+    const [a, b, c] = [
+      at('a', 'available', '10.0.0.2'),
+      at('b', 'available', '10.0.0.1'),
+      at('c', 'stale', '10.0.0.2'),
+    ];
+    expect(addresses(a, b, c)).toEqual(['10.0.0.1', '10.0.0.2']);
+    expect(addresses(a, awayPartial(rules, b, 'eu'))).toEqual(['10.0.0.1', '10.0.0.2']);
+  });
+
+  it('are shown once each destination has one, or is available without one', () => {
+    expect(addresses(at('a', 'available', '10.0.0.1'), at('b', 'waiting'))).toBeUndefined();
+    expect(addresses(at('a', 'available', '10.0.0.1'), at('b', 'available'))).toEqual(['10.0.0.1']);
+    expect(addresses(at('a', 'available', '10.0.0.1'), at('b', 'stale'))).toEqual(['10.0.0.1']);
+    expect(addresses(at('a', 'available'), at('b', 'available'))).toBeUndefined();
+  });
+});
