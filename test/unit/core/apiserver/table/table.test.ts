@@ -304,6 +304,7 @@ describe('the columns of a CustomResourceDefinition', () => {
       '(Synced)': 4,
       '(Applied)': 3,
       '(Stale)': 0,
+      '(Oldest)': '',
       '(Failed)': 1,
       '(Moving)': 'True',
       Age: '10m',
