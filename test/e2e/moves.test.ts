@@ -128,8 +128,8 @@ describe.skipIf(withoutKubectl)(`moves on a tree of processes${why}`, () => {
     expect(seen()).not.toContain('0 0');
   });
 
-  it('leave a gap without a strategy, as the same probe shows', async () => {
-    apply('gap', deployment, storesOf('eu'));
+  it('leave a gap with the strategy None, as the same probe shows', async () => {
+    apply('gap', deployment, { ...storesOf('eu'), move: { strategy: 'None' } });
     ready('gap');
     const seen = await probe(deploymentOf('gap'), rivoli, market);
     // The old copy goes without waiting for a new one, which can't come yet.
