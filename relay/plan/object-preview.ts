@@ -4,7 +4,7 @@ import { mayTravel } from '../../core/apiserver/kinds/travelling.ts';
 import { formatGroupResource, formatKey, type ObjectKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { equalBytes } from '../../core/store/bytes.ts';
-import { selectingItems } from '../spaces/downsync.ts';
+import { candidateOf, selectingItems } from '../spaces/downsync.ts';
 import { namespaceObjects } from '../spaces/needs.ts';
 import { payloadOf } from '../spaces/payload.ts';
 import { scopesOf } from '../spaces/selection-index.ts';
@@ -99,13 +99,12 @@ export function selects(
   overlay: SpaceOverlay,
   isPresent: boolean,
 ): boolean {
-  const labels = object.metadata.labels ?? {};
   if (key.namespace === '' || !items.some((item) => item.namespaceSelectors !== undefined)) {
-    return selectingItems(items, { key, labels }).length > 0;
+    return selectingItems(items, candidateOf(key, object, undefined)).length > 0;
   }
   const namespaceKey = { ...namespaceObjects, name: key.namespace };
   const namespace = isPresent ? overlay.present(namespaceKey) : overlay.get(namespaceKey);
-  return selectingItems(items, { key, labels, namespaceLabels: namespace?.metadata.labels ?? {} }).length > 0;
+  return selectingItems(items, candidateOf(key, object, namespace?.metadata.labels ?? {})).length > 0;
 }
 
 function isSamePayload(a: KubeObject, b: KubeObject): boolean {

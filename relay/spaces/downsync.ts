@@ -1,12 +1,13 @@
 /**
  * Decides which objects of a space `spec.downsync` of a placement selects. An item selects an object that matches all of its fields, unless the object matches
- * one of its exceptions, or is bookkeeping that the item does not name. The placement selects an object if at least one item does. `*` means all.
+ * one of its exceptions, or is bookkeeping that the item does not name, or is only shown by the space. The placement selects an object if at least one item does. `*` means all.
  */
 import type { DownsyncItem, DownsyncMatch } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { type Labels, matchesSelector } from '../../core/object/selector.ts';
 import { isBookkeeping, namesBookkeeping } from './bookkeeping.ts';
+import { isShownReplicaSet } from './shown-replica-set.ts';
 
 export interface Candidate {
   readonly key: ObjectKey;
@@ -15,6 +16,8 @@ export interface Candidate {
   readonly namespaceLabels?: Labels;
   /** True: the object is bookkeeping of the space (bookkeeping.ts). */
   readonly isBookkeeping?: boolean;
+  /** True: the space only shows the object, so no placement ever selects it (shown-replica-set.ts). */
+  readonly isShown?: boolean;
 }
 
 export function candidateOf(key: ObjectKey, object: KubeObject, namespaceLabels: Labels | undefined): Candidate {
@@ -23,6 +26,7 @@ export function candidateOf(key: ObjectKey, object: KubeObject, namespaceLabels:
     labels: object.metadata.labels ?? {},
     ...(namespaceLabels === undefined ? {} : { namespaceLabels }),
     isBookkeeping: isBookkeeping(key, object),
+    isShown: isShownReplicaSet(object),
   };
 }
 
@@ -47,7 +51,7 @@ export function mayIncludeResource(item: DownsyncMatch, key: { group: string; re
 }
 
 function selects(item: DownsyncItem, candidate: Candidate): boolean {
-  if (candidate.isBookkeeping && !namesBookkeeping(item, candidate.key)) return false;
+  if (candidate.isShown || (candidate.isBookkeeping && !namesBookkeeping(item, candidate.key))) return false;
   return matches(item, candidate) && !item.except?.some((one) => matchesException(one, candidate));
 }
 

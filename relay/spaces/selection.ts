@@ -44,7 +44,6 @@ import { FormerObjects } from './former-objects.ts';
 import { definitionObjects, Needs, namespaceObjects } from './needs.ts';
 import { originAttributesOf, payloadOf } from './payload.ts';
 import { type Scope, type Selecting, type SelectingPlacement, SelectionIndex, scopesOf } from './selection-index.ts';
-import { isShownReplicaSet } from './shown-replica-set.ts';
 import { dropRow, putRow, type SourceRows } from './source-rows.ts';
 
 export interface SelectionPorts extends SourceRows {
@@ -134,7 +133,7 @@ export class PlacementSelection {
   explain(key: ObjectKey): SelectingPlacement[] {
     const stored = this.#ports.storage.get(key);
     const object = stored && parseBody(stored.body);
-    return object && !isShownReplicaSet(object) ? this.#selecting(this.#candidate(key, object)) : [];
+    return object ? this.#selecting(this.#candidate(key, object)) : [];
   }
 
   /** The number of checks of a placement against an object, since the start. */
@@ -229,8 +228,7 @@ export class PlacementSelection {
     const before = promoted.content ? attributesOf<{ refs: string[] }>(promoted.content).refs : [];
     const stored = storage.get(key);
     const object = stored && parseBody(stored.body);
-    const mayBePlaced = object && !isShownReplicaSet(object);
-    const selecting = mayBePlaced ? this.#selecting(this.#candidate(key, object)) : [];
+    const selecting = object ? this.#selecting(this.#candidate(key, object)) : [];
     const direct = selecting.map((one) => one.placement);
     this.#needs.count(t, key, object, selecting, revision);
     for (const name of noteCarriesOnce(t, source, key, object, direct)) {
