@@ -109,6 +109,27 @@ describe('a destination that is away', () => {
     expect(shown(tree)).not.toHaveProperty('failures');
   });
 
+  it('has a heartbeat that is the time of its newest message, and goes on while it is connected', async () => {
+    const tree = await region();
+    const heartbeatMs = () => {
+      const target = tree.space('eu').get(parseKey('inventory.banyan.io/synctargets//a'));
+      return Date.parse((target?.status as { lastHeartbeatTime: string }).lastHeartbeatTime);
+    };
+    await tree.run(3_000);
+    const first = heartbeatMs();
+    await tree.run(200_000);
+    expect(heartbeatMs()).toBe(first);
+    await tree.run(200_000);
+    expect(heartbeatMs()).toBeGreaterThan(first + 200_000);
+    tree.kill('eu:a');
+    const killedAtMs = tree.clock.wallMs();
+    await tree.until('the place is named', () => place(tree, 'eu:a') !== undefined);
+    await tree.run(3_000);
+    expect(heartbeatMs()).toBe(Date.parse(place(tree, 'eu:a')!.since!));
+    expect(heartbeatMs()).toBeGreaterThan(killedAtMs - 16_000);
+    expect(heartbeatMs()).toBeLessThanOrEqual(killedAtMs);
+  });
+
   it('was heard until its parent ended, if both ended at the same time', async () => {
     const tree = await region();
     await tree.run(130_000);
