@@ -199,5 +199,6 @@ describe.skipIf(withoutKubectl)(`the fleet of a space${why}`, () => {
     expect(watcher.failure).toBeUndefined();
     expect(watcher.events).toBeGreaterThan(paths.length);
     expect(watcher.lists).toBeGreaterThan(1);
-  });
+    // Longer than the two waits above: their messages say what is missing.
+  }, 300_000);
 });
