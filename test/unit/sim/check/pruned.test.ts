@@ -9,7 +9,12 @@ const nodes: PlannedNode[] = [
   { path: 'r:a', role: 'agent', labels: {}, spaces: [] },
 ];
 const placement = { key: 't/center.retail/shop', body: {} };
-const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'shop' } };
+const object = {
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'shop' },
+  spec: { move: { strategy: 'None' } },
+};
 
 /** The violation if the relay reports these labels; `reaches` are the mailboxes with the placement. */
 function wrong(labels: object, ...reaches: readonly string[]): string | undefined {
