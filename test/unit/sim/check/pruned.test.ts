@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { prunedWrong } from '../../../sim/check/pruned.ts';
-import { type PlannedNode, withoutOrder } from '../../../sim/plan/tree.ts';
+import type { PlannedNode } from '../../../sim/plan/tree.ts';
 import { WrittenWorld } from '../written.ts';
 
 const nodes: PlannedNode[] = [
@@ -9,16 +9,12 @@ const nodes: PlannedNode[] = [
   { path: 'r:a', role: 'agent', labels: {}, spaces: [] },
 ];
 const placement = { key: 't/center.retail/shop', body: {} };
-<<<<<<< HEAD
-const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'shop' }, spec: { move: withoutOrder } };
-=======
 const object = {
   apiVersion: 'v1',
   kind: 'ConfigMap',
   metadata: { name: 'shop' },
   spec: { move: { strategy: 'None' } },
 };
->>>>>>> f
 
 /** The violation if the relay reports these labels; `reaches` are the mailboxes with the placement. */
 function wrong(labels: object, ...reaches: readonly string[]): string | undefined {
