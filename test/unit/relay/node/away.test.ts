@@ -113,7 +113,7 @@ describe('a destination that is away', () => {
     const tree = await region();
     const heartbeatMs = () => {
       const target = tree.space('eu').get(parseKey('inventory.banyan.io/synctargets//a'));
-      return Date.parse((target?.status as { lastHeartbeatTime: string }).lastHeartbeatTime);
+      return Date.parse((target!.status as { lastHeartbeatTime: string }).lastHeartbeatTime);
     };
     await tree.run(3_000);
     const first = heartbeatMs();
