@@ -143,19 +143,29 @@ export class StatusAggregation {
   /** Call it when the scheduler has processed these placements, or only these children of placements. */
   placementsScheduled(keys: Iterable<PlacementId | PlacementAtChild>): void {
     for (const [id, children] of byPlacement(keys)) {
-      this.#ports.store.read((reader) => {
-        if (!children) this.gather.refresh(reader, id);
-        else for (const child of children) this.gather.childChanged(reader, id, child);
-      });
-      this.#mark(id);
       if (children) {
+        this.#ports.store.read((reader) => {
+          for (const child of children) this.gather.childChanged(reader, id, child);
+        });
         this.summaries.placementChangedWith(id, children);
         this.aggregates.placementChangedWith(id, children);
       } else {
+        const changed = this.#refresh(id);
         this.summaries.placementChanged(id);
         this.aggregates.placementChanged(id);
+        if (changed.length > 0) this.aggregates.placementChangedWith(id, changed);
       }
+      this.#mark(id);
     }
+  }
+
+  /** Makes the sums of the placement anew. Returns its children that now add other numbers of destinations. */
+  #refresh(id: PlacementId): string[] {
+    const children = [...(this.#nodeState.placements.get(id)?.children ?? [])];
+    const countsOf = (child: string) => this.gather.contribution(id, child)?.counts;
+    const before = children.map(countsOf);
+    this.#ports.store.read((reader) => this.gather.refresh(reader, id));
+    return children.filter((child, index) => !samePlace(before[index], countsOf(child)));
   }
 
   /** Call it when the contributions of these children to these placements may have changed. */

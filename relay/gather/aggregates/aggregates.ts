@@ -265,8 +265,7 @@ export class Aggregates {
   #place(reader: Reader, { tree, placements, ...form }: Aggregate, child: string): void {
     const { counts, isFrozen, isMixed } = this.#ports.replicas.standing(child);
     if (isFrozen && tree.get(child)) return;
-    const attached = placements.filter((id) => this.#ports.placements.get(id)?.children.has(child));
-    const partial = counts && !isMixed ? this.#states.partial(reader, form, attached, child) : undefined;
+    const partial = counts && !isMixed ? this.#states.partial(reader, form, placements, child) : undefined;
     if (partial) tree.set(child, partial);
     else tree.delete(child);
   }
