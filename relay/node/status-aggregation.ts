@@ -261,6 +261,7 @@ export class StatusAggregation {
       connection: (child) => lateParts.connection(child),
       isRefused: (reader, child, keyHash) => mailboxes.get(child)?.consumer.get(reader, keyHash)?.poisoned === true,
       counts: (reader, id, child) => this.gather.counts(reader, id, child),
+      childrenOf: (reader, id) => this.gather.childrenOf(reader, id),
       heldBack: (id, child) => down.customization.failures(id, child),
       changed: (source, object, isExact) => {
         const reporter = isExact ? this.#exactReporter : this.#aggregateReporter;

@@ -30,6 +30,8 @@ export interface AggregatesPorts extends ChildStatePorts {
   readonly clock: Clock;
   readonly placements: Placements;
   readonly replicas: Replicas;
+  /** Returns the children that add destinations to the placement, also those that still wait for their copy in a move. */
+  childrenOf(reader: Reader, id: PlacementId): Iterable<string>;
   tableOf(source: string): Table | undefined;
   /** Runs the function in a later turn, after the work that already waits. */
   defer(run: () => void): void;
@@ -214,7 +216,7 @@ export class Aggregates {
     }
     this.#byObject.set(key, after);
     const isSame = before !== undefined && sameForm(before, after);
-    const changed = isSame ? children : this.#childrenOf(after);
+    const changed = isSame ? children : this.#childrenOf(reader, after);
     for (const child of changed) this.#place(reader, after, child);
     if (!isSame || changed.size > 0) this.#ports.changed(source, after.object, after.isExact);
     return changed.size;
@@ -257,9 +259,8 @@ export class Aggregates {
     });
   }
 
-  #childrenOf({ placements, tree }: Aggregate): ReadonlySet<string> {
-    const children = placements.flatMap((id) => [...(this.#ports.placements.get(id)?.children ?? [])]);
-    return new Set([...children, ...tree.keys()]);
+  #childrenOf(reader: Reader, { placements, tree }: Aggregate): ReadonlySet<string> {
+    return new Set([...placements.flatMap((id) => [...this.#ports.childrenOf(reader, id)]), ...tree.keys()]);
   }
 
   #place(reader: Reader, { tree, placements, ...form }: Aggregate, child: string): void {

@@ -17,6 +17,8 @@ import { inTermsOfOrigin } from '../../../core/summary/origin-generations.ts';
 import type { DestinationCounts, Failure } from '../../../core/summary/partial.ts';
 import {
   awayPartial,
+  destinationsOf,
+  mergeStatusPartials,
   notConnected,
   notCurrent,
   type ObjectStanding,
@@ -124,7 +126,8 @@ export class ChildStates {
     const partial = isCurrent
       ? reported
       : withOnly(outdatedPartial(rules, reported, path, generation), about.uid === uid ? reported.only : undefined);
-    return connected ? partial : awayPartial(rules, partial, path);
+    const whole = withMissing(rules, partial, path, expected - destinationsOf(partial));
+    return connected ? whole : awayPartial(rules, whole, path);
   }
 
   // ------------------------------------------------------------------------------------------------------ agents
@@ -214,6 +217,16 @@ function stateIn({ attributes }: Content): StateAttributes {
 function statusOf({ body }: Content, { generation, local }: StateAttributes): Status | undefined {
   if (body.length === 0) return undefined;
   return inTermsOfOrigin(JSON.parse(asText(body)) as Status, generation, local);
+}
+
+/** Adds destinations that a placement has got below the relay, and that the relay's report about the object does not have yet. */
+function withMissing(rules: StatusRules, partial: StatusPartial, path: string, missing: number): StatusPartial {
+  if (missing <= 0) return partial;
+  return mergeStatusPartials(
+    rules,
+    partial,
+    unknownPartial(rules, { standing: 'waiting', path, ...notCurrent }, missing),
+  );
 }
 
 function withOnly(partial: StatusPartial, only: Status | undefined): StatusPartial {

@@ -113,6 +113,11 @@ export class Gather {
     return tree?.get(child)?.counts;
   }
 
+  /** Returns the children that add to a placement. Makes the tree of the placement if there is none yet. */
+  childrenOf(reader: Reader, id: PlacementId): Iterable<string> {
+    return (this.#trees.get(id) ?? this.refresh(reader, id))?.keys() ?? [];
+  }
+
   /** Returns the contribution of a child to the node's own partial, as `total` counts it. */
   contribution(id: PlacementId, child: string): Partial | undefined {
     return this.#trees.get(id)?.get(child);

@@ -94,6 +94,12 @@ class Shop {
     return [...this.space.storage.scan(replicaSets, { namespace: 'shop' })].map((stored) => this.space.parse(stored));
   }
 
+  /** The number of destinations of the placement, as its own status has it. */
+  expected(): number | undefined {
+    const { summary } = (this.space.get(placementKey)?.status ?? {}) as { summary?: { expected: number } };
+    return summary?.expected;
+  }
+
   isReady(): boolean {
     const { conditions = [] } = (this.space.get(placementKey)?.status ?? {}) as Status;
     return conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
@@ -140,6 +146,23 @@ describe('the status of a Deployment at three destinations', () => {
     expect(shop.condition('Available')).toEqual(gone);
     await shop.tree.start('us:c');
     await shop.untilAvailable();
+  });
+
+  it('is not available as soon as the placement has a destination more, until the Deployment is available there too', async () => {
+    const shop = await Shop.with(web(1), placement({ locationSelectors: [{ matchLabels: { ready: 'yes' } }] }));
+    const ready = (relay: string, name: string) => {
+      const key = parseKey(`inventory.banyan.io/locations//${name}`);
+      shop.tree.space(relay).patch(key, { type: 'merge', patch: { metadata: { labels: { ready: 'yes' } } } });
+    };
+    ready('eu', 'a');
+    await shop.untilAvailable();
+    shop.tree.stop('eu:b');
+    ready('eu', 'b');
+    await shop.tree.until('two are expected', () => shop.expected() === 2);
+    expect(shop.condition('Available')?.status).toBe('False');
+    shop.tree.goOn('eu:b');
+    await shop.untilAvailable();
+    expect(shop.condition('Available')?.message).toBe('2 of 2 replicas are available at 2 destinations');
   });
 
   it('counts the destinations below a relay that is away as away, with the path of the relay', async () => {
