@@ -215,7 +215,7 @@ export function untilSignal(): Promise<void> {
 function firstThingsToTry(data: DataDirectory): string[] {
   return [
     `export KUBECONFIG=${shellWord(data.kubeconfig)}`,
-    'kubectl config get-contexts -o name     # every node, space, cluster and mailbox',
+    'kubectl config get-contexts -o name     # every node, space, fleet, cluster and mailbox',
     `${cliCommand('tree', '-w')}          # the tree, live`,
   ];
 }

@@ -1,4 +1,4 @@
-/** The kubeconfig of a running tree. It has a context for every node, space, cluster and mailbox, as docs/reference/cli.md lists them. */
+/** The kubeconfig of a running tree. It has a context for every node, space, fleet, cluster and mailbox, as docs/reference/cli.md lists them. */
 import { stringify } from 'yaml';
 import { ancestorsOf, nameOf, shownPath } from '../../core/identity/node-path.ts';
 import { withReplica } from '../../core/identity/replica.ts';
