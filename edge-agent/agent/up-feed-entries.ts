@@ -153,11 +153,14 @@ export class UpFeedEntries {
     return { attributes: new Uint8Array(0), body };
   }
 
-  /** The answer to the parent's question whether all objects of a withdrawn placement are gone from the cluster. */
+  /**
+   * The answer to the parent's question whether all objects of a withdrawn placement are gone from the cluster. An object that another placement still wants
+   * stays, and its row may go on naming the withdrawn placement: a row names every placement of its source. So the target tells whether the placement is here.
+   */
   #goneEntry(id: PlacementId): UpFeedEntry | undefined {
     const asked = this.#ports.desired.withdrawn().get(id);
-    if (asked === undefined || this.#ports.desired.isWanted(id) || this.#ports.removalProgress.isBeingRemoved(id))
-      return undefined;
+    if (asked === undefined || this.#ports.desired.placement(id)) return undefined;
+    if (this.#ports.removalProgress.isBeingRemoved(id)) return undefined;
     const attributes: GoneAttributes = { asked };
     return { attributes: text(stableStringify(attributes)), body: new Uint8Array(0) };
   }

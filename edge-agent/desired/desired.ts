@@ -164,12 +164,6 @@ export class Desired {
     return this.#withdrawn;
   }
 
-  /** Whether the placement's target, its rules or one of its objects has arrived. */
-  isWanted(id: PlacementId): boolean {
-    this.#refresh();
-    return this.#placements.has(id);
-  }
-
   /** The object of a delivery, parsed. If a list has a key twice, returns an equal object that has each key once, as far as there is one. */
   object(delivery: Delivery): KubeObject {
     const parsed = this.#store.read((reader) => {

@@ -96,8 +96,7 @@ describe.skipIf(withoutKubectl)(`placements find their destinations${why}`, () =
   });
 
   it('but no unschedulable destination, where existing objects stay', async () => {
-    // Without an order of moves: an old copy that waits for others is the subject of moves.test.ts.
-    place('before', { locationSelectors: [{ matchLabels: { env: 'prod' } }], move: { strategy: 'None' } });
+    place('before', { locationSelectors: [{ matchLabels: { env: 'prod' } }] });
     await until('it is everywhere', () => summary('before')?.available === 5);
     patchSyncTarget('center', 'hq', { unschedulable: true });
     place('after', { locationSelectors: [{ matchLabels: { env: 'prod' } }] });

@@ -504,6 +504,27 @@ describe('reports', () => {
     expect(bench.counts(placement)).toBeUndefined();
   });
 
+  it('answer that a placement is gone, also while a row that stays for another placement still names it', async () => {
+    const bench = await new AgentBench().start();
+    await bench.receive(
+      bench.object(shop, namespace('shop'), ['other', 'shop-prod'], 'center.retail', { implied: ['other', 'shop-prod'] }),
+      bench.object(till, configMap('till'), ['shop-prod']),
+      bench.object(web, deployment('web'), ['other']),
+      bench.target(placement),
+      bench.target('center.retail/other'),
+    );
+    bench.cluster.finalized.add(till);
+    await bench.receive(
+      bench.gone(`o/center.retail/${till}`),
+      bench.gone(`t/${placement}`),
+      bench.withdrawn(placement, 7),
+    );
+    expect(bench.reported(`gone/${placement}`)).toBeUndefined();
+    bench.cluster.erase(till);
+    await bench.settle();
+    expect(bench.reported(`gone/${placement}`)?.attributes).toEqual({ asked: 7 });
+  });
+
   it('wait after a restart until the cluster was asked, so that no known report is withdrawn', async () => {
     const bench = await withShop();
     bench.cluster.settle(web, 2);

@@ -137,6 +137,11 @@ export class AgentBench<C extends FakeCluster = FakeCluster> {
     return (revision: number) => entry(`t/${id}`, attributes, undefined, revision);
   }
 
+  /** The parent's question whether all objects of a withdrawn placement are gone. */
+  withdrawn(id: string, asked: number) {
+    return (revision: number) => entry(`w/${id}`, { asked }, undefined, revision);
+  }
+
   rules(id: string, rules: Partial<ReportRules>) {
     const body = text(JSON.stringify({ associated: [], upsync: [], ...rules }));
     return (revision: number): WireEntry => {
