@@ -507,7 +507,9 @@ describe('reports', () => {
   it('answer that a placement is gone, also while a row that stays for another placement still names it', async () => {
     const bench = await new AgentBench().start();
     await bench.receive(
-      bench.object(shop, namespace('shop'), ['other', 'shop-prod'], 'center.retail', { implied: ['other', 'shop-prod'] }),
+      bench.object(shop, namespace('shop'), ['other', 'shop-prod'], 'center.retail', {
+        implied: ['other', 'shop-prod'],
+      }),
       bench.object(till, configMap('till'), ['shop-prod']),
       bench.object(web, deployment('web'), ['other']),
       bench.target(placement),
