@@ -101,15 +101,4 @@ describe.skipIf(withoutKubectl)(`what is wrong with a placement${why}`, () => {
     expect(out).toMatch(/us:market +\S+Z \(\d+s\) +Away/);
     expect(out).toMatch(/eu:paris:ghost +NeverConnected: has never connected +start the node/);
   });
-
-  it('counts on while the place stays away, and is an Event after a minute', async () => {
-    const { since = '' } = failureAt('us:market')!;
-    await until('the age counts on', () => /\([12]m\)$/.test(failureAt('us:market')?.message ?? ''), 150);
-    expect(failureAt('us:market')?.since).toBe(since);
-    await until('the Event is there', () => /Warning\s+Stale/.test(tree.ok(retail, 'describe', 'epl', 'web')), 90);
-    expect(tree.ok(retail, 'describe', 'epl', 'web')).toMatch(
-      /Stale.*1 of 4 destinations are not connected: us:market since/,
-    );
-    expect(tree.ok(retail, 'get', 'epl', 'web', '-o', 'wide')).toMatch(/oldest \d+[sm]/);
-  });
 });
