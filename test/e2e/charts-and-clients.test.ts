@@ -36,7 +36,7 @@ interface Shown {
     readonly display?: string;
     readonly succeeded?: number;
     readonly storedVersions?: readonly string[];
-    readonly failures?: readonly { readonly path: string; readonly object: string; readonly reason: string }[];
+    readonly failures?: readonly { readonly path: string; readonly object?: string; readonly reason: string }[];
   };
 }
 

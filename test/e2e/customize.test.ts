@@ -21,7 +21,7 @@ interface Placement {
   status?: {
     summary?: Record<string, number>;
     display?: string;
-    failures?: { path: string; object: string; reason: string; message: string }[];
+    failures?: { path: string; object?: string; reason: string; message: string }[];
   };
 }
 

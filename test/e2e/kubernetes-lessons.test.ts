@@ -21,7 +21,7 @@ interface Shown {
   readonly status?: {
     readonly display?: string;
     readonly summary?: Readonly<Record<string, number>>;
-    readonly failures?: readonly { readonly path: string; readonly object: string; readonly message: string }[];
+    readonly failures?: readonly { readonly path: string; readonly object?: string; readonly message: string }[];
     readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message: string }[];
   };
 }

@@ -29,7 +29,7 @@ interface Shown {
     readonly summary?: Readonly<Record<string, number>>;
     readonly failures?: readonly {
       readonly path: string;
-      readonly object: string;
+      readonly object?: string;
       readonly reason: string;
       readonly message: string;
     }[];

@@ -22,7 +22,7 @@ interface Shown {
   readonly spec?: object;
   readonly status?: {
     readonly observedGeneration?: number;
-    readonly failures?: readonly { readonly object: string; readonly reason: string }[];
+    readonly failures?: readonly { readonly object?: string; readonly reason: string }[];
   };
 }
 

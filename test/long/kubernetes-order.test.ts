@@ -15,7 +15,7 @@ interface Shown {
   readonly webhooks?: readonly { readonly failurePolicy: string }[];
   readonly status?: {
     readonly display?: string;
-    readonly failures?: readonly { readonly object: string; readonly reason: string; readonly message: string }[];
+    readonly failures?: readonly { readonly object?: string; readonly reason: string; readonly message: string }[];
   };
 }
 
@@ -121,7 +121,7 @@ describe.skipIf(missing)(`the order of applying and removing on a real cluster${
     expect(code, out).toBe(0);
   };
   const status = (name = 'guard') => tree.json<Shown>(retail, 'epl', name)?.status;
-  const failure = () => status()?.failures?.find(({ object }) => object.endsWith('guard-all'));
+  const failure = () => status()?.failures?.find(({ object }) => object?.endsWith('guard-all'));
   const available = (name = 'guard') =>
     until(`${name} is available`, () => status(name)?.display === 'available 1/1', 90);
   /** The successful creations and removals at the cluster since the last call, in the order of the answers: `patch configmaps conf`. */

@@ -26,7 +26,7 @@ interface Shown {
   readonly status?: {
     readonly display?: string;
     readonly observedGeneration?: number;
-    readonly failures?: readonly { readonly object: string; readonly reason: string; readonly message: string }[];
+    readonly failures?: readonly { readonly object?: string; readonly reason: string; readonly message: string }[];
   };
 }
 

@@ -38,7 +38,7 @@ interface Shown {
     readonly succeeded?: number;
     readonly failures?: readonly {
       readonly path: string;
-      readonly object: string;
+      readonly object?: string;
       readonly reason: string;
       readonly message: string;
     }[];
