@@ -4,9 +4,11 @@ import type { DownsyncItem } from '../../core/apiserver/kinds/edge-placement.ts'
 import { ancestorsOf, isBelow, pathShownAs } from '../../core/identity/node-path.ts';
 import { formatGroupResource } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
+import { isTerminating } from '../../core/object/terminating.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { isBookkeeping } from '../../relay/spaces/bookkeeping.ts';
+import { effectivePlacement } from '../../relay/spaces/deleted-in-space.ts';
 import { candidateOf, exceptionsFor, selectingItems } from '../../relay/spaces/downsync.ts';
 import { sourceName } from '../topology/plan.ts';
 import type { NodeApiClient } from './api-client.ts';
@@ -56,6 +58,7 @@ export async function why(api: WhyApi, question: WhyQuestion): Promise<string[]>
   if (!object) throw await noObject(api, question, resource, name);
   const atOrigin = `${space}: it is here, generation ${object.metadata.generation ?? 0}`;
   const { placements, exceptions } = await selectingPlacements(api, space, resource, object, name);
+  if (isTerminating(object)) return [atOrigin, `${space}: ${deletedMessage(object)}`];
   if (placements.length === 0)
     return [
       atOrigin,
@@ -151,7 +154,7 @@ async function selectingPlacements(
   const candidate = candidateOf(key, object, namespace === '' ? undefined : (namespaceObject?.metadata.labels ?? {}));
   const all = (await api.list(context, placementsPath)).map((placement) => ({
     placement,
-    items: (placement.spec as { downsync?: DownsyncItem[] } | undefined)?.downsync ?? [],
+    items: (effectivePlacement(placement).spec as { downsync?: DownsyncItem[] } | undefined)?.downsync ?? [],
   }));
   const selecting = all.filter(({ items }) => selectingItems(items, candidate).length > 0);
   const exceptions = all.flatMap(({ placement, items }) =>
@@ -162,6 +165,11 @@ async function selectingPlacements(
 
 function nameOfObject({ metadata }: KubeObject): string {
   return metadata.name ?? '';
+}
+
+function deletedMessage({ metadata }: KubeObject): string {
+  const { deletionTimestamp, finalizers = [] } = metadata;
+  return `it was deleted at ${deletionTimestamp}, so no EdgePlacement sends it any more; it stays here until its finalizers are gone: ${finalizers.join(', ')}`;
 }
 
 /** How many names the command reads to suggest the right one for a mistyped name. A space may have 100,000 objects. */

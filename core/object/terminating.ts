@@ -4,6 +4,11 @@ import type { KubeObject } from './meta.ts';
 /** The state of an object that is being deleted. The state is not a failure: most objects disappear within seconds. */
 export const terminating = 'Terminating';
 
+/** Whether the object was deleted and waits for its finalizers. */
+export function isTerminating({ metadata }: KubeObject): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}
+
 interface NamespaceCondition {
   readonly type?: string;
   readonly status?: string;

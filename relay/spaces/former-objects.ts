@@ -39,11 +39,15 @@ export class FormerObjects {
     return this.#row(reader, key)?.uids ?? [];
   }
 
-  /** Called in the transaction that deletes an object. `isSent`: nodes below may have the object. */
+  /**
+   * Called in the transaction that deletes an object, and again when its finalizers are gone and the space removes it. `isSent`: nodes below may have the
+   * object.
+   */
   deleted(t: Transaction, key: ObjectKey, uid: string, revision: number, isSent: boolean): void {
     const before = this.#row(t, key);
     if (!before && !isSent) return;
-    const uids = [...(before?.uids ?? []), shortUid(uid)].slice(-formerUidsMax);
+    const known = before?.uids ?? [];
+    const uids = known.at(-1) === shortUid(uid) ? known : [...known, shortUid(uid)].slice(-formerUidsMax);
     if (before?.gone !== undefined) t.remove(this.#goneKey(before.gone, key));
     t.put(this.#rowKey(key), text(JSON.stringify({ uids, gone: revision } satisfies FormerRow)));
     t.put(this.#goneKey(revision, key), new Uint8Array(0));

@@ -28,6 +28,7 @@ import { parseBody, stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { formatKey, type GroupResource, type ObjectKey, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
+import { isTerminating } from '../../core/object/terminating.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { RevisionFacts } from '../history/revisions.ts';
@@ -39,6 +40,7 @@ import { clearDirty, dirtyWork, markDirty } from '../work/dirty.ts';
 import { applyRulesOf } from './apply-rules-of.ts';
 import { isAuxiliary, isSummarizer, namedSummarizers, summarizerKey, usesOf } from './auxiliaries.ts';
 import { isBookkeepingResource } from './bookkeeping.ts';
+import { deletedUid, effectivePlacement } from './deleted-in-space.ts';
 import { type Candidate, candidateOf } from './downsync.ts';
 import { FormerObjects } from './former-objects.ts';
 import { definitionObjects, Needs, namespaceObjects } from './needs.ts';
@@ -87,7 +89,7 @@ export class PlacementSelection {
       wallMs: ports.wallMs,
       factsOf: (name) => this.#revisionFacts(name),
     });
-    for (const stored of ports.storage.scan(placementResource)) this.#learn(parseBody(stored.body));
+    for (const { body } of ports.storage.scan(placementResource)) this.#learn(effectivePlacement(parseBody(body)));
   }
 
   /** The write hook of the space. Every write that may matter leaves a mark in its own transaction. */
@@ -100,12 +102,14 @@ export class PlacementSelection {
   }
 
   /** The work that follows sees only the last state. So an object that is deleted and made anew in between is noted here. */
-  #noteFormer(t: Transaction, { type, object: { key, body, revision } }: StorageEvent): void {
+  #noteFormer(t: Transaction, { type, object }: StorageEvent): void {
+    const { key, revision } = object;
     if (type === 'ADDED') this.#former.created(t, key);
-    if (type !== 'DELETED') return;
+    const uid = deletedUid(object, type === 'DELETED');
+    if (uid === undefined) return;
     const { source, table } = this.#ports;
     const isSent = table.get(t, hash128(entryKey.object(source, key)))?.content !== undefined;
-    this.#former.deleted(t, key, parseBody(body).metadata.uid ?? '', revision, isSent);
+    this.#former.deleted(t, key, uid, revision, isSent);
   }
 
   /** Does one bounded piece of work. Returns true if more work may be left. */
@@ -132,8 +136,7 @@ export class PlacementSelection {
   /** Returns the placements that select the object now, with the items that select it: for `banyan why` and for tests. */
   explain(key: ObjectKey): SelectingPlacement[] {
     const stored = this.#ports.storage.get(key);
-    const object = stored && parseBody(stored.body);
-    return object ? this.#selecting(this.#candidate(key, object)) : [];
+    return stored ? this.#selecting(key, parseBody(stored.body)) : [];
   }
 
   /** The number of checks of a placement against an object, since the start. */
@@ -155,7 +158,7 @@ export class PlacementSelection {
       this.baseline.gone(t, name, revision);
       return;
     }
-    const object = parseBody(stored.body);
+    const object = effectivePlacement(parseBody(stored.body));
     const after = this.#learn(object);
     const scheduled = this.#scheduled(t, id);
     const before = scheduled && itemsOf(scheduled);
@@ -228,7 +231,7 @@ export class PlacementSelection {
     const before = promoted.content ? attributesOf<{ refs: string[] }>(promoted.content).refs : [];
     const stored = storage.get(key);
     const object = stored && parseBody(stored.body);
-    const selecting = object ? this.#selecting(this.#candidate(key, object)) : [];
+    const selecting = object ? this.#selecting(key, object) : [];
     const direct = selecting.map((one) => one.placement);
     this.#needs.count(t, key, object, selecting, revision);
     for (const name of noteCarriesOnce(t, source, key, object, direct)) {
@@ -289,8 +292,10 @@ export class PlacementSelection {
     for (const name of [...formerRefs, ...refs]) this.#retargeted.add(name);
   }
 
-  #selecting(candidate: Candidate): SelectingPlacement[] {
-    return mayTravel(candidate.key) ? this.#placements.selecting(candidate) : [];
+  /** A deleted object that waits for its finalizers is selected by nothing. Others may still need it: objects are in a Namespace until the last one is gone. */
+  #selecting(key: ObjectKey, object: KubeObject): SelectingPlacement[] {
+    if (!mayTravel(key) || isTerminating(object)) return [];
+    return this.#placements.selecting(this.#candidate(key, object));
   }
 
   #candidate(key: ObjectKey, object: KubeObject): Candidate {

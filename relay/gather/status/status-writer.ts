@@ -20,6 +20,7 @@ import type { Placements } from '../../placements/placements.ts';
 import type { RolloutStatus } from '../../rollout/status.ts';
 import { placementResource } from '../../spaces/selection.ts';
 import { isBeingScheduled } from '../../work/dirty.ts';
+import { withDeletion } from './deletion-status.ts';
 import { type ExpressionFailures, type FailingExpressions, withExpression } from './failing-expressions.ts';
 import type { Gather } from './gather.ts';
 import { PlacementEvents, type StatusBefore } from './placement-events.ts';
@@ -108,7 +109,9 @@ export class StatusWriter {
     // After a change of the placement, the new status is not written until the new generation has been scheduled.
     if (!object || object.metadata.generation !== partial.generation) return;
     const before = (object.status ?? {}) as StatusBefore;
-    const status = this.#status(placement.id, partial, before.conditions ?? []);
+    const { conditions = [] } = before;
+    const now = timestamp(this.#ports.clock.wallMs());
+    const status = withDeletion(object, this.#status(placement.id, partial, conditions), conditions, now);
     updateStatus(space, object, status, this.#ports.log);
     this.#events.report(space, object, before, status);
   }

@@ -10,7 +10,8 @@ function bench(max: number) {
   let revision = 0;
   return {
     store,
-    remove: (name: string) => store.write((t) => former.deleted(t, key(name), `${name}-uid-0000`, ++revision, true)),
+    remove: (name: string, uid = `${++revision}-uid-0000`) =>
+      store.write((t) => former.deleted(t, key(name), uid, ++revision, true)),
     create: (name: string) => store.write((t) => former.created(t, key(name))),
     of: (name: string) => store.read((reader) => former.of(reader, key(name))),
     other: () => store.read((reader) => new FormerObjects('center.other', max).of(reader, key('a'))),
@@ -32,6 +33,14 @@ it('counts a name once, however often it is deleted', () => {
   for (let i = 0; i < 5; i++) remove('a');
   remove('b');
   expect([of('a').length, of('b').length]).toEqual([5, 1]);
+});
+
+it('has the uid of an object once that was deleted and removed later', () => {
+  const { remove, of } = bench(2);
+  remove('a', 'first-uid');
+  remove('a', 'first-uid');
+  remove('a', 'other-uid');
+  expect(of('a')).toHaveLength(2);
 });
 
 it('leaves no rows behind when it forgets', () => {

@@ -55,6 +55,59 @@ describe('a selection', () => {
     expect(bench.refs()).toEqual({});
   });
 
+  it('takes an object away when it is deleted, although finalizers keep it in the space', () => {
+    bench.placement('p', named('a', 'b'));
+    bench.settle();
+    bench.keep('ConfigMap', 'a', 'shop');
+    const { target } = bench.target('p')!;
+    bench.delete('ConfigMap', 'a', 'shop');
+    bench.settle();
+    expect(bench.refs()).toEqual({ [map('b')]: ['p'], [shop]: ['p'] });
+    expect(bench.target('p')!.target).toBeGreaterThan(target);
+    bench.restart();
+    bench.configMap('shop', 'b', {}, 'other');
+    bench.settle();
+    expect(bench.refs()).toEqual({ [map('b')]: ['p'], [shop]: ['p'] });
+  });
+
+  it('names the former uid once when an object with finalizers is made anew', () => {
+    bench.placement('p', named('a'));
+    bench.settle();
+    bench.keep('ConfigMap', 'a', 'shop');
+    bench.delete('ConfigMap', 'a', 'shop');
+    bench.settle();
+    bench.release('ConfigMap', 'a', 'shop');
+    bench.configMap('shop', 'a');
+    bench.settle();
+    const row = bench.rows().find(({ key }) => key.endsWith(map('a')))!;
+    expect((JSON.parse(row.attributes) as { former: string[] }).former).toHaveLength(1);
+  });
+
+  it.each([{}, { rollout: { strategy: 'Progressive', waves: [{ name: 'first', count: 2, soakSeconds: 1_000 }] } }])(
+    'takes everything away when the placement is deleted, although finalizers keep it in the space: %o',
+    (more) => {
+      bench.placement('p', { ...named('a'), ...more });
+      bench.settle();
+      bench.keep('EdgePlacement', 'p');
+      bench.delete('EdgePlacement', 'p');
+      bench.settle();
+      expect(bench.refs()).toEqual({});
+      expect(
+        bench
+          .rows()
+          .map(({ key }) => key[0])
+          .sort(),
+      ).toEqual(['p', 't']);
+      bench.restart();
+      bench.configMap('shop', 'a', {}, 'other');
+      bench.settle();
+      expect(bench.refs()).toEqual({});
+      bench.release('EdgePlacement', 'p');
+      bench.settle();
+      expect(bench.rows()).toEqual([]);
+    },
+  );
+
   it('explains which items of which placements select an object', () => {
     bench.placement('p', named('a'));
     bench.settle();

@@ -2,6 +2,7 @@
 
 import type { Space } from '../../../../core/apiserver/space.ts';
 import type { ObjectAttributes, TargetAttributes } from '../../../../core/entries/down-attributes.ts';
+import type { ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
@@ -13,6 +14,8 @@ import { workTopic } from '../../../../relay/work/topics.ts';
 import { Turns } from '../../core/apiserver/lifecycle/turns.ts';
 
 export const source = 'center.retail';
+
+type BenchKind = 'ConfigMap' | 'Namespace' | 'EdgePlacement';
 
 export class SpaceBench {
   readonly store = new MemoryStore();
@@ -78,11 +81,32 @@ export class SpaceBench {
     );
   }
 
-  delete(kind: 'ConfigMap' | 'Namespace' | 'EdgePlacement', name: string, namespace?: string): void {
+  delete(kind: BenchKind, name: string, namespace?: string): void {
+    this.space.delete(this.#keyOf(kind, name, namespace));
+  }
+
+  /** Gives the object a finalizer. */
+  keep(kind: BenchKind, name: string, namespace?: string): void {
+    this.#setFinalizers(this.#keyOf(kind, name, namespace), ['example.com/test']);
+  }
+
+  /** Takes the finalizer away. A deleted object is then removed. */
+  release(kind: BenchKind, name: string, namespace?: string): void {
+    this.#setFinalizers(this.#keyOf(kind, name, namespace), []);
+  }
+
+  #setFinalizers(key: ObjectKey, finalizers: string[]): void {
+    const object = this.space.get(key)!;
+    this.space.update({ ...object, metadata: { ...object.metadata, finalizers } }, { fieldManager: 'test' });
+  }
+
+  #keyOf(kind: BenchKind, name: string, namespace?: string): ObjectKey {
     const apiVersion = kind === 'EdgePlacement' ? 'edge.banyan.io/v1alpha1' : 'v1';
-    this.space.delete(
-      this.space.keyOf({ apiVersion, kind, metadata: { name, ...(namespace === undefined ? {} : { namespace }) } }),
-    );
+    return this.space.keyOf({
+      apiVersion,
+      kind,
+      metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
+    });
   }
 
   /** Entry keys of the objects in the source table, without the source, with the placements that want each. */
