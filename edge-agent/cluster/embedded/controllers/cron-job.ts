@@ -5,11 +5,12 @@
 import { timestamp } from '../../../../core/object/conditions.ts';
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
+import { isTerminating } from '../../../../core/object/terminating.ts';
 import type { Clock } from '../../../../core/runtime/clock.ts';
 import { type Controller, ownerWatch } from './controller.ts';
 import { isDue, parseSchedule, wallTime } from './cron-schedule.ts';
 import { isFinished, type Job, jobResource } from './job.ts';
-import { isTerminating, type Objects, ownerReference } from './objects.ts';
+import { type Objects, ownerReference } from './objects.ts';
 
 export interface CronJob extends KubeObject {
   spec: {

@@ -1,8 +1,9 @@
 /** DaemonSets: one pod on each node. An update replaces as many pods at once as maxUnavailable allows. */
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
+import { isTerminating } from '../../../../core/object/terminating.ts';
 import { type Controller, ownerWatch } from './controller.ts';
-import { isTerminating, type Objects } from './objects.ts';
+import type { Objects } from './objects.ts';
 import { isActive, isReady, newPod, type Pod, type PodTemplate, podResource, templateHash } from './pods.ts';
 import { resolve } from './rolling-update.ts';
 

@@ -4,10 +4,11 @@
  */
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
+import { isTerminating } from '../../../../core/object/terminating.ts';
 import type { Clock } from '../../../../core/runtime/clock.ts';
 import { type Controller, ownerWatch } from './controller.ts';
 import { type Deployment, deploymentStatus, type PodCounts } from './deployment-status.ts';
-import { isTerminating, type Objects, ownerReference } from './objects.ts';
+import { type Objects, ownerReference } from './objects.ts';
 import { templateHash } from './pods.ts';
 import { type ReplicaSet, replicaSetResource } from './replica-set.ts';
 import { nextSizes, type ReplicaSetView, recreateSizes, rollingUpdate } from './rolling-update.ts';

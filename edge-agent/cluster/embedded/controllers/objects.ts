@@ -97,7 +97,3 @@ export function ownerReference(owner: KubeObject): OwnerReference {
     blockOwnerDeletion: true,
   };
 }
-
-export function isTerminating(object: KubeObject): boolean {
-  return object.metadata.deletionTimestamp !== undefined;
-}

@@ -4,8 +4,9 @@ import { stableStringify } from '../../../../core/object/canonical.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
+import { isTerminating } from '../../../../core/object/terminating.ts';
 import { compareText } from '../../../../core/object/text-order.ts';
-import { isTerminating, ownerReference } from './objects.ts';
+import { ownerReference } from './objects.ts';
 
 export const podResource: GroupResource = { group: '', resource: 'pods' };
 

@@ -4,11 +4,12 @@
  */
 import type { StorageEvent } from '../../../../core/apiserver/storage.ts';
 import { formatKey, type GroupResource, type ObjectKey } from '../../../../core/object/key.ts';
+import { isTerminating } from '../../../../core/object/terminating.ts';
 import type { Clock, Timer } from '../../../../core/runtime/clock.ts';
 import { describeError } from '../../../../core/runtime/errors.ts';
 import type { Logger } from '../../../../core/runtime/logger.ts';
 import type { Controller, OwnerWatch } from './controller.ts';
-import { type ControlledSpace, isTerminating, Objects } from './objects.ts';
+import { type ControlledSpace, Objects } from './objects.ts';
 
 export interface RunnerOptions {
   readonly space: ControlledSpace;

@@ -6,8 +6,9 @@
  */
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
+import { isTerminating } from '../../../../core/object/terminating.ts';
 import { type Controller, ownerWatch } from './controller.ts';
-import { isTerminating, type Objects } from './objects.ts';
+import type { Objects } from './objects.ts';
 import { isReady, newPod, type Pod, type PodTemplate, podKey, podResource, positive, templateHash } from './pods.ts';
 
 export interface StatefulSet extends KubeObject {
