@@ -49,7 +49,7 @@ export const keyspace = {
   customized: 20,
   /** … path of an agent, NUL, h keyHash -> nothing: an upsynced object of the agent's cluster that is in the table of at least one child */
   upsynced: 21,
-  /** … source name, NUL, … object key -> JSON {replicaSet?}: an object of an own space whose status this node has written, and the ReplicaSet beside it */
+  /** … source name, NUL, … object key -> JSON {replicaSets?}: an object of an own space whose status this node has written, and the ReplicaSets beside it */
   reportedStatus: 22,
   /** … placement id, NUL, h key hash of an object -> its entry key: the node keeps promoted content of this object beside the candidate */
   heldBack: 30,

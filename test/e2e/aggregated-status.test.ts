@@ -97,6 +97,23 @@ describe.skipIf(withoutKubectl)(`tools that wait for the status of an object at 
     }
   });
 
+  it('kubectl rollout history shows the former forms, and kubectl rollout undo goes back to one', async () => {
+    const history = () => tree.ok(retail, 'rollout', 'history', 'deploy/web', '-n', 'web');
+    tree.ok(retail, 'annotate', 'deploy/web', '-n', 'web', 'kubernetes.io/change-cause=the second image');
+    await until('the cause is shown', () => /^1 +<none>\n2 +the second image$/m.test(history()));
+    tree.ok(retail, 'rollout', 'undo', 'deploy/web', '-n', 'web');
+    expect(rollout('web').code).toBe(0);
+    expect(tree.ok(retail, 'rollout', 'history', 'deploy/web', '-n', 'web')).toMatch(
+      /^2 +the second image\n3 +<none>$/m,
+    );
+    for (const cluster of clusters)
+      expect(tree.ok(`cluster/${cluster}`, 'get', 'deploy/web', '-n', 'web', '-o', 'wide')).toContain('web:1');
+    // kubectl describe names as the new one the ReplicaSet that helm waits for.
+    const described = tree.ok(retail, 'describe', 'deploy/web', '-n', 'web');
+    expect(described).toMatch(/NewReplicaSet: .*\(2\/2 replicas created\)/);
+    expect(described).toMatch(/OldReplicaSets: .*\(0\/0 replicas created\)$/m);
+  });
+
   it('while a cluster is away, the tools wait, and the status names the cluster; a relay shows its own subtree', async () => {
     process.kill(tree.pid('market'), 'SIGSTOP');
     try {

@@ -23,7 +23,7 @@ function shown({ rules, object, partial }: AggregateCase): KubeObject[] {
   const status = aggregatedStatus({ rules, object, partial, isRolledBack: false });
   const one = status ? { ...object, status } : object;
   if (one.kind !== 'Deployment') return [one];
-  const replicaSet = shownReplicaSet(one);
+  const replicaSet = shownReplicaSet(one, 1);
   const metadata = { ...replicaSet.metadata, generation: 1 };
   return [one, { ...replicaSet, metadata, status: shownReplicaSetStatus(one, 1) }];
 }

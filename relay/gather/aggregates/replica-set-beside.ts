@@ -1,13 +1,20 @@
-/** Keeps the ReplicaSet beside each Deployment with an aggregated status, in an own space (relay/spaces/shown-replica-set.ts). */
+/** Keeps the ReplicaSets beside each Deployment with an aggregated status, in an own space (relay/spaces/shown-replica-set.ts). */
 import type { Space } from '../../../core/apiserver/space.ts';
+import { equalJson } from '../../../core/object/json-value.ts';
 import type { ObjectKey } from '../../../core/object/key.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
+import { isTerminating } from '../../../core/object/terminating.ts';
 import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import { lacksRoom } from '../../../core/store/room.ts';
 import {
+  formerMax,
+  formerReplicaSet,
+  formerReplicaSetStatus,
   isShownReplicaSet,
+  revisionOf,
   shownFor,
+  shownName,
   shownReplicaSet,
   shownReplicaSetStatus,
   shownResource,
@@ -28,55 +35,84 @@ export class ReplicaSetBeside {
   sync(space: Space, source: string, key: ObjectKey): void {
     const deployment = isDeployment(key) ? space.get(key) : undefined;
     if (!deployment) return;
-    const wanted = shownReplicaSet(deployment);
-    const written = this.#record.get(source, key);
-    const replicaSet = wanted.metadata.name!;
-    // The record comes first. So if the process ends in between, the node still removes the ReplicaSet.
-    this.#record.set(source, key, { replicaSet });
+    const before = this.#record.get(source, key)?.replicaSets ?? [];
+    const present = shownName(deployment);
+    const former = before.filter((name) => name !== present);
+    // The record comes first. So if the process ends in between, the node still removes the ReplicaSets. The last name is not yet the present one, so the next
+    // run takes the replicas from the former one.
+    if (before.at(-1) !== present) this.#record.set(source, key, { replicaSets: [present, ...former] });
     try {
-      const found = this.#made(space, key, wanted);
-      if (found)
-        updateStatus(space, found, shownReplicaSetStatus(deployment, found.metadata.generation ?? 0), this.#log);
+      this.#show(space, key, deployment, before);
     } catch (error) {
       // A quota of the space may refuse the object, or somebody may have an object of this name. The status of the Deployment is right without it.
       if (!(error instanceof BanyanError) || lacksRoom(error)) throw error;
-      this.#log.debug({ object: replicaSet, reason: describeError(error) }, 'a ReplicaSet was not written');
+      this.#log.debug({ object: present, reason: describeError(error) }, 'a ReplicaSet was not written');
     }
-    if (written && written.replicaSet !== replicaSet) this.remove(space, key, written);
+    const tooMany = former.slice(0, Math.max(0, former.length - formerMax(deployment)));
+    this.remove(space, key, { replicaSets: tooMany });
+    this.#record.set(source, key, { replicaSets: [...former.slice(tooMany.length), present] });
   }
 
-  /** Removes the ReplicaSet that the record names. */
-  remove(space: Space, { namespace }: ObjectKey, { replicaSet }: WrittenStatus): void {
-    if (replicaSet === undefined) return;
-    const key = { ...shownResource, namespace, name: replicaSet };
-    const found = space.get(key);
-    if (found && isShownReplicaSet(found)) space.delete(key);
+  /** Removes the ReplicaSets that the record names. */
+  remove(space: Space, { namespace }: ObjectKey, { replicaSets = [] }: WrittenStatus): void {
+    for (const name of replicaSets) {
+      if (shownIn(space, namespace, name)) space.delete({ ...shownResource, namespace, name });
+    }
   }
 
-  /** Returns the ReplicaSet as the space has it. Undefined: somebody else has an object of this name. */
-  #made(space: Space, { namespace }: ObjectKey, wanted: KubeObject): KubeObject | undefined {
-    const key = { ...shownResource, namespace, name: wanted.metadata.name! };
-    const found = space.get(key);
-    if (!found) return space.create(wanted);
-    if (!isShownReplicaSet(found) || found.metadata.deletionTimestamp !== undefined) return undefined;
-    const { spec, metadata } = wanted as KubeObject & { spec: object };
-    const isOwned = found.metadata.ownerReferences?.[0]?.uid === metadata.ownerReferences?.[0]?.uid;
-    if (isOwned && sameReplicas(found, wanted)) return found;
-    const { ownerReferences } = metadata;
-    return space.update({
-      ...found,
-      metadata: { ...found.metadata, ...(ownerReferences ? { ownerReferences } : {}) },
-      spec: { ...(found.spec as object), ...spec },
-    });
+  /** Writes the present ReplicaSet, and takes the replicas from the one before. `before`: the names in the record. */
+  #show(space: Space, { namespace }: ObjectKey, deployment: KubeObject, before: readonly string[]): void {
+    const present = shownName(deployment);
+    const last = before.at(-1);
+    const isNew = last !== present;
+    const numberOf = (name: string) => revisionOf(shownIn(space, namespace, name));
+    const own = isNew ? 0 : numberOf(present);
+    const revision = own > 0 ? own : Math.max(0, ...before.map(numberOf)) + 1;
+    const shown = made(space, namespace, shownReplicaSet(deployment, revision));
+    const { generation = 0 } = shown?.metadata ?? {};
+    if (shown) updateStatus(space, shown, shownReplicaSetStatus(deployment, generation), this.#log);
+    const former = isNew && last !== undefined ? shownIn(space, namespace, last) : undefined;
+    if (!former) return;
+    const empty = space.update(formerReplicaSet(former));
+    updateStatus(space, empty, formerReplicaSetStatus(empty), this.#log);
   }
+}
+
+function shownIn(space: Space, namespace: string, name: string): KubeObject | undefined {
+  const found = space.get({ ...shownResource, namespace, name });
+  return found && isShownReplicaSet(found) ? found : undefined;
+}
+
+/** Returns the ReplicaSet as the space has it. Undefined: somebody else has an object of this name, or the object is being deleted. */
+function made(space: Space, namespace: string, wanted: KubeObject): KubeObject | undefined {
+  const found = space.get({ ...shownResource, namespace, name: wanted.metadata.name! });
+  if (!found) return space.create(wanted);
+  if (!isShownReplicaSet(found) || isTerminating(found)) return undefined;
+  const { annotations, ownerReferences } = wanted.metadata;
+  const isOwned = found.metadata.ownerReferences?.[0]?.uid === ownerReferences?.[0]?.uid;
+  if (isOwned && isSame(found, wanted)) return found;
+  return space.update({
+    ...found,
+    metadata: {
+      ...found.metadata,
+      ...(annotations ? { annotations } : {}),
+      ...(ownerReferences ? { ownerReferences } : {}),
+    },
+    spec: { ...(found.spec as object), ...(wanted.spec as object) },
+  });
 }
 
 function isDeployment({ group, resource }: ObjectKey): boolean {
   return group === shownFor.group && resource === shownFor.resource;
 }
 
-function sameReplicas(a: KubeObject, b: KubeObject): boolean {
-  const of = ({ spec }: KubeObject) => (spec ?? {}) as { replicas?: number; minReadySeconds?: number };
-  const [x, y] = [of(a), of(b)];
-  return x.replicas === y.replicas && (x.minReadySeconds ?? 0) === (y.minReadySeconds ?? 0);
+function isSame(a: KubeObject, b: KubeObject): boolean {
+  const [x, y] = [specOf(a), specOf(b)];
+  const isSameSpec = x.replicas === y.replicas && (x.minReadySeconds ?? 0) === (y.minReadySeconds ?? 0);
+  const isSameTemplate = equalJson(x.template, y.template);
+  return isSameSpec && isSameTemplate && equalJson(a.metadata.annotations ?? {}, b.metadata.annotations ?? {});
+}
+
+function specOf({ spec }: KubeObject) {
+  return (spec ?? {}) as { replicas?: number; minReadySeconds?: number; template?: object };
 }

@@ -8,8 +8,8 @@ import { prefixOf } from '../../../core/store/keyspace.ts';
 import type { Store } from '../../../core/store/store.ts';
 
 export interface WrittenStatus {
-  /** The name of the ReplicaSet beside a Deployment (relay/spaces/shown-replica-set.ts). */
-  readonly replicaSet?: string;
+  /** The names of the ReplicaSets beside a Deployment (relay/spaces/shown-replica-set.ts), the present one last. */
+  readonly replicaSets?: readonly string[];
 }
 
 const nul = '\0';
@@ -43,7 +43,7 @@ export class StatusRecord {
   set(source: string, object: ObjectKey, written: WrittenStatus): void {
     const key = keyOf(source, object);
     const before = this.#written.get(key);
-    if (before && before.replicaSet === written.replicaSet) return;
+    if (before && before.replicaSets?.join() === written.replicaSets?.join()) return;
     this.#store.write((t) => t.put(concat(prefixOf('reportedStatus'), text(key)), text(JSON.stringify(written))));
     this.#written.set(key, written);
   }

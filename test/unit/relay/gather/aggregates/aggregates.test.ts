@@ -328,20 +328,66 @@ describe('the ReplicaSet beside a Deployment', () => {
     expect(there.map(({ key }) => key.name)).not.toContain(shown!.metadata.name);
   });
 
-  it('is one, also after the template has changed, and observes its generation only while the Deployment is ready', async () => {
+  it('is another one after the template has changed, and observes its generation only while the Deployment is ready', async () => {
     const shop = await Shop.with(web(2), placement());
     await shop.untilAvailable();
     const [first] = shop.shownReplicaSets();
     shop.tree.kill('us:c');
     shop.apply(web(2, 'web:2'));
     await shop.tree.run(3_000);
-    const [second, ...more] = shop.shownReplicaSets();
-    expect(more).toEqual([]);
-    expect(second!.metadata.name).not.toBe(first!.metadata.name);
-    expect((second!.status as Status).observedGeneration).toBeUndefined();
+    const second = () => shop.shownReplicaSets().find(({ metadata }) => metadata.name !== first!.metadata.name)!;
+    expect((second().status as Status).observedGeneration).toBeUndefined();
     await shop.tree.start('us:c');
     await shop.untilAvailable();
-    expect((shop.shownReplicaSets()[0]!.status as Status).observedGeneration).toBe(1);
+    expect((second().status as Status).observedGeneration).toBe(1);
+  });
+
+  it('keeps its former pod templates without replicas, numbered, as many as the Deployment says', async () => {
+    const shop = await Shop.with(web(2), placement());
+    const change = async (image: string, spec: object = {}) => {
+      const deployment = web(2, image);
+      shop.apply({ ...deployment, spec: { ...(deployment.spec as object), ...spec } });
+      await shop.tree.run(2_000);
+      await shop.untilAvailable();
+    };
+    const revisions = () =>
+      shop
+        .shownReplicaSets()
+        .map((one) => {
+          const { replicas, template } = one.spec as {
+            replicas: number;
+            template: { spec: { containers: { image: string }[] } };
+          };
+          const revision = one.metadata.annotations?.['deployment.kubernetes.io/revision'];
+          return `${revision} ${template.spec.containers[0]!.image} ${replicas} ${(one.status as Status).replicas}`;
+        })
+        .sort();
+    await shop.untilAvailable();
+    await change('web:2');
+    expect(revisions()).toEqual(['1 web:1 0 0', '2 web:2 2 2']);
+    await change('web:1');
+    expect(revisions()).toEqual(['2 web:2 0 0', '3 web:1 2 2']);
+    await change('web:3', { revisionHistoryLimit: 1 });
+    expect(revisions()).toEqual(['3 web:1 0 0', '4 web:3 2 2']);
+    await change('web:4', { revisionHistoryLimit: 0 });
+    expect(revisions()).toEqual(['5 web:4 2 2']);
+  });
+
+  it('is the same one for a template that a client wrote with other empty values', async () => {
+    const shop = await Shop.with(web(2), placement());
+    await shop.untilAvailable();
+    const [{ name } = { name: '' }] = shop.shownReplicaSets().map(({ metadata }) => metadata);
+    const deployment = web(2);
+    const spec = deployment.spec as { template: { metadata: object; spec: { containers: object[] } } };
+    const { template } = spec;
+    const containers = template.spec.containers.map((one) => ({ ...one, resources: {}, tty: false }));
+    const written = { metadata: template.metadata, spec: { ...template.spec, containers } };
+    shop.apply({ ...deployment, spec: { ...spec, template: written } });
+    await shop.tree.run(2_000);
+    await shop.untilAvailable();
+    const [shown, ...more] = shop.shownReplicaSets();
+    expect([shown!.metadata.name, more]).toEqual([name, []]);
+    expect(shown!.spec).toMatchObject({ replicas: 2, template: { spec: { containers } } });
   });
 
   it('ends with the Deployment', async () => {
