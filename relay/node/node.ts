@@ -207,15 +207,16 @@ export class Node implements AsyncDisposable {
 
   #makeApi(): NodeApi {
     const { path } = this.#config;
-    const { clock, random, log } = this.#ports;
+    const { store, clock, random, log } = this.#ports;
     const { fleets } = this.#fleet;
     const { spaces } = this.#nodeState;
     const ownSpaces = () => Array.from(spaces.workloads(), ({ name }) => name);
+    const ofFleets = fleetUrls({ path, fleets, clock, random, log, spaces: ownSpaces });
+    const ofPlans = planUrls({ store, path, ...this.#nodeState.lookups, ...this.#nodeState.previewPorts });
     const api = this.#ports.api({
       notReady: () => this.#notReady(),
       tree: treeUrls(path, this.streams, clock),
-      fleet: fleetUrls({ path, fleets, clock, random, log, spaces: ownSpaces }),
-      urls: planUrls({ store: this.#ports.store, path, ...this.#nodeState.lookups, ...this.#nodeState.previewPorts }),
+      urls: (request, signal) => ofFleets(request, signal) ?? ofPlans(request, signal),
     });
     this.streams.register(
       apiKind,
