@@ -23,6 +23,7 @@ import { type Admissions, admissionsOf } from '../join/admissions.ts';
 import { planUrls } from '../plan/plan-urls.ts';
 import { treeUrls } from '../remote-access/tree-urls.ts';
 import type { ScheduleLoop } from '../schedule/loop.ts';
+import { SpaceNames } from '../views/space-names.ts';
 import { Downsync } from './downsync.ts';
 import { FeedEventRouter } from './feed-event-router.ts';
 import { fleetParts } from './fleet-parts.ts';
@@ -210,8 +211,10 @@ export class Node implements AsyncDisposable {
     const { store, clock, random, log } = this.#ports;
     const { fleets } = this.#fleet;
     const { spaces } = this.#nodeState;
-    const ownSpaces = () => Array.from(spaces.workloads(), ({ name }) => name);
-    const ofFleets = fleetUrls({ path, fleets, clock, random, log, spaces: ownSpaces });
+    const names = new SpaceNames({ store, path });
+    const namesOf = (own: Iterable<{ readonly name: string }>) => Array.from(own, ({ name }) => name);
+    const sourceOf = (name: string) => names.sourceOf(name, namesOf(spaces.workloads()), 'space with placements');
+    const ofFleets = fleetUrls({ path, fleets, clock, random, log, sourceOf });
     const ofPlans = planUrls({ store, path, ...this.#nodeState.lookups, ...this.#nodeState.previewPorts });
     const api = this.#ports.api({
       notReady: () => this.#notReady(),
@@ -229,7 +232,10 @@ export class Node implements AsyncDisposable {
     );
     api.mount('', this.#nodeState.spaces.system);
     for (const space of this.#nodeState.spaces.named()) api.mount(`/spaces/${space.name}`, space);
-    api.resolveWith((prefix) => this.#up.views.resolve(prefix));
+    api.resolveWith((prefix) => {
+      names.check(prefix, namesOf(spaces.named()));
+      return this.#up.views.resolve(prefix);
+    });
     return api;
   }
 }
