@@ -32,6 +32,7 @@ import { Leadership } from './lease/leadership.ts';
 import type { LeasePort } from './lease/lease.ts';
 import { MemoryLimit } from './limits/memory-limit.ts';
 import { metricsOf, standbyMetricsOf } from './metrics.ts';
+import { noFleet } from './no-fleet.ts';
 
 export interface NodeOptions {
   readonly config: AgentConfig;
@@ -260,6 +261,7 @@ function apiServer({ config, credentials, clock, logger }: NodeOptions, present:
     notReady: () => present().notReady(),
     readyAs: () => present().readyAs(),
     metrics: () => present().metrics(),
+    urls: noFleet,
     tls: perCredentials(credentials, ({ caPem, certPem, keyPem }) => ({ ca: caPem, cert: certPem, key: keyPem })),
     clock,
     log: logger,

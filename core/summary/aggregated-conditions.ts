@@ -1,4 +1,5 @@
 /** The conditions of an aggregated status. */
+import { leftOutMessage } from './left-out.ts';
 import { type ConditionStatus, isBadWhenTrue, type MergedCondition } from './status-conditions.ts';
 import type { ObjectStanding, StatusPartial } from './status-partial.ts';
 import { availableTotal, replicasTotal, type StatusRules } from './status-rules.ts';
@@ -31,7 +32,18 @@ export function aggregatedConditions(
       : rules.conditions === 'ended'
         ? ended(partial, verdict, why)
         : merged(rules, partial, verdict, why);
-  return [...conditions, ...kstatusConditions(rules, conditions, verdict, why)];
+  const { leftOut } = partial;
+  return [
+    ...conditions,
+    ...kstatusConditions(rules, conditions, verdict, why),
+    ...(leftOut ? [leftOutCondition(leftOut, verdict)] : []),
+  ];
+}
+
+/** The condition is no problem of the object: kstatus and Argo CD do not judge by it. */
+function leftOutCondition(leftOut: readonly string[], { destinations }: StatusVerdict): StatusCondition {
+  const message = leftOutMessage(leftOut, placesText(destinations));
+  return { type: 'FieldsLeftOut', status: 'True', reason: 'NoRule', message };
 }
 
 /** `Stalled` when the object has failed, `Reconciling` while it is not available. A Job that is complete everywhere does not wait for anybody. */

@@ -1,5 +1,6 @@
 /** The status partial of one destination: made from the state that its agent reports about the object. */
 
+import { leftOutOf } from './left-out.ts';
 import { conditionsAt, messageMax, reasonMax } from './status-conditions.ts';
 import { type FieldValues, fieldsAt, fieldsOfFormer } from './status-fields.ts';
 import { countsOf, type ObjectStanding, type Problem, type StatusPartial } from './status-partial.ts';
@@ -35,12 +36,14 @@ export function destinationPartial(rules: StatusRules, state: DestinationState):
   const merges = rules.conditions !== 'made' && isCurrent && (isConnected || hasEnded);
   const problem = standing === 'available' ? undefined : problemOf(state);
   const observed = observedBy(state);
+  const leftOut = isDescribed ? leftOutOf(rules, status) : [];
   return {
     counts: countsOf(standing),
     ...(problem ? { worst: problem } : {}),
     ...(observed === undefined ? {} : { observed }),
     ...(typeof status?.observedGeneration === 'number' ? { observes: true as const } : {}),
     fields: fieldsOf(rules, state, isDescribed, hasEnded),
+    ...(leftOut.length > 0 ? { leftOut } : {}),
     conditions: merges ? conditionsAt(path, status?.conditions).filter(kept(rules)) : [],
   };
 }

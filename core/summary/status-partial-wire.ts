@@ -4,6 +4,7 @@ import { countUpTo, cutCounts, destinationsMax } from '../object/bounded-counts.
 import { stableStringify } from '../object/canonical.ts';
 import { decodeChecked } from '../object/checked.ts';
 import { text } from '../store/bytes.ts';
+import { leftOutMax, leftOutNameMax } from './left-out.ts';
 import { conditionTypesMax, messageMax, reasonMax } from './status-conditions.ts';
 import { fieldTextMax } from './status-fields.ts';
 import { type StatusPartial, standings } from './status-partial.ts';
@@ -58,6 +59,7 @@ const partialSchema = z.object({
   fields: z
     .record(z.string().max(reasonMax), field)
     .refine((fields) => Object.keys(fields).length <= fieldsMax, `has more than ${fieldsMax} fields`),
+  leftOut: z.array(z.string().max(leftOutNameMax)).max(leftOutMax).exactOptional(),
   conditions: z.array(condition).max(conditionTypesMax),
   only: z.record(z.string(), z.unknown()).exactOptional(),
 });

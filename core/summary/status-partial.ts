@@ -5,6 +5,7 @@
  * Of the destinations at which the object is available, a partial has mostly their number. So the partials of a thousand such destinations are equal.
  */
 import { compareText } from '../object/text-order.ts';
+import { mergeLeftOut } from './left-out.ts';
 import { type MergedCondition, mergeConditions } from './status-conditions.ts';
 import { type FieldValue, fieldsAway, fieldsOfFormer, mergeFields } from './status-fields.ts';
 import type { StatusRules } from './status-rules.ts';
@@ -40,6 +41,8 @@ export interface StatusPartial {
   readonly observes?: true;
   /** Keyed by the path of the field (status-rules.ts). */
   readonly fields: Readonly<Record<string, FieldValue>>;
+  /** Names of fields that connected destinations report and no rule merges (left-out.ts). Absent: there are none. */
+  readonly leftOut?: readonly string[];
   readonly conditions: readonly MergedCondition[];
   /** Only while there is one destination: the `.status` that it reported last, with generations of the origin. */
   readonly only?: Readonly<Record<string, unknown>>;
@@ -72,6 +75,7 @@ export function mergeStatusPartials(rules: StatusRules, a: StatusPartial, b: Sta
   const counts = { ...a.counts };
   for (const standing of standings) counts[standing] += b.counts[standing];
   const worst = worseOf(a.worst, b.worst);
+  const leftOut = mergeLeftOut(a.leftOut, b.leftOut);
   const observed = Math.min(a.observed ?? Number.POSITIVE_INFINITY, b.observed ?? Number.POSITIVE_INFINITY);
   return {
     counts,
@@ -79,6 +83,7 @@ export function mergeStatusPartials(rules: StatusRules, a: StatusPartial, b: Sta
     ...(Number.isFinite(observed) ? { observed } : {}),
     ...(a.observes || b.observes ? { observes: true as const } : {}),
     fields: mergeFields(rules, a.fields, b.fields),
+    ...(leftOut.length > 0 ? { leftOut } : {}),
     conditions: mergeConditions(a.conditions, b.conditions),
   };
 }

@@ -6,7 +6,7 @@ import { fieldManager } from '../../core/apiserver/managed-fields/field-manager.
 import type { Kinds } from '../../core/apiserver/space.ts';
 import { ViewStorage } from '../../core/apiserver/storage/view.ts';
 import { EmbeddedSpace } from '../../core/apiserver/verbs/embedded-space.ts';
-import { isAtOrBelow, objectName, pathShownAs, shownPath } from '../../core/identity/node-path.ts';
+import { pathShownAs, shownPath } from '../../core/identity/node-path.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -24,32 +24,17 @@ export interface FleetRequest {
 export interface FleetSpacePorts {
   /** The path of this node. */
   readonly path: string;
-  /** The names of this node's own spaces with placements. */
-  spaces(): Iterable<string>;
+  /** The source of a space with placements, by its name in a URL. Throws NotFound if there is no such space at this node or above. */
+  sourceOf(name: string): string;
 }
 
 /** Throws NotFound if the URL names no space that this node knows. */
 export function fleetRequest(ports: FleetSpacePorts, request: ApiRequest, signal: AbortSignal): FleetRequest {
   const match = /^\/fleet\/([^/]+)/.exec(request.path);
   const name = decodePart(match?.[1] ?? '');
-  const source = sourceOf(ports, name);
+  const source = ports.sourceOf(name);
   const prefix = `/fleet/${name}`;
   return { source, prefix, request: { ...request, path: request.path.slice(match?.[0].length ?? 0) }, signal };
-}
-
-/** Throws NotFound if the name is neither a space of this node nor the source of a node above. */
-function sourceOf({ path, spaces }: FleetSpacePorts, name: string): string {
-  const own = [...spaces()];
-  if (own.includes(name)) return `${objectName(path)}.${name}`;
-  const dot = name.lastIndexOf('.');
-  const origin = pathShownAs(name.slice(0, Math.max(0, dot)).replaceAll('.', ':'));
-  if (dot > 0 && origin !== path && isAtOrBelow(path, origin === '' ? path : origin)) return name;
-  const spacesText = own.length === 0 ? 'none' : own.join(', ');
-  const above = path === '' ? '' : '; a space of a node above has a name such as center.retail';
-  throw new BanyanError(
-    'NotFound',
-    `fleet: there is no space ${JSON.stringify(name)} with placements here: the spaces are ${spacesText}${above}`,
-  );
 }
 
 /** The error of a write. */

@@ -2,7 +2,7 @@
  * The URLs `/fleet/SPACE/...` of a node: a read-only API of Kubernetes over the copies of a space's objects at all clusters below. SPACE is a space of this node,
  * or the source of a space above, as in `/spaces/SOURCE`.
  */
-import type { FleetUrls } from '../../core/apiserver/http/api-server.ts';
+import type { NodeUrls } from '../../core/apiserver/http/api-server.ts';
 import {
   checkInitialEvents,
   checkPlace,
@@ -52,26 +52,32 @@ export interface FleetUrlsPorts extends FleetSpacePorts {
   readonly log: Logger;
 }
 
-export function fleetUrls(ports: FleetUrlsPorts): FleetUrls {
+export function fleetUrls(ports: FleetUrlsPorts): NodeUrls {
   /** One for each fleet: documents of the same kinds are made only once. */
   const handlers = new WeakMap<Kinds, SpaceHandler>();
-  return {
-    async answer(request, signal) {
-      const asked = fleetRequest(ports, request, signal);
-      const review = await whoIsAsking(asked.request);
-      if (review) return review;
-      if (request.method !== 'GET') throw readOnly(asked);
-      const route = routeOf(asked.request.path);
-      if (route.type === 'resource') return resource(ports, asked, route);
-      await learnKinds(ports, asked);
-      const kinds = ports.fleets.kinds(asked.source);
-      const handler = handlers.get(kinds) ?? documentsOf(kinds, asked.prefix, ports);
-      handlers.set(kinds, handler);
-      const handled = await handler.handle(asked.request);
-      if ('answer' in handled) return handled.answer;
-      throw new BanyanError('NotFound', 'the server could not find the requested resource');
-    },
+  return (request, signal) => {
+    if (!request.path.startsWith('/fleet/')) return undefined;
+    return answerOf(ports, handlers, fleetRequest(ports, request, signal));
   };
+}
+
+async function answerOf(
+  ports: FleetUrlsPorts,
+  handlers: WeakMap<Kinds, SpaceHandler>,
+  asked: FleetRequest,
+): Promise<ApiResponse | StreamedResponse> {
+  const review = await whoIsAsking(asked.request);
+  if (review) return review;
+  if (asked.request.method !== 'GET') throw readOnly(asked);
+  const route = routeOf(asked.request.path);
+  if (route.type === 'resource') return resource(ports, asked, route);
+  await learnKinds(ports, asked);
+  const kinds = ports.fleets.kinds(asked.source);
+  const handler = handlers.get(kinds) ?? documentsOf(kinds, asked.prefix, ports);
+  handlers.set(kinds, handler);
+  const handled = await handler.handle(asked.request);
+  if ('answer' in handled) return handled.answer;
+  throw new BanyanError('NotFound', 'the server could not find the requested resource');
 }
 
 function learnKinds({ fleets }: FleetUrlsPorts, { source, request, signal }: FleetRequest): Promise<void> {

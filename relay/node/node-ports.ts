@@ -1,6 +1,6 @@
 /** The ports of a node: everything that the node gets from outside. The simulation gives it other implementations than a process does. */
 import type { Duplex } from 'node:stream';
-import type { FleetUrls, NodeUrls, TreeUrls } from '../../core/apiserver/http/api-server.ts';
+import type { NodeUrls, TreeUrls } from '../../core/apiserver/http/api-server.ts';
 import type { Space, UserInfo } from '../../core/apiserver/space.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -25,8 +25,7 @@ export interface NodeAnswers {
   notReady(): string | undefined;
   /** Serves requests to `/tree/PATH/...`, which go to other nodes. */
   readonly tree: TreeUrls;
-  /** Serves requests to `/fleet/SPACE/...`: the copies of a space's objects at all clusters below. */
-  readonly fleet: FleetUrls;
+  /** Serves requests to `/fleet/SPACE/...`, and questions about plans and former revisions. */
   readonly urls: NodeUrls;
 }
 

@@ -23,6 +23,7 @@ import { type Admissions, admissionsOf } from '../join/admissions.ts';
 import { planUrls } from '../plan/plan-urls.ts';
 import { treeUrls } from '../remote-access/tree-urls.ts';
 import type { ScheduleLoop } from '../schedule/loop.ts';
+import { SpaceNames } from '../views/space-names.ts';
 import { Downsync } from './downsync.ts';
 import { FeedEventRouter } from './feed-event-router.ts';
 import { fleetParts } from './fleet-parts.ts';
@@ -207,15 +208,18 @@ export class Node implements AsyncDisposable {
 
   #makeApi(): NodeApi {
     const { path } = this.#config;
-    const { clock, random, log } = this.#ports;
+    const { store, clock, random, log } = this.#ports;
     const { fleets } = this.#fleet;
     const { spaces } = this.#nodeState;
-    const ownSpaces = () => Array.from(spaces.workloads(), ({ name }) => name);
+    const names = new SpaceNames({ store, path });
+    const namesOf = (own: Iterable<{ readonly name: string }>) => Array.from(own, ({ name }) => name);
+    const sourceOf = (name: string) => names.sourceOf(name, namesOf(spaces.workloads()), 'space with placements');
+    const ofFleets = fleetUrls({ path, fleets, clock, random, log, sourceOf });
+    const ofPlans = planUrls({ store, path, ...this.#nodeState.lookups, ...this.#nodeState.previewPorts });
     const api = this.#ports.api({
       notReady: () => this.#notReady(),
       tree: treeUrls(path, this.streams, clock),
-      fleet: fleetUrls({ path, fleets, clock, random, log, spaces: ownSpaces }),
-      urls: planUrls({ store: this.#ports.store, path, ...this.#nodeState.lookups, ...this.#nodeState.previewPorts }),
+      urls: (request, signal) => ofFleets(request, signal) ?? ofPlans(request, signal),
     });
     this.streams.register(
       apiKind,
@@ -228,7 +232,10 @@ export class Node implements AsyncDisposable {
     );
     api.mount('', this.#nodeState.spaces.system);
     for (const space of this.#nodeState.spaces.named()) api.mount(`/spaces/${space.name}`, space);
-    api.resolveWith((prefix) => this.#up.views.resolve(prefix));
+    api.resolveWith((prefix) => {
+      names.check(prefix, namesOf(spaces.named()));
+      return this.#up.views.resolve(prefix);
+    });
     return api;
   }
 }

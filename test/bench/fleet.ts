@@ -1,12 +1,13 @@
 /**
  * The fleet of 1,000 simulated clusters of 20 Deployments each: a center, two relays, five relays below each, and 100 agents below each of these, as real
- * processes with sessions. One client lists the first page and everything, then ten clients list everything at once.
+ * processes with sessions. All pods flip at once. Then one client lists the first page and everything, and ten clients list everything at once.
  */
 import { NodeApiClient } from '../../center/cli/api-client.ts';
 import type { Topology } from '../../center/topology/topology.ts';
 import type { BenchPorts, Figure } from './figure.ts';
 import type { FleetChildrenRequest } from './fleet-children.ts';
 import { FleetListClient } from './fleet-client.ts';
+import { flipFigures } from './fleet-flip.ts';
 import { clusterOf, LocalNodes, relayOf } from './local-nodes.ts';
 import { median, timed } from './measure.ts';
 import { memoryOf } from './memory.ts';
@@ -60,7 +61,16 @@ export async function bench({ scratch, progress }: BenchPorts): Promise<Figure[]
     await new Promise((done) => setTimeout(done, 200));
   }
   await new Promise((done) => setTimeout(done, 3_000));
-  return measure(nodes, progress);
+  const flips = await flipFigures({
+    kubeconfig: nodes.kubeconfig,
+    space,
+    deployments: '/apis/apps/v1/namespaces/shop/deployments',
+    placement: '/apis/edge.banyan.io/v1alpha1/edgeplacements/shop',
+    clusters: parents.length * agentsPerRelay,
+    processes: processes.map(({ child }) => child),
+    progress,
+  });
+  return [...(await measure(nodes, progress)), ...flips];
 }
 
 async function measure(nodes: LocalNodes, progress: (line: string) => void): Promise<Figure[]> {

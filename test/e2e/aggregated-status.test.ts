@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Helm, type HelmVersion, withoutHelm, withoutHelm4 } from '../support/helm.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
-import { fixture, LocalTree, until } from './local-tree.ts';
+import { banyan, fixture, LocalTree, until } from './local-tree.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const retail = 'space/center/retail';
@@ -49,6 +49,51 @@ const place = (name: string, more: object = {}) => ({
     ...more,
   },
 });
+
+const job = {
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  metadata: { name: 'count', namespace: 'jobs', annotations: { 'edge.banyan.io/customizer': 'market' } },
+  spec: {
+    backoffLimit: 0,
+    template: { spec: { restartPolicy: 'Never', containers: [{ name: 'count', image: 'count:1' }] } },
+  },
+};
+/** Breaks the Job at one cluster, and nothing else. */
+const customizer = (image: string) => ({
+  apiVersion: 'edge.banyan.io/v1alpha1',
+  kind: 'Customizer',
+  metadata: { name: 'market', namespace: 'jobs' },
+  spec: {
+    rules: [
+      {
+        when: 'path == "market"',
+        target: { kind: 'Job' },
+        patch: [{ op: 'replace', path: '/spec/template/spec/containers/0/image', value: image }],
+      },
+    ],
+  },
+});
+const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+const boilers = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'boilers.heat.example.com' },
+  spec: {
+    group: 'heat.example.com',
+    scope: 'Namespaced',
+    names: { plural: 'boilers', singular: 'boiler', kind: 'Boiler', listKind: 'BoilerList' },
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        subresources: { status: {} },
+        schema: { openAPIV3Schema: { type: 'object', properties: { spec: anything, status: anything } } },
+      },
+    ],
+  },
+};
 
 describe.skipIf(withoutKubectl)(`tools that wait for the status of an object at three clusters${why}`, () => {
   const tree = new LocalTree('test/e2e/aggregated-status-topology.yaml');
@@ -153,6 +198,47 @@ describe.skipIf(withoutKubectl)(`tools that wait for the status of an object at 
     apply(web('waves', 'web:2'));
     expect(rollout('waves').code).toBe(0);
     tree.ok(retail, 'wait', 'epl/waves', '--for=condition=Ready', '--timeout=5s');
+  });
+
+  it('a Job that fails at one cluster for ever has failed, with the path, the reason and the remedy, until it is made anew', () => {
+    apply(namespace('jobs'), customizer('count:failing'), job, place('jobs'));
+    tree.ok(retail, 'wait', 'job/count', '-n', 'jobs', '--for=condition=Failed', '--timeout=60s');
+    const failed = tree.json<Shown>(retail, 'job', 'count', '-n', 'jobs')?.status?.conditions;
+    expect(failed?.find(({ type }) => type === 'Failed')).toMatchObject({
+      reason: 'BackoffLimitExceeded',
+      message: 'market: Job has reached the specified backoff limit',
+    });
+    const { out } = banyan('status', 'epl/jobs', '--space', retail, '--data', tree.data);
+    expect(out).toMatch(/^market .*jobs\.batch jobs\/count +JobFailed: .*banyan why jobs\/count -n jobs --at market$/m);
+    tree.ok(retail, 'delete', 'job', 'count', '-n', 'jobs');
+    apply(customizer('count:2'), job);
+    tree.ok(retail, 'wait', 'job/count', '-n', 'jobs', '--for=condition=Complete', '--timeout=60s');
+  });
+
+  it('an object of a kind without rules names the fields that its status lacks, and the remedy', async () => {
+    apply(boilers);
+    await until('the kind is served', () => tree.kubectl(retail, ['get', 'boilers', '-A']).code === 0);
+    const boiler = { apiVersion: 'heat.example.com/v1', kind: 'Boiler', metadata: { name: 'b', namespace: 'heat' } };
+    apply(namespace('heat'), { ...boiler, spec: { most: 90 } }, place('heat'));
+    tree.ok(retail, 'wait', 'epl/heat', '--for=condition=Ready', '--timeout=60s');
+    const status = JSON.stringify({ status: { temperature: 70 } });
+    tree.ok(
+      'cluster/market',
+      'patch',
+      'boiler',
+      'b',
+      '-n',
+      'heat',
+      '--subresource=status',
+      '--type=merge',
+      '-p',
+      status,
+    );
+    const condition = '--for=condition=FieldsLeftOut';
+    tree.ok(retail, 'wait', 'boiler/b', '-n', 'heat', condition, '--timeout=30s');
+    expect(tree.ok(retail, 'describe', 'boiler', 'b', '-n', 'heat')).toMatch(
+      /temperature: no rule makes one value from those of 3 destinations; name a StatusSummarizer/,
+    );
   });
 
   it('writes no status again while nothing changes', async () => {

@@ -127,13 +127,38 @@ describe.skipIf(withoutKubectl)(`the fleet of a space${why}`, () => {
     [
       'an unknown space',
       ['get', '--raw', '/fleet/nope/api/v1/pods'],
-      /NotFound\): fleet: there is no space "nope".*retail/,
+      /NotFound\): there is no space with placements "nope".*retail/,
     ],
     ['an agent', ['get', '--raw', '/tree/hq/fleet/retail/api/v1/pods'], /NotFound\).*ask the parent of this agent/],
   ])('refuses with words: %s', (_, args, words) => {
     const { code, out } = tree.kubectl(fleet, args);
     expect(code).not.toBe(0);
     expect(out).toMatch(words);
+  });
+
+  it.each([
+    [
+      '/fleet/retial',
+      'center',
+      /Forbidden\): .*no space with placements "retial" at the center: did you mean "retail"/,
+    ],
+    ['/fleet/center.retial', 'eu', /"center.retial" at eu or above: did you mean "center.retail"/],
+    [
+      '/spaces/center.retial',
+      'eu:paris',
+      /no space "center.retial" at eu:paris or above: did you mean "center.retail"/,
+    ],
+  ])('says to kubectl that no space has the name of the URL %s at %s', (url, node, words) => {
+    const { code, out } = tree.kubectlAt(node, url, ['get', 'pods', '-A']);
+    expect(code).not.toBe(0);
+    expect(out).toMatch(words);
+  });
+
+  it('refuses at a relay, too, what is not below it', () => {
+    const at = (path: string) =>
+      tree.kubectlAt('eu', '', ['get', '--raw', `/fleet/center.retail/apis/apps/v1/deployments?at=${path}`]).out;
+    expect(at('eu:nope')).toMatch(/NotFound\): at: there is no node "eu:nope" below eu/);
+    expect(at('us:s5')).toMatch(/NotFound\): at: "us:s5" is not below eu: ask the center/);
   });
 
   it('shows changes to kubectl get -w', async () => {

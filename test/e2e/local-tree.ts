@@ -26,11 +26,13 @@ export interface Ran {
 export class LocalTree {
   readonly data = mkdtempSync(join(tmpdir(), 'banyan-e2e-'));
   readonly #topology: string;
+  readonly #readyWithinSeconds: number;
   #process: ChildProcess | undefined;
   #output = '';
 
-  constructor(topology: string) {
+  constructor(topology: string, readyWithinSeconds = 120) {
     this.#topology = resolve(root, topology);
+    this.#readyWithinSeconds = readyWithinSeconds;
   }
 
   async up(...args: string[]): Promise<void> {
@@ -45,7 +47,7 @@ export class LocalTree {
       '--ready-file',
       this.#readyFile,
       '--timeout',
-      '120',
+      String(this.#readyWithinSeconds),
       ...args,
     ];
     const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'pipe'], env: environment() });
@@ -63,7 +65,7 @@ export class LocalTree {
         return existsSync(this.#readyFile);
       },
       // The supervisor gives up earlier, and its own message names the missing nodes.
-      150,
+      this.#readyWithinSeconds + 30,
     );
   }
 

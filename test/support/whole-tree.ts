@@ -1,6 +1,6 @@
 /** A tree of whole nodes in one process: the product's own assemblies, on memory stores, memory links and virtual time. Replicas have names such as `eu~1`. */
 
-import type { FleetUrls } from '../../core/apiserver/http/api-server.ts';
+import type { NodeUrls } from '../../core/apiserver/http/api-server.ts';
 import type { Space } from '../../core/apiserver/space.ts';
 import type { PeerIdentity } from '../../core/identity/peer-identity.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
@@ -48,8 +48,8 @@ export class WholeTree {
   readonly clock = new VirtualClock(1_700_000_000_000);
   /** Finds the read-only spaces of each running node, by prefix. */
   readonly views = new Map<string, (prefix: string) => Space | undefined>();
-  /** Serves `/fleet/...` at each running node. */
-  readonly fleets = new Map<string, FleetUrls>();
+  /** Serves the URLs of each running node that are no objects of a space, for example `/fleet/...`. */
+  readonly urls = new Map<string, NodeUrls>();
   readonly #plan: TreePlan;
   readonly #nodes = new Map<string, Running>();
   readonly #cut = new Set<string>();
@@ -227,8 +227,8 @@ export class WholeTree {
         },
         dialer: () => this.#dialer(id, running),
       },
-      api: ({ fleet }: NodeAnswers) => {
-        this.fleets.set(id, fleet);
+      api: ({ urls }: NodeAnswers) => {
+        this.urls.set(id, urls);
         return this.#api(id, running);
       },
       fatal: (error) => {

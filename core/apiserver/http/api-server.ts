@@ -53,19 +53,18 @@ export interface ApiServerOptions {
   metrics(): Promise<string>;
   /** Serves `/tree/...`: requests to other nodes. Absent: the node does not serve these URLs. */
   readonly tree?: TreeUrls;
-  /** Serves `/fleet/SPACE/...`: the copies of a space's objects at all clusters below. Absent: the node has no clusters below. */
-  readonly fleet?: FleetUrls;
   /** Serves further URLs of the node. Absent: there are none. */
   readonly urls?: NodeUrls;
 }
 
-export interface FleetUrls {
-  /** `signal` is aborted when the client closes the connection. */
-  answer(request: ApiRequest, signal: AbortSignal): Promise<ApiResponse | StreamedResponse>;
-}
-
-/** Answers a request if its path is one of the node's own URLs. Undefined: the path is another one. */
-export type NodeUrls = (request: ApiRequest) => Promise<ApiResponse> | undefined;
+/**
+ * Answers a request if its path is one of the node's own URLs. Undefined: the path is another one. `signal` is aborted when the client closes the connection, or
+ * when the server ends.
+ */
+export type NodeUrls = (
+  request: ApiRequest,
+  signal: AbortSignal,
+) => Promise<ApiResponse | StreamedResponse> | undefined;
 
 export interface TreeUrls {
   answer(request: ApiRequest): Promise<ApiResponse>;
@@ -104,8 +103,8 @@ export class ApiServer implements AsyncDisposable {
   /** The handlers of spaces that resolvers have returned. An entry exists as long as its resolver keeps the space. */
   readonly #resolved = new WeakMap<Space, SpaceHandler>();
   readonly #watches = new Set<WatchRequest>();
-  /** The answers that are made while their clients read them. */
-  readonly #streamed = new Set<AbortController>();
+  /** The answers of `urls` that are not finished. */
+  readonly #unfinished = new Set<AbortController>();
   readonly #outgoing: OutgoingAnswers;
   readonly #yaml: YamlThread;
   /** The user of each connection. A client sends its certificate once per connection, and decoding a certificate takes a third of a millisecond. */
@@ -197,7 +196,7 @@ export class ApiServer implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const watch of this.#watches) watch.end();
-    for (const answer of this.#streamed) answer.abort();
+    for (const answer of this.#unfinished) answer.abort();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     const late = new Promise<void>((resolve) => this.#options.clock.after(drainMs, resolve));
     // Closes the session and not its socket. Closing the socket would cut off unfinished answers on the session's streams.
@@ -247,9 +246,9 @@ export class ApiServer implements AsyncDisposable {
       if (way) return await passOn(request, response, { ...way, failed });
       const outgoing = this.#outgoing.begin(response, { connection, failed });
       if (isTree) return this.#answer(response, await tree.answer(asked));
-      if (url.pathname.startsWith('/fleet/')) return await this.#fleet(asked, outgoing, response);
-      const answer = this.#options.urls?.(asked);
-      if (answer) return this.#answer(response, await answer);
+      const over = new AbortController();
+      const answer = this.#options.urls?.(asked, over.signal);
+      if (answer) return await this.#answerOfNode(answer, over, outgoing, response);
       const { handler, path } = this.#find(url.pathname);
       const api = { ...asked, path };
       const review = await whoIsAsking(api);
@@ -368,19 +367,18 @@ export class ApiServer implements AsyncDisposable {
     response.end(body);
   }
 
-  async #fleet(request: ApiRequest, outgoing: OutgoingAnswer, response: Http2ServerResponse): Promise<void> {
-    const { fleet } = this.#options;
-    if (!fleet) {
-      const remedy = 'ask the parent of this agent, or read the cluster itself';
-      throw new BanyanError('NotFound', `there is nothing at ${request.path}: a fleet shows clusters below; ${remedy}`);
-    }
-    const over = new AbortController();
-    this.#streamed.add(over);
+  async #answerOfNode(
+    answer: Promise<ApiResponse | StreamedResponse>,
+    over: AbortController,
+    outgoing: OutgoingAnswer,
+    response: Http2ServerResponse,
+  ): Promise<void> {
+    this.#unfinished.add(over);
     response.once('close', () => {
-      this.#streamed.delete(over);
+      this.#unfinished.delete(over);
       over.abort();
     });
-    const made = await fleet.answer(request, over.signal);
+    const made = await answer;
     if ('body' in made) return this.#answer(response, made);
     response.writeHead(made.status, { 'content-type': 'application/json', ...made.headers });
     sendHead(response);

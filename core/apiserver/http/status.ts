@@ -3,9 +3,13 @@ import { BanyanError, describeError, errorTable } from '../../runtime/errors.ts'
 import { negotiate } from './negotiate.ts';
 import type { ApiResponse } from './requests.ts';
 
+/** For these statuses of an answer to aggregated discovery, client-go has words of its own, and hides the message: "could not find the requested resource". */
+const hidesMessage: ReadonlySet<number> = new Set([400, 404]);
+
 /**
  * The answer to a failed request. For aggregated discovery, the answer is only the message as text: client-go does not read a Status there, and kubectl
- * would print "unknown".
+ * would print "unknown". The status is then one for which client-go shows the message. Otherwise nobody would learn that a URL names a space or node that does
+ * not exist, because each kubectl command begins with discovery.
  */
 export function failureOf(error: unknown, accept: string): ApiResponse {
   const { http, body, retryAfterSeconds } = kubernetesStatusOf(error);
@@ -13,7 +17,7 @@ export function failureOf(error: unknown, accept: string): ApiResponse {
   if (negotiate(accept).as !== 'discovery')
     return { status: http, body: Buffer.from(`${JSON.stringify(body)}\n`), headers };
   return {
-    status: http,
+    status: hidesMessage.has(http) ? errorTable.Forbidden.http : http,
     body: Buffer.from(`${body.message}\n`),
     headers: { ...headers, 'content-type': 'text/plain; charset=utf-8' },
   };

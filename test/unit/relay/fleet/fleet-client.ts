@@ -89,7 +89,7 @@ export class FleetClient {
     const body = () => Promise.resolve(Buffer.from('{}'));
     const readLongYaml = () => Promise.reject(new Error('no YAML is sent here'));
     const asked = { method: 'GET', path: pathname, query, headers: {}, user: admin, body, readLongYaml, ...request };
-    return this.#tree.fleets.get(at)!.answer(asked, signal);
+    return this.#tree.urls.get(at)!(asked, signal)!;
   }
 }
 

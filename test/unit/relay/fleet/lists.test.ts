@@ -140,7 +140,7 @@ describe('a wrong request', () => {
       /list again, without continue/,
     ],
     ['a path that is none', `${deployments}?at=eu::x`, 'BadRequest', /at: Invalid value: "eu::x"/],
-    ['a space that is not there', '/fleet/nope/api/v1/pods', 'NotFound', /no space "nope".*retail/],
+    ['a space that is not there', '/fleet/nope/api/v1/pods', 'NotFound', /no space with placements "nope".*retail/],
     ['a kind that is not there', '/fleet/retail/apis/x.io/v1/things', 'NotFound', /could not find/],
     ['a kind of the mesh', '/fleet/retail/apis/edge.banyan.io/v1alpha1/edgeplacements', 'NotFound', /could not find/],
     ['a selector that is none', `${deployments}?labelSelector=a%3D%3D%3D`, 'BadRequest', /label selector/],
@@ -150,6 +150,14 @@ describe('a wrong request', () => {
     const error = await client.refused('', url);
     expect(error.code).toBe(code);
     expect(error.message).toMatch(words);
+  });
+
+  it('is refused at a relay if no node above has the space', async () => {
+    const url = '/api/v1/pods';
+    const error = await client.refused('eu:paris', `/fleet/center.retial${url}`);
+    expect(error.code).toBe('NotFound');
+    expect(error.message).toMatch(/"center.retial" at eu:paris or above: did you mean "center.retail"/);
+    expect(() => tree.views.get('eu')!('/spaces/center.retial')).toThrow(/no space "center.retial" at eu or above/);
   });
 
   it('is refused if it writes, with the place where to write', async () => {

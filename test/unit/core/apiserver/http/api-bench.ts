@@ -1,6 +1,6 @@
 /** An API server on a free port with one workload space over a memory store, and a client with a certificate. Everything is real except the disk. */
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
-import { ApiServer, type ApiTls, type TreeUrls } from '../../../../../core/apiserver/http/api-server.ts';
+import { ApiServer, type ApiTls, type NodeUrls, type TreeUrls } from '../../../../../core/apiserver/http/api-server.ts';
 import { type ApiRequest, jsonResponse } from '../../../../../core/apiserver/http/requests.ts';
 import type { Space } from '../../../../../core/apiserver/space.ts';
 import { createAuthority, issueNode, issueUser } from '../../../../../core/identity/authority.ts';
@@ -51,6 +51,8 @@ export interface BenchOptions {
   renewed?(): ApiTls | undefined;
   /** The handler of requests below /tree/; absent: the bench answers them. */
   tree?: TreeUrls['way'];
+  /** Absent: there are no further URLs. */
+  urls?: NodeUrls;
 }
 
 /** Shared by all benches: one authority, one node and one user, Jo. */
@@ -87,6 +89,7 @@ export class ApiBench implements AsyncDisposable {
     notReady,
     renewed,
     tree,
+    urls,
   }: BenchOptions = {}): Promise<ApiBench> {
     const { ca, server: node, user } = await tls;
     const first = { ca, key: Buffer.from(node.keyPem), cert: Buffer.from(node.certPem) };
@@ -99,6 +102,7 @@ export class ApiBench implements AsyncDisposable {
       authenticate: userOfCertificate,
       notReady: notReady ?? (() => undefined),
       metrics: () => Promise.resolve('# none\n'),
+      ...(urls ? { urls } : {}),
       tree: {
         way: (target, user) => tree?.(target, user),
         answer: ({ method, path, query, user }: ApiRequest) =>

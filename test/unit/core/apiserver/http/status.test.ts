@@ -99,6 +99,12 @@ describe('the answer to a request that failed', () => {
     expect([status, body.toString()]).toEqual([429, 'why\n']);
     expect(headers).toEqual({ 'retry-after': '3', 'content-type': 'text/plain; charset=utf-8' });
   });
+
+  it.each(['NotFound', 'BadRequest'] as const)('shows the message to discovery: client-go hides that of %s', (code) => {
+    const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json';
+    const { status, body } = failureOf(new BanyanError(code, 'there is no space "retial" here'), accept);
+    expect([status, body.toString()]).toEqual([403, 'there is no space "retial" here\n']);
+  });
 });
 
 describe('success', () => {
