@@ -12,12 +12,15 @@ export const moveSpec = object(
       'MakeBeforeBreak: an old copy stays until the new copies are available. BreakBeforeMake: a new copy is made when the old copies are gone. None: a copy that matches no more goes at once. Auto: BreakBeforeMake if the placement carries a ReadWriteOnce or ReadWriteOncePod volume (through a PersistentVolumeClaim or a StatefulSet), else MakeBeforeBreak.',
       { enum: ['MakeBeforeBreak', 'BreakBeforeMake', 'None', 'Auto'], default: 'Auto' },
     ),
-    deadlineSeconds: integer('How long one side of a move waits for the other side. Then it goes on without waiting.', {
-      format: 'int32',
-      minimum: 1,
-      maximum: deadlineMaxSeconds,
-      default: deadlineDefaultSeconds,
-    }),
+    deadlineSeconds: integer(
+      'How long one side of a move waits for the other side. Then it goes on without waiting. If no destination matches any more, the last copies stay for this time; with None, they go at once.',
+      {
+        format: 'int32',
+        minimum: 1,
+        maximum: deadlineMaxSeconds,
+        default: deadlineDefaultSeconds,
+      },
+    ),
   },
 );
 
