@@ -166,6 +166,7 @@ describe.skipIf(missing)(`a real cluster whose etcd is restored from a backup${w
     await until('it is as the center wants it', () => seen() === '["after","after",null]', 90);
     expect(Number(there('cm', 'added')?.metadata.resourceVersion)).toBeGreaterThan(reached);
     expect(there('cm', 'of-the-site')?.data?.of).toBe('before');
-    await until('the shop is open', isAvailable);
-  }, 240_000);
+    // Three restores within two minutes look like a writer that undoes the work of the agent. Such a conflict ends after three rounds without a change.
+    await until('the shop is open', isAvailable, 150);
+  }, 400_000);
 });
