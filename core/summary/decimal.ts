@@ -3,7 +3,7 @@
  * order. Sums of binary floating-point numbers would depend on the order.
  */
 import { Duration } from '@marcbachmann/cel-js/evaluator';
-import { Quantity } from '../match/cel/quantity.ts';
+import { Quantity } from '../match/cel/base/quantity.ts';
 
 const decimalUnit = 1_000_000_000n;
 const decimalDigits = 9;

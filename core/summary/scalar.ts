@@ -1,7 +1,7 @@
 /** Converts the result of an expression to a scalar: a value for JSON that is no list and no map. */
 import { Optional } from '@marcbachmann/cel-js';
 import { Duration } from '@marcbachmann/cel-js/evaluator';
-import { Quantity } from '../match/cel/quantity.ts';
+import { Quantity } from '../match/cel/base/quantity.ts';
 import type { CelValue } from '../match/cel/values.ts';
 import { decimalOf, shownDecimal } from './decimal.ts';
 import type { Scalar } from './user-partial.ts';

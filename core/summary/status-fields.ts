@@ -1,6 +1,6 @@
 /** The values of the fields of a status partial: read at one destination, merged, and changed when a relay is no longer connected. */
 
-import { parseQuantity } from '../match/cel/quantity.ts';
+import { parseQuantity } from '../match/cel/base/quantity.ts';
 import { stableStringify } from '../object/canonical.ts';
 import { compareText } from '../object/text-order.ts';
 import { type FieldRule, type StatusRules, unionMax } from './status-rules.ts';

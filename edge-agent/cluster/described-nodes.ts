@@ -1,5 +1,5 @@
 /** Sums the resources of all nodes of a cluster, as the SyncTarget shows them. */
-import { parseQuantity } from '../../core/match/cel/quantity.ts';
+import { parseQuantity } from '../../core/match/cel/base/quantity.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { ClusterDescription } from './cluster.ts';
 

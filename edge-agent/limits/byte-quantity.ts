@@ -1,6 +1,6 @@
 /** Numbers of bytes as Kubernetes writes them: `16Mi`. https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/ */
 import * as z from 'zod';
-import { parseQuantity } from '../../core/match/cel/quantity.ts';
+import { parseQuantity } from '../../core/match/cel/base/quantity.ts';
 
 const nanos = 1_000_000_000n;
 

@@ -46,8 +46,10 @@ export function compileRules(
 /** Throws CelError if the rule does not compile. */
 export function compileRule(rule: ValidationRule, self: CelType): CompiledValidationRule {
   const variables = { self, oldSelf: rule.optionalOldSelf ? ({ optional: self } as const) : self };
-  const program = compileCel(rule.rule, variables, 'bool');
-  const message = rule.messageExpression ? compileCel(rule.messageExpression, variables, 'string') : undefined;
+  const program = compileCel(rule.rule, variables, 'bool', 'kubernetes');
+  const message = rule.messageExpression
+    ? compileCel(rule.messageExpression, variables, 'string', 'kubernetes')
+    : undefined;
   return { rule, program, message, isTransition: program.variables.has('oldSelf') };
 }
 

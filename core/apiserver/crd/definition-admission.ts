@@ -51,7 +51,7 @@ export function checkDefinition(definition: CustomResourceDefinition, old?: Cust
       : [invalidField('metadata.name', definition.metadata.name, 'must be spec.names.plural+"."+spec.group')]),
     ...checkGroupAndScope(spec),
     ...checkNames(spec),
-    ...checkVersions(spec),
+    ...checkVersions(spec, old?.spec.versions ?? []),
     ...checkConversion(spec),
     ...(old ? checkUpdate(definition, old) : []),
   ];
@@ -112,7 +112,7 @@ function checkNames({ names }: DefinitionSpec): Cause[] {
   return causes;
 }
 
-function checkVersions({ versions }: DefinitionSpec): Cause[] {
+function checkVersions({ versions }: DefinitionSpec, old: readonly DefinitionVersion[]): Cause[] {
   if (!versions?.length) return [required('spec.versions', 'must have at least one version')];
   const causes: Cause[] = [];
   const seen = new Set<string>();
@@ -121,7 +121,8 @@ function checkVersions({ versions }: DefinitionSpec): Cause[] {
     if (!isLabel(version.name)) causes.push(invalidField(`${field}.name`, version.name, dns1035Message));
     if (seen.has(version.name)) causes.push(duplicate(`${field}.name`, version.name));
     seen.add(version.name);
-    causes.push(...checkVersion(version, field));
+    const before = old.find(({ name }) => name === version.name);
+    causes.push(...checkVersion(version, field, before));
   }
   if (versions.filter((version) => version.storage).length !== 1) {
     causes.push(
@@ -135,7 +136,7 @@ function checkVersions({ versions }: DefinitionSpec): Cause[] {
   return causes;
 }
 
-function checkVersion(version: DefinitionVersion, field: string): Cause[] {
+function checkVersion(version: DefinitionVersion, field: string, old: DefinitionVersion | undefined): Cause[] {
   const causes: Cause[] = [];
   const schema = version.schema?.openAPIV3Schema;
   if (version.deprecationWarning !== undefined && !version.deprecated) {
@@ -147,8 +148,10 @@ function checkVersion(version: DefinitionVersion, field: string): Cause[] {
       ),
     );
   }
-  if (schema) causes.push(...checkStructural(schema, `${field}.schema.openAPIV3Schema`));
-  else causes.push(required(`${field}.schema.openAPIV3Schema`, 'schemas are required'));
+  if (schema) {
+    causes.push(...checkStructural(schema, `${field}.schema.openAPIV3Schema`, old?.schema?.openAPIV3Schema));
+  }
+  if (!schema) causes.push(required(`${field}.schema.openAPIV3Schema`, 'schemas are required'));
   for (const [index, column] of (version.additionalPrinterColumns ?? []).entries()) {
     causes.push(...checkColumn(column, `${field}.additionalPrinterColumns[${index}]`));
   }

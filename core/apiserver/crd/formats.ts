@@ -3,10 +3,9 @@
  * description.
  */
 import { isIP, isIPv4, isIPv6 } from 'node:net';
+import { isDate, isDateTime } from '../../object/date-formats.ts';
 
 const uuid = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
-const date = /^\d{4}-(\d{2})-(\d{2})$/;
-const dateTime = /^\d{4}-\d{2}-\d{2}[Tt]([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/;
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 /** The expression can match each text in only one way. So a long text that does not match costs no extra time. */
 const duration = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
@@ -36,21 +35,6 @@ const checks: ReadonlyMap<string, (text: string) => boolean> = new Map([
 /** Undefined if this code does not check the format. */
 export function formatCheck(format: string): ((text: string) => boolean) | undefined {
   return checks.get(format);
-}
-
-function isDate(text: string): boolean {
-  const parts = date.exec(text);
-  return parts !== null && isDayOf(text.slice(0, 10));
-}
-
-function isDateTime(text: string): boolean {
-  return dateTime.test(text) && isDayOf(text.slice(0, 10));
-}
-
-/** JavaScript turns 30 February into a day in March. So the check writes the parsed date, and compares the result with `day`. */
-function isDayOf(day: string): boolean {
-  const time = Date.parse(`${day}T00:00:00Z`);
-  return !Number.isNaN(time) && new Date(time).toISOString().slice(0, 10) === day;
 }
 
 function isHostname(text: string): boolean {

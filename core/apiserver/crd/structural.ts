@@ -5,12 +5,14 @@
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
  */
 
+import { compilePattern } from '../../match/cel/base/pattern.ts';
 import type { CelType } from '../../match/cel/cel.ts';
 import { CelError } from '../../match/cel/cel-error.ts';
-import { compilePattern } from '../../match/cel/pattern.ts';
 import { forbiddenField, invalidField, notSupported, required } from '../../object/field-error.ts';
+import { equalJson } from '../../object/json-value.ts';
 import { type Cause, describeError } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
+import { checkCosts } from './cel-cost.ts';
 import { compileRule } from './cel-rules.ts';
 import { celType } from './cel-schema.ts';
 import type { SchemaProps, ValidationRule } from './definition.ts';
@@ -28,14 +30,19 @@ interface SchemaPlace {
   readonly isRoot: boolean;
   /** The field of the list that makes it impossible to find the old value of a new value (cel-rules.ts). Absent: every new value can have an old value. */
   readonly uncorrelatable?: string;
+  /** Gets the mistakes in CEL rules. A mistake there hides no mistake in the costs of other rules. */
+  readonly ruleCauses: Cause[];
 }
 
-export function checkStructural(schema: SchemaProps, field: string): Cause[] {
+/** `old`: the schema that the version has now. As in Kubernetes, the costs of its rules do not count if it stays as it is. */
+export function checkStructural(schema: SchemaProps, field: string, old?: SchemaProps): Cause[] {
   const causes: Cause[] = [];
-  walk(schema, { field, depth: 0, isRoot: true }, causes, 'must not be empty at the root');
-  if (causes.length > 0) return causes;
+  const ruleCauses: Cause[] = [];
+  walk(schema, { field, depth: 0, isRoot: true, ruleCauses }, causes, 'must not be empty at the root');
+  if (causes.length > 0) return [...causes, ...ruleCauses];
   checkDefaults(schema, field, causes);
-  return causes;
+  const costs = old && equalJson(schema, old) ? [] : checkCosts(schema, field);
+  return [...causes, ...ruleCauses, ...costs];
 }
 
 function walk(schema: SchemaProps, place: SchemaPlace, causes: Cause[], whyType: string): void {
@@ -50,7 +57,7 @@ function walk(schema: SchemaProps, place: SchemaPlace, causes: Cause[], whyType:
   checkList(schema, field, causes);
   checkJunctors(schema, schema, field, causes);
   checkValidations(schema, place, causes);
-  const below = { depth: place.depth + 1, isRoot: false };
+  const below = { depth: place.depth + 1, isRoot: false, ruleCauses: place.ruleCauses };
   const within = place.uncorrelatable === undefined ? {} : { uncorrelatable: place.uncorrelatable };
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const child = { ...below, ...within, field: `${field}.properties[${name}]` };
@@ -281,27 +288,27 @@ function checkValidations(schema: SchemaProps, place: SchemaPlace, causes: Cause
       );
     }
     if (!rule.rule?.trim()) causes.push(required(`${field}.rule`, 'rule is not specified'));
-    else checkRule(rule, self, place, field, causes);
+    else checkRule(rule, self, place, field);
   }
 }
 
-function checkRule(rule: ValidationRule, self: CelType, place: SchemaPlace, field: string, causes: Cause[]): void {
+function checkRule(rule: ValidationRule, self: CelType, place: SchemaPlace, field: string): void {
   try {
     compileRule({ rule: rule.rule, ...(rule.optionalOldSelf ? { optionalOldSelf: true } : {}) }, self);
   } catch (error) {
     if (!(error instanceof CelError)) throw error;
-    causes.push(invalidField(`${field}.rule`, rule.rule, `compilation failed: ${error.message}`));
+    place.ruleCauses.push(invalidField(`${field}.rule`, rule.rule, `compilation failed: ${error.message}`));
     return;
   }
   try {
     const { isTransition } = compileRule(rule, self);
     if (!isTransition || place.uncorrelatable === undefined) return;
     const why = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${place.uncorrelatable}`;
-    causes.push(invalidField(`${field}.rule`, rule.rule, why));
+    place.ruleCauses.push(invalidField(`${field}.rule`, rule.rule, why));
   } catch (error) {
     if (!(error instanceof CelError)) throw error;
     const why = `messageExpression compilation failed: ${error.message}`;
-    causes.push(invalidField(`${field}.messageExpression`, rule.messageExpression, why));
+    place.ruleCauses.push(invalidField(`${field}.messageExpression`, rule.messageExpression, why));
   }
 }
 

@@ -3,7 +3,7 @@
  * value, the closures make no texts. Messages are those of the Kubernetes API server (kube-openapi's validate package, converted to field errors).
  */
 
-import { compilePattern } from '../../match/cel/pattern.ts';
+import { compilePattern } from '../../match/cel/base/pattern.ts';
 import { stableStringify } from '../../object/canonical.ts';
 import {
   duplicate,

@@ -5,9 +5,10 @@
  * syntax tree after the check; at this time, a loop is a node `comprehension` with a node `step`.
  */
 import type { ParseResult } from '@marcbachmann/cel-js';
-import { describeError } from '../../runtime/errors.ts';
+import { type CelNode, eachNode, isNode } from './base/cel-node.ts';
+import { charged, unitsPerStep } from './base/charge.ts';
 import { CelError } from './cel-error.ts';
-import { compilePattern } from './pattern.ts';
+import { prepare } from './prepare.ts';
 
 export interface EvaluationBudget {
   /** The number of remaining steps. Below 0: the budget is exceeded. */
@@ -33,28 +34,8 @@ export interface BudgetedExpression {
   run(bindings: Readonly<Record<string, unknown>>, budget: EvaluationBudget): unknown;
 }
 
-type Evaluate = (evaluator: unknown, node: unknown, context: unknown) => unknown;
-
-/** The part of the engine's nodes that this file uses. Version 8 is pinned, and a test checks this form. */
-interface CelNode {
-  readonly op: string;
-  readonly args: unknown;
-  readonly meta: { evaluate?: Evaluate; alternate?: CelNode };
-  setMeta(key: 'evaluate', evaluate: Evaluate): unknown;
-}
-
-/** Characters or items that one step pays for in a concatenation. */
-const unitsPerStep = 16;
 /** Characters of text that one step pays for when a call reads them. */
 const scannedPerStep = 64;
-
-/** The charge function of the expression that is being evaluated. Evaluation is synchronous, so there is only one at a time. */
-let currentCharge: ((steps: number) => void) | undefined;
-
-/** Charges for characters or items that a function of the library will make. Throws if the budget does not allow them. */
-export function chargeText(characters: number): void {
-  currentCharge?.(Math.ceil(characters / unitsPerStep));
-}
 
 /** Checks the expression, which expands macros, and then wraps the nodes that cost. */
 export function instrument(parsed: ParseResult): BudgetedExpression {
@@ -64,7 +45,7 @@ export function instrument(parsed: ParseResult): BudgetedExpression {
     if (state.budget.remaining < 0) throw new CelError('cost', costExceeded);
   };
   const tree: unknown = parsed.ast;
-  renameCalls(tree);
+  prepare(tree);
   const names = usesOf(tree);
   const checked = parsed.check();
   if (!checked.valid)
@@ -75,45 +56,9 @@ export function instrument(parsed: ParseResult): BudgetedExpression {
     run(bindings, budget) {
       state.budget = budget;
       charge(1);
-      const before = currentCharge;
-      currentCharge = charge;
-      try {
-        return parsed(bindings);
-      } finally {
-        currentCharge = before;
-      }
+      return charged(charge, () => parsed(bindings));
     },
   };
-}
-
-/** The engine's own functions cannot be replaced. So calls of them are renamed to guarded functions of library.ts. */
-const guardedNames: ReadonlyMap<string, string> = new Map([
-  // The engine would use JavaScript's RegExp.
-  ['matches', 'matchesPattern'],
-  // A short list and a long separator can make a text of any length.
-  ['join', 'joinTexts'],
-]);
-
-function renameCalls(tree: unknown): void {
-  eachNode(tree, (node) => {
-    const args = node.args;
-    if (node.op !== 'rcall' || !Array.isArray(args)) return;
-    if (typeof args[0] === 'string') args[0] = guardedNames.get(args[0]) ?? args[0];
-    if (args[0] !== 'matchesPattern') return;
-    const [pattern]: unknown[] = Array.isArray(args[2]) ? args[2] : [];
-    if (isNode(pattern) && pattern.op === 'value' && typeof pattern.args === 'string') checkPattern(pattern.args);
-  });
-}
-
-/** Finds an invalid literal pattern already when the expression is compiled. */
-function checkPattern(source: string): void {
-  try {
-    compilePattern(source);
-  } catch (error) {
-    throw new CelError('type', `${JSON.stringify(source)} is no regular expression: ${describeError(error)}`, {
-      cause: error,
-    });
-  }
 }
 
 function usesOf(tree: unknown): Map<string, Set<string> | undefined> {
@@ -178,17 +123,4 @@ function wrapConcatenation(node: CelNode, charge: (steps: number) => void): void
     if (typeof sum === 'string' || Array.isArray(sum)) charge(Math.ceil(sum.length / unitsPerStep));
     return sum;
   });
-}
-
-function eachNode(tree: unknown, visit: (node: CelNode) => void): void {
-  if (Array.isArray(tree)) {
-    for (const item of tree) eachNode(item, visit);
-  } else if (isNode(tree)) {
-    visit(tree);
-    eachNode(tree.args, visit);
-  }
-}
-
-function isNode(value: unknown): value is CelNode {
-  return typeof value === 'object' && value !== null && 'op' in value && 'args' in value && 'meta' in value;
 }

@@ -6,11 +6,15 @@
  * concatenation is charged to a budget (budget.ts); and library.ts has the functions that Kubernetes adds to the language. Types are checked only when an
  * expression is compiled. At run time all values are dynamic, so they need no wrappers.
  */
-import { type Environment, EvaluationError } from '@marcbachmann/cel-js';
+import { type Environment, EvaluationError, ParseError, type ParseResult } from '@marcbachmann/cel-js';
 import { describeError } from '../../runtime/errors.ts';
+import type { CelNode } from './base/cel-node.ts';
 import { costExceeded, defaultBudget, type EvaluationBudget, instrument } from './budget.ts';
 import { CelError } from './cel-error.ts';
-import { baseEnvironment } from './library.ts';
+import { estimateCost, type SizeOf } from './cost/estimate.ts';
+import { restrict } from './kubernetes-dialect.ts';
+import { baseEnvironment } from './library/library.ts';
+import { prepare } from './prepare.ts';
 import type { CelValue } from './values.ts';
 
 export type CelType =
@@ -50,11 +54,15 @@ const missingCodes: ReadonlySet<string> = new Set(['no_such_key', 'index_out_of_
 /** Limit for the length of an expression: far more than any rule needs. */
 const sourceCharactersMax = 16_384;
 
-/** Compiles an expression. `result`: the type that the expression must have. Throws CelError of kind `syntax` or `type`. */
+/**
+ * Compiles an expression. `result`: the type that the expression must have. `dialect`: `kubernetes` refuses what a Kubernetes API server refuses, and `banyan`
+ * also takes functions that only the engine has. Throws CelError of kind `syntax` or `type`.
+ */
 export function compileCel(
   source: string,
   variables: Readonly<Record<string, CelType>>,
   result?: 'bool' | 'string',
+  dialect: 'banyan' | 'kubernetes' = 'banyan',
 ): CelProgram {
   if (source.length > sourceCharactersMax) {
     throw new CelError(
@@ -62,7 +70,7 @@ export function compileCel(
       `expression has ${source.length} characters, at most ${sourceCharactersMax} are allowed`,
     );
   }
-  const resultType = checkTypes(source, variables, result);
+  const resultType = checkTypes(source, variables, result, dialect);
   const environment = baseEnvironment.clone();
   for (const name of Object.keys(variables)) environment.registerVariable(name, 'dyn');
   const parsed = environment.parse(source);
@@ -92,13 +100,16 @@ function run(evaluate: () => CelValue): CelValue {
   }
 }
 
-function checkTypes(source: string, variables: Readonly<Record<string, CelType>>, result: string | undefined): string {
-  const environment = baseEnvironment.clone();
-  const names: TypeNames = { environment, byType: new Map() };
-  for (const [name, type] of Object.entries(variables)) environment.registerVariable(name, typeName(type, names));
-  const checked = environment.check(source);
+function checkTypes(
+  source: string,
+  variables: Readonly<Record<string, CelType>>,
+  result: string | undefined,
+  dialect: 'banyan' | 'kubernetes',
+): string {
+  const checked = parse(environmentOf(variables), source, dialect).check();
   if (!checked.valid) {
     const { error } = checked;
+    if (error instanceof CelError) throw error;
     const kind = error?.name === 'ParseError' ? 'syntax' : 'type';
     throw new CelError(kind, lowerFirst(error?.summary ?? 'not an expression'), { cause: error });
   }
@@ -106,6 +117,45 @@ function checkTypes(source: string, variables: Readonly<Record<string, CelType>>
     throw new CelError('type', `must be of type ${result}, is ${checked.type}`);
   }
   return checked.type ?? 'dyn';
+}
+
+/**
+ * The greatest cost of an expression, in the unit of Kubernetes (cost/estimate.ts). `sizeOf`: the greatest sizes of the values that the variables have.
+ * Undefined: the expression does not compile in the dialect of Kubernetes.
+ */
+export function estimateCel(
+  source: string,
+  variables: Readonly<Record<string, CelType>>,
+  sizeOf: SizeOf,
+): number | undefined {
+  try {
+    const parsed = parse(environmentOf(variables), source, 'kubernetes');
+    return parsed.check().valid ? estimateCost(parsed.ast as unknown as CelNode, sizeOf) : undefined;
+  } catch (error) {
+    if (error instanceof CelError) return undefined;
+    throw error;
+  }
+}
+
+function environmentOf(variables: Readonly<Record<string, CelType>>): Environment {
+  const environment = baseEnvironment.clone();
+  const names: TypeNames = { environment, byType: new Map() };
+  for (const [name, type] of Object.entries(variables)) environment.registerVariable(name, typeName(type, names));
+  return environment;
+}
+
+/** Throws CelError. */
+function parse(environment: Environment, source: string, dialect: 'banyan' | 'kubernetes'): ParseResult {
+  let parsed: ParseResult;
+  try {
+    parsed = environment.parse(source);
+  } catch (error) {
+    const text = error instanceof ParseError ? error.summary : describeError(error);
+    throw new CelError('syntax', lowerFirst(text), { cause: error });
+  }
+  if (dialect === 'kubernetes') restrict(parsed.ast);
+  prepare(parsed.ast);
+  return parsed;
 }
 
 /** Names of declared types. The same type always gets the same name, so that two values of this type can be compared: `self == oldSelf`. */

@@ -1,7 +1,7 @@
 /** The engine's syntax tree of an expression, before the type check expands macros. The tree shows what the expression reads, without an evaluation. */
 import { describeError } from '../../runtime/errors.ts';
 import { CelError } from './cel-error.ts';
-import { baseEnvironment } from './library.ts';
+import { baseEnvironment } from './library/library.ts';
 
 /** The part of the engine's nodes that this project uses. Version 8 is pinned, and tests check this form. */
 export interface Syntax {

@@ -337,13 +337,19 @@ describe('a CEL rule', () => {
     const items: SchemaProps = {
       type: 'object',
       required: ['k'],
-      properties: { k: { type: 'string', 'x-kubernetes-validations': validations } },
+      properties: { k: { type: 'string', maxLength: 9, 'x-kubernetes-validations': validations } },
     };
-    expect(ofSchema({ type: 'array', items })).toEqual([
+    expect(ofSchema({ type: 'array', maxItems: 9, items })).toEqual([
       `${x}.items.properties[k].x-kubernetes-validations[0].rule: Invalid value: "self == oldSelf": oldSelf cannot be used on the uncorrelatable portion of the schema within ${x}`,
     ]);
     expect(
-      ofSchema({ type: 'array', 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['k'], items }),
+      ofSchema({
+        type: 'array',
+        maxItems: 9,
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['k'],
+        items,
+      }),
     ).toEqual([]);
   });
 });

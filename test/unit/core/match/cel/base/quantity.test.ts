@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseQuantity } from '../../../../../core/match/cel/quantity.ts';
+import { parseQuantity } from '../../../../../../core/match/cel/base/quantity.ts';
 
 describe('a quantity', () => {
   it.each([

@@ -24,6 +24,10 @@ export class Quantity {
   constructor(nanos: bigint) {
     this.nanos = nanos;
   }
+
+  equals(other: unknown): boolean {
+    return other instanceof Quantity && other.nanos === this.nanos;
+  }
 }
 
 /** Undefined: the text is no quantity. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compilePattern, patternCharactersMax } from '../../../../../core/match/cel/pattern.ts';
+import { compilePattern, patternCharactersMax } from '../../../../../../core/match/cel/base/pattern.ts';
 
 describe('a pattern', () => {
   it.each([

@@ -1,0 +1,182 @@
+/**
+ * The estimated costs of the rules of a definition. A Kubernetes API server refuses rules that could cost too much, mostly because lists, maps or texts have no
+ * maximal size (k8s.io/apiextensions-apiserver, pkg/apis/apiextensions/validation, and k8s.io/apiserver/pkg/cel/common/schemas.go).
+ */
+import { estimateCel } from '../../match/cel/cel.ts';
+import { times } from '../../match/cel/cost/sizes.ts';
+import { celFieldName } from '../../match/cel/values.ts';
+import { forbiddenField } from '../../object/field-error.ts';
+import type { Cause } from '../../runtime/errors.ts';
+import { celType } from './cel-schema.ts';
+import type { SchemaProps } from './definition.ts';
+
+/** Limit for one expression, and for all of a definition. */
+const ruleCostMax = 10_000_000;
+const definitionCostMax = 100_000_000;
+/** The bytes of the longest request. */
+const requestMax = 3 * 1024 * 1024;
+/** The same, without the quotes or brackets around the value. */
+const valueMax = requestMax - 2;
+
+/** How often the value of a schema can be in one object. Undefined: a list or map around it has no maximal size. */
+type Cardinality = number | undefined;
+
+/** The rules that could cost too much, each alone or all together. Rules that do not compile are left out. */
+export function checkCosts(schema: SchemaProps, field: string): Cause[] {
+  const costs = [...costsOf(schema, { field, isResource: true, cardinality: 1 })];
+  const causes = costs.flatMap(({ field: at, what, cost }) => mistake(at, `estimated ${what} cost`, cost, ruleCostMax));
+  const total = costs.reduce((sum, { cost }) => sum + cost, 0);
+  const ofAll = 'x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema';
+  return [...causes, ...mistake(field, ofAll, total, definitionCostMax)];
+}
+
+interface Place {
+  readonly field: string;
+  readonly isResource: boolean;
+  readonly cardinality: Cardinality;
+}
+
+interface FoundCost {
+  readonly field: string;
+  readonly what: 'rule' | 'messageExpression';
+  readonly cost: number;
+}
+
+function* costsOf(schema: SchemaProps, place: Place): Generator<FoundCost> {
+  const { cardinality } = place;
+  const isResource = place.isResource || schema['x-kubernetes-embedded-resource'] === true;
+  for (const [index, { rule, messageExpression }] of (schema['x-kubernetes-validations'] ?? []).entries()) {
+    const field = `${place.field}.x-kubernetes-validations[${index}]`;
+    const factor = cardinality ?? Math.floor(requestMax / (minBytes(schema) + 1));
+    const once = (source: string) => expressionCost(source, schema, isResource);
+    yield { field: `${field}.rule`, what: 'rule', cost: times(once(rule), factor) };
+    if (messageExpression) {
+      yield { field: `${field}.messageExpression`, what: 'messageExpression', cost: once(messageExpression) };
+    }
+  }
+  const below = { isResource: false, cardinality: cardinalityBelow(schema, cardinality) };
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    yield* costsOf(property, { ...below, field: `${place.field}.properties[${name}]` });
+  }
+  if (typeof schema.additionalProperties === 'object') {
+    yield* costsOf(schema.additionalProperties, { ...below, field: `${place.field}.additionalProperties` });
+  }
+  if (schema.items) yield* costsOf(schema.items, { ...below, field: `${place.field}.items` });
+}
+
+/** The cardinality of the schemas directly below a schema. */
+function cardinalityBelow(schema: SchemaProps, own: Cardinality): Cardinality {
+  const factor = factorOf(schema);
+  return own === undefined || factor === undefined ? undefined : times(own, factor);
+}
+
+function factorOf(schema: SchemaProps): number | undefined {
+  if (schema.type === 'array') return schema.maxItems === undefined ? undefined : Math.max(0, schema.maxItems);
+  if (schema.type !== 'object' || !schema.additionalProperties) return 1;
+  return schema.maxProperties === undefined ? undefined : Math.max(0, schema.maxProperties);
+}
+
+/** The greatest cost of the expression for one value of the schema. 0: it does not compile. */
+export function expressionCost(source: string, schema: SchemaProps, isResource: boolean): number {
+  const self = celType(schema, isResource);
+  return estimateCel(source, { self, oldSelf: self }, (path) => sizeAt(schema, isResource, path.slice(1))) ?? 0;
+}
+
+function mistake(field: string, what: string, cost: number, max: number): Cause[] {
+  if (cost <= max) return [];
+  const excess = cost / max;
+  const factor = excess > 100 ? 'more than 100x' : `${excess.toFixed(excess < 1.5 ? 6 : 1)}x`;
+  const remedy =
+    'try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared';
+  return [forbiddenField(field, `${what} exceeds budget by factor of ${factor} (${remedy})`)];
+}
+
+function sizeAt(schema: SchemaProps, isResource: boolean, [step, ...rest]: readonly string[]): number | undefined {
+  if (step === undefined) return sizeMax(schema);
+  const below = stepInto(schema, isResource, step);
+  return below && sizeAt(below, below['x-kubernetes-embedded-resource'] === true, rest);
+}
+
+const text: SchemaProps = { type: 'string' };
+/** Kubernetes takes the keys of maps for texts without any character. */
+const key: SchemaProps = { type: 'string', maxLength: 0 };
+const resource: SchemaProps = {
+  type: 'object',
+  properties: {
+    apiVersion: text,
+    kind: text,
+    metadata: { type: 'object', properties: { name: text, generateName: text } },
+  },
+};
+
+function stepInto(schema: SchemaProps, isResource: boolean, step: string): SchemaProps | undefined {
+  const values = typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined;
+  if (step === '@items' || step === '@values') return schema.items ?? values;
+  if (step === '@keys') return values && key;
+  const properties = isResource ? { ...schema.properties, ...resource.properties } : (schema.properties ?? {});
+  return Object.entries(properties).find(([name]) => celFieldName(name) === step)?.[1];
+}
+
+/** The greatest number of characters, items or entries of a value. Undefined: expressions can't read the value. */
+function sizeMax(schema: SchemaProps): number | undefined {
+  const { maxLength, maxItems, maxProperties, items, additionalProperties } = schema;
+  if (schema['x-kubernetes-int-or-string']) return textMax(maxLength);
+  switch (schema.type) {
+    case 'array':
+      return items && (maxItems ?? Math.floor(valueMax / (minBytes(items) + 1)));
+    case 'object':
+      if (typeof additionalProperties !== 'object') return 0;
+      return maxProperties ?? Math.floor(valueMax / (minBytes(additionalProperties) + 6));
+    case 'string':
+      return stringMax(schema);
+    case 'boolean':
+    case 'integer':
+    case 'number':
+      return 0;
+    default:
+      return undefined;
+  }
+}
+
+const formatMax: Readonly<Record<string, number>> = { duration: 32, date: 12, 'date-time': 32 };
+
+function stringMax({ format = '', maxLength, enum: values = [] }: SchemaProps): number {
+  if (formatMax[format] !== undefined) return formatMax[format];
+  if (format === 'byte') return maxLength ?? valueMax;
+  if (maxLength === undefined && values.length > 0) {
+    return Math.max(0, ...values.map((value) => (typeof value === 'string' ? Buffer.byteLength(value) : 0)));
+  }
+  return textMax(maxLength);
+}
+
+/** A character has at most four bytes. */
+function textMax(maxLength: number | undefined): number {
+  return maxLength === undefined ? valueMax : 4 * Math.max(0, maxLength);
+}
+
+const formatMin: Readonly<Record<string, number>> = { duration: 3, date: 12, 'date-time': 21 };
+
+/** The bytes of the shortest value. */
+function minBytes(schema: SchemaProps): number {
+  if (schema['x-kubernetes-int-or-string']) return 1;
+  switch (schema.type) {
+    case 'object':
+      return typeof schema.additionalProperties === 'object' ? 2 : 2 + requiredBytes(schema);
+    case 'string':
+      return formatMin[schema.format ?? ''] ?? 2;
+    case 'boolean':
+      return 4;
+    case 'integer':
+    case 'number':
+      return 1;
+    default:
+      return 2;
+  }
+}
+
+function requiredBytes({ required = [], properties = {} }: SchemaProps): number {
+  return required.reduce((sum, name) => {
+    const property = properties[name];
+    return property && property.default === undefined ? sum + name.length + minBytes(property) + 4 : sum;
+  }, 0);
+}
