@@ -24,6 +24,7 @@ import {
 import { definitionKeyOf, groupServedBy, isInterceptor, mayBeWorkload } from './order.ts';
 import type { OwnerRecords } from './owner-records.ts';
 import type { ApplyStep, ProgressReports } from './progress.ts';
+import { idleBehind } from './service-endpoints.ts';
 import { lenient, waitingForObjects, waitingForWorkload } from './steps.ts';
 import { availabilityOf, type DependencyWaits, targetOf } from './waiting.ts';
 
@@ -44,6 +45,12 @@ export interface InterceptorWaitsPorts {
 export type InterceptorTurn =
   | { readonly do: 'apply'; readonly wanted: DesiredObject & Delivery; readonly step?: ApplyStep }
   | { readonly do: 'wait'; readonly step: ApplyStep };
+
+/** How often the agent looks again for a workload that no placement brings. */
+const foreignPollMs = 10_000;
+
+/** Why nothing serves requests behind a Service. `blockers`: see ServingState. */
+type Idle = Pick<UnavailableService, 'why' | 'isForeign'> & { readonly blockers: readonly string[] };
 
 interface ServingState {
   readonly unavailable: readonly UnavailableService[];
@@ -81,9 +88,14 @@ export class InterceptorWaits {
     if (decision === 'lenient') {
       const step = lenient(namesOfStrict(object, unavailable), unavailable);
       const form = { ...wanted, object: lenientForm(object, unavailable), bodyHash: lenientHash(wanted.bodyHash) };
+      if (unavailable.some(({ isForeign }) => isForeign)) this.#ports.enqueueAfter(key, foreignPollMs);
       return { do: 'apply', wanted: form, step };
     }
-    this.#ports.enqueueAfter(key, interceptorWaitMaxMs - waitedMs);
+    const isForeign = unavailable.some((service) => service.isForeign);
+    this.#ports.enqueueAfter(
+      key,
+      Math.min(interceptorWaitMaxMs - waitedMs, isForeign ? foreignPollMs : Number.POSITIVE_INFINITY),
+    );
     return { do: 'wait', step: missing.length > 0 ? waitingForObjects(missing) : waitingForWorkload(unavailable) };
   }
 
@@ -158,33 +170,38 @@ export class InterceptorWaits {
     for (const service of services) {
       const state = await this.#servingOf(of, service);
       if (state === undefined) continue;
-      unavailable.push({ ...service, why: state.why });
-      blockers.push(...state.blockers);
+      const { blockers: awaited, ...idle } = state;
+      unavailable.push({ ...service, ...idle });
+      blockers.push(...awaited);
     }
     return { unavailable, blockers };
   }
 
-  /**
-   * Why nothing serves requests behind the Service. Undefined: its workloads are available. The agent judges only workloads of its placements. A Service of
-   * somebody else, or a Service without a placed workload, counts as available when it exists.
-   */
-  async #servingOf(of: Delivery, service: ServiceName): Promise<{ why: string; blockers: string[] } | undefined> {
+  /** Undefined: the workloads behind the Service are available. A Service that the agent does not place may be of somebody else. */
+  async #servingOf(of: Delivery, service: ServiceName): Promise<Idle | undefined> {
     const { cluster, desired } = this.#ports;
     const key = keyOfService(service);
     const at = parseKey(key);
     const [delivery] = desired.deliveries(key);
-    if (delivery && !this.#isDone(key)) return { why: `${displayKey(at)} is not applied yet`, blockers: [key] };
+    const isForeign = false;
+    if (delivery && !this.#isDone(key))
+      return { why: `${displayKey(at)} is not applied yet`, blockers: [key], isForeign };
     const object = delivery ? desired.object(delivery) : await cluster.get(at);
-    if (!object) return { why: `${displayKey(at)} does not exist on the cluster`, blockers: [] };
+    if (!object) return { why: `${displayKey(at)} does not exist on the cluster`, blockers: [], isForeign };
     const placements = new Set([...of.placements, ...(delivery?.placements ?? [])]);
-    const idle = this.#workloadsBehind(object, placements).flatMap((workload) => {
+    const workloads = this.#workloadsBehind(object, placements);
+    if (workloads.length === 0) {
+      const why = await idleBehind(cluster, object);
+      return why === undefined ? undefined : { why, blockers: [], isForeign: true };
+    }
+    const idle = workloads.flatMap((workload) => {
       const health = this.#ports.healthOf(workload);
       if (health?.state === 'Current') return [];
       return [{ workload, message: health?.message ?? 'the cluster has not reported it yet' }];
     });
     if (idle.length === 0) return undefined;
     const named = idle.map(({ workload, message }) => `${displayKey(parseKey(workload))} is not available: ${message}`);
-    return { why: named.join('; '), blockers: idle.map(({ workload }) => availabilityOf(workload)) };
+    return { why: named.join('; '), blockers: idle.map(({ workload }) => availabilityOf(workload)), isForeign };
   }
 
   /** The keys of the placed workloads whose pods the Service selects. A Service without a selector selects none. */

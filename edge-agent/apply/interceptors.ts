@@ -6,6 +6,8 @@
  * - The wait has a bound. Some workloads become ready only after their webhook configuration exists, because they write their certificate into it. So after
  *   the bound, the agent applies the interceptor. If a webhook with the failurePolicy Fail has no available workload then, the agent applies the lenient form:
  *   this webhook gets the failurePolicy Ignore until its workload is available. In this form, the webhook refuses nothing that its workload has not judged.
+ * - If no placement brings the workload behind an existing Service, the agent has no workload to wait for. So it applies the lenient form at once, and the
+ *   desired form as soon as the Service has a ready pod.
  * - An interceptor that is on the cluster already stays, and its updates do not wait.
  */
 
@@ -29,6 +31,8 @@ export interface ServiceName {
 export interface UnavailableService extends ServiceName {
   /** A clause for messages: `deployments.apps guard/guard is not available: 0 of 1 replicas are available`. */
   readonly why: string;
+  /** Whether the Service exists and no placement brings the workload behind it. */
+  readonly isForeign: boolean;
 }
 
 export interface InterceptorState {
@@ -38,7 +42,7 @@ export interface InterceptorState {
   readonly isLenient: boolean;
   /** How many objects of the same placements are not applied yet. */
   readonly missing: number;
-  readonly unavailable: readonly ServiceName[];
+  readonly unavailable: readonly (ServiceName & Pick<UnavailableService, 'isForeign'>)[];
   /** How long the interceptor has waited. */
   readonly waitedMs: number;
 }
@@ -46,11 +50,11 @@ export interface InterceptorState {
 export function decideInterceptor(object: KubeObject, state: InterceptorState): 'apply' | 'wait' | 'lenient' {
   const { isThere, isLenient, missing, unavailable, waitedMs } = state;
   if (isThere && !isLenient) return 'apply';
-  if (!isThere) {
-    if (missing === 0 && unavailable.length === 0) return 'apply';
-    if (waitedMs < interceptorWaitMaxMs) return 'wait';
-  }
-  return strictWebhooks(object, unavailable).length > 0 ? 'lenient' : 'apply';
+  const form = strictWebhooks(object, unavailable).length > 0 ? 'lenient' : 'apply';
+  if (isThere || waitedMs >= interceptorWaitMaxMs) return form;
+  // The lenient form helps only for webhooks. An APIService waits for every workload.
+  const awaited = webhooksOf(object).length > 0 ? unavailable.filter(({ isForeign }) => !isForeign) : unavailable;
+  return missing === 0 && awaited.length === 0 ? form : 'wait';
 }
 
 /** The Services that serve the interceptor, each once. A webhook may have a URL instead of a Service. A binding of a policy has neither. */

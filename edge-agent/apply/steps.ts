@@ -108,7 +108,7 @@ export function waitingForWorkload(unavailable: readonly UnavailableService[]): 
 
 /** `webhooks`: the names of the webhooks that have another failurePolicy than the desired object. */
 export function lenient(webhooks: readonly string[], unavailable: readonly UnavailableService[]): ApplyStep {
-  const message = `failurePolicy is Ignore instead of Fail for ${webhooks.join(', ')} until the workload is available, because nothing has served it for ${waitMaxSeconds} s: ${servedBy(unavailable)}; repair the workload, or set failurePolicy: Ignore`;
+  const message = `failurePolicy is Ignore instead of Fail for ${webhooks.join(', ')} until the workload is available, because nothing serves it now and the cluster would refuse objects: ${servedBy(unavailable)}; repair the workload or bring one, or set failurePolicy: Ignore`;
   return { phase: 'waiting', reason: waitReasons.lenient, message };
 }
 

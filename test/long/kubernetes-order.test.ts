@@ -157,7 +157,9 @@ describe.skipIf(missing)(`the order of applying and removing on a real cluster${
     for (let run = 0; run < 3; run++) {
       changes();
       put(namespace('guard'), configMap('guard'), service, webhooks(), placed('guard', guardRules));
-      await available();
+      // No placement brings a workload.
+      await until('it is said', () => failure()?.reason === 'WebhookUnavailable');
+      expect(policyOf()).toBe('Ignore');
       const applied = changes().filter((line) => line.startsWith('patch') || line.startsWith('create'));
       const last = applied.findIndex((line) => line.includes('guard-all'));
       for (const line of ['namespaces guard', 'configmaps conf', 'services guard']) {
@@ -171,6 +173,16 @@ describe.skipIf(missing)(`the order of applying and removing on a real cluster${
       for (const kind of ['configmap', 'service']) tree.ok(retail, 'delete', kind, '--all', '-n', 'guard');
       tree.ok(retail, 'delete', ...configuration);
     }
+  });
+
+  it('applies it with Ignore while no pod of a workload of the site is ready, and then with Fail', async () => {
+    put(namespace('guard'), service, webhooks(), placed('guard', guardRules));
+    await until('it is lenient', () => policyOf() === 'Ignore');
+    put(configMap('shop', 'beside'));
+    await until('others go on', () => there('configmap', 'beside', '-n', 'shop') !== undefined, 10);
+    cluster.kubectl(['create', '-f', '-'], workload());
+    await until('it is strict', () => policyOf() === 'Fail');
+    await available();
   });
 
   it('applies it when the Deployment behind its Service is available, and holds up nothing of others meanwhile', async () => {

@@ -11,7 +11,8 @@ import {
   servicesOf,
 } from '../../../../edge-agent/apply/interceptors.ts';
 
-const guard = { namespace: 'guard', name: 'guard' };
+const guard = { namespace: 'guard', name: 'guard', isForeign: false };
+const service = { namespace: 'guard', name: 'guard' };
 const other = { namespace: 'guard', name: 'other' };
 
 function webhooks(...list: unknown[]): KubeObject {
@@ -23,9 +24,9 @@ function webhooks(...list: unknown[]): KubeObject {
     webhooks: list,
   };
 }
-const webhook = (service: object | undefined, failurePolicy?: string) => ({
+const webhook = (of: object | undefined, failurePolicy?: string) => ({
   name: `${failurePolicy}`,
-  clientConfig: service ? { service } : { url: 'https://example.com' },
+  clientConfig: of ? { service: of } : { url: 'https://example.com' },
   ...(failurePolicy === undefined ? {} : { failurePolicy }),
 });
 
@@ -70,6 +71,23 @@ describe('an interceptor', () => {
     expect(decideInterceptor(strict, { ...lenient, unavailable: [guard] })).toBe('lenient');
     expect(decideInterceptor(strict, { ...lenient, missing: 1 })).toBe('apply');
   });
+
+  it('is lenient at once if no placement brings the workload behind its Service, and waits for nothing else', () => {
+    const foreign = { ...state, unavailable: [{ ...guard, isForeign: true }] };
+    expect(decideInterceptor(strict, foreign)).toBe('lenient');
+    expect(decideInterceptor(strict, { ...foreign, missing: 1 })).toBe('wait');
+    expect(decideInterceptor(webhooks(webhook(guard, 'Ignore')), foreign)).toBe('apply');
+    const both = {
+      ...state,
+      unavailable: [
+        { ...guard, isForeign: true },
+        { ...other, isForeign: false },
+      ],
+    };
+    expect(decideInterceptor(strict, both)).toBe('wait');
+    const served = { apiVersion: 'apiregistration.k8s.io/v1', kind: 'APIService', metadata: {}, spec: { service } };
+    expect(decideInterceptor(served, foreign)).toBe('wait');
+  });
 });
 
 describe('the lenient form', () => {
@@ -87,11 +105,11 @@ describe('the lenient form', () => {
 
 it('the Services of webhooks and of an APIService are found, each once', () => {
   expect(servicesOf(webhooks(webhook(guard), webhook(other), webhook(guard), webhook(undefined)))).toEqual([
-    guard,
+    service,
     other,
   ]);
   const apiService = { apiVersion: 'apiregistration.k8s.io/v1', kind: 'APIService', metadata: { name: 'v1.x' } };
-  expect(servicesOf({ ...apiService, spec: { service: { ...guard, port: 443 } } })).toEqual([guard]);
+  expect(servicesOf({ ...apiService, spec: { service: { ...service, port: 443 } } })).toEqual([service]);
   expect(servicesOf({ ...apiService, spec: {} })).toEqual([]);
   expect(servicesOf({ ...apiService, spec: { service: { name: 7 } } })).toEqual([]);
 });
@@ -103,8 +121,8 @@ it('the Service that converts the objects of a definition is found', () => {
     metadata: {},
     spec: { conversion },
   });
-  const webhook = { clientConfig: { service: guard } };
-  expect(conversionServiceOf(definition({ strategy: 'Webhook', webhook }))).toEqual(guard);
+  const webhook = { clientConfig: { service } };
+  expect(conversionServiceOf(definition({ strategy: 'Webhook', webhook }))).toEqual(service);
   expect(conversionServiceOf(definition({ strategy: 'None', webhook }))).toBeUndefined();
   expect(conversionServiceOf(definition())).toBeUndefined();
 });
