@@ -88,6 +88,14 @@ const autoscaler = (kind: string, name: string, of: string) => ({
     metrics: [{ type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 50 } } }],
   },
 });
+const olderAutoscaler = (kind: string, name: string, of: string) => {
+  const { metrics: _, ...spec } = autoscaler(kind, name, of).spec;
+  return {
+    ...autoscaler(kind, name, of),
+    apiVersion: 'autoscaling/v1',
+    spec: { ...spec, targetCPUUtilizationPercentage: 50 },
+  };
+};
 const place = (name: string, spec: object = {}) => ({
   apiVersion: 'edge.banyan.io/v1alpha1',
   kind: 'EdgePlacement',
@@ -340,7 +348,7 @@ describe.skipIf(missing)(`what belongs to the site, on a real and on an embedded
         place(of),
       );
       await until('the autoscaler has scaled', () => replicas('deploy', 'fixed').every((one) => one === 3));
-      for (const site of sites) kubectl(site, ['create', '-f', '-'], autoscaler('StatefulSet', 'free', of));
+      for (const site of sites) kubectl(site, ['create', '-f', '-'], olderAutoscaler('StatefulSet', 'free', of));
       await until('the other one too', () => replicas('sts', 'free').every((one) => one === 3));
       await until('all is available', () => isAvailable(of));
       const generations = () =>

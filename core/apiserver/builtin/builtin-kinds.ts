@@ -3,11 +3,12 @@ import { formatApiVersion, type KubeObject } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import type { KindRules } from '../schema.ts';
 import type { Kind } from '../space.ts';
+import { autoscalerInForm } from './autoscaler-forms.ts';
 import { eventInForm, eventSelectable } from './event-forms.ts';
 import { warningsAboutItems } from './list-item-rules.ts';
 import { checkRules } from './rules.ts';
 import { checkTypes } from './type-check.ts';
-import { builtinType, type TableKind, tableKinds } from './types-table.ts';
+import { type BuiltinType, builtinType, type TableKind, tableKinds } from './types-table.ts';
 
 /** These paths are the same for every built-in kind with a scale subresource. */
 const scalePaths = {
@@ -38,8 +39,21 @@ let kinds: readonly Kind[] | undefined;
 
 /** The built-in kinds. Every call returns the same objects. */
 export function builtinKinds(): readonly Kind[] {
-  kinds ??= withOneStorage(tableKinds.filter((entry) => entry.r).map(builtinKind));
+  kinds ??= withOneStorage([...resources().values()].map(builtinKind));
   return kinds;
+}
+
+/** The entries of the table by resource. A resource with several entries has several versions, the preferred one first. */
+function resources(): Map<string, [TableKind, ...TableKind[]]> {
+  const found = new Map<string, [TableKind, ...TableKind[]]>();
+  for (const entry of tableKinds) {
+    if (entry.r === undefined) continue;
+    const id = `${entry.g}/${entry.r}`;
+    const others = found.get(id);
+    if (others) others.push(entry);
+    else found.set(id, [entry]);
+  }
+  return found;
 }
 
 /** Events of both API groups are the same objects. */
@@ -48,7 +62,8 @@ function withOneStorage(all: readonly Kind[]): readonly Kind[] {
   return all.map((kind) => (kind !== core && kind.kind === 'Event' ? { ...kind, storedAs: core } : kind));
 }
 
-function builtinKind(entry: TableKind): Kind {
+function builtinKind(entries: readonly [TableKind, ...TableKind[]]): Kind {
+  const [entry] = entries;
   return {
     group: entry.g,
     resource: entry.r!,
@@ -58,27 +73,33 @@ function builtinKind(entry: TableKind): Kind {
     shortNames: entry.s ?? [],
     categories: entry.c ?? [],
     namespaced: entry.n ?? false,
-    versions: [entry.v],
+    versions: entries.map(({ v }) => v),
     storageVersion: entry.v,
     storesAsWritten: false,
-    hasSeveralVersions: false,
+    hasSeveralVersions: entries.length > 1,
     subresources: { status: entry.st ?? false, ...(entry.sc ? { scale: scalePaths } : {}) },
     custom: false,
-    schema: () => builtinType(entry.t),
+    schema: (version) => typeOf(entries, version),
     columns: () => [],
     selectableFields: () => (entry.k === 'Event' ? eventSelectable[entry.g] : selectable[entry.k]) ?? [],
-    rules: rulesOf(entry),
+    rules: rulesOf(entries),
   };
 }
 
-function rulesOf(entry: TableKind): KindRules {
+function typeOf(entries: readonly [TableKind, ...TableKind[]], version: string): BuiltinType {
+  return builtinType((entries.find(({ v }) => v === version) ?? entries[0]).t);
+}
+
+function rulesOf(entries: readonly [TableKind, ...TableKind[]]): KindRules {
+  const [entry] = entries;
   return {
-    prepare: (object, version) => checkTypes(object, builtinType(entry.t), { kind: entry.k, version }),
+    prepare: (object, version) => checkTypes(object, typeOf(entries, version), { kind: entry.k, version }),
     validate: (object: KubeObject, _version: string, old?: KubeObject): Cause[] => checkRules(entry.k, object, old),
     warnings: (object) => warningsAboutItems(entry.k, object),
     convert: (object, toVersion) => {
       const apiVersion = formatApiVersion(entry.g, toVersion);
       if (entry.k === 'Event') return eventInForm(object, apiVersion);
+      if (entry.k === 'HorizontalPodAutoscaler') return autoscalerInForm(object, apiVersion);
       return object.apiVersion === apiVersion ? object : { ...object, apiVersion };
     },
   };

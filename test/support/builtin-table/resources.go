@@ -38,6 +38,7 @@ var resources = []kind{
 	in("batch", "v1", "CronJob", "cronjobs", true, "cj").all().status(),
 	in("batch", "v1", "Job", "jobs", true).all().status(),
 	in("autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", true, "hpa").all().status(),
+	in("autoscaling", "v1", "HorizontalPodAutoscaler", "horizontalpodautoscalers", true, "hpa").all().status(),
 	in("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", true, "pdb").status(),
 	in("networking.k8s.io", "v1", "Ingress", "ingresses", true, "ing").status(),
 	in("networking.k8s.io", "v1", "IngressClass", "ingressclasses", false),
