@@ -84,6 +84,8 @@ describe('a Deployment', () => {
       { subresource: 'scale', fieldManager: 'kubectl' },
     );
     expect(space.get(key)).toMatchObject({ spec: { replicas: 5 }, metadata: { generation: 2 } });
+    space.patch(key, { type: 'merge', patch: { spec: { replicas: null } } }, { fieldManager: 'kubectl' });
+    expect(space.getScale(key)?.spec).toEqual({ replicas: 1 });
   });
 
   it('has its unknown fields named with their path', () => {

@@ -331,6 +331,16 @@ describe('the rest of the cluster', () => {
     expect(bench.health('autoscaling/v2', 'HorizontalPodAutoscaler', 'till')).toBe('Current');
   });
 
+  it('scales a workload that leaves out its number of replicas, which is then 1', () => {
+    const bench = new ClusterBench();
+    bench.create(apps, 'Deployment', 'till', { selector, template: template('till:1') });
+    const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'till' };
+    const spec = { scaleTargetRef, minReplicas: 2, maxReplicas: 6 };
+    bench.create('autoscaling/v1', 'HorizontalPodAutoscaler', 'till', spec);
+    bench.clock.advance(5_000);
+    expect(bench.pods()).toHaveLength(2);
+  });
+
   it('writes nothing when nothing changes', () => {
     const bench = withDeployment();
     bench.create(apps, 'StatefulSet', 'ledger', { replicas: 2, selector, template: template('ledger:1') });
