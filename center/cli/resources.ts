@@ -1,5 +1,7 @@
 /** Finds a resource by any of its names (deployment, deployments, deploy, Deployment). Uses discovery, as kubectl does. */
-import { BanyanError } from '../../core/runtime/errors.ts';
+
+import type { KubeObject } from '../../core/object/meta.ts';
+import { BanyanError, errorTable } from '../../core/runtime/errors.ts';
 import type { NodeApiClient } from './api-client.ts';
 
 export interface FoundResource {
@@ -7,6 +9,11 @@ export interface FoundResource {
   readonly version: string;
   readonly resource: string;
   readonly namespaced: boolean;
+}
+
+interface ApiGroup {
+  readonly preferredVersion: { readonly groupVersion: string };
+  readonly versions?: readonly { readonly groupVersion: string; readonly version: string }[];
 }
 
 interface ApiResource {
@@ -23,9 +30,7 @@ export async function findResource(
   word: string,
 ): Promise<FoundResource> {
   const lowerCaseName = word.toLowerCase();
-  const groups = (await api.get(context, '/apis')) as
-    | { groups?: { preferredVersion: { groupVersion: string } }[] }
-    | undefined;
+  const groups = (await api.get(context, '/apis')) as { groups?: ApiGroup[] } | undefined;
   const versions = ['v1', ...(groups?.groups ?? []).map((group) => group.preferredVersion.groupVersion)];
   for (const groupVersion of versions) {
     const path = groupVersion === 'v1' ? '/api/v1' : `/apis/${groupVersion}`;
@@ -38,6 +43,41 @@ export async function findResource(
     'NotFound',
     `${context} has no resource "${word}"; for a list: kubectl --context ${context} api-resources`,
   );
+}
+
+/**
+ * The object, and the resource in the version in which the server has read it. A space keeps objects of some kinds in the version in which they were written,
+ * and can't convert them. Undefined: there is no such object.
+ */
+export async function readObject(
+  api: Pick<NodeApiClient, 'get'>,
+  context: string,
+  of: FoundResource,
+  [namespace, name]: readonly [namespace: string, name: string],
+): Promise<{ readonly resource: FoundResource; readonly object: KubeObject } | undefined> {
+  const get = (resource: FoundResource) => api.get(context, objectPath(resource, namespace, name));
+  try {
+    const object = await get(of);
+    return object && { resource: of, object };
+  } catch (error) {
+    // The server answers an internal error, for which the client has several codes.
+    if (!(error instanceof BanyanError) || errorTable[error.code].http !== 500) throw error;
+    for (const version of await otherVersions(api, context, of)) {
+      const resource = { ...of, version };
+      const object = await get(resource).catch(() => undefined);
+      if (object) return { resource, object };
+    }
+    throw error;
+  }
+}
+
+async function otherVersions(
+  api: Pick<NodeApiClient, 'get'>,
+  context: string,
+  { group, version }: FoundResource,
+): Promise<string[]> {
+  const { versions = [] } = ((await api.get(context, `/apis/${group}`)) ?? {}) as Partial<ApiGroup>;
+  return versions.map((served) => served.version).filter((served) => served !== version);
 }
 
 /** Returns the resource of a kind, as kubectl finds it for an object of a file. Undefined: the space has no such kind. */

@@ -15,7 +15,7 @@ import type { NodeApiClient } from './api-client.ts';
 import { checkOrigin, didYouMean, type ObjectOfKind } from './arguments.ts';
 import { checkCluster } from './known-cluster.ts';
 import { askReplicas, spaceContexts } from './node-contexts.ts';
-import { collectionPath, type FoundResource, findResource, objectPath } from './resources.ts';
+import { collectionPath, type FoundResource, findResource, objectPath, readObject } from './resources.ts';
 import { inventoryLines, reaching } from './why-destination.ts';
 import { heldBack } from './why-held.ts';
 import { inMailbox, onCluster } from './why-mailbox.ts';
@@ -52,10 +52,11 @@ export async function why(api: WhyApi, question: WhyQuestion): Promise<string[]>
   const { kind, name } = question.object;
   checkOrigin(space);
   await checkCluster(api, question.at);
-  const resource = await findResource(api, space, kind);
+  const named = await findResource(api, space, kind);
+  const found = await readObject(api, space, named, [namespace, name]);
+  if (!found) throw await noObject(api, question, named, name);
+  const { resource, object } = found;
   const path = objectPath(resource, namespace, name);
-  const object = await api.get(space, path);
-  if (!object) throw await noObject(api, question, resource, name);
   const atOrigin = `${space}: it is here, generation ${object.metadata.generation ?? 0}`;
   const { placements, exceptions } = await selectingPlacements(api, space, resource, object, name);
   if (isTerminating(object)) return [atOrigin, `${space}: ${deletedMessage(object)}`];
@@ -66,9 +67,9 @@ export async function why(api: WhyApi, question: WhyQuestion): Promise<string[]>
       ...exceptions.map((exception) => `${space}: ${exception}`),
       ...(isBookkeeping(resource, object) ? [`${space}: ${onlyByName}`] : []),
     ];
-  const named = `${formatGroupResource(resource)} ${resource.namespaced ? `${namespace}/` : ''}${name}`;
+  const shown = `${formatGroupResource(resource)} ${resource.namespaced ? `${namespace}/` : ''}${name}`;
   const selected = `${space}: selected by ${placements.map(({ metadata }) => metadata.name).join(', ')}`;
-  return [atOrigin, selected, ...(await followDown(api, { question, path, named, object, placements }))];
+  return [atOrigin, selected, ...(await followDown(api, { question, path, named: shown, object, placements }))];
 }
 
 async function followDown(api: WhyApi, sought: Sought): Promise<string[]> {

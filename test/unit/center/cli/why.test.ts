@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { why } from '../../../../center/cli/why.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
+import { BanyanError } from '../../../../core/runtime/errors.ts';
 import { sliceOf } from '../../../../relay/gather/status/slice-contents.ts';
 
 const space = 'space/center/retail';
@@ -89,6 +90,31 @@ describe('banyan why', () => {
       `${space}: no EdgePlacement selects it (spec.downsync), so it goes nowhere`,
       `${space}: shop leaves it out (spec.downsync[0].except[1])`,
     ]);
+  });
+
+  it('reads an object that is stored in another version than the preferred one, and can not be converted', async () => {
+    const tree = treeWith(['till']);
+    const group = { preferredVersion: { groupVersion: 'net.example.com/v1' } };
+    const versions = ['v1', 'v1beta1'].map((version) => ({ groupVersion: `net.example.com/${version}`, version }));
+    const answers: Record<string, unknown> = {
+      '/apis': { groups: [group] },
+      '/apis/net.example.com': { ...group, versions },
+      '/apis/net.example.com/v1': {
+        resources: [{ name: 'peers', singularName: 'peer', kind: 'Peer', namespaced: true }],
+      },
+    };
+    const prices = await tree.get(space, '/api/v1/namespaces/till/configmaps/prices');
+    const get = async (context: string, path: string) => {
+      if (path.includes('net.example.com/v1/namespaces')) throw new BanyanError('Internal', 'it can not be converted');
+      if (path.includes('net.example.com/v1beta1/namespaces')) return prices;
+      return (context === space && (answers[path] as KubeObject)) || tree.get(context, path);
+    };
+    const object = { kind: 'peer', name: 'prices' };
+    expect(await why({ ...tree, get }, { ...question, object })).toContain(
+      'cluster/eu:shop: it is there, uid undefined',
+    );
+    const none = { ...tree, get: (context: string, path: string) => get(context, path.replace('v1beta1', 'v1')) };
+    await expect(why(none, { ...question, object })).rejects.toThrow('it can not be converted');
   });
 
   it('says that * does not include bookkeeping', async () => {
