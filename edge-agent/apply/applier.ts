@@ -124,6 +124,7 @@ export class Applier {
         logger,
         isWanted: (key) => this.#isWanted(key),
         deliveries: (key) => ports.desired.deliveries(key),
+        isPlaced: (id) => ports.desired.placement(id) !== undefined,
         takerOf: (key, live) => ports.takerOf(key, live),
         hasFinalizers: (key) => ports.hasFinalizers(key),
       },
@@ -172,9 +173,12 @@ export class Applier {
     }
   }
 
-  /** Called when these placements have changed, perhaps because all their objects have arrived. */
+  /** Called when these placements have changed, perhaps because all their objects have arrived, or because they are withdrawn. */
   placementsChanged(ids: Iterable<PlacementId>): void {
-    for (const id of ids) if (this.#ports.desired.placement(id)) this.#waiting.arrived(targetOf(id));
+    for (const id of ids) {
+      if (this.#ports.desired.placement(id)) this.#waiting.arrived(targetOf(id));
+      else this.#remover.withdrawn(id);
+    }
   }
 
   /** Called when the cluster has reported a state of the object. */

@@ -7,6 +7,8 @@
  * - Whether an object has finalizers may be unknown, for example after a start. Until the agent has looked at the object, others wait for it.
  * - Objects that are removed together may arrive in several batches: a controller first, its custom objects a moment later. So in groups with definitions or
  *   custom objects, controllers and what they use stay a moment longer.
+ * - The objects of a placement in a namespace may be replaced by others, for example the first hooks of a chart by the chart. Between them, nobody wants the
+ *   Namespace. It has objects of others too, so it stays longer.
  * - Every wait has a bound: `removalWaitMs` after the last object of the stage has gone, the group goes on without the rest of the stage.
  *
  * The state is in memory. After a restart, the unwanted objects on record enter again, and a wait begins again.
@@ -26,13 +28,19 @@ export const removalWaitMs = 60_000;
  */
 export const companionsMs = 5_000;
 
+/**
+ * How long a Namespace stays after the last object in it was withdrawn, while its placement is still there. Helm deletes the hooks of an installation and then
+ * creates the objects of the chart: a second on an idle machine, several on a busy one.
+ */
+export const namespaceStayMs = 15_000;
+
 export interface Unwanted {
   readonly groups: readonly string[];
   /** If `isKnown` is false, the stage is the one that the object has without finalizers. */
   readonly stage: number;
   /** Whether the agent knows the object's finalizers. */
   readonly isKnown: boolean;
-  /** Whether custom objects of the same groups may be withdrawn in a later batch. */
+  /** Whether other objects that need this one may follow in a later batch: custom objects that are withdrawn too, or new objects in a Namespace. */
   readonly mayHaveCompanions: boolean;
 }
 
@@ -50,25 +58,27 @@ interface Group {
   readonly waiting: Set<string>;
   /** Runs while the cluster has answered about an object of the first stage that has objects. */
   stuck: Timer | undefined;
-  companions: Timer | undefined;
+  stay: Timer | undefined;
 }
 
 export class RemovalOrder {
   readonly #clock: Clock;
   readonly #enqueue: (key: string) => void;
+  readonly #isPlaced: (group: string) => boolean;
   readonly #entries = new Map<string, Entry>();
   readonly #groups = new Map<string, Group>();
 
-  /** `enqueue` is called with a key whose turn may have come, or that is overdue. */
-  constructor(clock: Clock, enqueue: (key: string) => void) {
+  /** `enqueue` is called with a key whose turn may have come, or that is overdue. `isPlaced`: whether the placement of a group is still there. */
+  constructor(clock: Clock, enqueue: (key: string) => void, isPlaced: (group: string) => boolean) {
     this.#clock = clock;
     this.#enqueue = enqueue;
+    this.#isPlaced = isPlaced;
   }
 
   stop(): void {
-    for (const { stuck, companions } of this.#groups.values()) {
+    for (const { stuck, stay } of this.#groups.values()) {
       stuck?.stop();
-      companions?.stop();
+      stay?.stop();
     }
   }
 
@@ -108,7 +118,7 @@ export class RemovalOrder {
       if (group.stages[stageOf(entry)]!.delete(key)) this.#left(group, stageOf(entry));
       if ([...group.stages, group.overdue, group.aside].some(({ size }) => size > 0)) continue;
       group.stuck?.stop();
-      group.companions?.stop();
+      group.stay?.stop();
       this.#groups.delete(name);
     }
   }
@@ -136,22 +146,35 @@ export class RemovalOrder {
   mayGo(key: string): boolean {
     const entry = this.#entries.get(key);
     if (!entry) return true;
-    const leftMs = entry.sinceMs + companionsMs - this.#clock.monotonicMs();
-    const waitsForCompanions = entry.mayHaveCompanions && hasCompanions(entry.stage) && leftMs > 0;
+    const leftMs = entry.sinceMs + this.#stayMs(entry) - this.#clock.monotonicMs();
+    const stays = leftMs > 0;
     let mayGo = true;
     for (const name of entry.groups) {
       const group = this.#groups.get(name)!;
-      if (group.overdue.has(key) || (firstStage(group) >= entry.stage && !waitsForCompanions)) continue;
+      if (group.overdue.has(key) || (firstStage(group) >= entry.stage && !stays)) continue;
       mayGo = false;
       group.waiting.add(key);
-      if (!waitsForCompanions) continue;
+      if (!stays) continue;
       // A key that begins to wait while the timer runs may wait for a second turn of the timer: at most twice the time.
-      group.companions ??= this.#clock.after(leftMs, () => {
-        group.companions = undefined;
+      group.stay ??= this.#clock.after(leftMs, () => {
+        group.stay = undefined;
         this.#wake(group);
       });
     }
     return mayGo;
+  }
+
+  /** How long the object stays at least. */
+  #stayMs({ groups, stage, mayHaveCompanions }: Entry): number {
+    if (!mayHaveCompanions) return 0;
+    if (stage === removalStages.namespaces) return groups.some(this.#isPlaced) ? namespaceStayMs : 0;
+    return hasCompanions(stage) ? companionsMs : 0;
+  }
+
+  /** Called when the placement of the group is not there any more. */
+  withdrawn(name: string): void {
+    const group = this.#groups.get(name);
+    if (group) this.#wake(group);
   }
 
   /**
@@ -211,7 +234,7 @@ export class RemovalOrder {
 
 function newGroup(): Group {
   const stages = Object.values(removalStages).map(() => new Set<string>());
-  return { stages, overdue: new Set(), aside: new Set(), waiting: new Set(), stuck: undefined, companions: undefined };
+  return { stages, overdue: new Set(), aside: new Set(), waiting: new Set(), stuck: undefined, stay: undefined };
 }
 
 function stopWatch(group: Group): void {

@@ -33,6 +33,7 @@ export interface RemoverPorts {
   readonly logger: Logger;
   isWanted(key: string): boolean;
   deliveries(key: string): readonly Delivery[];
+  isPlaced(id: PlacementId): boolean;
   /** See ApplierPorts. */
   takerOf(key: string, live: KubeObject): Promise<{ readonly id: PlacementId | undefined } | 'unknown'>;
   /** See ApplierPorts. */
@@ -70,7 +71,11 @@ export class Remover {
   constructor(ports: RemoverPorts, events: RemoverEvents) {
     this.#ports = ports;
     this.#events = events;
-    this.#order = new RemovalOrder(ports.clock, (key) => events.enqueue(key));
+    this.#order = new RemovalOrder(
+      ports.clock,
+      (key) => events.enqueue(key),
+      (group) => ports.isPlaced(group),
+    );
   }
 
   stop(): void {
@@ -102,6 +107,11 @@ export class Remover {
     const record = this.#ports.records.get(key);
     if (this.#ports.isWanted(key)) this.#order.drop(key);
     else if (record && !this.#order.has(key)) this.#order.add(key, this.#unwanted(key, record));
+  }
+
+  /** Called when the placement is not there any more. */
+  withdrawn(id: PlacementId): void {
+    this.#order.withdrawn(id);
   }
 
   /** Called when the agent has worked on the unwanted object, or leaves it alone for good. */
@@ -219,7 +229,8 @@ export class Remover {
       groups,
       stage,
       isKnown: finalizers !== undefined || stage === removalStageOf(key, true),
-      mayHaveCompanions: groups.some((group) => records.hasCustomKinds(group)),
+      // A Namespace that the agent did not create only loses the mark, and keeps its objects.
+      mayHaveCompanions: isNamespaceKey(key) ? record.created : groups.some((group) => records.hasCustomKinds(group)),
     };
   }
 

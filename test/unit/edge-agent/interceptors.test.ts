@@ -237,6 +237,7 @@ describe('a webhook configuration', () => {
     bench.cluster.log.length = 0;
     await bench.receive(
       ...[shop, till, service, workload, webhooks, binding].map((key) => bench.gone(`o/center.retail/${key}`)),
+      bench.gone(`t/${id}`),
     );
     expect(bench.cluster.log.slice(0, 2).sort()).toEqual([`remove ${binding}`, `remove ${webhooks}`]);
     expect(bench.cluster.log).toHaveLength(6);

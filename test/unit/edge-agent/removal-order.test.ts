@@ -12,6 +12,7 @@ const account = '/serviceaccounts/shop/operator';
 const role = 'rbac.authorization.k8s.io/clusterroles//operator';
 const till = '/configmaps/shop/till';
 const companionsMs = 5_000;
+const namespaceStayMs = 15_000;
 const boundMs = 60_000;
 
 const objects: Record<string, KubeObject> = {
@@ -28,7 +29,11 @@ const all = [shop, boards, one, controller, account, role];
 let bench: AgentBench;
 const put = (keys: readonly string[], placement = 'op') =>
   keys.map((key) => bench.object(key, objects[key]!, [placement]));
+/** The objects are withdrawn. */
 const gone = (...keys: string[]) => bench.receive(...keys.map((key) => bench.gone(`o/center.retail/${key}`)));
+/** The placement is withdrawn, with these objects. */
+const withdrawn = (...keys: string[]) =>
+  bench.receive(...[`t/${id}`, ...keys.map((key) => `o/center.retail/${key}`)].map((key) => bench.gone(key)));
 const there = (...keys: string[]) => keys.filter((key) => bench.cluster.objects.has(key));
 const removed = () => bench.cluster.log.filter((line) => line.startsWith('remove')).map((line) => line.slice(7));
 const drain = 'op.example.com/drain';
@@ -49,16 +54,36 @@ describe('a placement with an operator and its objects', () => {
   beforeEach(placed);
 
   it('goes in stages: custom objects, the controller, its support, the definition, the namespace', async () => {
-    await gone(...all);
+    await withdrawn(...all);
     await bench.advance(companionsMs);
     expect(removed().slice(0, 2)).toEqual([one, controller]);
     expect(removed().slice(2, 4).sort()).toEqual([account, role]);
     expect(removed().slice(4)).toEqual([boards, shop]);
   });
 
+  it('keeps its namespace while other objects may follow, as the objects of a chart follow its first hooks', async () => {
+    await gone(...all);
+    await bench.advance(namespaceStayMs - 1_000);
+    expect(there(shop, one)).toEqual([shop]);
+    await bench.receive(...put([shop, till]));
+    await bench.advance(namespaceStayMs);
+    expect(there(shop, till)).toEqual([shop, till]);
+    await gone(shop, till);
+    await bench.advance(namespaceStayMs);
+    expect(there(shop, till)).toEqual([]);
+  });
+
+  it('removes its namespace at once when the placement goes', async () => {
+    await gone(...all);
+    await bench.advance(companionsMs);
+    expect(there(...all)).toEqual([shop]);
+    await withdrawn();
+    expect(there(shop)).toEqual([]);
+  });
+
   it('keeps the controller until the finalizers of custom objects are gone', async () => {
     finalize(one);
-    await gone(...all);
+    await withdrawn(...all);
     await bench.advance(boundMs - 1_000);
     expect(removed()).toEqual([one]);
     bench.cluster.erase(one);
@@ -68,8 +93,7 @@ describe('a placement with an operator and its objects', () => {
 
   it('goes on after the bound, and tells object, finalizer and remedy', async () => {
     finalize(one);
-    await gone(...all, `t/${id}`);
-    await bench.receive(bench.gone(`t/${id}`));
+    await withdrawn(...all);
     await bench.advance(1_500);
     await bench.advance(boundMs);
     await bench.advance(5_000);
@@ -92,6 +116,7 @@ describe('a placement with an operator and its objects', () => {
       await gone(key);
       await bench.advance(500);
     }
+    await withdrawn();
     await bench.advance(companionsMs * 2);
     expect(removed()).toEqual([one]);
     bench.cluster.erase(one);
@@ -101,7 +126,7 @@ describe('a placement with an operator and its objects', () => {
 
   it('keeps the order over a restart in the middle', async () => {
     finalize(one);
-    await gone(...all);
+    await withdrawn(...all);
     await bench.restart();
     await bench.advance(companionsMs);
     expect(removed()).toEqual([one]);
@@ -160,6 +185,7 @@ describe.each(['center.retail', 'center.ops', 'center.zoo'])(
       const from = what === 'operator' ? 'center.retail' : source;
       const keys = what === 'operator' ? [...own, ...needed] : others;
       return bench.receive(
+        bench.gone(what === 'operator' ? `t/${id}` : `t/${source}/objects`),
         ...keys.map((key) =>
           isShared && isFirst && needed.includes(key)
             ? bench.object(key, objects[key]!, rest, from, { implied: ['objects'] })
@@ -226,7 +252,7 @@ it('an object of a built-in kind that gets the finalizer of a controller goes be
   await bench.receive(...put([shop, till, controller, account]), bench.target(id));
   finalize(till);
   bench.cluster.log.length = 0;
-  await gone(shop, till, controller, account);
+  await withdrawn(shop, till, controller, account);
   await bench.advance(10_000);
   expect(removed()).toEqual([till]);
   bench.cluster.erase(till);
@@ -252,7 +278,7 @@ it('an ordinary placement goes without a pause, in stages', async () => {
   bench = await new AgentBench().start();
   await bench.receive(...put([shop, till, controller, account]), bench.target(id));
   bench.cluster.log.length = 0;
-  await gone(shop, till, controller, account);
+  await withdrawn(shop, till, controller, account);
   expect(removed()[0]).toBe(controller);
   expect(bench.cluster.objects.size).toBe(0);
 });

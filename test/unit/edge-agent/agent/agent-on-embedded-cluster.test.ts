@@ -109,8 +109,8 @@ describe('an agent beside an embedded cluster', () => {
   it('leaves the cluster as it was when the workload is removed', async () => {
     const bench = await running();
     await bench.remove(workload);
-    // The workload has a definition, so its controllers stay for some seconds: removal-order.ts.
-    await bench.pass(8_000);
+    // The workload has a definition, so its controllers stay for some seconds, and the Namespace longer: removal-order.ts.
+    await bench.pass(20_000);
     expect(workload.filter((object) => bench.live(object)).map((object) => object.kind)).toEqual([]);
     expect(bench.everything()).toEqual(await new EmbeddedBench().start().then((fresh) => fresh.everything()));
   });

@@ -190,10 +190,15 @@ describe('an object that the agent does not own', () => {
 });
 
 describe('pruning', () => {
+  const withdraw = (bench: AgentBench) => {
+    const rows = [...[shop, till, web].map((key) => `o/center.retail/${key}`), `t/${placement}`];
+    return bench.receive(...rows.map((key) => bench.gone(key)));
+  };
+
   it('removes objects that are no longer wanted, the namespace last', async () => {
     const bench = await withShop();
     bench.cluster.log.length = 0;
-    await bench.receive(...[shop, till, web].map((key) => bench.gone(`o/center.retail/${key}`)));
+    await withdraw(bench);
     expect(bench.cluster.log.sort()).toEqual([`remove ${shop}`, `remove ${till}`, `remove ${web}`].sort());
     expect(bench.cluster.objects.size).toBe(0);
   });
@@ -201,7 +206,7 @@ describe('pruning', () => {
   it('keeps the namespace until the last of its objects is really gone', async () => {
     const bench = await withShop();
     bench.cluster.finalized.add(till);
-    await bench.receive(...[shop, till, web].map((key) => bench.gone(`o/center.retail/${key}`)));
+    await withdraw(bench);
     expect([...bench.cluster.objects.keys()].sort()).toEqual([till, shop].sort());
     bench.cluster.erase(till);
     await bench.settle();

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { removalStages } from '../../../../edge-agent/apply/order.ts';
-import { companionsMs, RemovalOrder, removalWaitMs } from '../../../../edge-agent/apply/removal-order.ts';
+import { companionsMs, namespaceStayMs, RemovalOrder, removalWaitMs } from '../../../../edge-agent/apply/removal-order.ts';
 
 const { served, workloads, support, definitions, namespaces } = removalStages;
 
@@ -9,6 +9,7 @@ describe('a removal', () => {
   let clock: VirtualClock;
   let order: RemovalOrder;
   let woken: string[];
+  let placed: Set<string>;
   const add = (key: string, stage: number, more: object = {}) =>
     order.add(key, { groups: ['op'], stage, isKnown: true, mayHaveCompanions: false, ...more });
   const going = (...keys: string[]) => keys.filter((key) => order.mayGo(key));
@@ -16,7 +17,12 @@ describe('a removal', () => {
   beforeEach(() => {
     clock = new VirtualClock();
     woken = [];
-    order = new RemovalOrder(clock, (key) => woken.push(key));
+    placed = new Set();
+    order = new RemovalOrder(
+      clock,
+      (key) => woken.push(key),
+      (group) => placed.has(group),
+    );
   });
 
   it('goes stage by stage, and wakes an object when its turn may have come', () => {
@@ -125,6 +131,29 @@ describe('a removal', () => {
     expect(going('deploy', 'tank')).toEqual(['tank']);
     order.drop('tank');
     expect(going('deploy')).toEqual(['deploy']);
+  });
+
+  it('leaves a Namespace longer while its placement is there, because other objects may follow', () => {
+    placed.add('op');
+    add('config', support);
+    add('ns', namespaces, { mayHaveCompanions: true });
+    expect(going('config', 'ns')).toEqual(['config']);
+    order.drop('config');
+    expect(going('ns')).toEqual([]);
+    woken = [];
+    clock.advance(namespaceStayMs);
+    expect(woken).toEqual(['ns']);
+    expect(going('ns')).toEqual(['ns']);
+  });
+
+  it('removes a Namespace at once when its placement is withdrawn', () => {
+    placed.add('op');
+    add('ns', namespaces, { mayHaveCompanions: true });
+    expect(going('ns')).toEqual([]);
+    placed.delete('op');
+    order.withdrawn('op');
+    expect(woken).toEqual(['ns']);
+    expect(going('ns')).toEqual(['ns']);
   });
 
   it('does not wait for what stays because others need it', () => {
