@@ -59,6 +59,50 @@ describe('the fields that a workload space fills in', () => {
     expect(travelling(made)).toEqual({ ...object, metadata: object.metadata });
   });
 
+  it.each([
+    [
+      'Deployment',
+      deployment({ strategy: { type: 'RollingUpdate' } }),
+      { strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '25%', maxSurge: '25%' } } },
+    ],
+    [
+      'DaemonSet',
+      named('apps/v1', 'DaemonSet', {
+        selector: { matchLabels: labels },
+        template,
+        updateStrategy: { rollingUpdate: { maxSurge: 2 } },
+      }),
+      { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1, maxSurge: 2 } } },
+    ],
+    [
+      'StatefulSet',
+      named('apps/v1', 'StatefulSet', {
+        serviceName: 'web',
+        selector: { matchLabels: labels },
+        template,
+        updateStrategy: { type: 'RollingUpdate' },
+      }),
+      { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 0 } } },
+    ],
+  ])('of a %s complete a strategy that a chart has begun, and do not travel', (_kind, object, filled) => {
+    const made = space.create(structuredClone(object));
+    expect(specOf(made)).toMatchObject(filled);
+    expect(travelling(made).spec).toEqual(object.spec);
+    const again = space.update(structuredClone(made));
+    expect(again.metadata.resourceVersion).toBe(made.metadata.resourceVersion);
+  });
+
+  it('of a strategy go when the strategy changes, whoever writes it', () => {
+    const made = space.create(deployment({ strategy: { type: 'RollingUpdate' } }));
+    const recreate = { spec: { strategy: { type: 'Recreate' } } };
+    const patched = space.patch(deploymentKey, { type: 'merge', patch: recreate });
+    expect(specOf(patched).strategy).toEqual({ type: 'Recreate' });
+    expect(specOf(travelling(patched)).strategy).toEqual({ type: 'Recreate' });
+    const { spec } = deployment({ strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1 } } });
+    const own = space.update({ ...made, metadata: { ...patched.metadata }, spec });
+    expect(specOf(travelling(own)).strategy).toEqual({ type: 'RollingUpdate', rollingUpdate: { maxSurge: 1 } });
+  });
+
   it('of a Job with parallelism alone leave the number of completions to the pods', () => {
     const job = named('batch/v1', 'Job', {
       parallelism: 3,
