@@ -1,7 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { removalStages } from '../../../../edge-agent/apply/order.ts';
-import { companionsMs, namespaceStayMs, RemovalOrder, removalWaitMs } from '../../../../edge-agent/apply/removal-order.ts';
+import {
+  companionsMs,
+  namespaceStayMs,
+  RemovalOrder,
+  removalWaitMs,
+} from '../../../../edge-agent/apply/removal-order.ts';
 
 const { served, workloads, support, definitions, namespaces } = removalStages;
 
