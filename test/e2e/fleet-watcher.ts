@@ -39,8 +39,8 @@ export class FleetWatcher {
   failure: unknown;
   readonly #agent: Agent;
   readonly #url: string;
-  #isOver = false;
-  #watch: IncomingMessage | undefined;
+  /** Ends each request, whichever step the client is at. */
+  readonly #over = new AbortController();
   readonly #done: Promise<void>;
 
   constructor(kubeconfig: string, context: string, path: string) {
@@ -56,13 +56,12 @@ export class FleetWatcher {
       key: decoded(user['client-key-data']),
     });
     this.#done = this.#run().catch((error: unknown) => {
-      this.failure = error;
+      if (!this.#over.signal.aborted) this.failure = error;
     });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isOver = true;
-    this.#watch?.destroy();
+    this.#over.abort();
     await this.#done;
     this.#agent.destroy();
   }
@@ -86,7 +85,7 @@ export class FleetWatcher {
 
   async #run(): Promise<void> {
     let version = '';
-    while (!this.#isOver) {
+    while (!this.#over.signal.aborted) {
       if (version === '') {
         const listed = await this.list();
         if (!listed) continue;
@@ -106,7 +105,6 @@ export class FleetWatcher {
       answer.resume();
       return '';
     }
-    this.#watch = answer;
     let version = from;
     let rest = '';
     try {
@@ -140,7 +138,7 @@ export class FleetWatcher {
 
   #answer(query: string): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
-      get(`${this.#url}${query}`, { agent: this.#agent }, resolve).once('error', reject);
+      get(`${this.#url}${query}`, { agent: this.#agent, signal: this.#over.signal }, resolve).once('error', reject);
     });
   }
 }
