@@ -4,9 +4,9 @@
  * that a person writes does travel.
  */
 import {
-  type SpecDefaults,
   isGiven,
   type Spec,
+  type SpecDefaults,
   toolDefaults,
   valueAt,
   withValueAt,
