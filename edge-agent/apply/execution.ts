@@ -119,7 +119,7 @@ export class Execution {
   ): Promise<boolean> {
     const { writer, progress } = this.#ports;
     try {
-      const answer = await writer.apply(wanted, live, decision);
+      const answer = await this.#applied(wanted, live, decision);
       const wasOurs = this.#ports.takeBack(wanted.key);
       const isSame = record?.bodyHash === wanted.bodyHash && record.source === wanted.source;
       // If another store has applied the object, this agent does not know whether anything has changed since. If the rules left a field or a change to the
@@ -134,6 +134,21 @@ export class Execution {
         return true;
       }
       throw isAboutImmutable(error) && !wanted.rules.replace ? irreplaceable(error) : error;
+    }
+  }
+
+  /** Applies the object, and once more if fields that the cluster has filled in were in the way. */
+  async #applied(
+    wanted: DesiredObject & Delivery,
+    live: KubeObject | undefined,
+    decision: Decision & { do: 'apply' },
+  ): Promise<KubeObject> {
+    const { writer } = this.#ports;
+    try {
+      return await writer.apply(wanted, live, decision);
+    } catch (error) {
+      if (!(await writer.ownLeftFields(wanted, live, error))) throw error;
+      return writer.apply(wanted, live, decision);
     }
   }
 

@@ -16,6 +16,7 @@ import { type Decision, type DesiredObject, decideRemoval } from './decide.ts';
 import { driftMessage } from './drift.ts';
 import { formerBytes, formerBytesMax, withFormerValues } from './former-form.ts';
 import { ignoredOf, withLiveFields, withoutFields } from './ignored-fields.ts';
+import { isAboutLeftField, withLiveSpec } from './left-fields.ts';
 import { isContainer } from './order.ts';
 import type { OwnerRecord, OwnerRecords } from './owner-records.ts';
 import { fingerprint, ownedFields } from './projection.ts';
@@ -229,6 +230,25 @@ export class ObjectWriter {
       this.#ports.records.set(key, { ...record, fingerprint: fingerprint(object, dryRunAnswer, ignored), ignored });
     }
     return drift;
+  }
+
+  /**
+   * Makes the agent own fields that the cluster has filled in, if the cluster refuses a change because they are still there. True: the next apply removes them.
+   * False: the refusal has another reason, or the object is not the agent's.
+   */
+  async ownLeftFields(
+    wanted: DesiredObject & Delivery,
+    live: KubeObject | undefined,
+    refusal: unknown,
+  ): Promise<boolean> {
+    const { cluster, path, records } = this.#ports;
+    const { key, source } = wanted;
+    const record = records.get(key);
+    if (!live || !record || record.uid !== live.metadata.uid || !isAboutLeftField(refusal)) return false;
+    const object = withLiveSpec(marked(wanted.object, source), live);
+    const { deletion } = deletionOf(wanted, record);
+    await cluster.apply(signed(object, path, record.created, { deletion, content: record.bodyHash }));
+    return true;
   }
 
   /**

@@ -146,7 +146,7 @@ describe.skipIf(missing)(`what charts and clients expect of a space${why}`, () =
     const pki = (file: string) => join(tree.data, 'pki', file);
     webhook = spawn(
       process.execPath,
-      [join(import.meta.dirname, 'conversion-webhook.ts'), pki('center.crt'), pki('center.key')],
+      [join(import.meta.dirname, 'webhooks.ts'), pki('center.crt'), pki('center.key')],
       { stdio: ['ignore', 'pipe', 'inherit'] },
     );
     const [port] = (await once(webhook.stdout!, 'data')) as [Buffer];

@@ -1,4 +1,8 @@
-/** Fills in values that an API server assigns and that no schema can express: the addresses of Services, and the ServiceAccount of Pods. */
+/**
+ * Fills in values that an API server assigns and that no schema can express: the addresses of Services, the ServiceAccount of Pods, and the defaults of
+ * workloads that tools read when they wait.
+ */
+import { type Spec, toolDefaults, withToolDefaults } from '../../../core/apiserver/builtin/tool-defaults.ts';
 import type { WriteAdmission } from '../../../core/apiserver/space.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
@@ -21,7 +25,9 @@ const nodePortsMax = 2_768;
 /** Calls `space` only when an object is written, because the space may be created with this admission. */
 export function clusterAdmission(space: () => ControlledSpace): WriteAdmission {
   return ({ operation, key, object, old, subresource }) => {
-    if (operation === 'delete' || subresource !== undefined || key.group !== '' || !object) return;
+    if (operation === 'delete' || subresource !== undefined || !object) return;
+    if (toolDefaults(key, {})) object.spec = withToolDefaults(key, (object.spec ?? {}) as Spec);
+    if (key.group !== '') return;
     if (key.resource === 'services') completeService(object, old, space());
     else if (key.resource === 'pods' && operation === 'create') completePod(object);
   };

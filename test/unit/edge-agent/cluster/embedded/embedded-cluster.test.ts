@@ -309,6 +309,29 @@ describe('the rest of the cluster', () => {
     expect(bench.get('v1', 'ServiceAccount', 'default')).toBeDefined();
   });
 
+  it('fills in the defaults that tools read when they wait, as an API server does', () => {
+    const bench = new ClusterBench();
+    const specOf = (kind: string, apiVersion: string, spec: object) => {
+      bench.create(apiVersion, kind, 'given', spec);
+      return bench.get(apiVersion, kind, 'given')!.spec;
+    };
+    const workload = { selector, template: template('till:1') };
+    const job = { spec: { containers: [{ name: 'a', image: 'a:1' }], restartPolicy: 'Never' } };
+    expect(specOf('Job', 'batch/v1', { template: job })).toMatchObject({
+      backoffLimit: 6,
+      completions: 1,
+    });
+    expect(specOf('Deployment', apps, { ...workload, strategy: { type: 'RollingUpdate' } })).toMatchObject({
+      replicas: 1,
+      strategy: { rollingUpdate: { maxUnavailable: '25%' } },
+    });
+    expect(
+      specOf('DaemonSet', apps, { ...workload, updateStrategy: { rollingUpdate: { maxUnavailable: 2 } } }),
+    ).toMatchObject({
+      updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 2, maxSurge: 0 } },
+    });
+  });
+
   it('shows for a disruption budget how many pods may be disrupted', () => {
     const bench = withDeployment();
     bench.create('policy/v1', 'PodDisruptionBudget', 'till', { minAvailable: 1, selector });
