@@ -3,7 +3,7 @@
  * several types, and constants that can never be right.
  */
 
-import { type CelNode, type Check, eachNode, type ValueType } from './base/cel-node.ts';
+import { type CelNode, type Check, eachNode, isNode, type ValueType } from './base/cel-node.ts';
 import { CelError } from './cel-error.ts';
 import { baseEnvironment } from './library/library.ts';
 
@@ -14,10 +14,16 @@ const conversions: ReadonlySet<string> = new Set(['bool', 'double', 'duration', 
 /** Call it before the check. The check then refuses more. Throws CelError of kind `type`. */
 export function restrict(tree: unknown): void {
   const mixed = new Set<CelNode>();
+  const negated = new Set<CelNode>();
   eachNode(tree, (node) => {
     if (node.op === 'list' && !mixed.has(node)) requireOneType(node);
     if (node.op === 'map') requireOneTypeOfEntries(node);
     if (node.op === '.?') requireField(node);
+    if (node.op === '[]' || node.op === '[?]') refuseIndexOfObject(node);
+    if (node.op === '-_' && isNode(node.args) && node.args.args === int64Max + 1n) negated.add(node.args);
+    if (node.op === 'value' && typeof node.args === 'bigint' && node.args > int64Max && !negated.has(node)) {
+      throw new CelError('type', 'invalid int literal');
+    }
     if (node.op === 'call') restrictCall(node);
     if (node.op === 'rcall') restrictMemberCall(node, mixed);
   });
@@ -128,6 +134,21 @@ function isSame(a: ValueType, b: ValueType): boolean {
   return (
     a.kind === b.kind && a.valueType !== undefined && b.valueType !== undefined && isSame(a.valueType, b.valueType)
   );
+}
+
+const int64Max = 2n ** 63n - 1n;
+
+/** Only lists and maps have an index. The engine also reads the field of an object by a text. */
+function refuseIndexOfObject(node: CelNode): void {
+  const check: Check = node.meta.check!;
+  node.setMeta('check', (checker, of, context) => {
+    const type = check(checker, of, context);
+    const [receiver] = of.args as [CelNode];
+    const found = checker.check(receiver, context);
+    const owner = found.kind === 'optional' ? found.valueType! : found;
+    if (owner.kind !== 'message') return type;
+    throw checker.createError('no_matching_overload', `found no matching overload for '_[_]' of an object`, of);
+  });
 }
 
 function requireField(node: CelNode): void {
