@@ -4,6 +4,7 @@
  */
 
 import { type CelNode, type Check, eachNode, isNode, type ValueType } from './base/cel-node.ts';
+import { isOptionalElement } from './base/optional-elements.ts';
 import { CelError } from './cel-error.ts';
 import { baseEnvironment } from './library/library.ts';
 
@@ -98,6 +99,7 @@ function checkClauses(text: string, types: readonly ValueType[]): void {
 }
 
 function requireOneType(node: CelNode): void {
+  if ((node.args as CelNode[]).some(isOptionalElement)) return;
   const check = node.meta.check!;
   node.setMeta('check', (checker, of, context) => {
     const type = check(checker, of, context);
@@ -107,6 +109,7 @@ function requireOneType(node: CelNode): void {
 }
 
 function requireOneTypeOfEntries(node: CelNode): void {
+  if ((node.args as [CelNode, CelNode][]).some(([key]) => isOptionalElement(key))) return;
   const check = node.meta.check!;
   node.setMeta('check', (checker, of, context) => {
     const type = check(checker, of, context);

@@ -4,6 +4,7 @@
  */
 import { describeError } from '../../runtime/errors.ts';
 import { type CelNode, eachNode } from './base/cel-node.ts';
+import { prepareOptionalElements } from './base/optional-elements.ts';
 import { compilePattern } from './base/pattern.ts';
 import { CelError } from './cel-error.ts';
 import { namespaceOf } from './library/namespaces.ts';
@@ -35,6 +36,7 @@ export function prepare(tree: unknown): void {
   eachNode(tree, (node) => {
     if (node.op === 'call') prepareCall(node);
     if (node.op === 'rcall') prepareMemberCall(node);
+    prepareOptionalElements(node);
   });
 }
 
