@@ -49,6 +49,7 @@ const kindRules: Readonly<Record<string, HealthRule>> = {
   '/Service': service,
   'policy/PodDisruptionBudget': disruptionBudget,
   'apiextensions.k8s.io/CustomResourceDefinition': definition,
+  'apiregistration.k8s.io/APIService': apiService,
 };
 
 // --------------------------------------------------------------------------------------------------- workloads
@@ -206,6 +207,13 @@ function definition(_object: KubeObject, status: Status): ObjectHealth {
     return failed(established.reason, established.message);
   }
   return inProgress('Installing', 'the kind is not served yet');
+}
+
+/** While a group has no server, clients can't read it, and the cluster can't finish the deletion of a namespace. An embedded cluster asks no servers. */
+function apiService(_object: KubeObject, status: Status): ObjectHealth {
+  const available = conditionOf(status, 'Available');
+  if (available && available.status !== 'True') return inProgress(available.reason, available.message);
+  return current('the group is served');
 }
 
 /** The rule for kinds that have no rule of their own. */

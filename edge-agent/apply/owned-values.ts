@@ -44,9 +44,14 @@ export function isItemOf(element: string, item: unknown, index: number): boolean
   if (element.startsWith('v:')) return stableStringify(JSON.parse(element.slice(2))) === stableStringify(item);
   return (
     isRecord(item) &&
-    Object.entries(keysOf(element)).every(([name, key]) => stableStringify(item[name]) === stableStringify(key))
+    Object.entries(keysOf(element)).every(
+      ([name, key]) => stableStringify(item[name] ?? keyDefaults[name]) === stableStringify(key),
+    )
   );
 }
+
+/** The only key of the built-in kinds that an item may leave out. An embedded cluster does not write defaults into objects. */
+const keyDefaults: Readonly<Record<string, string>> = { protocol: 'TCP' };
 
 /** The keys that identify the item of a list. */
 function keysOf(element: string): Record<string, unknown> {

@@ -4,27 +4,74 @@
  */
 import { duplicate, invalidField } from '../../object/field-error.ts';
 import type { KubeObject } from '../../object/meta.ts';
-import { containersOf, podSpecOf, recordsIn, type Values } from '../../object/pod-template.ts';
+import { containersOf, type PodSpecOf, podSpecOf, recordsIn, type Values } from '../../object/pod-template.ts';
 import type { Cause } from '../../runtime/errors.ts';
 
 /** Items that no API server accepts twice. */
 export function checkListItems(kind: string, object: KubeObject): Cause[] {
   if (kind === 'Service') return checkServicePorts((object.spec ?? {}) as Values);
+  if (webhookConfigurations.has(kind)) return repeatedNames(object, 'webhooks', 'webhooks');
   const pod = podSpecOf(kind, object);
   if (!pod) return [];
   const { path, spec } = pod;
   return [
-    ...repeated(recordsIn(spec, 'volumes'), ({ name }) => name).map(({ index, key }) =>
-      duplicate(`${path}.volumes[${index}].name`, key),
+    ...repeatedNames(spec, 'volumes', `${path}.volumes`),
+    ...repeatedNames(spec, 'resourceClaims', `${path}.resourceClaims`),
+    ...repeated(recordsIn(spec, 'schedulingGates'), ({ name }) => name).map(({ index, key }) =>
+      duplicate(`${path}.schedulingGates[${index}]`, key),
     ),
+    ...repeatedConstraints(recordsIn(spec, 'topologySpreadConstraints'), `${path}.topologySpreadConstraints`),
+    ...repeatedInitContainers(pod),
+    ...repeatedHostPorts(pod),
     ...containersOf(pod).flatMap(({ path: at, container }) => [
       ...mustBeUnique(container, 'volumeMounts', 'mountPath', at),
+      ...mustBeUnique(container, 'volumeDevices', 'name', at),
       ...mustBeUnique(container, 'volumeDevices', 'devicePath', at),
       ...repeated(recordsIn(container, 'ports'), ({ name }) => name).map(({ index, key }) =>
         duplicate(`${at}.ports[${index}].name`, key),
       ),
     ]),
   ];
+}
+
+const webhookConfigurations: ReadonlySet<string> = new Set([
+  'MutatingWebhookConfiguration',
+  'ValidatingWebhookConfiguration',
+]);
+
+function repeatedNames(owner: Values, list: string, path: string): Cause[] {
+  return repeated(recordsIn(owner, list), ({ name }) => name).map(({ index, key }) =>
+    duplicate(`${path}[${index}].name`, key),
+  );
+}
+
+/** Kubernetes names the first of two equal constraints. */
+function repeatedConstraints(constraints: readonly Values[], path: string): Cause[] {
+  const keyOf = ({ topologyKey, whenUnsatisfiable }: Values) =>
+    `{${String(topologyKey)}, ${String(whenUnsatisfiable)}}`;
+  return constraints.flatMap((constraint, index) => {
+    const key = keyOf(constraint);
+    const isRepeated = constraints.slice(index + 1).some((other) => keyOf(other) === key);
+    return isRepeated ? [duplicate(`${path}[${index}].{topologyKey, whenUnsatisfiable}`, key)] : [];
+  });
+}
+
+/** An init container needs a name that no container has. */
+function repeatedInitContainers({ path, spec }: PodSpecOf): Cause[] {
+  const names = new Set(recordsIn(spec, 'containers').map(({ name }) => name));
+  return recordsIn(spec, 'initContainers').flatMap(({ name }, index) =>
+    name !== undefined && names.has(name) ? [duplicate(`${path}.initContainers[${index}].name`, name)] : [],
+  );
+}
+
+/** Two containers of a pod can't have the same port of the node. */
+function repeatedHostPorts({ path, spec }: PodSpecOf): Cause[] {
+  const ports = recordsIn(spec, 'containers').flatMap((container, i) =>
+    recordsIn(container, 'ports').map((port, j) => ({ port, at: `${path}.containers[${i}].ports[${j}].hostPort` })),
+  );
+  return repeated(ports, ({ port: { hostPort, hostIP = '', protocol = 'TCP' } }) =>
+    hostPort ? `${String(protocol)}/${String(hostIP)}/${String(hostPort)}` : undefined,
+  ).map(({ item, key }) => duplicate(item.at, key));
 }
 
 function mustBeUnique(container: Values, list: string, field: string, at: string): Cause[] {
@@ -106,10 +153,7 @@ function portKey({ port, protocol = 'TCP' }: Values): string | undefined {
 }
 
 /** The items whose key an earlier item has. Items without a key are left out. */
-function repeated(
-  items: readonly Values[],
-  keyOf: (item: Values) => unknown,
-): { index: number; key: unknown; item: Values }[] {
+function repeated<T>(items: readonly T[], keyOf: (item: T) => unknown): { index: number; key: unknown; item: T }[] {
   const seen = new Set<unknown>();
   return items.flatMap((item, index) => {
     const key = keyOf(item);

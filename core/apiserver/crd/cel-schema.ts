@@ -43,7 +43,7 @@ const stringTypes: Readonly<Record<string, CelType>> = {
 function objectType(schema: SchemaProps, isResource: boolean): CelType {
   if (!isResource && typeof schema.additionalProperties === 'object')
     return { map: celType(schema.additionalProperties) };
-  if (!isResource && !schema.properties && schema['x-kubernetes-preserve-unknown-fields']) return 'dyn';
+  // Expressions can't read unknown fields, also if the object keeps them.
   const fields: Record<string, CelType> = {};
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const escaped = celFieldName(name);

@@ -282,6 +282,9 @@ function checkValidations(schema: SchemaProps, place: SchemaPlace, causes: Cause
     if (rule.message !== undefined && rule.message.trim() === '') {
       causes.push(invalidField(`${field}.message`, rule.message, 'message must be non-empty if specified'));
     }
+    if (rule.rule?.trim().includes('\n') && !rule.message?.trim()) {
+      causes.push(required(`${field}.message`, 'message must be specified if rule contains line breaks'));
+    }
     if (rule.fieldPath !== undefined && !isFieldOf(schema, rule.fieldPath)) {
       causes.push(
         invalidField(`${field}.fieldPath`, rule.fieldPath, 'fieldPath must be a valid path, such as .spec.name'),
@@ -302,6 +305,10 @@ function checkRule(rule: ValidationRule, self: CelType, place: SchemaPlace, fiel
   }
   try {
     const { isTransition } = compileRule(rule, self);
+    if (!isTransition && rule.optionalOldSelf !== undefined) {
+      const why = 'may not be set if oldSelf is not used in rule';
+      place.ruleCauses.push(invalidField(`${field}.optionalOldSelf`, rule.optionalOldSelf, why));
+    }
     if (!isTransition || place.uncorrelatable === undefined) return;
     const why = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${place.uncorrelatable}`;
     place.ruleCauses.push(invalidField(`${field}.rule`, rule.rule, why));

@@ -33,7 +33,14 @@ import { reportUnknownFields } from './field-validation.ts';
 import { isNamespace, strategyOf } from './kind-strategy.ts';
 import { checkMayBeDeleted, checkNamespaceTakesObjects } from './namespace-guard.ts';
 import { incoming, inVersion, isContentChanged, keyInForm, storedBytes } from './object-form.ts';
-import { fillNewMeta, generateName, keepServerMeta, nameRequired, validateMeta } from './object-meta.ts';
+import {
+  dropRepeatedOwners,
+  fillNewMeta,
+  generateName,
+  keepServerMeta,
+  nameRequired,
+  validateMeta,
+} from './object-meta.ts';
 import { checkPreconditionIdentity, checkPreconditions, checkUpdatable } from './preconditions.ts';
 import { type Scale, scaleOf, withScale } from './scale.ts';
 
@@ -327,6 +334,8 @@ export class EmbeddedSpace implements Space {
     const unknown = write.kind.rules.prepare(next, write.version);
     // In server-side apply, `next` is the merged object. `apply` has already reported the unknown fields of the sent object.
     if (!write.isApplied) reportUnknownFields(unknown, write);
+    const warning = dropRepeatedOwners(next.metadata, write.isPatch ?? false);
+    if (warning !== undefined) write.options.warn?.(warning);
   }
 
   #put(key: ObjectKey, bytes: Uint8Array, next: KubeObject): KubeObject {

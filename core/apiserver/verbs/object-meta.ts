@@ -1,4 +1,5 @@
 /** Sets the metadata that the server decides, keeps this metadata at an update, and checks it at creation and update. */
+import { stableStringify } from '../../object/canonical.ts';
 import { timestamp } from '../../object/conditions.ts';
 import { forbiddenField, invalidField, required, tooLong } from '../../object/field-error.ts';
 import type { KubeObject, ObjectMeta, OwnerReference } from '../../object/meta.ts';
@@ -167,6 +168,22 @@ function validateOwners(owners: readonly OwnerReference[], causes: Cause[]): voi
     }
     controller = owner;
   }
+}
+
+/** Drops each owner that equals an earlier one, as Kubernetes does. Returns the warning. Undefined: there is none. */
+export function dropRepeatedOwners(meta: ObjectMeta, isPatch: boolean): string | undefined {
+  const { ownerReferences: owners = [] } = meta;
+  const kept = new Map<string, OwnerReference>();
+  const repeated: string[] = [];
+  for (const owner of owners) {
+    const text = stableStringify(owner);
+    if (kept.has(text)) repeated.push(String(owner.uid));
+    else kept.set(text, owner);
+  }
+  if (repeated.length === 0) return undefined;
+  meta.ownerReferences = [...kept.values()];
+  const when = isPatch ? ' after mutating admission happens' : '';
+  return `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${repeated.join(', ')}`;
 }
 
 function validateFinalizers(finalizers: readonly string[], old: ObjectMeta | undefined, causes: Cause[]): void {

@@ -9,6 +9,7 @@
 import { type Environment, EvaluationError, ParseError, type ParseResult } from '@marcbachmann/cel-js';
 import { describeError } from '../../runtime/errors.ts';
 import type { CelNode } from './base/cel-node.ts';
+import { withOptionalCalls } from './base/optional-elements.ts';
 import { costExceeded, defaultBudget, type EvaluationBudget, instrument } from './budget.ts';
 import { CelError } from './cel-error.ts';
 import { estimateCost, type SizeOf } from './cost/estimate.ts';
@@ -73,7 +74,7 @@ export function compileCel(
   const resultType = checkTypes(source, variables, result, dialect);
   const environment = baseEnvironment.clone();
   for (const name of Object.keys(variables)) environment.registerVariable(name, 'dyn');
-  const parsed = environment.parse(source);
+  const parsed = environment.parse(sourceIn(dialect, source));
   const guarded = instrument(parsed);
   const named = new Set(Object.keys(variables).filter((name) => guarded.names.has(name)));
   return {
@@ -144,11 +145,16 @@ function environmentOf(variables: Readonly<Record<string, CelType>>): Environmen
   return environment;
 }
 
+/** What the engine parses. */
+function sourceIn(dialect: 'banyan' | 'kubernetes', source: string): string {
+  return dialect === 'kubernetes' ? withOptionalCalls(source) : source;
+}
+
 /** Throws CelError. */
 function parse(environment: Environment, source: string, dialect: 'banyan' | 'kubernetes'): ParseResult {
   let parsed: ParseResult;
   try {
-    parsed = environment.parse(source);
+    parsed = environment.parse(sourceIn(dialect, source));
   } catch (error) {
     const text = error instanceof ParseError ? error.summary : describeError(error);
     throw new CelError('syntax', lowerFirst(text), { cause: error });

@@ -3,7 +3,8 @@
  * several types, and constants that can never be right.
  */
 
-import { type CelNode, type Check, eachNode, type ValueType } from './base/cel-node.ts';
+import { type CelNode, type Check, eachNode, isNode, type ValueType } from './base/cel-node.ts';
+import { isOptionalElement } from './base/optional-elements.ts';
 import { CelError } from './cel-error.ts';
 import { baseEnvironment } from './library/library.ts';
 
@@ -14,10 +15,16 @@ const conversions: ReadonlySet<string> = new Set(['bool', 'double', 'duration', 
 /** Call it before the check. The check then refuses more. Throws CelError of kind `type`. */
 export function restrict(tree: unknown): void {
   const mixed = new Set<CelNode>();
+  const negated = new Set<CelNode>();
   eachNode(tree, (node) => {
     if (node.op === 'list' && !mixed.has(node)) requireOneType(node);
     if (node.op === 'map') requireOneTypeOfEntries(node);
     if (node.op === '.?') requireField(node);
+    if (node.op === '[]' || node.op === '[?]') refuseIndexOfObject(node);
+    if (node.op === '-_' && isNode(node.args) && node.args.args === int64Max + 1n) negated.add(node.args);
+    if (node.op === 'value' && typeof node.args === 'bigint' && node.args > int64Max && !negated.has(node)) {
+      throw new CelError('type', 'invalid int literal');
+    }
     if (node.op === 'call') restrictCall(node);
     if (node.op === 'rcall') restrictMemberCall(node, mixed);
   });
@@ -92,6 +99,7 @@ function checkClauses(text: string, types: readonly ValueType[]): void {
 }
 
 function requireOneType(node: CelNode): void {
+  if ((node.args as CelNode[]).some(isOptionalElement)) return;
   const check = node.meta.check!;
   node.setMeta('check', (checker, of, context) => {
     const type = check(checker, of, context);
@@ -101,6 +109,7 @@ function requireOneType(node: CelNode): void {
 }
 
 function requireOneTypeOfEntries(node: CelNode): void {
+  if ((node.args as [CelNode, CelNode][]).some(([key]) => isOptionalElement(key))) return;
   const check = node.meta.check!;
   node.setMeta('check', (checker, of, context) => {
     const type = check(checker, of, context);
@@ -128,6 +137,21 @@ function isSame(a: ValueType, b: ValueType): boolean {
   return (
     a.kind === b.kind && a.valueType !== undefined && b.valueType !== undefined && isSame(a.valueType, b.valueType)
   );
+}
+
+const int64Max = 2n ** 63n - 1n;
+
+/** Only lists and maps have an index. The engine also reads the field of an object by a text. */
+function refuseIndexOfObject(node: CelNode): void {
+  const check: Check = node.meta.check!;
+  node.setMeta('check', (checker, of, context) => {
+    const type = check(checker, of, context);
+    const [receiver] = of.args as [CelNode];
+    const found = checker.check(receiver, context);
+    const owner = found.kind === 'optional' ? found.valueType! : found;
+    if (owner.kind !== 'message') return type;
+    throw checker.createError('no_matching_overload', `found no matching overload for '_[_]' of an object`, of);
+  });
 }
 
 function requireField(node: CelNode): void {

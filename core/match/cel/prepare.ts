@@ -4,6 +4,7 @@
  */
 import { describeError } from '../../runtime/errors.ts';
 import { type CelNode, eachNode } from './base/cel-node.ts';
+import { prepareOptionalElements } from './base/optional-elements.ts';
 import { compilePattern } from './base/pattern.ts';
 import { CelError } from './cel-error.ts';
 import { namespaceOf } from './library/namespaces.ts';
@@ -35,6 +36,7 @@ export function prepare(tree: unknown): void {
   eachNode(tree, (node) => {
     if (node.op === 'call') prepareCall(node);
     if (node.op === 'rcall') prepareMemberCall(node);
+    prepareOptionalElements(node);
   });
 }
 
@@ -49,6 +51,7 @@ function prepareMemberCall(node: CelNode): void {
   const namespace = receiver.op === 'id' ? namespaceOf(String(receiver.args), name) : undefined;
   if (namespace !== undefined) receiver.args = namespace;
   if (ofPatterns.has(name)) checkPattern(args[0]);
+  giveKnownType(node);
   const items = itemsOf.get(name);
   if (items && args.length === 0) checkItems(node, receiver, items);
   call[0] = renamed.get(name) ?? name;
@@ -64,6 +67,16 @@ function checkPattern(pattern: CelNode | undefined): void {
       cause: error,
     });
   }
+}
+
+/** For a receiver of an unknown type, the engine gives the placeholder of the declaration as the type of the result, and then refuses to read its fields. */
+function giveKnownType(node: CelNode): void {
+  const { check } = node.meta;
+  if (!check) return;
+  node.setMeta('check', (checker, of, context) => {
+    const type = check(checker, of, context);
+    return type.kind === 'param' ? checker.getType('dyn') : type;
+  });
 }
 
 /** The engine can't declare a function for lists of some types only, whose result has the type of the items. */

@@ -45,12 +45,16 @@ export function callCost(name: string, args: readonly Operand[]): CallCost {
     case 'isSemver':
       return { cost: traversal(first.size) };
     case 'bytes':
-      return first.type === 'string' ? { cost: traversal(first.size), size: scaled(first.size, 1, 4) } : one;
+      return mayBe(first, 'string') ? { cost: traversal(first.size), size: scaled(first.size, 1, 4) } : one;
     case 'string':
-      return first.type === 'bytes' ? { cost: traversal(first.size), size: scaled(first.size, 0.25, 1) } : one;
+      return mayBe(first, 'bytes') ? { cost: traversal(first.size), size: scaled(first.size, 0.25, 1) } : one;
     default:
       return one;
   }
+}
+
+function mayBe({ type, kind }: Operand, expected: string): boolean {
+  return type === expected || kind === 'dyn';
 }
 
 /** The cost of a function with a qualified name: `sets.contains`. */
@@ -133,10 +137,10 @@ export function operatorCost(op: string, [left, right]: readonly [Operand, Opera
       return { cost: right.kind === 'map' ? 1 : right.size.max };
     case '+': {
       const size = sizeSum(left.size, right.size);
-      const mayBe = (type: string) => [left, right].some((one) => one.kind === type || one.type === type);
-      const isText = mayBe('string') || mayBe('bytes') || (left.kind === 'dyn' && right.kind === 'dyn');
+      const has = (type: string) => [left, right].some((one) => one.kind === type || one.type === type);
+      const isText = has('string') || has('bytes') || (left.kind === 'dyn' && right.kind === 'dyn');
       if (isText) return { cost: traversal(size), size };
-      return mayBe('list') ? { cost: 1, size } : one;
+      return has('list') ? { cost: 1, size } : one;
     }
     case '==':
       if (left.type === right.type && comparedAtOnce.has(left.type)) return one;

@@ -6,6 +6,7 @@
  * cel-go replaces macros by loops before it estimates. `loops` has the costs of these loops.
  */
 import type { CelNode, ValueType } from '../base/cel-node.ts';
+import { optionalElement } from '../base/optional-elements.ts';
 import { type CallCost, callCost, memberCost, type Operand, operatorCost, qualifiedCost } from './calls.ts';
 import { type EntrySizes, fixedSize, type Size, times, unionOf, unionOfEntries, unknownSize } from './sizes.ts';
 
@@ -183,6 +184,7 @@ class Estimate {
       return { cost: this.of(of, variables).cost };
     }
     const known = args.map((one) => this.#operand(one, variables));
+    if (name === optionalElement && known[0]) return known[0].value;
     if (name === 'dyn' && known[0]) return { ...known[0].value, cost: known[0].value.cost + 1 };
     return summed(callCost(name, operandsOf(known)), known);
   }

@@ -13,6 +13,8 @@ export function addConversions(environment: Environment): void {
   define(`string(${timestamp}): string`, timeText);
   define(`string(${duration}): string`, durationLiteral);
   define(`int(${timestamp}): int`, (time: Date) => BigInt(Math.floor(time.getTime() / 1000)));
+  // In nanoseconds, as in cel-go.
+  define(`int(${duration}): int`, ({ seconds, nanos }: Duration) => seconds * 1_000_000_000n + BigInt(nanos));
   define('int(uint): int', ({ value }: UnsignedInt) => {
     if (value > int64Max) throw new RangeError('integer overflow');
     return value;

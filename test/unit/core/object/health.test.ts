@@ -204,6 +204,14 @@ describe('health of other kinds', () => {
     expect(crd(condition('NamesAccepted', 'False', 'ListKindConflict'))).toBe('Failed ListKindConflict');
   });
 
+  it('of an APIService waits for its server', () => {
+    const served = (...conditions: object[]) =>
+      states(as('apiregistration.k8s.io/v1', object('APIService', {}, { conditions })));
+    expect(served()).toBe('Current');
+    expect(served(condition('Available', 'True'))).toBe('Current');
+    expect(served(condition('Available', 'False', 'FailedDiscoveryCheck'))).toBe('InProgress FailedDiscoveryCheck');
+  });
+
   it('of anything else reads the usual conditions; without conditions, existence is enough', () => {
     const custom = (status?: object, generation?: number) =>
       states(as('shop.example.com/v1', object('PriceBoard', {}, status, generation)));

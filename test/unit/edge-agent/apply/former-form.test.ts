@@ -45,6 +45,14 @@ describe('the form of the site', () => {
     expect(siteForm(live, former)).toMatchObject({ subjects: ['x', 'y'] });
   });
 
+  it('has the former item of a list, also if the item leaves out the default of a key', () => {
+    const port = 'k:{"port":80,"protocol":"TCP"}';
+    const own = { 'f:spec': { 'f:ports': { [port]: { '.': {}, 'f:port': {}, 'f:targetPort': {} } } } };
+    const live = { ...map(undefined, [entry('banyan', 'Apply', own)]), spec: { ports: [{ port: 80, targetPort: 2 }] } };
+    const former = { ...map(undefined), spec: { ports: [{ name: 'x', port: 80, targetPort: 1 }] } };
+    expect(siteForm(live, former)).toMatchObject({ spec: { ports: [{ port: 80, targetPort: 1 }] } });
+  });
+
   it('is kept without the status and the list of managers', () => {
     const live = { ...map({ a: '1' }, [entry('site', 'Update', data('a'))]), status: { ready: true } };
     const kept = JSON.parse(Buffer.from(formerBytes(live)).toString()) as object;

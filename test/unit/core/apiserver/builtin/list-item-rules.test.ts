@@ -158,3 +158,48 @@ describe('a space', () => {
     ]);
   });
 });
+
+describe('items that a Kubernetes API server refuses', () => {
+  const app = { name: 'app', image: 'app:1' };
+  const constraint = { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' };
+  const webhook = { name: 'a.b.c' };
+
+  it.each([
+    [
+      'ports of the node, also in two containers',
+      deployment({
+        containers: [
+          { ...app, ports: [{ containerPort: 80, hostPort: 80 }] },
+          {
+            name: 'b',
+            image: 'b',
+            ports: [{ containerPort: 81, hostPort: 80 }, { containerPort: 82 }, { containerPort: 83 }],
+          },
+        ],
+      }),
+      [`${at}.containers[1].ports[0].hostPort: Duplicate value: "TCP//80"`],
+    ],
+    [
+      'names of init containers',
+      deployment({ containers: [app], initContainers: [app, { ...app, name: 'i' }] }),
+      [`${at}.initContainers[0].name: Duplicate value: "app"`],
+    ],
+    [
+      'constraints',
+      deployment({ containers: [app], topologySpreadConstraints: [constraint, constraint] }),
+      [`${at}.topologySpreadConstraints[0].{topologyKey, whenUnsatisfiable}: Duplicate value: "{zone, DoNotSchedule}"`],
+    ],
+    [
+      'gates and claims',
+      deployment({ containers: [app], schedulingGates: [webhook, webhook], resourceClaims: [app, app] }),
+      [`${at}.resourceClaims[1].name: Duplicate value: "app"`, `${at}.schedulingGates[1]: Duplicate value: "a.b.c"`],
+    ],
+    [
+      'webhooks',
+      { apiVersion: 'v1', kind: 'MutatingWebhookConfiguration', metadata: {}, webhooks: [webhook, webhook] },
+      ['webhooks[1].name: Duplicate value: "a.b.c"'],
+    ],
+  ])('are %s', (_, object, expected) => {
+    expect(problems(object)).toEqual(expected);
+  });
+});

@@ -24,6 +24,8 @@ describe('the cost of an expression', () => {
     ["self.us.matches('^(a|b)+$')", 629_148],
     ["self.us.split(',').all(x, x == 'a')", 13_212_053],
     ['self.l.all(a, self.l.all(b, self.l.all(c, a + b + c > 0)))', 1_308],
+    ["[?self.m[?'a'], ?self.m[?'c']] == ['x']", 27],
+    ["{?'k': self.m[?'a'], ?'l': self.m[?'c']} == {'k': 'x'}", 67],
     ["self.b ? self.i == 2 : self.s == 'x'", 5],
   ])('%s is %d', (rule, cost) => {
     expect(expressionCost(rule, celCaseSchema, false)).toBe(cost);

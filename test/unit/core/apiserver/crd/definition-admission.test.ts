@@ -320,6 +320,14 @@ describe('a CEL rule', () => {
     [{ rule: 'self.n' }, `${rule}.rule: Invalid value: "self.n": compilation failed: must be of type bool, is int`],
     [{ rule: ' ' }, `${rule}.rule: Required value: rule is not specified`],
     [
+      { rule: 'self.n\n > 1' },
+      `${rule}.message: Required value: message must be specified if rule contains line breaks`,
+    ],
+    [
+      { rule: 'self.n > 1', optionalOldSelf: true },
+      `${rule}.optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule`,
+    ],
+    [
       { messageExpression: '1' },
       `${rule}.messageExpression: Invalid value: "1": messageExpression compilation failed: must be of type string, is int`,
     ],
@@ -330,6 +338,16 @@ describe('a CEL rule', () => {
     ],
   ])('%j is refused', (validation, message) => {
     expect(withRule(validation)).toEqual([message]);
+  });
+
+  it('may read the fields of an optional old value, and no unknown fields', () => {
+    const old = '!oldSelf.hasValue() || oldSelf.value().n <= self.n';
+    expect(withRule({ rule: old, optionalOldSelf: true })).toEqual([]);
+    const open: SchemaProps = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+    expect(withRule({ rule: 'self.m == 1' }, open)).toEqual([
+      `${rule}.rule: Invalid value: "self.m == 1": compilation failed: no such key: m`,
+    ]);
+    expect(withRule({ rule: 'self == oldSelf' }, open)).toEqual([]);
   });
 
   it('cannot read the old value below an atomic list, and can below a list of type map', () => {

@@ -76,6 +76,25 @@ describe('create', () => {
     });
   });
 
+  it('drops an owner that is there twice, and warns, also at an update', () => {
+    const { space } = fakeSpace();
+    const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'a', uid: 'u1' };
+    const other = { ...owner, blockOwnerDeletion: true };
+    const object = configMap('b');
+    object.metadata.ownerReferences = [owner, other, { ...owner }];
+    const warnings: string[] = [];
+    const warn = (text: string) => warnings.push(text);
+    const made = space.create(object, { warn });
+    expect(made.metadata.ownerReferences).toEqual([owner, other]);
+    const patch = { metadata: { ownerReferences: [other, other] } };
+    const patched = space.patch(space.keyOf(made), { type: 'merge', patch }, { warn });
+    expect(patched.metadata.ownerReferences).toEqual([other]);
+    expect(warnings).toEqual([
+      expect.stringMatching(/^\.metadata\.ownerReferences contains duplicate entries; .*observed: u1$/),
+      expect.stringMatching(/^\.metadata\.ownerReferences contains duplicate entries after mutating admission .*: u1$/),
+    ]);
+  });
+
   it('refuses a resourceVersion', () => {
     const { space } = fakeSpace();
     const object = configMap('a');
