@@ -1,7 +1,6 @@
 /**
  * Finds objects that the agent corrects again and again. The other writer of such an object does not stop, and the people who look at the placement must see
- * this. A slow writer counts too: an autoscaler that acts every 15 s and whose changes are corrected at once each time, or a job that writes its
- * configuration every hour.
+ * this. A slow writer counts too, such as an autoscaler that acts every 15 s and whose changes are corrected at once each time.
  */
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { TokenBucket } from '../../core/runtime/token-bucket.ts';
@@ -10,9 +9,6 @@ import { TokenBucket } from '../../core/runtime/token-bucket.ts';
 const burst = 1;
 /** After the first `burst` corrections, corrections that follow each other faster than this are a conflict: four rounds of an autoscaler. */
 const intervalMs = 60_000;
-/** The same for writers with long rounds: the third correction within some two hours. A person seldom changes one object so often. */
-const slowBurst = 2;
-const slowIntervalMs = 9_000_000;
 /** A conflict without a correction for this many of its last rounds has ended. Three rounds: one may be late. */
 const quietRounds = 3;
 /** A conflict lasts at least this long after its last correction: two rounds of an autoscaler, which acts every 15 s. */
@@ -20,9 +16,9 @@ const quietMinMs = 30_000;
 /** Interval of the checks whether a conflict has ended. */
 const checkMs = 5_000;
 
-/** An object that was corrected within the last hours. */
+/** An object that was corrected within the last minutes. */
 interface RecentCorrections {
-  readonly rates: readonly TokenBucket[];
+  readonly rate: TokenBucket;
   atMs: number;
   /** The time between the last two corrections. */
   roundMs: number;
@@ -45,13 +41,12 @@ export class FieldConflictBackoff {
   /** `message` names the fields that somebody had changed. */
   corrected(key: string, message: string): void {
     const nowMs = this.#clock.monotonicMs();
-    const rates = [new TokenBucket(burst, intervalMs, nowMs), new TokenBucket(slowBurst, slowIntervalMs, nowMs)];
-    const fresh = { rates, atMs: nowMs, roundMs: 0 };
+    const fresh = { rate: new TokenBucket(burst, intervalMs, nowMs), atMs: nowMs, roundMs: 0 };
     const recent: RecentCorrections = this.#recent.get(key) ?? fresh;
     this.#recent.set(key, recent);
     recent.roundMs = nowMs - recent.atMs;
     recent.atMs = nowMs;
-    const isTooOften = recent.rates.filter((rate) => rate.take(nowMs) > 0).length > 0;
+    const isTooOften = recent.rate.take(nowMs) > 0;
     if (isTooOften || recent.message !== undefined) recent.message = message;
     this.#watch();
   }
@@ -80,7 +75,7 @@ export class FieldConflictBackoff {
       const isOver =
         recent.message !== undefined && nowMs - recent.atMs >= Math.max(quietMinMs, quietRounds * recent.roundMs);
       if (isOver) delete recent.message;
-      if (recent.message === undefined && recent.rates.every((rate) => rate.isIdle(nowMs))) this.#recent.delete(key);
+      if (recent.message === undefined && recent.rate.isIdle(nowMs)) this.#recent.delete(key);
       if (isOver) this.#ended(key);
     }
   }
