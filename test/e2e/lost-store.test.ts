@@ -64,20 +64,13 @@ describe.skipIf(withoutKubectl)(`a relay that has lost its store while a customi
       () => tree.json(market, 'configmap', 'later', '-n', 'shopfront') !== undefined,
     );
     expect(map()).toMatchObject({ metadata: { uid: before.metadata.uid }, data: { text: 'Welcome to Market' } });
-    const answer = banyan(
-      'why',
-      'configmap/greeting',
-      '-n',
-      'shopfront',
-      '--at',
-      'us:market',
-      '--space',
-      space,
-      '--data',
-      tree.data,
+    const question = ['-n', 'shopfront', '--at', 'us:market', '--space', space, '--data', tree.data];
+    const answer = () => banyan('why', 'configmap/greeting', ...question).out;
+    // The relay shows its Locations up to a second after it has matched them.
+    await until('banyan why knows where the object belongs', () =>
+      answer().includes('mailbox/us:market: it is meant for this cluster, and not in its mailbox'),
     );
-    expect(answer.out).toContain('mailbox/us:market: it is meant for this cluster, and not in its mailbox');
-    expect(answer.out).toContain('shopfront: CustomizationFailed: Customizer shopfront/greeting');
+    expect(answer()).toContain('shopfront: CustomizationFailed: Customizer shopfront/greeting');
     tree.ok('node/us', 'label', 'location', 'market', 'zone=manhattan');
     await until('it can be made', () => map()?.data?.text === 'In manhattan');
     expect(map()?.metadata.uid).toBe(before.metadata.uid);

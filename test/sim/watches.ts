@@ -43,7 +43,9 @@ export class Watches {
         this.#watches.delete(watch);
         continue;
       }
-      const { title, storage, has } = watch;
+      const { title, storage } = watch;
+      // A list of a view first reports to watchers what they lack. So the watch counts as it was before the list.
+      const has = new Map(watch.has);
       const shown = listed(storage);
       for (const key of new Set([...has.keys(), ...shown.keys()])) {
         if (has.get(key) !== shown.get(key)) return `${title} has another ${key} than is shown`;
