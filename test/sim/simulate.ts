@@ -55,6 +55,8 @@ export interface Outcome {
 const convergeWithinMs = 300_000;
 /** The time after which a person looks at held rows. By then, the nodes have done everything that they can. */
 const releaseAfterMs = 100_000;
+/** A view of objects that a node makes itself announces a change up to a second later. */
+const announcedWithinMs = 2_000;
 /** Interval of the checks whether the state is as expected. */
 const lookEveryMs = 2_000;
 
@@ -177,13 +179,20 @@ async function settle(
     if (world.violations.length > 0) return;
     const wrong = wrongOf();
     const unfinished = world.talks.unfinished();
-    if (wrong === undefined && unfinished === undefined) return;
+    if (wrong === undefined && unfinished === undefined) return checkWatches(world);
     if (world.nowMs >= releaseFromMs) releaseHeld(world);
     if (world.nowMs < deadlineMs) continue;
     if (wrong !== undefined) world.violation('after healing, every agent has the expected objects', wrong);
     else world.violation('every stream ends, at both ends', unfinished!);
     return;
   }
+}
+
+/** Looks once: a list of a view reports to watchers what they lack, so a second look would find nothing. */
+async function checkWatches(world: World): Promise<void> {
+  await world.run(world.nowMs + announcedWithinMs);
+  const wrong = world.watches.wrong();
+  if (wrong !== undefined) world.violation(world.watches.name, wrong);
 }
 
 function wrongNow(

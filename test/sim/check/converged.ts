@@ -26,8 +26,7 @@ export function notConverged(
     prunedWrong(world, model, isCutOff) ??
     objectsWrong(world, model, isCutOff) ??
     summariesWrong(world, model, isCutOff) ??
-    unsentWrong(world) ??
-    world.watches.wrong()
+    unsentWrong(world)
   );
 }
 
