@@ -46,14 +46,15 @@ interface DeploymentSpec {
 export function shownReplicaSet(deployment: KubeObject, revision: number): KubeObject {
   const { replicas = 1, minReadySeconds, selector = {}, template = {} } = (deployment.spec ?? {}) as DeploymentSpec;
   const { name = '', namespace, uid = '' } = deployment.metadata;
-  const hash = hashOf(template);
+  const shown = shownName(deployment);
+  const hash = shown.slice(-hashLength);
   const labels = { ...template.metadata?.labels, [hashLabel]: hash };
   const { apiVersion, kind } = deployment;
   return {
     apiVersion: 'apps/v1',
     kind: 'ReplicaSet',
     metadata: {
-      name: shownName(deployment),
+      name: shown,
       ...(namespace === undefined ? {} : { namespace }),
       labels: { ...labels, [shownLabel]: 'true' },
       annotations: { ...copiedAnnotations(deployment), [revisionAnnotation]: `${revision}` },

@@ -42,7 +42,7 @@ export class ReplicaSetBeside {
     // run takes the replicas from the former one.
     if (before.at(-1) !== present) this.#record.set(source, key, { replicaSets: [present, ...former] });
     try {
-      this.#show(space, key, deployment, before);
+      this.#show(space, key, deployment, { before, present });
     } catch (error) {
       // A quota of the space may refuse the object, or somebody may have an object of this name. The status of the Deployment is right without it.
       if (!(error instanceof BanyanError) || lacksRoom(error)) throw error;
@@ -60,15 +60,19 @@ export class ReplicaSetBeside {
     }
   }
 
-  /** Writes the present ReplicaSet, and takes the replicas from the one before. `before`: the names in the record. */
-  #show(space: Space, { namespace }: ObjectKey, deployment: KubeObject, before: readonly string[]): void {
-    const present = shownName(deployment);
+  /** Writes the present ReplicaSet, and takes the replicas from the one before. `before`: the names in the record. `present`: the name for the template. */
+  #show(
+    space: Space,
+    { namespace }: ObjectKey,
+    deployment: KubeObject,
+    { before, present }: { readonly before: readonly string[]; readonly present: string },
+  ): void {
     const last = before.at(-1);
     const isNew = last !== present;
     const numberOf = (name: string) => revisionOf(shownIn(space, namespace, name));
     const own = isNew ? 0 : numberOf(present);
     const revision = own > 0 ? own : Math.max(0, ...before.map(numberOf)) + 1;
-    const shown = made(space, namespace, shownReplicaSet(deployment, revision));
+    const shown = createdOrUpdated(space, namespace, shownReplicaSet(deployment, revision));
     const { generation = 0 } = shown?.metadata ?? {};
     if (shown) updateStatus(space, shown, shownReplicaSetStatus(deployment, generation), this.#log);
     const former = isNew && last !== undefined ? shownIn(space, namespace, last) : undefined;
@@ -84,7 +88,7 @@ function shownIn(space: Space, namespace: string, name: string): KubeObject | un
 }
 
 /** Returns the ReplicaSet as the space has it. Undefined: somebody else has an object of this name, or the object is being deleted. */
-function made(space: Space, namespace: string, wanted: KubeObject): KubeObject | undefined {
+function createdOrUpdated(space: Space, namespace: string, wanted: KubeObject): KubeObject | undefined {
   const found = space.get({ ...shownResource, namespace, name: wanted.metadata.name! });
   if (!found) return space.create(wanted);
   if (!isShownReplicaSet(found) || isTerminating(found)) return undefined;
