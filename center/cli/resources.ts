@@ -60,15 +60,21 @@ export async function readObject(
     const object = await get(of);
     return object && { resource: of, object };
   } catch (error) {
-    // The server answers an internal error, for which the client has several codes.
-    if (!(error instanceof BanyanError) || errorTable[error.code].http !== 500) throw error;
+    if (!isConversionFailure(error)) throw error;
     for (const version of await otherVersions(api, context, of)) {
       const resource = { ...of, version };
-      const object = await get(resource).catch(() => undefined);
+      const object = await get(resource).catch((other: unknown) => {
+        if (!isConversionFailure(other)) throw other;
+      });
       if (object) return { resource, object };
     }
     throw error;
   }
+}
+
+/** The server can't convert the object: it answers an internal error, for which the client has several codes. */
+function isConversionFailure(error: unknown): boolean {
+  return error instanceof BanyanError && errorTable[error.code].http === 500;
 }
 
 async function otherVersions(
