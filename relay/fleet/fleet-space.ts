@@ -1,16 +1,16 @@
 /** The space of a request to `/fleet/SPACE/...`: its source, its documents, and the error of a write. */
+
 import { SpaceHandler } from '../../core/apiserver/http/handler.ts';
 import type { ApiRequest } from '../../core/apiserver/http/requests.ts';
 import { decodePart } from '../../core/apiserver/http/route.ts';
-import { fieldManager } from '../../core/apiserver/managed-fields/field-manager.ts';
 import type { Kinds } from '../../core/apiserver/space.ts';
 import { ViewStorage } from '../../core/apiserver/storage/view.ts';
-import { EmbeddedSpace } from '../../core/apiserver/verbs/embedded-space.ts';
 import { pathShownAs, shownPath } from '../../core/identity/node-path.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
+import { readOnlySpace } from '../views/read-only-space.ts';
 
 /** A request to the fleet of a source. */
 export interface FleetRequest {
@@ -51,16 +51,8 @@ export function documentsOf(
   prefix: string,
   ports: { clock: Clock; random: Random; log: Logger },
 ): SpaceHandler {
-  const { clock, random, log } = ports;
+  const { clock, log } = ports;
   const storage = new ViewStorage({ list: () => [], get: () => undefined }, clock, log);
-  const space = new EmbeddedSpace({
-    name: prefix,
-    storage,
-    kinds,
-    clock,
-    random,
-    fields: fieldManager,
-    admissions: [],
-  });
+  const space = readOnlySpace(ports, { name: prefix, storage, kinds });
   return new SpaceHandler(space, prefix, clock);
 }

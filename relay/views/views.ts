@@ -3,10 +3,8 @@
 import { builtinKinds } from '../../core/apiserver/builtin/builtin-kinds.ts';
 import { ownKinds } from '../../core/apiserver/kinds/kinds-of-space.ts';
 import { SpaceKinds } from '../../core/apiserver/kinds/space-kinds.ts';
-import { fieldManager } from '../../core/apiserver/managed-fields/field-manager.ts';
 import type { Space } from '../../core/apiserver/space.ts';
 import { type ViewSource, ViewStorage } from '../../core/apiserver/storage/view.ts';
-import { EmbeddedSpace } from '../../core/apiserver/verbs/embedded-space.ts';
 import { parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { type PlacementId, placementId } from '../../core/entries/placement-id.ts';
 import type { AppliedChange, Table } from '../../core/feed/feed.ts';
@@ -22,6 +20,7 @@ import type { Replicas } from '../replicas/replicas.ts';
 import { EmptyViews } from './empty-views.ts';
 import { MailboxContents } from './mailbox-view.ts';
 import { OpenView } from './open-view.ts';
+import { readOnlySpace } from './read-only-space.ts';
 import { ReportedContents } from './reported-view.ts';
 import { type MadeObjects, UpstreamContents } from './upstream-contents.ts';
 import { ReportedKinds, ViewKinds } from './view-kinds.ts';
@@ -186,15 +185,7 @@ export class Views {
     };
     const storage = new ViewStorage(source, clock, log);
     const kinds = new ViewKinds(new SpaceKinds(storage, [...builtinKinds(), ...ownKinds('Workload')]), reported);
-    const space = new EmbeddedSpace({
-      name,
-      storage,
-      kinds,
-      clock,
-      random,
-      fields: fieldManager,
-      admissions: [],
-    });
+    const space = readOnlySpace({ clock, random }, { name, storage, kinds });
     view = new OpenView(space, storage, contents);
     return view;
   }
