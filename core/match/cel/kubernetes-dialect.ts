@@ -1,5 +1,5 @@
 /**
- * What a Kubernetes API server refuses when an expression is written, and the engine would take: functions that only the engine has, unknown fields, lists of
+ * Refuses expressions that a Kubernetes API server refuses when they are written, and that the engine would take: functions that only the engine has, unknown fields, lists of
  * several types, and constants that can never be right.
  */
 
@@ -143,24 +143,26 @@ const int64Max = 2n ** 63n - 1n;
 
 /** Only lists and maps have an index. The engine also reads the field of an object by a text. */
 function refuseIndexOfObject(node: CelNode): void {
-  const check: Check = node.meta.check!;
-  node.setMeta('check', (checker, of, context) => {
-    const type = check(checker, of, context);
-    const [receiver] = of.args as [CelNode];
-    const found = checker.check(receiver, context);
-    const owner = found.kind === 'optional' ? found.valueType! : found;
-    if (owner.kind !== 'message') return type;
+  checkOwner(node, (owner, checker, of) => {
+    if (owner.kind !== 'message') return;
     throw checker.createError('no_matching_overload', `found no matching overload for '_[_]' of an object`, of);
   });
 }
 
 function requireField(node: CelNode): void {
+  checkOwner(node, (owner, checker, of, context) => {
+    checker.checkAccessOnType(of, context, owner);
+  });
+}
+
+/** Adds a check of the type whose field or item the node reads. The type of an optional value is the type of its content. */
+function checkOwner(node: CelNode, refuse: (owner: ValueType, ...of: Parameters<Check>) => void): void {
   const check: Check = node.meta.check!;
   node.setMeta('check', (checker, of, context) => {
     const type = check(checker, of, context);
     const [receiver] = of.args as [CelNode];
     const found = checker.check(receiver, context);
-    checker.checkAccessOnType(of, context, found.kind === 'optional' ? found.valueType! : found);
+    refuse(found.kind === 'optional' ? found.valueType! : found, checker, of, context);
     return type;
   });
 }
