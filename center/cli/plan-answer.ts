@@ -1,4 +1,4 @@
-/** What `banyan plan` needs of a tree, and what it prints. */
+/** The questions of `banyan plan` to the nodes of a tree, and their answers. */
 import type { NodeApiClient } from './api-client.ts';
 
 export type PlanApi = Pick<NodeApiClient, 'ask' | 'contexts' | 'get' | 'list' | 'write'>;

@@ -1,4 +1,4 @@
-/** What a person can do about an entry of `status.failures`: one line, with a command to type where one helps. */
+/** The remedy for an entry of `status.failures`: one line, with a command to type where one helps. */
 import { cliCommand, shellWord } from '../../core/runtime/cli-command.ts';
 
 export interface ShownFailure {

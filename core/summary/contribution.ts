@@ -13,7 +13,7 @@ import {
   smallestFailures,
 } from './partial.ts';
 
-/** What a node knows about the connection of a child. */
+/** The node's knowledge about the connection of a child. */
 export interface ChildConnection {
   readonly connected: boolean;
   /** Wall time in ms at which this node last heard the child. Absent: the child has never attached to this node. */

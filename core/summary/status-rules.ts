@@ -8,7 +8,7 @@
 import { formatGroupResource, type GroupResource } from '../object/key.ts';
 
 /**
- * What a rule does with the values of the destinations:
+ * How a rule merges the values of the destinations:
  * - `replicas`: `spec.replicas` of the space's object if the object is available everywhere; otherwise the least value of the destinations at which the object
  *   is not available, at most `spec.replicas`. `short`: less than `spec.replicas`. `most`: the greatest value, at least `spec.replicas`.
  * - `scheduled`: the sum. At a destination where the object is not available, it is less than the number that the destination wants.

@@ -1,4 +1,4 @@
-/** What an aggregated status has to say, before it is written as fields and conditions. */
+/** The result that an aggregated status has to show, before the node writes it as fields and conditions. */
 import { destinationsOf, type StatusPartial } from './status-partial.ts';
 import type { StatusRules } from './status-rules.ts';
 

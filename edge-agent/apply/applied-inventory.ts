@@ -72,7 +72,7 @@ function isOtherContent({ content }: Applied, { bodyHash }: OwnerRecord): boolea
  */
 function recordOf({ uid, source, created, deletion, content }: Applied, before: OwnerRecord | undefined): OwnerRecord {
   const how = deletion === undefined ? {} : { deletion };
-  // What this store knows about another object of the name does not hold for this one.
+  // If the store has a record of another object of this name, these facts are about that object.
   const { origin: _origin, ended: _ended, hasFormerForm: _form, ...kept } = before ?? {};
   const known = before?.uid === uid ? before : kept;
   return { placements: [], ...known, source, uid, created, bodyHash: content ?? '', fingerprint: '', ...how };

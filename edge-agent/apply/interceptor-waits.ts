@@ -54,7 +54,7 @@ type Idle = Pick<UnavailableService, 'why' | 'isForeign'> & { readonly blockers:
 
 interface ServingState {
   readonly unavailable: readonly UnavailableService[];
-  /** What ends the wait (see waiting.ts). Empty although a Service is unavailable: no event reports it, and the work queue tries again. */
+  /** The events that end the wait (see waiting.ts). Empty although a Service is unavailable: no event reports it, and the work queue tries again. */
   readonly blockers: readonly string[];
 }
 

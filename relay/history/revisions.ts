@@ -54,7 +54,7 @@ interface RevisionChange {
   readonly isRemoved?: true;
 }
 
-/** What `kubectl rollout history` keeps by default. */
+/** `kubectl rollout history` keeps as many by default. */
 export const revisionsKept = 10;
 /**
  * One command writes its objects one after the other, with pauses well below this time; helm needs the longest ones. A change that comes later is another

@@ -1,5 +1,5 @@
 /**
- * What `banyan history` shows, and what `banyan undo` has to write: the objects of a space that differ from a promoted revision of a placement. This node only
+ * The facts that `banyan history` shows, and the changes that `banyan undo` has to write: the objects of a space that differ from a promoted revision of a placement. This node only
  * reads. The user's program writes the objects, with the user's rights, as any other change.
  */
 import type { SpaceStorage } from '../../core/apiserver/storage.ts';

@@ -39,7 +39,7 @@ function rollingOf(strategy: Json | undefined): SpecDefaults {
   return { 'strategy.rollingUpdate': { maxUnavailable: '25%', maxSurge: '25%' } };
 }
 
-/** What the update strategy lacks: everything, its type, its parameters, or one of them. */
+/** The missing parts of the update strategy: all of it, its type, its parameters, or one of them. */
 function updateStrategyOf({ updateStrategy: given }: Spec, parameters: { [field: string]: Json }): SpecDefaults {
   if (!isRecord(given)) return { updateStrategy: { type: rollingUpdate, rollingUpdate: parameters } };
   const { type, rollingUpdate: own } = given;

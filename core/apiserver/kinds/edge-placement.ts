@@ -28,7 +28,7 @@ export interface EdgePlacementSpec {
   rollout?: RolloutSpec;
 }
 
-/** What `.status` of the placement's objects shows in their space. Absent: `Aggregate`, or `Exact` if `wantSingletonReportedState` is true. */
+/** The kind of `.status` that the placement's objects have in their space. Absent: `Aggregate`, or `Exact` if `wantSingletonReportedState` is true. */
 export type ReportedState = 'Aggregate' | 'Exact' | 'None';
 
 /** The objects that match all given fields. `*` matches everything, an empty list nothing. An absent field allows every value. */

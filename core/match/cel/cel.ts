@@ -145,7 +145,7 @@ function environmentOf(variables: Readonly<Record<string, CelType>>): Environmen
   return environment;
 }
 
-/** What the engine parses. */
+/** Returns the text that the engine parses. */
 function sourceIn(dialect: 'banyan' | 'kubernetes', source: string): string {
   return dialect === 'kubernetes' ? withOptionalCalls(source) : source;
 }

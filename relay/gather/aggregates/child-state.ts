@@ -1,5 +1,5 @@
 /**
- * What one child adds to the status partial of one object. For an agent, the partial is made from the state that the agent reports. A relay reports a partial
+ * The contribution of one child to the status partial of one object. For an agent, the partial is made from the state that the agent reports. A relay reports a partial
  * itself.
  */
 

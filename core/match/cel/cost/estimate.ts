@@ -22,7 +22,7 @@ interface Variable {
   readonly entries?: EntrySizes | undefined;
 }
 
-/** What is known about the value of a node. */
+/** The known facts about the value of a node. */
 interface Value {
   /** The cost of the evaluation. */
   readonly cost: number;
