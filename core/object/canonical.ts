@@ -53,3 +53,8 @@ export function appendMember(body: Uint8Array, name: string, json: Uint8Array): 
 export function parseBody(body: Uint8Array): KubeObject {
   return JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')) as KubeObject;
 }
+
+/** Whether the canonical bytes contain the word. Most objects lack it, so this search avoids parsing them. */
+export function bodyMentions(body: Uint8Array, word: string): boolean {
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes(word);
+}

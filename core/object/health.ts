@@ -9,7 +9,7 @@
 import { type KubeObject, parseApiVersion } from './meta.ts';
 import { podCause } from './pod-cause.ts';
 import { steadyText } from './steady-text.ts';
-import { terminating, terminatingMessage } from './terminating.ts';
+import { isTerminating, terminating, terminatingMessage } from './terminating.ts';
 
 export interface ObjectHealth {
   readonly state: 'Current' | 'InProgress' | 'Failed' | 'Terminating';
@@ -23,7 +23,7 @@ export interface ObjectHealth {
 const scheduleWindowMs = 15_000;
 
 export function health(object: KubeObject): ObjectHealth {
-  if (object.metadata.deletionTimestamp !== undefined) {
+  if (isTerminating(object)) {
     return { state: 'Terminating', reason: terminating, message: terminatingMessage(object) };
   }
   const { group } = parseApiVersion(object.apiVersion);

@@ -4,7 +4,7 @@ import type { AdoptRule, ApplyRules } from '../../core/entries/apply-rules.ts';
 import type { PropagationPolicy } from '../../core/entries/down-attributes.ts';
 import { hasEnded } from '../../core/object/ended.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
-import { terminating, terminatingMessage } from '../../core/object/terminating.ts';
+import { isTerminating, terminating, terminatingMessage } from '../../core/object/terminating.ts';
 import { isMarked, marked, signatureOf } from '../cluster/mark.ts';
 import { type Absence, absenceOf } from './absence.ts';
 import { clusterKeeps } from './cluster-keeps.ts';
@@ -60,7 +60,7 @@ export function decide(
     const absence = absenceOf(wanted, record, sawDeletion);
     return absence === undefined ? { do: 'apply', created: true } : { do: 'leaveAbsent', absence };
   }
-  if (live.metadata.deletionTimestamp !== undefined) {
+  if (isTerminating(live)) {
     // The cluster deletes an ended Job in two steps. Its work is done in any case.
     if (hasEnded(live) && wasApplied(wanted, record, live)) return { do: 'keep' };
     return { do: 'wait', reason: terminating, message: terminatingMessage(live) };
@@ -188,5 +188,5 @@ export function decideRemoval(record: OwnerRecord, live: KubeObject | undefined,
   const isOurs = record.uid === '' ? signer === 'us' : record.uid === uid && signer !== 'another';
   if (!isMarked(live) || !isOurs) return { do: 'forget' };
   if (!record.created || (of.isContainer && record.deletion === 'Orphan')) return { do: 'release' };
-  return live.metadata.deletionTimestamp === undefined ? { do: 'remove', uid } : { do: 'wait' };
+  return isTerminating(live) ? { do: 'wait' } : { do: 'remove', uid };
 }

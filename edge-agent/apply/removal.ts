@@ -2,8 +2,10 @@
  * Decides what to do about an unwanted object. For a CustomResourceDefinition, the decision also needs an answer of the cluster: who has objects of the
  * defined kind? If the definition is removed, the cluster deletes all these objects, in every namespace.
  */
+
 import { formatKey, type GroupResource, type ObjectKey, parseKey } from '../../core/object/key.ts';
 import { type KubeObject, parseApiVersion } from '../../core/object/meta.ts';
+import { isTerminating } from '../../core/object/terminating.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { decideRemoval, type Removal } from './decide.ts';
@@ -98,7 +100,7 @@ class Owners {
     const served = await this.#cluster.resourceOf(apiVersion, kind);
     const at = served && { ...served, namespace: served.namespaced ? namespace : '', name };
     const live = at && (await this.#cluster.get(at));
-    const isSeen = live?.metadata.uid === uid && live.metadata.deletionTimestamp === undefined;
+    const isSeen = live?.metadata.uid === uid && !isTerminating(live);
     const isThere = isSeen || (!served && (await this.#isUnknown(apiVersion)));
     this.#answers.set(uid, isThere);
     return isThere;

@@ -2,9 +2,11 @@
  * Finds out whether anything answers behind a Service when the agent has placed no workload for it. Such a workload may come from an operator, from another
  * placement or from the site, or it may be missing.
  */
+
 import type { KubeObject } from '../../core/object/meta.ts';
 import { isReadyPod } from '../../core/object/pod-cause.ts';
 import type { Labels } from '../../core/object/selector.ts';
+import { isTerminating } from '../../core/object/terminating.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 
@@ -40,7 +42,7 @@ export async function idleBehind(
     const namespace = service.metadata.namespace ?? '';
     const of = { namespace, selector: { matchLabels: selector }, limit: readMax };
     const pods = await cluster.find({ group: '', resource: 'pods' }, of);
-    const isServing = (pod: KubeObject) => pod.metadata.deletionTimestamp === undefined && isReadyPod(pod);
+    const isServing = (pod: KubeObject) => !isTerminating(pod) && isReadyPod(pod);
     return pods.some(publishNotReadyAddresses ? () => true : isServing)
       ? undefined
       : 'no pod that its selector selects is ready';

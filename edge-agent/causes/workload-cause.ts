@@ -1,8 +1,10 @@
 /** Finds out why a workload is not available, from its pods and from Events. Pure. */
+
 import type { KubeObject } from '../../core/object/meta.ts';
 import { isReadyPod, type PodCause, podCause } from '../../core/object/pod-cause.ts';
 import type { LabelSelector } from '../../core/object/selector.ts';
 import { steadyText } from '../../core/object/steady-text.ts';
+import { isTerminating } from '../../core/object/terminating.ts';
 
 export interface WaitCause {
   readonly reason: string;
@@ -62,7 +64,7 @@ export interface PodTrouble extends PodCause {
 export function commonTrouble(pods: readonly KubeObject[]): PodTrouble | undefined {
   const byText = new Map<string, { readonly trouble: PodTrouble; count: number }>();
   for (const pod of [...pods].sort((a, b) => compare(a.metadata.name ?? '', b.metadata.name ?? ''))) {
-    const cause = pod.metadata.deletionTimestamp === undefined ? podCause(pod) : undefined;
+    const cause = isTerminating(pod) ? undefined : podCause(pod);
     if (!cause) continue;
     const same = byText.get(cause.message);
     if (same) same.count++;
@@ -78,7 +80,7 @@ export function commonTrouble(pods: readonly KubeObject[]): PodTrouble | undefin
 export function presentPods(pods: readonly KubeObject[]): number {
   return pods.filter((pod) => {
     const { phase } = (pod.status ?? {}) as { phase?: string };
-    return pod.metadata.deletionTimestamp === undefined && phase !== 'Failed' && phase !== 'Succeeded';
+    return !isTerminating(pod) && phase !== 'Failed' && phase !== 'Succeeded';
   }).length;
 }
 
@@ -106,10 +108,7 @@ export function workloadCause(
 ): WaitCause | undefined {
   const found = warning && trouble ? both(trouble, warning) : (warning ?? trouble);
   if (!found) return undefined;
-  const ready = Math.min(
-    wanted,
-    pods.filter((pod) => pod.metadata.deletionTimestamp === undefined && isReadyPod(pod)).length,
-  );
+  const ready = Math.min(wanted, pods.filter((pod) => !isTerminating(pod) && isReadyPod(pod)).length);
   return { reason: found.reason, message: steadyText(`${ready}/${wanted} pods ready: ${found.message}`) };
 }
 

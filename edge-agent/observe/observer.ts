@@ -7,6 +7,7 @@
  * not compare any more: resource versions become smaller when the cluster is restored from a backup, so a state with an older version may be the present
  * state.
  */
+
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hasEnded } from '../../core/object/ended.ts';
 import { hasControllerFinalizers } from '../../core/object/finalizers.ts';
@@ -14,6 +15,7 @@ import type { ObjectHealth } from '../../core/object/health.ts';
 import { formatKey, type GroupResource, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { SharedValues } from '../../core/object/shared-values.ts';
+import { isTerminating } from '../../core/object/terminating.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Cluster, ClusterEvent } from '../cluster/cluster.ts';
@@ -252,7 +254,7 @@ export class Observer {
 
   /** An object that has ended and is being deleted counts as it was at its end. */
   #healthOf(key: string, live: KubeObject): ObjectHealth {
-    if (live.metadata.deletionTimestamp === undefined || !hasEnded(live)) return this.#health.of(key, live);
+    if (!isTerminating(live) || !hasEnded(live)) return this.#health.of(key, live);
     const { deletionTimestamp: _deleted, ...metadata } = live.metadata;
     return this.#health.of(key, { ...live, metadata });
   }

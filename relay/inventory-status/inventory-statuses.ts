@@ -4,10 +4,12 @@
  * Location that selects a SyncTarget of a deeper agent shows no number of available instances: this node does not know all of them, and people would take a
  * part for the whole.
  */
+
 import type { Space } from '../../core/apiserver/space.ts';
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
 import type { NodeAttributes } from '../../core/entries/up-attributes.ts';
 import { childPath, childTowards, parentOf } from '../../core/identity/node-path.ts';
+import { isTerminating } from '../../core/object/terminating.ts';
 import {
   type Inventory,
   isLocation,
@@ -116,7 +118,7 @@ export class InventoryStatuses {
     for (const location of [...(this.#targets.get(target)?.locations ?? []), ...locations])
       this.#dirtyLocations.add(`${source}/${location}`);
     this.#setRow(target, object && attachTo !== undefined ? { attachTo, locations } : undefined);
-    if (!object || attachTo === undefined || object.metadata.deletionTimestamp !== undefined) return;
+    if (!object || attachTo === undefined || isTerminating(object)) return;
     const child = this.#childAt(attachTo);
     if (child !== undefined) {
       showSyncTarget(shown.space, name, path, reportOf(child), connection(child), wallMs);
@@ -131,7 +133,7 @@ export class InventoryStatuses {
   #showLocation(key: string): void {
     const { shown, source, name } = this.#find(key);
     const object = shown.space.get({ ...locationResource, namespace: '', name });
-    if (!object || object.metadata.deletionTimestamp !== undefined) return;
+    if (!object || isTerminating(object)) return;
     const targets = shown.inventory.selectedBy([object]).filter((target) => shown.inventory.hasSyncTarget(target));
     const children = targets.map((target) => this.#childAt(this.#targets.get(`${source}/${target}`)?.attachTo ?? ''));
     const available = targets.filter((target, i) => {

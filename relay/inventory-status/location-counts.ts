@@ -2,7 +2,9 @@
  * The status of a Location of the system space: how many agents it has, and how many of them are available. Many agents may have the same Location and change
  * at the same time, so one run over the children counts for all changed Locations.
  */
+
 import type { Space } from '../../core/apiserver/space.ts';
+import { isTerminating } from '../../core/object/terminating.ts';
 import type { Child } from '../children/children.ts';
 import { locationResource } from '../children/inventory.ts';
 import { show } from './node-objects.ts';
@@ -78,7 +80,7 @@ export class LocationCounts {
   #showOne(location: string, counts: InstanceCounts): void {
     const { space } = this.#ports;
     const object = space.get({ ...locationResource, namespace: '', name: location });
-    if (!object || object.metadata.deletionTimestamp !== undefined) return;
+    if (!object || isTerminating(object)) return;
     show(space, { ...object, status: { ...(object.status as object | undefined), ...counts } });
   }
 }

@@ -1,14 +1,16 @@
 /** The status of a SyncTarget: the agent's report about its cluster, and whether and since when the agent is connected to this node. */
+
 import type { Space } from '../../core/apiserver/space.ts';
 import { parseServed } from '../../core/entries/served-resources.ts';
 import type { NodeAttributes } from '../../core/entries/up-attributes.ts';
 import { timestamp } from '../../core/object/conditions.ts';
+import { isTerminating } from '../../core/object/terminating.ts';
 import type { SessionStatus } from '../../core/session/parent-ports.ts';
 import { syncTargetResource } from '../children/inventory.ts';
 import { reportedCondition } from './alarm-conditions.ts';
 import { sessionState, show } from './node-objects.ts';
 
-/** What the parent knows about the connection of the agent. Without `heardAtMs`, the agent has never attached to this node. */
+/** The parent's knowledge about the connection of the agent. Without `heardAtMs`, the agent has never attached to this node. */
 export type AgentConnection = Pick<SessionStatus, 'connected' | 'heardAtMs'>;
 
 /**
@@ -27,7 +29,7 @@ export function showSyncTarget(
   wallMs: number,
 ): void {
   const object = space.get({ ...syncTargetResource, namespace: '', name });
-  if (!object || object.metadata.deletionTimestamp !== undefined) return;
+  if (!object || isTerminating(object)) return;
   const before = (object.status ?? {}) as {
     lastHeartbeatTime?: string;
     conditions?: { type: string; status: string }[];

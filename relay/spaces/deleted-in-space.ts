@@ -3,7 +3,7 @@
  * more. So a program with a finalizer on an EdgePlacement can wait until all copies are gone, and then do what has to come after them.
  */
 import type { StoredObject } from '../../core/apiserver/storage.ts';
-import { parseBody } from '../../core/object/canonical.ts';
+import { bodyMentions, parseBody } from '../../core/object/canonical.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { isTerminating } from '../../core/object/terminating.ts';
 
@@ -21,8 +21,7 @@ export function effectivePlacement(placement: KubeObject): KubeObject {
 
 /** Returns the uid if the object was deleted. Most writes are about other objects, so the bytes are searched before they are parsed. */
 export function deletedUid({ body }: StoredObject, isRemoved: boolean): string | undefined {
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  if (!isRemoved && !bytes.includes('"deletionTimestamp"')) return undefined;
+  if (!isRemoved && !bodyMentions(body, '"deletionTimestamp"')) return undefined;
   const object = parseBody(body);
   return isRemoved || isTerminating(object) ? (object.metadata.uid ?? '') : undefined;
 }

@@ -6,13 +6,15 @@
  * An owner exists if an object with its kind, name and uid exists, in the namespace of the dependent or cluster-scoped. So an owner in another namespace
  * counts as absent. If the kind of an owner is not served, the collector can't check this, and the owner counts as existing.
  */
-import { parseBody } from '../../object/canonical.ts';
+
+import { bodyMentions, parseBody } from '../../object/canonical.ts';
 import { formatKey, type ObjectKey, parseKey } from '../../object/key.ts';
 import { type KubeObject, type OwnerReference, parseApiVersion } from '../../object/meta.ts';
+import { isTerminating } from '../../object/terminating.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { DeleteOptions, Space } from '../space.ts';
-import type { StorageEvent, StoredObject } from '../storage.ts';
+import type { StorageEvent } from '../storage.ts';
 import { foregroundFinalizer, orphanFinalizer } from '../verbs/object-meta.ts';
 import { KeyQueue } from './key-queue.ts';
 import { OwnerIndex } from './owner-index.ts';
@@ -67,14 +69,14 @@ export class GarbageCollector {
       for (const dependent of this.#index.dependentsOf(uid)) this.#queue.add(dependent);
       return;
     }
-    if (mentions(stored, '"ownerReferences"')) {
+    if (bodyMentions(stored.body, '"ownerReferences"')) {
       const { ownerReferences = [] } = parseBody(stored.body).metadata;
       this.#changeOwners(key, ownerReferences);
       if (ownerReferences.length > 0) this.#queue.add(key);
     } else {
       this.#changeOwners(key, []);
     }
-    if (mentions(stored, '"deletionTimestamp"')) this.#queue.add(key);
+    if (bodyMentions(stored.body, '"deletionTimestamp"')) this.#queue.add(key);
   }
 
   #changeOwners(key: string, references: readonly OwnerReference[]): void {
@@ -172,16 +174,11 @@ export class GarbageCollector {
   }
 }
 
-function isWaitingForDependents({ metadata }: KubeObject): boolean {
-  return metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(foregroundFinalizer) === true;
+function isWaitingForDependents(object: KubeObject): boolean {
+  return isTerminating(object) && object.metadata.finalizers?.includes(foregroundFinalizer) === true;
 }
 
 function policyOf(finalizers: readonly string[]): NonNullable<DeleteOptions['propagationPolicy']> {
   if (finalizers.includes(orphanFinalizer)) return 'Orphan';
   return finalizers.includes(foregroundFinalizer) ? 'Foreground' : 'Background';
-}
-
-/** True if the bytes contain the word. Most objects have no owners and are not being deleted, so this search avoids parsing them. */
-function mentions({ body }: StoredObject, word: string): boolean {
-  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes(word);
 }

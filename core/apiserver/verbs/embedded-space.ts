@@ -3,11 +3,13 @@
  * admission, validate, set generation and managed fields, make the bytes, run one transaction. This file contains the order of the steps. The other files
  * of this folder contain the steps.
  */
+
 import { canonicalBytes, parseBody } from '../../object/canonical.ts';
 import { timestamp } from '../../object/conditions.ts';
 import { cloneJson } from '../../object/json-value.ts';
 import { formatGroupResource, type GroupResource, type ObjectKey } from '../../object/key.ts';
 import { formatApiVersion, type KubeObject, parseApiVersion } from '../../object/meta.ts';
+import { isTerminating } from '../../object/terminating.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
@@ -266,7 +268,7 @@ export class EmbeddedSpace implements Space {
     if (!write.isApplied) this.#manageFields(write, undefined, next);
     const bytes = storedBytes(kind, key, next);
     const existing = this.storage.get(key);
-    if (existing) throw status.alreadyExists(key, parseBody(existing.body).metadata.deletionTimestamp !== undefined);
+    if (existing) throw status.alreadyExists(key, isTerminating(parseBody(existing.body)));
     if (!options.dryRun) return this.#put(key, bytes, next);
     this.#preview?.(key, next, options);
     return next;

@@ -1,6 +1,8 @@
 /** Checks the namespace of a write, like the admission plugin NamespaceLifecycle of the Kubernetes API server. */
-import { parseBody } from '../../object/canonical.ts';
+
+import { bodyMentions, parseBody } from '../../object/canonical.ts';
 import type { ObjectKey } from '../../object/key.ts';
+import { isTerminating } from '../../object/terminating.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import { forbidden, notFound } from '../status-errors.ts';
 import type { SpaceStorage } from '../storage.ts';
@@ -18,8 +20,7 @@ export function checkNamespaceTakesObjects(storage: SpaceStorage, key: ObjectKey
   const stored = storage.get(namespaceKey);
   if (!stored) throw notFound(namespaceKey);
   // Every create runs this check. So the code first searches the bytes, and parses the namespace only if they contain a deletionTimestamp.
-  const text = Buffer.from(stored.body.buffer, stored.body.byteOffset, stored.body.byteLength);
-  if (!text.includes('"deletionTimestamp"') || !parseBody(stored.body).metadata.deletionTimestamp) return;
+  if (!bodyMentions(stored.body, '"deletionTimestamp"') || !isTerminating(parseBody(stored.body))) return;
   const cause: Cause = {
     reason: 'NamespaceTerminating',
     message: `namespace ${key.namespace} is being terminated`,

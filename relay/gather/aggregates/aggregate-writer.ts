@@ -2,6 +2,7 @@
  * Writes the aggregates: as partials to the parent, as `.status` into the objects of an own space, and into the read-only space of a source above. Each object
  * has its turn at a bounded rate (relay/gather/status/reporter.ts). Its status is then written as it is at that moment, and only if it has changed.
  */
+
 import type { Space } from '../../../core/apiserver/space.ts';
 import { entryKey } from '../../../core/entries/entry-keys.ts';
 import type { PlacementId } from '../../../core/entries/placement-id.ts';
@@ -11,6 +12,7 @@ import { timestamp } from '../../../core/object/conditions.ts';
 import { hash128 } from '../../../core/object/hash.ts';
 import { type ObjectKey, parseKey } from '../../../core/object/key.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
+import { isTerminating } from '../../../core/object/terminating.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import { asText, text } from '../../../core/store/bytes.ts';
@@ -78,7 +80,7 @@ export class AggregateWriter {
     const written = this.#record.get(source, key);
     // The space already has another form than the row: the row changes next, and then the object is reported again.
     const isOther = object && aggregate && !isAbout(aggregate, object);
-    if (isOther || object?.metadata.deletionTimestamp !== undefined) return;
+    if (isOther || (object && isTerminating(object))) return;
     const hasStatus = object && space.kinds.byResource(key)?.subresources.status === true;
     const status = hasStatus && aggregate && this.#statusOf(aggregate, object, this.#total(aggregate));
     if (!object || !status) {

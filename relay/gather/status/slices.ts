@@ -8,6 +8,7 @@ import type { PlacementId } from '../../../core/entries/placement-id.ts';
 import { stableStringify } from '../../../core/object/canonical.ts';
 import { timestamp } from '../../../core/object/conditions.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
+import { isTerminating } from '../../../core/object/terminating.ts';
 import type { Clock, Timer } from '../../../core/runtime/clock.ts';
 import { ifRoom, roomAgainMs } from '../../../core/store/room.ts';
 import type { Placement } from '../../placements/placement.ts';
@@ -73,7 +74,7 @@ export class Slices {
 
   #write(space: Space, placement: Placement): void {
     const owner = space.get({ ...placementResource, namespace: '', name: placement.name });
-    if (!owner || owner.metadata.deletionTimestamp !== undefined) return;
+    if (!owner || isTerminating(owner)) return;
     const contents = sliceContents(this.#ports, placement);
     for (let i = 0; ; i++) {
       const content = contents[i];

@@ -2,6 +2,7 @@
  * Writes the summaries: as partials to the parent, as StatusSummaries into the own workload space, and into the read-only space of a source above. Each summary
  * has its turn at most once a second (relay/gather/status/reporter.ts). It is then written as it is at that moment, and only if it has changed.
  */
+
 import type { Space } from '../../../core/apiserver/space.ts';
 import { entryKey } from '../../../core/entries/entry-keys.ts';
 import { type PlacementId, splitPlacementId } from '../../../core/entries/placement-id.ts';
@@ -11,6 +12,7 @@ import { timestamp } from '../../../core/object/conditions.ts';
 import { hash128 } from '../../../core/object/hash.ts';
 import type { ObjectKey } from '../../../core/object/key.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
+import { isTerminating } from '../../../core/object/terminating.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
 import { text } from '../../../core/store/bytes.ts';
 import type { Reader, Store } from '../../../core/store/store.ts';
@@ -109,7 +111,7 @@ export class SummaryWriter {
       return;
     }
     const owner = space.get({ ...placementResource, namespace: '', name: content.placement });
-    if (!owner || owner.metadata.deletionTimestamp !== undefined) return;
+    if (!owner || isTerminating(owner)) return;
     if (before && contentText(before) === stableStringify(content)) return;
     const object = summaryObject(content, timestamp(this.#ports.clock.wallMs()));
     const { name: ownerName, uid } = owner.metadata;
