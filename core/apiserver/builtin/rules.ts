@@ -3,11 +3,12 @@
  * object. Each rule is small. Its messages are those of Kubernetes' field errors.
  */
 
-import { forbiddenField, invalidField, required } from '../../object/field-error.ts';
+import { invalidField, required } from '../../object/field-error.ts';
 import { equalJson } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import { type LabelSelector, matchesSelector } from '../../object/selector.ts';
 import type { Cause } from '../../runtime/errors.ts';
+import { configMapRule, immutableDataRule, secretRule } from './data-rules.ts';
 import { checkListItems } from './list-item-rules.ts';
 
 type ObjectRule = (object: KubeObject, old?: KubeObject) => Cause[];
@@ -31,8 +32,8 @@ const rules: Readonly<Record<string, readonly ObjectRule[]>> = {
   Job: [podTemplateRule, jobRestartRule, immutable('spec.template')],
   Pod: [(object) => podRule(at(object, 'spec'), 'spec')],
   Service: [servicePortsRule],
-  ConfigMap: [immutableDataRule],
-  Secret: [immutableDataRule, immutable('type')],
+  ConfigMap: [configMapRule, immutableDataRule],
+  Secret: [secretRule, immutableDataRule, immutable('type')],
   PersistentVolumeClaim: [immutable('spec.accessModes')],
   PriorityClass: [immutable('value')],
   ClusterRoleBinding: [immutable('roleRef')],
@@ -91,16 +92,6 @@ function servicePortsRule(object: KubeObject): Cause[] {
     }
     return wrong;
   });
-}
-
-function immutableDataRule(object: KubeObject, old?: KubeObject): Cause[] {
-  if (old?.immutable !== true) return [];
-  const message = 'field is immutable when `immutable` is set';
-  const changed = (field: string) => !equalJson(object[field] ?? {}, old[field] ?? {});
-  const causes: Cause[] = [];
-  if (object.immutable !== true) causes.push(forbiddenField('immutable', message));
-  for (const field of ['data', 'binaryData']) if (changed(field)) causes.push(forbiddenField(field, message));
-  return causes;
 }
 
 function notNegative(path: string): ObjectRule {
