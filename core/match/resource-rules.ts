@@ -18,13 +18,14 @@ export interface AssociatedItem {
 /**
  * Resources that `*` does not include. A rule that wants one of these resources has to name it. Events, leases and endpoints change all the time and say
  * nothing about a placed object. Namespaces and CustomResourceDefinitions are containers: a rule with `*` that includes them would delay everything that is
- * sent down into them.
+ * sent down into them. The Secrets of a site leave the site only if somebody wants them.
  */
 const onlyByName = new Set([
   '/events',
   'events.k8s.io/events',
   'coordination.k8s.io/leases',
   '/endpoints',
+  '/secrets',
   'discovery.k8s.io/endpointslices',
   '/namespaces',
   'apiextensions.k8s.io/customresourcedefinitions',

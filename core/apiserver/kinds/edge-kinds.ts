@@ -129,12 +129,12 @@ const spec = object(
       { maxItems: itemsMax },
     ),
     upsync: list(
-      'Which objects that were created at the edge come up. upsync wins over downsync. Empty selects nothing.',
+      'Which objects that were created at the edge come up. upsync wins over downsync. Empty selects nothing. resources: ["*"] includes no Secrets, Events, Leases, Endpoints, EndpointSlices, Namespaces and CustomResourceDefinitions: name these.',
       object('One rule.', upsyncItem),
       { maxItems: itemsMax },
     ),
     associated: list(
-      'Which objects report their state too, if a placed object owns them.',
+      'Which objects report their state too, if a placed object owns them. resources: ["*"] includes the same resources as in upsync.',
       object('One rule.', associatedItem),
       { maxItems: itemsMax },
     ),

@@ -30,8 +30,9 @@ describe('a rule of upsync', () => {
     expect(taken(item, report, { a: '1' })).toBe(expected);
   });
 
-  it('selects containers and frequently changing kinds only by name', () => {
-    for (const key of ['/namespaces//shop', '/events/shop/e', 'coordination.k8s.io/leases/shop/l']) {
+  it('selects Secrets, containers and frequently changing kinds only by name', () => {
+    const keys = ['/namespaces//shop', '/events/shop/e', 'coordination.k8s.io/leases/shop/l', '/secrets/shop/s'];
+    for (const key of keys) {
       expect(taken({ resources: ['*'] }, key)).toBe(false);
       expect(taken({ resources: [parseKey(key).resource] }, key)).toBe(true);
     }
