@@ -182,6 +182,7 @@ export class Supervisor {
       labels: node.labels,
       spaces: node.spaces,
       relays: node.relays,
+      ...(node.egress ? { egress: node.egress } : {}),
       inventory: node.inventory.map(({ name, labels, annotations, properties }) => ({
         name,
         labels,

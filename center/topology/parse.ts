@@ -6,6 +6,7 @@ import { issuedSchema } from '../../core/identity/certificate-validity.ts';
 import { replicasMax } from '../../core/identity/replica.ts';
 import { checkDnsSubdomain } from '../../core/object/names.ts';
 import { fileProblems, located } from '../../core/runtime/config-file.ts';
+import { egressSchema } from '../../core/runtime/egress.ts';
 import { logRotationSchema } from '../../core/runtime/log-rotation.ts';
 import { checkSchema, type SchemaProblem } from '../../core/runtime/schema-problems.ts';
 import { refusing } from '../../core/runtime/schema-words.ts';
@@ -49,6 +50,7 @@ const link = linkOptionsSchema.extend({
       'host:port to dial for the parent, such as a load balancer. Default: the address where the parent listens.',
     ),
 });
+const egress = egressSchema.describe('Which addresses the node calls for users: webhooks of rollout gates.');
 const relay = z.strictObject({
   name: z.string().describe("The last part of the relay's path."),
   parent: z.string().default('').describe('Path of the node above, such as eu:paris. Default: the center.'),
@@ -67,6 +69,7 @@ const relay = z.strictObject({
   listen: listen.optional(),
   issuer: issuedSchema.optional(),
   limits: limitsSchema.optional(),
+  egress: egress.optional(),
 });
 const cluster = z.strictObject({
   name: z.string().describe('Name of the cluster, its agent, its Location and its SyncTarget.'),
@@ -115,6 +118,7 @@ export const topologySchema = z.strictObject({
         listen: listen.optional(),
         issuer: issuedSchema.optional(),
         limits: limitsSchema.optional(),
+        egress: egress.optional(),
       })
       .default({ labels: {}, spaces: [] }),
     relays: z.array(relay).default([]),

@@ -5,6 +5,7 @@ import type { Issued } from '../../core/identity/certificate-validity.ts';
 import { childPath, depthOf, dottedPath } from '../../core/identity/node-path.ts';
 import { withReplica } from '../../core/identity/replica.ts';
 import { hash128 } from '../../core/object/hash.ts';
+import type { EgressOptions } from '../../core/runtime/egress.ts';
 import type {
   Listen,
   Topology,
@@ -39,6 +40,7 @@ export interface PlannedNode {
   /** The link to the parent. */
   readonly link?: TopologyLink | undefined;
   readonly limits?: Limits | undefined;
+  readonly egress?: EgressOptions | undefined;
   /** Only for an agent with a real cluster. */
   readonly kubeconfig?: TopologyKubeconfig | undefined;
 }
@@ -66,6 +68,7 @@ export function planOf(topology: Topology): PlannedNode[] {
       relays: relaysHere,
       inventory,
       limits: relay.limits,
+      egress: relay.egress,
     };
   };
   const alone = { replica: 0, replicas: 1 };
@@ -83,6 +86,7 @@ export function planOf(topology: Topology): PlannedNode[] {
       listen: center.listen,
       issuer: center.issuer,
       limits: center.limits,
+      egress: center.egress,
     },
     ...relays
       .flatMap((relay) => Array.from({ length: relay.replicas }, (_, replica) => replicaOf(relay, replica)))

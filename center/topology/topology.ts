@@ -2,6 +2,7 @@
 
 import type { Limits } from '../../core/entries/deletion-guard.ts';
 import type { Issued } from '../../core/identity/certificate-validity.ts';
+import type { EgressOptions } from '../../core/runtime/egress.ts';
 import type { LogRotation } from '../../core/runtime/log-rotation.ts';
 import type { LinkOptions } from '../../core/wire/dialer/link-options.ts';
 
@@ -19,6 +20,7 @@ export interface TopologyCenter {
   readonly listen?: Listen | undefined;
   readonly issuer?: Issued | undefined;
   readonly limits?: Limits | undefined;
+  readonly egress?: EgressOptions | undefined;
 }
 
 /** Where a node listens. Default: a free port of 127.0.0.1. */
@@ -52,6 +54,7 @@ export interface TopologyRelay {
   readonly listen?: Listen | undefined;
   readonly issuer?: Issued | undefined;
   readonly limits?: Limits | undefined;
+  readonly egress?: EgressOptions | undefined;
 }
 
 export interface TopologyCluster {

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { limitsSchema } from '../../core/entries/deletion-guard.ts';
 import { issuedSchema } from '../../core/identity/certificate-validity.ts';
 import { replicasMax } from '../../core/identity/replica.ts';
+import { egressSchema } from '../../core/runtime/egress.ts';
 import { logRotationSchema } from '../../core/runtime/log-rotation.ts';
 import { linkOptionsSchema } from '../../core/wire/dialer/link-options.ts';
 
@@ -70,6 +71,8 @@ export const nodeConfigSchema = z.strictObject({
   relays: z.array(z.string()).default([]),
   /** Limits of deletions: rows beyond them are held until a person approves their deletion. */
   limits: limitsSchema.optional(),
+  /** Which addresses the node calls for users: webhooks of rollout gates. */
+  egress: egressSchema.prefault({}),
   /** Destinations that the node has from the start. The inventory itself is in objects of the system space. */
   inventory: z.array(inventoryEntrySchema).default([]),
 });

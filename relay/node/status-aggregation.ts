@@ -3,6 +3,7 @@
 import { type EntryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
+import { Egress } from '../../core/runtime/egress.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { DestinationCounts } from '../../core/summary/partial.ts';
 import type { NodeConfig } from '../config/config.ts';
@@ -70,12 +71,13 @@ export class StatusAggregation {
       heldBack: (id, child) => down.customization.failures(id, child),
       rollouts: down.exposures,
     });
+    const egress = new Egress(config.egress);
     this.rollouts = new Controllers({
       store,
       clock,
       origins: () => nodeState.spaces.origins(),
       total: (t, id) => this.gather.total(t, id),
-      ask: askWebhook,
+      ask: (webhook, question) => askWebhook(webhook, question, egress),
     });
     const failed = (error: unknown) => lateParts.failed(error);
     this.aggregates = this.#makeAggregates(lateParts, down);

@@ -3,6 +3,7 @@ import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { GateResult } from '../../core/rollout/gates.ts';
 import type { Webhook } from '../../core/rollout/spec.ts';
+import type { Egress } from '../../core/runtime/egress.ts';
 import { describeError } from '../../core/runtime/errors.ts';
 
 /** Limit for an answer: it is one boolean and one sentence. */
@@ -12,16 +13,18 @@ const timeoutSecondsDefault = 10;
 /** Limit for the webhook's message in the status, in characters. */
 const messageMax = 500;
 
-export async function askWebhook(webhook: Webhook, question: object): Promise<GateResult> {
+/** `egress`: decides which addresses the node calls, because the author of the placement chooses the URL. */
+export async function askWebhook(webhook: Webhook, question: object, egress: Egress): Promise<GateResult> {
   try {
-    return readAnswer(await post(webhook, JSON.stringify(question)));
+    egress.checkUrl(webhook.url);
+    return readAnswer(await post(webhook, JSON.stringify(question), egress));
   } catch (error) {
     return { passed: false, failed: false, message: `${webhook.url}: ${describeError(error)}` };
   }
 }
 
 export function readAnswer(text: string): GateResult {
-  const answer: unknown = JSON.parse(text);
+  const answer = parse(text);
   if (typeof answer !== 'object' || answer === null || !('passed' in answer) || typeof answer.passed !== 'boolean') {
     throw new Error('the answer is not {"passed": true or false, "message": "…"}');
   }
@@ -31,14 +34,27 @@ export function readAnswer(text: string): GateResult {
   return { passed: false, failed: false, message: message.slice(0, messageMax) };
 }
 
-function post({ url, timeoutSeconds = timeoutSecondsDefault, caBundle }: Webhook, body: string): Promise<string> {
+/** The message of the parser would show a part of the answer. The answer may come from a program that is no webhook. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error('the answer is not JSON: it must be {"passed": true or false, "message": "…"}');
+  }
+}
+
+function post(
+  { url, timeoutSeconds = timeoutSecondsDefault, caBundle }: Webhook,
+  body: string,
+  { lookup }: Egress,
+): Promise<string> {
   const signal = AbortSignal.timeout(timeoutSeconds * 1000);
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
   const ca = caBundle === undefined ? {} : { ca: Buffer.from(caBundle, 'base64') };
   return new Promise((resolve, reject) => {
     const request = (url.startsWith('https:') ? httpsRequest : httpRequest)(
       url,
-      { method: 'POST', headers, signal, ...ca },
+      { method: 'POST', headers, signal, lookup, ...ca },
       (response) => {
         const chunks: Buffer[] = [];
         let bytes = 0;

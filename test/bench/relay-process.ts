@@ -63,6 +63,7 @@ export class RelayProcess {
       mesh: { host: '127.0.0.1', port: meshPort, terminatedTls: false },
       spaces: [],
       relays: [],
+      egress: { allow: [], refuse: [] },
       inventory: clusters.map((name) => inventoryEntrySchema.parse({ name })),
     };
     // JSON is YAML.

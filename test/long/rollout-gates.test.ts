@@ -1,8 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
 import { NodeApiClient } from '../../center/cli/api-client.ts';
 import { banyan, LocalTree, until } from '../e2e/local-tree.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
@@ -51,7 +53,9 @@ class Gatekeeper {
 }
 
 describe.skipIf(withoutKubectl)(`a condition that holds a release back${why}`, () => {
-  const tree = new LocalTree('deploy/topologies/shop.yaml');
+  const directory = mkdtempSync(join(tmpdir(), 'banyan-gates-'));
+  const topology = join(directory, 'topology.yaml');
+  const tree = new LocalTree(topology);
   let api: NodeApiClient;
   let gatekeeper: Gatekeeper;
   let webhook: { url: string; timeoutSeconds: number; caBundle: string };
@@ -100,6 +104,9 @@ describe.skipIf(withoutKubectl)(`a condition that holds a release back${why}`, (
   };
 
   beforeAll(async () => {
+    const shop = parse(readFileSync('deploy/topologies/shop.yaml', 'utf8'));
+    shop.spec.center.egress = { allow: ['127.0.0.1'] };
+    writeFileSync(topology, stringify(shop));
     await tree.up();
     api = new NodeApiClient(join(tree.data, 'kubeconfig'));
     const pki = join(tree.data, 'pki');
@@ -124,6 +131,7 @@ describe.skipIf(withoutKubectl)(`a condition that holds a release back${why}`, (
     gatekeeper?.close();
     api?.close();
     await tree[Symbol.asyncDispose]();
+    rmSync(directory, { recursive: true, force: true });
   });
 
   it('is a webhook that does not answer or says no, until it says yes, with its message; the release may be of a Customizer', async () => {
@@ -165,6 +173,26 @@ describe.skipIf(withoutKubectl)(`a condition that holds a release back${why}`, (
     await until('it is promoted', at('Promoted'));
     tree.ok(retail, 'wait', 'epl/shop', '--for=condition=Ready', '--timeout=30s');
     expect(await texts()).toEqual(clusters.map((path) => `Bonjour from ${path}`));
+  });
+
+  it('is a webhook whose address the node may not call: the node says so, and calls nobody', async () => {
+    const asked = gatekeeper.asked.length;
+    const elsewhere = { ...webhook, url: webhook.url.replace('127.0.0.1', '127.0.0.2') };
+    place({
+      waves: [
+        { name: 'paris', selector: { matchLabels: { zone: 'paris' } }, gates: [{ name: 'ops', webhook: elsewhere }] },
+      ],
+    });
+    apply(customizer('Salut from ${{ path }}'));
+    const refusal = 'the node does not call 127.0.0.2, a loopback address: add the address to egress.allow of the node';
+    await until('the node refuses', () => rollout()?.message.includes(refusal) ?? false);
+    place({
+      waves: [{ name: 'paris', selector: { matchLabels: { zone: 'paris' } }, gates: [{ name: 'ops', webhook }] }],
+    });
+    await until('it is promoted', at('Promoted'));
+    tree.ok(retail, 'wait', 'epl/shop', '--for=condition=Ready', '--timeout=30s');
+    expect(await texts()).toEqual(clusters.map((path) => `Salut from ${path}`));
+    expect(gatekeeper.asked.length).toBeGreaterThan(asked);
   });
 
   it('is a person, who pauses and resumes it', async () => {
