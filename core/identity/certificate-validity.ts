@@ -21,7 +21,7 @@ const renewAfter = 2 / 3;
  * A certificate is valid from a time in the past, because the clocks of other machines may be slow. This constant bounds the difference to one hour; for a
  * short validity, the difference is a tenth.
  */
-const backdateMsMax = 3_600_000;
+export const backdateMsMax = 3_600_000;
 const backdatePart = 1 / 10;
 
 /** Options for the certificates that a relay's issuer signs. Both the configuration of a relay and a topology contain them. */

@@ -15,6 +15,15 @@ export interface PeerIdentity {
   readonly role: 'center' | 'relay' | 'agent';
   /** The replica number of a relay. Absent for number 0, the first replica. */
   readonly replica?: number;
+  /** The certificate of the peer. Absent if the identity was not read from a certificate. */
+  readonly certificate?: PeerCertificate;
+}
+
+export interface PeerCertificate {
+  /** The hash of the public key (`hashOfKey`). */
+  readonly key: string;
+  /** Wall time in ms from which the certificate is valid: up to an hour before it was made. */
+  readonly fromMs: number;
 }
 
 const roles = ['center', 'relay', 'agent'] as const;
@@ -47,7 +56,11 @@ export function identityOfCertificate(der: Uint8Array): PeerIdentity {
   if (uris.length > 1) throw unauthorized(`the certificate names more than one identity: ${uris.join(', ')}`);
   const wrong = notForItsIssuer(certificate, uris[0]!);
   if (wrong) throw unauthorized(`the certificate for ${uris[0]} does not count: ${wrong}`);
-  return identityOfSpiffeId(uris[0]!);
+  return { ...identityOfSpiffeId(uris[0]!), certificate: certificateOf(certificate) };
+}
+
+function certificateOf({ publicKey, validFrom }: X509Certificate): PeerCertificate {
+  return { key: hashOfKey(publicKey.export({ type: 'spki', format: 'der' })), fromMs: Date.parse(validFrom) };
 }
 
 /** Reads an identity from a text that another node sent. Throws Unauthorized with the mistake. */
@@ -96,12 +109,6 @@ export function identityOfPeer(
   if (!certificate) throw unauthorized('no certificate was presented; a node needs one of this tree');
   if (!socket.authorized) throw unauthorized(describeMistrust(certificate, String(socket.authorizationError)));
   return identityOfCertificate(certificate.raw);
-}
-
-/** The hash of the peer's public key. Empty if the peer sent no certificate. */
-export function keyOfPeer(socket: Pick<TLSSocket, 'getPeerX509Certificate'>): string {
-  const spki = socket.getPeerX509Certificate()?.publicKey.export({ type: 'spki', format: 'der' });
-  return spki ? hashOfKey(spki) : '';
 }
 
 /** SHA-256, in hex, of a public key in the form SubjectPublicKeyInfo. */

@@ -12,6 +12,7 @@ import type { Frame, Hello, Retry } from '../wire/generated/mesh.ts';
 import type { Link } from '../wire/link.ts';
 import { type Refusal, refusalOf } from '../wire/refusals.ts';
 import { HelloRateLimiter } from './admission.ts';
+import { admitKey } from './admitted-keys.ts';
 import { expiredOf } from './expiry-watch.ts';
 import { admit, readSession, type SessionRecord, writeSession } from './handshake.ts';
 import { validateHello } from './hello-validation.ts';
@@ -141,8 +142,11 @@ export class SessionAcceptor {
     }
     this.#ports.settle(child);
     const { admission, feeds } = this.#ports.store.write((t) => {
-      const live = this.#ports.isAttached(child);
-      const decision = admit(hello, link.peer.path, readSession(t, sessionRecordKeyOf(link)), live);
+      const { path, certificate } = link.peer;
+      // The key decides before the starts are compared: the owner of an earlier key must not make the new machine look like a copy.
+      const isNewKey = certificate !== undefined && admitKey(t, child, path, certificate);
+      const live = !isNewKey && this.#ports.isAttached(child);
+      const decision = admit(hello, path, readSession(t, sessionRecordKeyOf(link)), live);
       if (!decision.admitted) return { admission: decision };
       const opened = this.#ports.feedsOf(t, child, role);
       writeSession(t, sessionRecordKeyOf(link), decision.record);

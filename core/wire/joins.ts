@@ -14,7 +14,7 @@ export interface Joins {
    */
   join(request: JoinRequest, from: string): Promise<JoinAnswer>;
   /**
-   * Renews the certificate of the node that has shown `peer`. `key` is the hash of the certificate's public key. The new certificate is only for this key.
+   * Renews the certificate of the node that has shown the certificate of `peer`. The new certificate is only for the key of that certificate.
    */
-  renew(peer: PeerIdentity & { readonly key: string }, request: string): Promise<JoinAnswer>;
+  renew(peer: PeerIdentity, request: string): Promise<JoinAnswer>;
 }

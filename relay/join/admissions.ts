@@ -4,6 +4,7 @@
  */
 
 import type { Space } from '../../core/apiserver/space.ts';
+import { backdateMsMax } from '../../core/identity/certificate-validity.ts';
 import { nameOf, parentOf } from '../../core/identity/node-path.ts';
 import type { PeerIdentity } from '../../core/identity/peer-identity.ts';
 import { timestamp } from '../../core/object/conditions.ts';
@@ -13,6 +14,7 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { TokenBucket } from '../../core/runtime/token-bucket.ts';
+import { admitJoined, checkAdmittedKey } from '../../core/session/admitted-keys.ts';
 import type { Store } from '../../core/store/store.ts';
 import type { JoinAnswer, JoinRequest } from '../../core/wire/join-messages.ts';
 import type { Joins } from '../../core/wire/joins.ts';
@@ -37,8 +39,11 @@ export interface AdmissionsPorts {
   readonly signer: CertificateSigner;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly store: Pick<Store, 'read' | 'write'>;
   /** Resolves when all writes are on the disk. */
   flushed(): Promise<void>;
+  /** Ends the session of the child. Does nothing if there is none. */
+  endSession(child: string, reason: string): void;
 }
 
 /**
@@ -64,11 +69,12 @@ export function admissionsOf(
     log,
   }: Pick<AdmissionsPorts, 'clock' | 'log'> & {
     readonly signer?: CertificateSigner | undefined;
-    readonly store: Pick<Store, 'flushed'>;
+    readonly store: Pick<Store, 'read' | 'write' | 'flushed'>;
   },
-  space: Space,
+  { space, endSession }: Pick<AdmissionsPorts, 'space' | 'endSession'>,
 ): Admissions | undefined {
-  return signer && new Admissions({ path, space, signer, clock, log, flushed: () => store.flushed() });
+  if (!signer) return undefined;
+  return new Admissions({ path, space, signer, store, clock, log, endSession, flushed: () => store.flushed() });
 }
 
 export class Admissions implements Joins {
@@ -115,21 +121,23 @@ export class Admissions implements Joins {
     checkOwner(tokenNow!, this.#checkSyncTarget(path));
     if (tokenNow!.status?.key === undefined) this.#use(tokenNow!, from, judged.key);
     const certificate = await judged.sign();
+    this.#admitKey(path, judged.key);
     await flushed();
     log.info({ child: path, token: asked.name, from }, 'an agent has joined by a token');
     return { authority: signer.authority(), certificate };
   }
 
-  async renew({ path, role, key }: PeerIdentity & { readonly key: string }, request: string): Promise<JoinAnswer> {
-    const { signer, log } = this.#ports;
+  async renew({ path, role, certificate: shown }: PeerIdentity, request: string): Promise<JoinAnswer> {
+    const { signer, store, log } = this.#ports;
     this.#take(this.#renewals, 'agents renew their certificates faster than this node signs them');
     if (role !== 'agent' || !this.#isBelow(path)) {
       throw new BanyanError('Forbidden', `the ${role} "${path}" is no agent right below "${this.#ports.path}"`);
     }
     this.#checkSyncTarget(path);
+    if (shown) store.read((reader) => checkAdmittedKey(reader, nameOf(path), path, shown));
     const judged = await signer.judge(path, request);
     // Without this check, somebody who can use the agent's key only for a moment would get a certificate for another key, and could go on using that one.
-    if (judged.key !== key) {
+    if (judged.key !== shown?.key) {
       const remedy = `for another key: ${cliCommand('join-token', path, '--again')}`;
       throw new BanyanError(
         'Forbidden',
@@ -139,6 +147,14 @@ export class Admissions implements Joins {
     const certificate = await judged.sign();
     log.info({ child: path }, 'the certificate of an agent was renewed');
     return { authority: signer.authority(), certificate };
+  }
+
+  /** A certificate of an earlier key ends here, together with its session: somebody else may have the earlier key. */
+  #admitKey(path: string, key: string): void {
+    const { store, clock, endSession } = this.#ports;
+    const fromMs = clock.wallMs() - backdateMsMax;
+    const isOther = store.write((t) => admitJoined(t, nameOf(path), path, { key, fromMs }));
+    if (isOther) endSession(nameOf(path), 'another key was admitted for this agent');
   }
 
   #take(bucket: TokenBucket, reason: string): void {

@@ -11,6 +11,7 @@ import { dropTable } from '../../core/feed/table.ts';
 import { childPath, replicaNodePath } from '../../core/identity/node-path.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import type { Random } from '../../core/runtime/random.ts';
+import { dismissKey } from '../../core/session/admitted-keys.ts';
 import { forgetStarts } from '../../core/session/handshake.ts';
 import { forgetHeard } from '../../core/session/last-heard.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
@@ -82,6 +83,7 @@ export class Mailboxes {
     forgetKeepEntries(t, child);
     forgetStarts(t, replicaNodePath(this.#path, child));
     forgetHeard(t, child);
+    dismissKey(t, child);
     dropTable(t, mailboxTable(child));
     dropTable(t, reportedTable(child));
   }

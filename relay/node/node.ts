@@ -5,6 +5,7 @@
  */
 
 import { describeError } from '../../core/runtime/errors.ts';
+import { pruneKeys } from '../../core/session/admitted-keys.ts';
 import type { ChildSession } from '../../core/session/child-session.ts';
 import type { ParentSessions } from '../../core/session/parent-sessions.ts';
 import type { MeasuredSessions } from '../../core/session/session-metrics.ts';
@@ -93,7 +94,10 @@ export class Node implements AsyncDisposable {
     this.#uplink = sessionAbove(config, ports, parts);
     this.#reports = reportsOf(config, ports, parts);
     this.#guard = guardOf(config, ports, parts);
-    this.#admissions = admissionsOf(config, ports, this.#nodeState.spaces.system);
+    this.#admissions = admissionsOf(config, ports, {
+      space: this.#nodeState.spaces.system,
+      endSession: (child, reason) => this.#sessions.disconnect(child, reason),
+    });
     this.#watermarkPublisher = new WatermarkPublisher({
       clock: ports.clock,
       present: () => ports.store.read((reader) => this.#nodeState.lookups.covered(reader)),
@@ -118,7 +122,10 @@ export class Node implements AsyncDisposable {
     const { store, log, network } = this.#ports;
     const { path, inventory } = this.#config;
     const { childRegistry, spaces } = this.#nodeState;
-    store.write((t) => childRegistry.load(t));
+    store.write((t) => {
+      pruneKeys(t, this.#ports.clock.wallMs());
+      childRegistry.load(t);
+    });
     store.read((reader) => {
       this.#nodeState.labelSummaryAcknowledgement.load();
       this.#down.load(reader);

@@ -96,9 +96,12 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
   };
   /** Also clears its shown state: the next one must be visible. */
   async function end(agent: Agent, path = 'eu:till'): Promise<void> {
+    await endProcess(agent);
+    await until('the agent is shown as detached', () => !isConnected(path));
+  }
+  async function endProcess(agent: Agent): Promise<void> {
     agent.process.kill('SIGTERM');
     expect(await agent.ended).toBe(0);
-    await until('the agent is shown as detached', () => !isConnected(path));
   }
   const tokenObject = (token: string) =>
     tree.json<{ spec: object; status?: object }>('node/eu', 'jointokens', readJoinToken(token, 'test').name);
@@ -263,6 +266,25 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
       code: 1,
       log: expect.stringMatching(/this join token is not known here/),
     });
+  });
+
+  it('whose place was given to another machine is refused, also with a certificate that is still valid', async () => {
+    const again = tokenFor('eu:fourth');
+    const path = 'eu:fourth';
+    const old = start('fourth', undefined, { path });
+    await until('the parent refuses the key of the removed agent', () =>
+      old.log().includes('was removed here, and the key of its certificate is not admitted again'),
+    );
+    const next = start('sixth', again, { path });
+    await until('the new machine is attached', () => isConnected(path));
+    await endProcess(old);
+    const later = start('fourth', undefined, { path });
+    await until('the parent refuses the former key', () =>
+      later.log().includes('has another key now, which was admitted later'),
+    );
+    expect(isConnected(path)).toBe(true);
+    await endProcess(later);
+    await end(next, path);
   });
 
   it('has a name that no other agent gets, and gets another token only when a person asks for one', () => {

@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import type * as z from 'zod';
-import { identityOfPeer, keyOfPeer } from '../../identity/peer-identity.ts';
+import { identityOfPeer } from '../../identity/peer-identity.ts';
 import { BanyanError, errorTable } from '../../runtime/errors.ts';
 import { checkSchema, problemsText } from '../../runtime/schema-problems.ts';
 import { codeHeader } from '../http-messages.ts';
@@ -79,8 +79,7 @@ async function answerTo(
     throw new BanyanError('MethodNotAllowed', `${request.url} takes POST, and not ${request.method}`);
   }
   if (request.url === renewPath) {
-    const { socket } = connection;
-    const peer = { ...identityOfPeer(socket), key: keyOfPeer(socket) };
+    const peer = identityOfPeer(connection.socket);
     const renewal = parsed(renewRequestSchema, await bodyOf(request, connection));
     return joins.renew(peer, renewal.request);
   }

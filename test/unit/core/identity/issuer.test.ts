@@ -105,9 +105,9 @@ async function shown(own: { readonly certPem: string; readonly keyPem: string })
 describe("a relay's issuer", () => {
   it('signs an agent directly below the relay, which TLS and a proof then identify by its path', async () => {
     const own = await joined('eu:kid');
-    expect(await shown(own)).toEqual({ authorized: true, judged: { path: 'eu:kid', role: 'agent' } });
+    expect(await shown(own)).toMatchObject({ authorized: true, judged: { path: 'eu:kid', role: 'agent' } });
     const leaf = trustedLeaf(ders(own.certPem), { caPem: tree.with(own).caPem, wallMs: Date.now(), usage: 'client' });
-    expect(identityOfCertificate(leaf.raw)).toEqual({ path: 'eu:kid', role: 'agent' });
+    expect(identityOfCertificate(leaf.raw)).toMatchObject({ path: 'eu:kid', role: 'agent' });
     expect(new X509Certificate(own.certPem).subjectAltName).toBe('URI:spiffe://shop/node/agent/eu/kid');
   });
 

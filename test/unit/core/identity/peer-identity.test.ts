@@ -100,7 +100,9 @@ describe("a certificate's identity", () => {
       { type: 'url', value: 'spiffe://shop/node/relay/eu/paris' },
       { type: 'ip', value: '127.0.0.1' },
     ]);
-    expect(identityOfCertificate(der)).toEqual({ role: 'relay', path: 'eu:paris' });
+    const key = expect.stringMatching(/^[0-9a-f]{64}$/);
+    const certificate = { key, fromMs: expect.any(Number) };
+    expect(identityOfCertificate(der)).toEqual({ role: 'relay', path: 'eu:paris', certificate });
   });
 
   it('is refused if it has no URI, with the names that it has', async () => {

@@ -191,7 +191,7 @@ describe('renewed files', () => {
       files = kid;
       clock.advance(1_000);
       const link = await dialer.dial(new LinkLog(), 10_000);
-      expect(link.peer).toEqual({ path: 'eu', role: 'relay' });
+      expect(link.peer).toMatchObject({ path: 'eu', role: 'relay' });
       link.close('the test ends');
     } finally {
       await listener[Symbol.asyncDispose]();

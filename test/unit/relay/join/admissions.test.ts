@@ -5,6 +5,7 @@ import { hashOfSecret } from '../../../../core/identity/join-token.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { admitKey } from '../../../../core/session/admitted-keys.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { Admissions } from '../../../../relay/join/admissions.ts';
 import { openSpace } from '../../../../relay/spaces/own-spaces.ts';
@@ -14,20 +15,27 @@ const secret = 's'.repeat(43);
 const name = 'aaaaaaaaaa';
 const asked = { name, secret, path, request: 'key-1' };
 const hourMs = 3_600_000;
+const shown = { key: 'key-1', fromMs: Date.UTC(2030, 0, 1) };
 
 let clock: VirtualClock;
 let space: Space;
 let admissions: Admissions;
 let order: string[];
+let store: MemoryStore;
+let ended: string[];
 beforeEach(() => {
   clock = new VirtualClock(Date.UTC(2030, 0, 1));
   const random = new SeededRandom(1);
-  const ports = { store: new MemoryStore(), clock, random, log: silentLogger, defer: () => {}, path: 'eu' };
+  store = new MemoryStore();
+  ended = [];
+  const ports = { store, clock, random, log: silentLogger, defer: () => {}, path: 'eu' };
   ({ space } = openSpace(ports, 'system', 'System', () => {}));
   order = [];
   admissions = new Admissions({
     path: 'eu',
     space,
+    store,
+    endSession: (child, reason) => void ended.push(`${child}: ${reason}`),
     clock,
     log: silentLogger,
     signer: {
@@ -188,16 +196,16 @@ describe('a relay that gets a join token', () => {
 
 describe('a relay that is asked to renew', () => {
   it('signs for the agent that has shown its certificate, while the agent is in the inventory', async () => {
-    const { certificate } = await admissions.renew({ path, role: 'agent', key: 'key-1' }, 'key-1');
+    const { certificate } = await admissions.renew({ path, role: 'agent', certificate: shown }, 'key-1');
     expect(certificate).toBe('certificate of eu:till for key-1');
     space.delete({ group: 'inventory.banyan.io', resource: 'synctargets', namespace: '', name: 'till' });
-    await expect(admissions.renew({ path, role: 'agent', key: 'key-1' }, 'key-1')).rejects.toThrow(
+    await expect(admissions.renew({ path, role: 'agent', certificate: shown }, 'key-1')).rejects.toThrow(
       /no SyncTarget of "eu:till"/,
     );
   });
 
   it('signs for no other key than the one that the agent has shown', async () => {
-    await expect(admissions.renew({ path, role: 'agent', key: 'key-1' }, 'key-2')).rejects.toMatchObject({
+    await expect(admissions.renew({ path, role: 'agent', certificate: shown }, 'key-2')).rejects.toMatchObject({
       code: 'Forbidden',
       message: expect.stringMatching(
         /renewed only for the key of the certificate that the agent has shown; .*join-token eu:till --again/,
@@ -213,7 +221,34 @@ describe('a relay that is asked to renew', () => {
     { path: 'eu:till', role: 'relay' },
     { path: '', role: 'center' },
   ] as const)('signs nothing for %o', async (peer) => {
-    await expect(admissions.renew({ ...peer, key: 'key-1' }, 'key-1')).rejects.toMatchObject({ code: 'Forbidden' });
+    await expect(admissions.renew({ ...peer, certificate: shown }, 'key-1')).rejects.toMatchObject({
+      code: 'Forbidden',
+    });
     expect(order).toEqual([]);
+  });
+});
+
+describe('a key', () => {
+  const attach = (key: string, fromMs = clock.wallMs()) =>
+    store.write((t) => admitKey(t, 'till', path, { key, fromMs }));
+
+  it('that joins ends the session of the earlier key, which is refused from then on', async () => {
+    await admissions.join(asked, 'a');
+    expect(ended).toEqual([]);
+    attach('key-1');
+    token('bbbbbbbbbb');
+    await admissions.join({ ...asked, name: 'bbbbbbbbbb', request: 'key-2' }, 'b');
+    expect(ended).toEqual(['till: another key was admitted for this agent']);
+    expect(() => attach('key-1')).toThrow(/"eu:till" has another key now, .*join-token eu:till --again/);
+    await expect(admissions.renew({ path, role: 'agent', certificate: shown }, 'key-1')).rejects.toThrow(
+      /has another key now/,
+    );
+    attach('key-2');
+  });
+
+  it('that joins again with the same key ends no session', async () => {
+    await admissions.join(asked, 'a');
+    await admissions.join(asked, 'a');
+    expect(ended).toEqual([]);
   });
 });

@@ -25,7 +25,15 @@ it('an agent joins with a token, renews its certificate, and is refused when its
   const { space } = openSpace({ ...ports, store, defer: () => {}, path: 'eu' }, 'system', 'System', () => {});
   const issuer = await createIssuer(tree.authority, { tree: 'shop', path: 'eu' }, ports);
   const signer = issuerSigner('eu', { authority: () => tree.authority.certPem, issuer: () => issuer, ...ports });
-  const joins = new Admissions({ ...ports, path: 'eu', space, signer, flushed: () => store.flushed() });
+  const joins = new Admissions({
+    ...ports,
+    path: 'eu',
+    space,
+    store,
+    signer,
+    endSession: () => {},
+    flushed: () => store.flushed(),
+  });
   const accept = () => {
     throw new Error('no session is begun here');
   };

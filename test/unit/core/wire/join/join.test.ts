@@ -190,8 +190,10 @@ describe('a request with a join token', () => {
 describe('a request to renew', () => {
   it('is about the node whose certificate was shown', async () => {
     expect(await renewAtParent(line(), kid, 'pem')).toEqual(answer);
-    const spki = new X509Certificate(kid.certPem).publicKey.export({ type: 'spki', format: 'der' });
-    expect(calls).toEqual([[{ path: 'eu:kid', role: 'agent', key: hashOfKey(spki) }, 'pem']]);
+    const { publicKey, validFrom } = new X509Certificate(kid.certPem);
+    const key = hashOfKey(publicKey.export({ type: 'spki', format: 'der' }));
+    const certificate = { key, fromMs: Date.parse(validFrom) };
+    expect(calls).toEqual([[{ path: 'eu:kid', role: 'agent', certificate }, 'pem']]);
   });
 
   it('is refused without a certificate, and with one of another tree, before it is read', async () => {

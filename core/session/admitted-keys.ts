@@ -1,0 +1,130 @@
+/**
+ * Which key a child may use. An identity names a path, and a path may be given to a second machine: the first one was stolen, or its SyncTarget was deleted and
+ * made again. Then the certificate of the first machine is still valid, so the parent also checks the key. The newest admission wins.
+ *
+ * The parent admits a key when an agent joins with a token, or when a child comes with a certificate that is newer than the certificate of the admitted key.
+ * Only the authority, or this node's own issuer, can make such a certificate, and this node renews certificates only for the admitted key.
+ */
+import { leafMs } from '../identity/certificate-validity.ts';
+import type { PeerCertificate } from '../identity/peer-identity.ts';
+import { splitReplica, withReplica } from '../identity/replica.ts';
+import { cliCommand } from '../runtime/cli-command.ts';
+import { BanyanError } from '../runtime/errors.ts';
+import { asText, concat, prefixRange, text } from '../store/bytes.ts';
+import { prefixOf } from '../store/keyspace.ts';
+import type { Reader, Transaction } from '../store/store.ts';
+import { forgetStarts } from './handshake.ts';
+
+export interface AdmittedKey extends PeerCertificate {
+  /** Earlier keys of the child. The parent refuses these keys, whatever their certificates say. */
+  readonly former: readonly string[];
+  /** True: the child was removed, and nobody has been admitted in its place. */
+  readonly removed?: true;
+}
+
+/**
+ * Number of former keys that a record names. An older key is refused as well, because its certificate is older. The list is needed only for certificates
+ * that were made shortly before the admission: their validity begins up to an hour before they are made.
+ */
+const formerMax = 16;
+
+export type KeyDecision = { readonly admitted: AdmittedKey } | { readonly refused: 'removed' | 'former' | 'older' };
+
+/** Decides whether the certificate counts. `admitted` is the record to store: it is `known` itself if nothing changes. */
+export function judgeKey(known: AdmittedKey | undefined, certificate: PeerCertificate): KeyDecision {
+  if (!known) return { admitted: { ...certificate, former: [] } };
+  const { key, fromMs, former, removed } = known;
+  if (former.includes(certificate.key)) return { refused: 'former' };
+  if (certificate.key === key) {
+    if (removed) return { refused: 'removed' };
+    return { admitted: certificate.fromMs > fromMs ? { ...known, fromMs: certificate.fromMs } : known };
+  }
+  if (certificate.fromMs <= fromMs) return { refused: 'older' };
+  return { admitted: replaced(known, certificate) };
+}
+
+function replaced({ key, former }: AdmittedKey, certificate: PeerCertificate): AdmittedKey {
+  const others = [key, ...former].filter((one) => one !== certificate.key);
+  return { ...certificate, former: others.slice(0, formerMax) };
+}
+
+/**
+ * Throws Forbidden with the remedy if the certificate of the child does not count. Admits the key of a newer certificate. Returns true if the key replaces
+ * another one.
+ */
+export function admitKey(t: Transaction, child: string, path: string, certificate: PeerCertificate): boolean {
+  const known = read(t, child);
+  const decision = judgeKey(known, certificate);
+  if ('refused' in decision) throw refusalOf(path, decision.refused);
+  if (decision.admitted !== known) put(t, child, decision.admitted);
+  return replaces(t, child, path, known, certificate);
+}
+
+/** Like `admitKey`, but stores nothing. */
+export function checkAdmittedKey(reader: Reader, child: string, path: string, certificate: PeerCertificate): void {
+  const decision = judgeKey(read(reader, child), certificate);
+  if ('refused' in decision) throw refusalOf(path, decision.refused);
+}
+
+/** Admits the key of an agent that has shown a join token. Returns true if the key replaces another one. */
+export function admitJoined(t: Transaction, child: string, path: string, certificate: PeerCertificate): boolean {
+  const known = read(t, child);
+  put(t, child, known ? replaced(known, certificate) : { ...certificate, former: [] });
+  return replaces(t, child, path, known, certificate);
+}
+
+/** With another key, another machine may come. Then the starts of the machine with the earlier key say nothing about the new one. */
+function replaces(
+  t: Transaction,
+  child: string,
+  path: string,
+  known: AdmittedKey | undefined,
+  { key }: PeerCertificate,
+): boolean {
+  if (known === undefined || known.key === key) return false;
+  forgetStarts(t, withReplica(path, splitReplica(child).replica));
+  return true;
+}
+
+/** Runs when a child was removed for good. From now on, the parent refuses its key. */
+export function dismissKey(t: Transaction, child: string): void {
+  const known = read(t, child);
+  if (known) put(t, child, { ...known, removed: true });
+}
+
+/** Runs when the process starts. Removes records of removed children whose certificates have all expired: even a certificate renewed on the last day. */
+export function pruneKeys(t: Transaction, wallMs: number): void {
+  const prefix = prefixOf('admittedKey');
+  for (const [key, value] of t.scan(prefixRange(prefix))) {
+    const { fromMs, removed } = parse(value);
+    if (removed && fromMs + 2 * leafMs < wallMs) t.remove(key);
+  }
+}
+
+const reasons = {
+  removed: 'was removed here, and the key of its certificate is not admitted again',
+  former: 'has another key now, which was admitted later',
+  older: 'has another key now, which was admitted with a newer certificate',
+} as const;
+
+function refusalOf(path: string, reason: keyof typeof reasons): BanyanError {
+  const remedy = `if this is the right machine, admit it again: ${cliCommand('join-token', path, '--again')}`;
+  return new BanyanError('Forbidden', `"${path}" ${reasons[reason]}: ${remedy}`);
+}
+
+function read(reader: Reader, child: string): AdmittedKey | undefined {
+  const bytes = reader.get(keyOf(child));
+  return bytes && parse(bytes);
+}
+
+function parse(bytes: Uint8Array): AdmittedKey {
+  return JSON.parse(asText(bytes)) as AdmittedKey;
+}
+
+function put(t: Transaction, child: string, record: AdmittedKey): void {
+  t.put(keyOf(child), text(JSON.stringify(record)));
+}
+
+function keyOf(child: string): Uint8Array {
+  return concat(prefixOf('admittedKey'), text(child));
+}
