@@ -1,5 +1,5 @@
 /** The answer of an agent to `/fleet/...`: it names the places that do show the objects. */
-import type { NodeUrls } from '../core/apiserver/http/api-server.ts';
+import type { NodeUrls } from '../core/apiserver/http/node-urls.ts';
 import { BanyanError } from '../core/runtime/errors.ts';
 
 export const noFleet: NodeUrls = ({ path }) => {

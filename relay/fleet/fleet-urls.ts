@@ -2,7 +2,7 @@
  * The URLs `/fleet/SPACE/...` of a node: a read-only API of Kubernetes over the copies of a space's objects at all clusters below. SPACE is a space of this node,
  * or the source of a space above, as in `/spaces/SOURCE`.
  */
-import type { NodeUrls } from '../../core/apiserver/http/api-server.ts';
+
 import {
   checkInitialEvents,
   checkPlace,
@@ -10,6 +10,7 @@ import {
   type SpaceHandler,
 } from '../../core/apiserver/http/handler.ts';
 import { type Form, negotiate } from '../../core/apiserver/http/negotiate.ts';
+import type { NodeUrls } from '../../core/apiserver/http/node-urls.ts';
 import {
   type ApiResponse,
   header,

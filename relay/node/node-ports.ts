@@ -1,6 +1,6 @@
 /** The ports of a node: everything that the node gets from outside. The simulation gives it other implementations than a process does. */
 import type { Duplex } from 'node:stream';
-import type { NodeUrls, TreeUrls } from '../../core/apiserver/http/api-server.ts';
+import type { NodeUrls, TreeUrls } from '../../core/apiserver/http/node-urls.ts';
 import type { Space, UserInfo } from '../../core/apiserver/space.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';

@@ -7,7 +7,7 @@
  * - `GET /spaces/NAME/undo/PLACEMENT?to=N`: what has to be written to go back to a revision.
  */
 import * as z from 'zod';
-import type { NodeUrls } from '../../core/apiserver/http/api-server.ts';
+import type { NodeUrls } from '../../core/apiserver/http/node-urls.ts';
 import { type ApiRequest, integerOf, jsonResponse } from '../../core/apiserver/http/requests.ts';
 import { decodePart } from '../../core/apiserver/http/route.ts';
 import type { Space } from '../../core/apiserver/space.ts';

@@ -3,7 +3,7 @@
  * the edge cluster of the agent PATH. `/tree/PATH/healthz` and `/tree/PATH/echo?bytes=N` show whether and how this node reaches the node PATH. The PATH of the
  * center is `center`.
  */
-import type { TreeUrls } from '../../core/apiserver/http/api-server.ts';
+import type { TreeUrls } from '../../core/apiserver/http/node-urls.ts';
 import { type ApiRequest, integerOf, jsonResponse } from '../../core/apiserver/http/requests.ts';
 import { decodePart } from '../../core/apiserver/http/route.ts';
 import type { Clock } from '../../core/runtime/clock.ts';

@@ -1,6 +1,6 @@
 /** A tree of whole nodes in one process: the product's own assemblies, on memory stores, memory links and virtual time. Replicas have names such as `eu~1`. */
 
-import type { NodeUrls } from '../../core/apiserver/http/api-server.ts';
+import type { NodeUrls } from '../../core/apiserver/http/node-urls.ts';
 import type { Space } from '../../core/apiserver/space.ts';
 import type { PeerIdentity } from '../../core/identity/peer-identity.ts';
 import { splitReplica } from '../../core/identity/replica.ts';

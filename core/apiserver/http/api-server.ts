@@ -1,28 +1,16 @@
-/** The HTTPS side of the API: handles connections, finds the user and the space of each request, and sends the answer. */
-import { createServer, type IncomingMessage } from 'node:http';
-import {
-  constants,
-  createSecureServer,
-  type Http2SecureServer,
-  type Http2ServerRequest,
-  type Http2ServerResponse,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from 'node:http2';
+/** The HTTPS side of the API: finds the user and the space of each request, and sends the answer. */
+import type { IncomingMessage } from 'node:http';
+import { constants, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
-import type { TLSSocket } from 'node:tls';
-import { isFromIssuer } from '../../identity/issuer-name.ts';
-import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
-import { hostPort } from '../../runtime/host-port.ts';
-import { closeWhenIdle } from '../../runtime/idle-session.ts';
-import type { Logger } from '../../runtime/logger.ts';
-import { type Ask, answerOf, passOn, passUpgrade, sendHead } from '../../stream/pass-on.ts';
+import { answerOf, passOn, passUpgrade, sendHead } from '../../stream/pass-on.ts';
 import type { Space, UserInfo } from '../space.ts';
 import { readBody } from './body.ts';
 import { SpaceHandler } from './handler.ts';
-import { refuseImpersonation } from './impersonation.ts';
+import { HttpsListener, type HttpsListenerOptions } from './https-listener.ts';
+import type { NodeUrls, TreeUrls } from './node-urls.ts';
 import { breakOff, type OutgoingAnswer, OutgoingAnswers, writePieces, writeStream } from './outgoing.ts';
+import { type Authenticate, connectionOf, RequestUsers } from './request-users.ts';
 import type { ApiRequest, ApiResponse, StreamedResponse } from './requests.ts';
 import { whoIsAsking } from './reviews.ts';
 import { decodePart } from './route.ts';
@@ -30,22 +18,8 @@ import { failureOf } from './status.ts';
 import { WatchRequest } from './watches.ts';
 import { YamlThread } from './yaml-thread.ts';
 
-/** Key and certificates as PEM. */
-export interface ApiTls {
-  readonly key: Buffer;
-  readonly cert: Buffer;
-  readonly ca: Buffer;
-}
-
-export interface ApiServerOptions {
-  /** Called for each new connection. Must return the same object as long as no file has changed. */
-  tls(): ApiTls;
-  readonly host: string;
-  readonly port: number;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** The user of a certificate. Undefined if the certificate is not of a user. Throws Forbidden if the user has no right to use the API. */
-  authenticate(certificate: { subject: Record<string, unknown> } | undefined): UserInfo | undefined;
+export interface ApiServerOptions extends HttpsListenerOptions {
+  readonly authenticate: Authenticate;
   /** The reason why the node is not ready. Undefined: it is ready. Everybody may request this, as with health. */
   notReady(): string | undefined;
   /** The text of the answer when the node is ready. Absent: `ok`. */
@@ -57,47 +31,13 @@ export interface ApiServerOptions {
   readonly urls?: NodeUrls;
 }
 
-/**
- * Answers a request if its path is one of the node's own URLs. Undefined: the path is another one. `signal` is aborted when the client closes the connection, or
- * when the server ends.
- */
-export type NodeUrls = (
-  request: ApiRequest,
-  signal: AbortSignal,
-) => Promise<ApiResponse | StreamedResponse> | undefined;
-
-export interface TreeUrls {
-  answer(request: ApiRequest): Promise<ApiResponse>;
-  /**
-   * The next hop for a request: the stream on which the server passes the request on, and the target there. `target` is the encoded path and query.
-   * Undefined: `answer` serves the request. Throws NotFound.
-   */
-  way(target: string, user: UserInfo): { readonly target: string; readonly ask: Ask } | undefined;
-}
-
-/**
- * The server keeps an idle HTTP/1.1 connection as long as clients keep it (Go clients and kube-apiserver: 90 s). If the server closed a connection while a
- * client writes a request, the request would fail.
- */
-const idleConnectionMs = 90_000;
-/**
- * The server closes an idle HTTP/2 connection properly after this time. Most clients close their connections earlier. The bound also closes connections
- * without any request.
- */
-const idleSessionMs = 2 * idleConnectionMs;
-/**
- * Requests at the same time on one HTTP/2 connection, as in Go's servers. A client that needs more opens another connection. node:http2 itself has no
- * bound.
- */
-const streamsMax = 250;
 /** Time limit for the whole body of a request. node:http has such a limit for HTTP/1.1; node:http2 would wait for ever. */
 const bodyWithinMs = 300_000;
-/** When the server ends, open requests get this much time. After that, the server closes their connections. */
-const drainMs = 1_000;
 
 export class ApiServer implements AsyncDisposable {
   readonly #options: ApiServerOptions;
-  readonly #server: Http2SecureServer;
+  readonly #listener: HttpsListener;
+  readonly #users: RequestUsers;
   readonly #handlers = new Map<string, SpaceHandler>();
   readonly #resolvers: ((prefix: string) => Space | undefined)[] = [];
   /** The handlers of spaces that resolvers have returned. An entry exists as long as its resolver keeps the space. */
@@ -107,47 +47,15 @@ export class ApiServer implements AsyncDisposable {
   readonly #unfinished = new Set<AbortController>();
   readonly #outgoing: OutgoingAnswers;
   readonly #yaml: YamlThread;
-  /** The user of each connection. A client sends its certificate once per connection, and decoding a certificate takes a third of a millisecond. */
-  readonly #users = new WeakMap<object, UserInfo>();
-  readonly #sockets = new Set<TLSSocket>();
-  readonly #sessions = new Set<ServerHttp2Session>();
-  /** Serves the connections that other code hands over with their user (`take`). */
-  readonly #taken = createServer({ requestTimeout: 0 });
-  #tls: ApiTls;
-
   constructor(options: ApiServerOptions) {
     this.#options = options;
     this.#outgoing = new OutgoingAnswers(options.clock);
     this.#yaml = new YamlThread(options.clock);
-    this.#tls = options.tls();
-    this.#server = createSecureServer({
-      ...this.#tls,
-      allowHTTP1: true,
-      http1Options: { keepAliveTimeout: idleConnectionMs },
-      settings: { maxConcurrentStreams: streamsMax },
-      requestCert: true,
-      rejectUnauthorized: false,
+    this.#users = new RequestUsers(options.authenticate);
+    this.#listener = new HttpsListener(options, {
+      request: (request, response) => void this.#serve(request, response),
+      upgrade: (request, socket, head) => this.#upgrade(request, socket, head),
     });
-    // This listener runs before the TLS handshake of the new connection.
-    this.#server.prependListener('connection', () => this.#renew());
-    for (const server of [this.#server, this.#taken]) {
-      server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) => {
-        void this.#serve(request, response);
-      });
-      server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-        this.#upgrade(request, socket, head);
-      });
-    }
-    this.#server.on('secureConnection', (socket: TLSSocket) => {
-      this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
-    });
-    this.#server.on('session', (session) => {
-      this.#sessions.add(session);
-      closeWhenIdle(session, idleSessionMs, options.clock);
-      session.once('close', () => this.#sessions.delete(session));
-    });
-    this.#server.on('sessionError', (error) => options.log.debug({ reason: error.message }, 'a connection broke'));
   }
 
   /** Serves a space at a URL prefix. `''` is the system space. Other prefixes are, for example, `/spaces/NAME`. */
@@ -161,32 +69,13 @@ export class ApiServer implements AsyncDisposable {
   }
 
   listen(): Promise<string> {
-    const { host, port, log } = this.#options;
-    return new Promise((resolve, reject) => {
-      // This listener is never removed. Errors after the start, for example because of too few descriptors, must not end the process.
-      this.#server.on('error', (error: NodeJS.ErrnoException) => {
-        if (this.#server.listening) return log.error({ reason: error.message }, 'the listener of the API failed');
-        reject(
-          new BanyanError(
-            'Unavailable',
-            `can't listen on ${hostPort(host, port)} (${error.code}): free the port or choose another`,
-            {},
-            { cause: error },
-          ),
-        );
-      });
-      this.#server.listen(port, host, () => {
-        const address = this.#server.address();
-        resolve(`https://${hostPort(host, typeof address === 'object' && address ? address.port : port)}`);
-      });
-    });
+    return this.#listener.listen();
   }
 
   /** Serves HTTP/1.1 on a connection of this user. */
   take(connection: Duplex, user: UserInfo): void {
-    connection.on('error', (error) => this.#options.log.debug({ reason: error.message }, 'a connection broke'));
     this.#users.set(connection, user);
-    this.#taken.emit('connection', connection);
+    this.#listener.take(connection);
   }
 
   /** Number of bytes of answers that clients have not read yet. */
@@ -197,29 +86,16 @@ export class ApiServer implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const watch of this.#watches) watch.end();
     for (const answer of this.#unfinished) answer.abort();
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    const late = new Promise<void>((resolve) => this.#options.clock.after(drainMs, resolve));
-    // Closes the session and not its socket. Closing the socket would cut off unfinished answers on the session's streams.
-    for (const session of this.#sessions) session.close();
-    for (const socket of this.#sockets) if (socket.alpnProtocol !== 'h2') socket.end();
-    await Promise.race([closed, late]);
-    for (const socket of this.#sockets) socket.destroy();
+    await this.#listener.close();
     this.#outgoing.end();
     this.#yaml.end();
-  }
-
-  #renew(): void {
-    const tls = this.#options.tls();
-    if (tls === this.#tls) return;
-    this.#server.setSecureContext({ ...tls });
-    this.#tls = tls;
   }
 
   async #serve(request: Http2ServerRequest, response: Http2ServerResponse): Promise<void> {
     try {
       const url = urlOf(request.url);
       if (await this.#health(url.pathname, response)) return;
-      const user = this.#userOf(request);
+      const user = this.#users.of(request);
       const connection = connectionOf(request);
       this.#outgoing.admit(connection);
       if (url.pathname === '/metrics')
@@ -297,7 +173,7 @@ export class ApiServer implements AsyncDisposable {
     const { tree } = this.#options;
     try {
       const url = urlOf(request.url ?? '');
-      const way = url.pathname.startsWith('/tree/') ? tree?.way(request.url ?? '', this.#userOf(asked)) : undefined;
+      const way = url.pathname.startsWith('/tree/') ? tree?.way(request.url ?? '', this.#users.of(asked)) : undefined;
       if (!way) return void this.#serve(asked, answer);
       const failed = (error: unknown) => this.#fail(asked, answer, error);
       void passUpgrade(request, socket, head, { ...way, failed });
@@ -315,26 +191,6 @@ export class ApiServer implements AsyncDisposable {
       headers: { 'content-type': 'text/plain' },
     });
     return true;
-  }
-
-  /** The user of a request. Refuses impersonation for every request, including requests that the server passes on to another node. */
-  #userOf(request: Http2ServerRequest): UserInfo {
-    const user = this.#holderOf(request);
-    refuseImpersonation(request.headers, user.name);
-    return user;
-  }
-
-  /** The user of the connection. Throws Unauthorized if the connection has no user. */
-  #holderOf(request: Http2ServerRequest): UserInfo {
-    const socket = request.socket as TLSSocket;
-    const connection = connectionOf(request);
-    const known = this.#users.get(connection);
-    if (known) return known;
-    const certificate = isUser(socket) ? socket.getPeerCertificate() : undefined;
-    const user = this.#options.authenticate(certificate as { subject: Record<string, unknown> } | undefined);
-    if (!user) throw new BanyanError('Unauthorized', 'Unauthorized');
-    this.#users.set(connection, user);
-    return user;
   }
 
   /** The handler of the space, and the rest of the path after the prefix of the space. */
@@ -409,11 +265,6 @@ export class ApiServer implements AsyncDisposable {
   }
 }
 
-/** The HTTP/2 session, or the socket of an HTTP/1.1 connection. In HTTP/2, `request.socket` is another object for every request. */
-function connectionOf(request: Http2ServerRequest): object {
-  return request.stream?.session ?? request.socket;
-}
-
 /** Parses the target of a request line. A target such as "//host" is treated as a path, not as a host. */
 function urlOf(target: string): URL {
   if (target.startsWith('/')) return new URL(`https://node${target}`);
@@ -421,13 +272,4 @@ function urlOf(target: string): URL {
     'BadRequest',
     `the server has nothing at ${JSON.stringify(target)}: a URL's path begins with "/"`,
   );
-}
-
-/**
- * True if the authority of the tree itself has signed the certificate. A certificate from a relay's issuer must not count: whoever holds the issuer could
- * make a certificate for any user.
- */
-function isUser(socket: TLSSocket): boolean {
-  const certificate = socket.authorized ? socket.getPeerX509Certificate() : undefined;
-  return certificate !== undefined && !isFromIssuer(certificate);
 }

@@ -1,6 +1,8 @@
 /** An API server on a free port with one workload space over a memory store, and a client with a certificate. Everything is real except the disk. */
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
-import { ApiServer, type ApiTls, type NodeUrls, type TreeUrls } from '../../../../../core/apiserver/http/api-server.ts';
+import { ApiServer } from '../../../../../core/apiserver/http/api-server.ts';
+import type { ApiTls } from '../../../../../core/apiserver/http/https-listener.ts';
+import type { NodeUrls, TreeUrls } from '../../../../../core/apiserver/http/node-urls.ts';
 import { type ApiRequest, jsonResponse } from '../../../../../core/apiserver/http/requests.ts';
 import type { Space } from '../../../../../core/apiserver/space.ts';
 import { createAuthority, issueNode, issueUser } from '../../../../../core/identity/authority.ts';

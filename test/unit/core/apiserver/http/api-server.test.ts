@@ -6,7 +6,7 @@ import { type AddressInfo, createServer, Server } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { connect as connectTls } from 'node:tls';
 import { describe, expect, it } from 'vitest';
-import type { ApiTls } from '../../../../../core/apiserver/http/api-server.ts';
+import type { ApiTls } from '../../../../../core/apiserver/http/https-listener.ts';
 import { aheadBytesMax, watchBytesMax } from '../../../../../core/apiserver/http/outgoing.ts';
 import { createAuthority, issueNode } from '../../../../../core/identity/authority.ts';
 import { systemClock, VirtualClock } from '../../../../../core/runtime/clock.ts';
