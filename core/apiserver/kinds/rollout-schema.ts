@@ -34,7 +34,10 @@ const gate = object('One gate: exactly one of expression, rolloutGate and webhoo
   webhook: object(
     'The node sends a POST with {placement, source, release, wave, summary}. The answer is {"passed": bool, "message": string}.',
     {
-      url: string('https, or http to this machine. egress of the node decides which addresses the node calls; by default, it calls no loopback address.', { minLength: 1, maxLength: 2048 }),
+      url: string(
+        'https, or http to this machine. egress of the node decides which addresses the node calls; by default, it calls no loopback address.',
+        { minLength: 1, maxLength: 2048 },
+      ),
       timeoutSeconds: integer('How long the answer may take. The default is 10.', { minimum: 1, maximum: 30 }),
       caBundle: string('Certificates to trust, as PEM in base64. Left out: the usual ones.', { maxLength: 131_072 }),
     },
