@@ -1,5 +1,6 @@
 /** The rooms of the way up: they merge the reports of the children, and report the result to the parent. */
 
+import { placementResource } from '../../core/apiserver/kinds/edge-placement.ts';
 import { type EntryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
@@ -22,7 +23,6 @@ import { passUpsynced, recountUpsynced, type UpsyncedPorts } from '../gather/ups
 import type { MoveStore } from '../moves/move-store.ts';
 import { Controllers } from '../rollout/controllers.ts';
 import { askWebhook } from '../rollout/webhook.ts';
-import { placementResource } from '../spaces/selection.ts';
 import { Views } from '../views/views.ts';
 import {
   atChild,

@@ -1,8 +1,9 @@
 /** Shows in the result of `kubectl apply --dry-run=server` how many places an EdgePlacement would match. */
+
+import { placementResource } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { DryRunPreview } from '../../core/apiserver/verbs/embedded-space.ts';
 import { placementId } from '../../core/entries/placement-id.ts';
 import type { PlacementSelectors } from '../placements/read-placement.ts';
-import { placementResource } from '../spaces/selection.ts';
 import { type PlacePreviewPorts, previewPlaces, previewText } from './place-preview.ts';
 
 /**

@@ -1,5 +1,5 @@
 /** The objects of a space as they would be if some further objects were written. Nothing is written. */
-import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
+import { edgeGroup } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { Kinds } from '../../core/apiserver/space.ts';
 import { invalidObject } from '../../core/apiserver/status-errors.ts';
 import type { SpaceStorage } from '../../core/apiserver/storage.ts';

@@ -10,6 +10,7 @@ import * as z from 'zod';
 import type { NodeUrls } from '../../core/apiserver/http/node-urls.ts';
 import { type ApiRequest, integerOf, jsonResponse } from '../../core/apiserver/http/requests.ts';
 import { decodePart } from '../../core/apiserver/http/route.ts';
+import { placementResource } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { Space } from '../../core/apiserver/space.ts';
 import { downFeedJudge } from '../../core/entries/down-check.ts';
 import { placementId } from '../../core/entries/placement-id.ts';
@@ -25,7 +26,6 @@ import { asText, text } from '../../core/store/bytes.ts';
 import type { Store } from '../../core/store/store.ts';
 import { historyOf, undoOf } from '../history/undo.ts';
 import { payloadOf } from '../spaces/payload.ts';
-import { placementResource } from '../spaces/selection.ts';
 import { type DestinationPlanPorts, destinationPlan } from './destination-plan.ts';
 import { plannedRows, planWith, type SpacePlanPorts } from './space-plan.ts';
 

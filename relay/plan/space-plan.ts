@@ -3,7 +3,11 @@
  * match, and which objects the placement selects. For `--at`, also the rows that the placements' source would have. The last hop makes the objects from these rows
  * (destination-plan.ts).
  */
-import type { DownsyncItem, EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
+import {
+  type DownsyncItem,
+  type EdgePlacementSpec,
+  placementResource,
+} from '../../core/apiserver/kinds/edge-placement.ts';
 import { mayTravel } from '../../core/apiserver/kinds/travelling.ts';
 import type { Space } from '../../core/apiserver/space.ts';
 import { EmbeddedStorage } from '../../core/apiserver/storage/embedded.ts';
@@ -25,7 +29,7 @@ import type { Reader } from '../../core/store/store.ts';
 import type { PlacementSelectors } from '../placements/read-placement.ts';
 import { isCustomizer } from '../promoted/held-customizers.ts';
 import { definitionObjects, namespaceObjects } from '../spaces/needs.ts';
-import { PlacementSelection, placementResource } from '../spaces/selection.ts';
+import { PlacementSelection } from '../spaces/selection.ts';
 import { type ObjectPreview, previewObjects, selects, visitSelected } from './object-preview.ts';
 import { SpaceOverlay } from './overlay.ts';
 import { type PlacePreview, type PlacePreviewPorts, previewPlaces } from './place-preview.ts';

@@ -2,7 +2,7 @@
  * An index of a placement's `c/` rows, at every node that has these rows: the Customizers whose candidate differs from their promoted form. A Customizer that a
  * staged placement uses is part of its releases: for an agent without the release, objects are made with the promoted Customizer.
  */
-import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
+import { edgeGroup } from '../../core/apiserver/kinds/edge-placement.ts';
 import { customizerResource } from '../../core/customize/customizer.ts';
 import type { PromotedCustomizerAttributes } from '../../core/entries/down-attributes.ts';
 import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';

@@ -3,7 +3,7 @@
  * the decision in one transaction, and wakes the controller when the next step is due. The state of the rollout has everything that a restart needs. The
  * answers of webhooks are only in memory: after a restart, the webhooks are asked again.
  */
-import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
+import { edgeGroup } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { Space } from '../../core/apiserver/space.ts';
 import { type PlacementId, placementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import { stableStringify } from '../../core/object/canonical.ts';

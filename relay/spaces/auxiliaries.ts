@@ -3,8 +3,7 @@
  * object or a placement uses them.
  */
 
-import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
-import type { DownsyncItem, EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
+import { type DownsyncItem, type EdgePlacementSpec, edgeGroup } from '../../core/apiserver/kinds/edge-placement.ts';
 import { customizerAnnotation, customizerResource, expandAnnotation } from '../../core/customize/customizer.ts';
 import type { ObjectAttributes } from '../../core/entries/down-attributes.ts';
 import type { ObjectKey } from '../../core/object/key.ts';

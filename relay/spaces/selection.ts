@@ -3,12 +3,11 @@
  * of the space marks changed objects dirty; this class processes them in bounded transactions.
  */
 
-import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
-import type { DownsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
 import {
   associatedLimitDefault,
+  type DownsyncItem,
   type EdgePlacementSpec,
-  type ReportedState,
+  placementResource,
 } from '../../core/apiserver/kinds/edge-placement.ts';
 import { mayTravel } from '../../core/apiserver/kinds/travelling.ts';
 import type { Kinds } from '../../core/apiserver/space.ts';
@@ -18,12 +17,10 @@ import type {
   ObjectAttributes,
   PlacementAttributes,
   ReportRules,
-  TargetAttributes,
 } from '../../core/entries/down-attributes.ts';
 import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { type PlacementId, placementId } from '../../core/entries/placement-id.ts';
 import type { Content, FeedRow, Table } from '../../core/feed/feed.ts';
-import { type Move, moveOf, moveSpecOf } from '../../core/move/move.ts';
 import { parseBody, stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { formatKey, type GroupResource, type ObjectKey, parseKey } from '../../core/object/key.ts';
@@ -32,12 +29,11 @@ import { isTerminating } from '../../core/object/terminating.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { RevisionFacts } from '../history/revisions.ts';
-import { carriesAnyOnce, noteCarriesOnce } from '../moves/carried-once.ts';
+import { noteCarriesOnce } from '../moves/carried-once.ts';
 import { selectedObjects } from '../placements/placements.ts';
 import { isCustomizer } from '../promoted/held-customizers.ts';
 import { Baseline } from '../rollout/baseline.ts';
 import { clearDirty, dirtyWork, markDirty } from '../work/dirty.ts';
-import { applyRulesOf } from './apply-rules-of.ts';
 import { isAuxiliary, isSummarizer, namedSummarizers, summarizerKey, usesOf } from './auxiliaries.ts';
 import { isBookkeepingResource } from './bookkeeping.ts';
 import { deletedUid, effectivePlacement } from './deleted-in-space.ts';
@@ -45,6 +41,7 @@ import { type Candidate, candidateOf } from './downsync.ts';
 import { FormerObjects } from './former-objects.ts';
 import { definitionObjects, Needs, namespaceObjects } from './needs.ts';
 import { originAttributesOf, payloadOf } from './payload.ts';
+import { moveOfPlacement, moveTarget } from './placement-targets.ts';
 import { type Scope, type Selecting, type SelectingPlacement, SelectionIndex, scopesOf } from './selection-index.ts';
 import { dropRow, putRow, type SourceRows } from './source-rows.ts';
 
@@ -55,8 +52,6 @@ export interface SelectionPorts extends SourceRows {
   readonly kinds: Kinds;
   wallMs(): number;
 }
-
-export const placementResource = { group: edgeGroup, resource: 'edgeplacements' } as const;
 
 /** kubectl's own annotation for the reason of a change, which `kubectl rollout history` shows. */
 const changeCauseAnnotation = 'kubernetes.io/change-cause';
@@ -129,7 +124,7 @@ export class PlacementSelection {
       else if (isAuxiliary(key)) this.#auxiliary(t, key, revision);
       else this.#object(t, key, revision);
     }
-    for (const placement of this.#retargeted) this.#retarget(t, placement, revision);
+    for (const placement of this.#retargeted) this.#targetMoved(t, placement, revision);
     return work.length > 0;
   }
 
@@ -162,7 +157,7 @@ export class PlacementSelection {
     const after = this.#learn(object);
     const scheduled = this.#scheduled(t, id);
     const before = scheduled && itemsOf(scheduled);
-    const move = this.#moveOf(t, object);
+    const move = moveOfPlacement(t, source, object);
     const attributes: PlacementAttributes = { ...originAttributesOf(object), ...(move ? { move } : {}) };
     const changed = this.#put(t, entryKey.placement(id), attributes, payloadOf(object), revision);
     if (!changed) return;
@@ -332,21 +327,9 @@ export class PlacementSelection {
 
   // ------------------------------------------------------------------------------------------------------ rows
 
-  #retarget(t: Transaction, placement: string, revision: number): void {
-    const { source, storage, table } = this.#ports;
-    const id = placementId(source, placement);
-    const found = storage.get({ ...placementResource, namespace: '', name: placement });
-    if (!found) return;
-    const stored = parseBody(found.body);
-    const row = table.get(t, hash128(entryKey.target(id)));
-    const before = row?.content && attributesOf<TargetAttributes>(table.content(t, row.content));
-    const attributes: TargetAttributes = {
-      generation: stored.metadata.generation ?? 0,
-      target: Math.max(revision, before?.target ?? 0),
-      ...decidingOf(stored, this.#moveOf(t, stored)),
-    };
-    this.#put(t, entryKey.target(id), attributes, new Uint8Array(0), attributes.target);
-    this.baseline.targetMoved(t, placement, attributes.target);
+  #targetMoved(t: Transaction, placement: string, revision: number): void {
+    const target = moveTarget(t, this.#ports, placement, revision);
+    if (target !== undefined) this.baseline.targetMoved(t, placement, target);
   }
 
   /** Reads the placement from the space: its own work may come later in this step than that of its objects. */
@@ -356,10 +339,6 @@ export class PlacementSelection {
       this.#facts.set(name, stored && revisionFacts(parseBody(stored.body)));
     }
     return this.#facts.get(name);
-  }
-
-  #moveOf(reader: Reader, placement: KubeObject): Move | undefined {
-    return moveOf(moveSpecOf(placement), carriesAnyOnce(reader, this.#ports.source, placement.metadata.name!));
   }
 
   #put(t: Transaction, key: string, attributes: object, body: Uint8Array, originRevision: number): boolean {
@@ -381,28 +360,6 @@ export class PlacementSelection {
 
 function contentIn(reader: Reader, table: Table, row: FeedRow | undefined): { content?: Content } {
   return row?.content ? { content: table.content(reader, row.content) } : {};
-}
-
-/** Returns the values of the placement, besides the selectors, by which agents and relays decide. */
-function decidingOf({ spec, metadata }: KubeObject, move: Move | undefined) {
-  const { wantSingletonReportedState, reportedState, priority, deletion, ...rest } = (spec ??
-    {}) as Partial<EdgePlacementSpec>;
-  const apply = applyRulesOf(rest);
-  // An old copy that must be gone first is gone only when its pods are gone.
-  const policy = deletion?.propagationPolicy ?? (move?.order === 'BreakBeforeMake' ? 'Foreground' : undefined);
-  return {
-    ...reportedStateOf(reportedState ?? (wantSingletonReportedState ? 'Exact' : 'Aggregate')),
-    priority: priority ?? 0,
-    created: metadata.creationTimestamp ?? '',
-    uid: metadata.uid ?? '',
-    ...(policy === undefined || policy === 'Background' ? {} : { deletion: policy }),
-    ...(apply === undefined ? {} : { apply }),
-  };
-}
-
-/** Most placements want the aggregate. Their rows have no field for it. */
-function reportedStateOf(wanted: ReportedState): Pick<TargetAttributes, 'reportedState'> {
-  return wanted === 'Aggregate' ? {} : { reportedState: wanted };
 }
 
 function revisionFacts({ metadata }: KubeObject): RevisionFacts {

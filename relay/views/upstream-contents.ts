@@ -1,5 +1,6 @@
 /** The rows that one source above sends into this subtree, as a read-only space: its placements, each with the summary of this subtree, and their objects. */
 
+import { placementResource } from '../../core/apiserver/kinds/edge-placement.ts';
 import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { placementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import type { Table } from '../../core/feed/feed.ts';
@@ -8,7 +9,6 @@ import type { ObjectKey } from '../../core/object/key.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
 import { sliceResource } from '../gather/status/slice-contents.ts';
 import { summaryResource } from '../gather/summaries/summary-object.ts';
-import { placementResource } from '../spaces/selection.ts';
 import { shownBody } from './bodies.ts';
 import type { ShownObject } from './mailbox-view.ts';
 

@@ -1,5 +1,5 @@
 /** Customizer: rules that change an object for each destination. Workload teams write Customizers in the same namespaces as their objects. */
-import { edgeGroup } from './edge-kinds.ts';
+import { edgeGroup } from './edge-placement.ts';
 import { definition, labelSelector, list, object, rule, string } from './schema-builders.ts';
 
 /**

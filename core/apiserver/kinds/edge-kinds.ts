@@ -4,7 +4,7 @@
  */
 import type { SchemaProps } from '../crd/definition.ts';
 import { applyRules } from './apply-rules-schema.ts';
-import { associatedLimitDefault } from './edge-placement.ts';
+import { associatedLimitDefault, edgeGroup } from './edge-placement.ts';
 import { moveSpec, movingStatusSchema } from './move-schema.ts';
 import { rolloutSpec, rolloutStatusSchema } from './rollout-schema.ts';
 import {
@@ -21,8 +21,6 @@ import {
   strings,
   time,
 } from './schema-builders.ts';
-
-export const edgeGroup = 'edge.banyan.io';
 
 /** Maximal number of entries in one object of a list that grows with the tree. Further entries are in further objects. */
 export const sliceEntriesMax = 1000;

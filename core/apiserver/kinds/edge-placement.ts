@@ -7,6 +7,9 @@ import type { MoveSpec } from '../../move/move.ts';
 import type { LabelSelector } from '../../object/selector.ts';
 import type { RolloutSpec } from '../../rollout/spec.ts';
 
+export const edgeGroup = 'edge.banyan.io';
+export const placementResource = { group: edgeGroup, resource: 'edgeplacements' } as const;
+
 export interface EdgePlacementSpec {
   /**
    * A Location must match at least one of these selectors. The list may be empty only if there is an expression. Then the expression is evaluated for every

@@ -4,7 +4,7 @@
  * Objects of a workload space take effect at the clusters to which they are sent.
  */
 import type { Kind, WriteAdmission } from '../space.ts';
-import { edgeGroup } from './edge-kinds.ts';
+import { edgeGroup } from './edge-placement.ts';
 import type { SpaceType } from './kinds-of-space.ts';
 
 type Request = Parameters<WriteAdmission>[0];

@@ -1,5 +1,5 @@
 /** RolloutGate: a wave waits until another program writes its answer into the status of this object. */
-import { edgeGroup } from './edge-kinds.ts';
+import { edgeGroup } from './edge-placement.ts';
 import { definition, integer, object, string, time } from './schema-builders.ts';
 
 export const rolloutGateDefinition = definition({

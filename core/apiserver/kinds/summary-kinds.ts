@@ -7,7 +7,7 @@ import { aggregateTypes, topValuesDefault } from '../../summary/summarizer-spec.
 import { errorsMax } from '../../summary/user-partial.ts';
 import { groupsLimit, selectLimit } from '../../summary/user-partial-wire.ts';
 import type { SchemaProps } from '../crd/definition.ts';
-import { edgeGroup } from './edge-kinds.ts';
+import { edgeGroup } from './edge-placement.ts';
 import { boolean, definition, integer, list, listByKey, object, rule, string, time } from './schema-builders.ts';
 
 /** A person can't compare more columns than this. */

@@ -1,7 +1,7 @@
 /** Decides which kinds of a space may go to clusters if a placement selects them. */
 
 import type { GroupResource } from '../../object/key.ts';
-import { edgeGroup } from './edge-kinds.ts';
+import { edgeGroup } from './edge-placement.ts';
 
 /**
  * Groups and resources whose objects stay in their space, even if a placement selects them with `*`. These objects decide where other objects go, or they

@@ -1,6 +1,7 @@
 /** The contents of the SinglePlacementSlices of one placement at this node. Pure functions that use the matches and the counts of the summary. */
 
-import { edgeGroup, sliceEntriesMax } from '../../../core/apiserver/kinds/edge-kinds.ts';
+import { sliceEntriesMax } from '../../../core/apiserver/kinds/edge-kinds.ts';
+import { edgeGroup } from '../../../core/apiserver/kinds/edge-placement.ts';
 import { type PlacementId, splitPlacementId } from '../../../core/entries/placement-id.ts';
 import { childPath } from '../../../core/identity/node-path.ts';
 import { hash128 } from '../../../core/object/hash.ts';

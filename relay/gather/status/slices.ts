@@ -3,6 +3,7 @@
  * the number of its destinations. They are written some time after the matches have changed, and never when only the state of a destination changes.
  */
 
+import { placementResource } from '../../../core/apiserver/kinds/edge-placement.ts';
 import type { Space } from '../../../core/apiserver/space.ts';
 import type { PlacementId } from '../../../core/entries/placement-id.ts';
 import { stableStringify } from '../../../core/object/canonical.ts';
@@ -13,7 +14,6 @@ import type { Clock, Timer } from '../../../core/runtime/clock.ts';
 import { ifRoom, roomAgainMs } from '../../../core/store/room.ts';
 import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
-import { placementResource } from '../../spaces/selection.ts';
 import { type SliceContent, type SliceSources, type Subtree, sliceContents, sliceOf } from './slice-contents.ts';
 
 export interface SlicesPorts extends SliceSources {

@@ -2,6 +2,7 @@
  * Writes the results of the status aggregation: partials to the parent, and the status of own EdgePlacements.
  */
 
+import { placementResource } from '../../../core/apiserver/kinds/edge-placement.ts';
 import type { Space } from '../../../core/apiserver/space.ts';
 import { entryKey } from '../../../core/entries/entry-keys.ts';
 import type { PlacementId } from '../../../core/entries/placement-id.ts';
@@ -18,7 +19,6 @@ import { encodePartial, type Partial } from '../../../core/summary/partial.ts';
 import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
 import type { RolloutStatus } from '../../rollout/status.ts';
-import { placementResource } from '../../spaces/selection.ts';
 import { isBeingScheduled } from '../../work/dirty.ts';
 import { withDeletion } from './deletion-status.ts';
 import { type ExpressionFailures, type FailingExpressions, withExpression } from './failing-expressions.ts';

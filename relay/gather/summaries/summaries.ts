@@ -6,7 +6,7 @@
  * and object; `rowsPerRun` of them in one turn. summary-index.ts knows which placements a row concerns.
  */
 
-import { edgeGroup } from '../../../core/apiserver/kinds/edge-kinds.ts';
+import { edgeGroup } from '../../../core/apiserver/kinds/edge-placement.ts';
 import { entryKey } from '../../../core/entries/entry-keys.ts';
 import { type PlacementId, placementId } from '../../../core/entries/placement-id.ts';
 import type { Content } from '../../../core/feed/feed.ts';

@@ -1,5 +1,5 @@
 /** A StatusSummary: its name and its content. */
-import { edgeGroup } from '../../../core/apiserver/kinds/edge-kinds.ts';
+import { edgeGroup } from '../../../core/apiserver/kinds/edge-placement.ts';
 import { timestamp } from '../../../core/object/conditions.ts';
 import { hash128 } from '../../../core/object/hash.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';

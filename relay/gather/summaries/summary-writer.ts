@@ -3,6 +3,7 @@
  * has its turn at most once a second (relay/gather/status/reporter.ts). It is then written as it is at that moment, and only if it has changed.
  */
 
+import { placementResource } from '../../../core/apiserver/kinds/edge-placement.ts';
 import type { Space } from '../../../core/apiserver/space.ts';
 import { entryKey } from '../../../core/entries/entry-keys.ts';
 import { type PlacementId, splitPlacementId } from '../../../core/entries/placement-id.ts';
@@ -18,7 +19,6 @@ import { text } from '../../../core/store/bytes.ts';
 import type { Reader, Store } from '../../../core/store/store.ts';
 import type { Partial } from '../../../core/summary/partial.ts';
 import { encodeUserPartial } from '../../../core/summary/user-partial-wire.ts';
-import { placementResource } from '../../spaces/selection.ts';
 import type { Summaries } from './summaries.ts';
 import { type SummaryContent, summaryContent, summaryName, summaryObject, summaryResource } from './summary-object.ts';
 
