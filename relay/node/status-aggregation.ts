@@ -163,11 +163,12 @@ export class StatusAggregation {
 
   /** Makes the sums of the placement anew. Returns its children that now add other numbers of destinations. */
   #refresh(id: PlacementId): string[] {
-    const children = [...(this.#nodeState.placements.get(id)?.children ?? [])];
-    const countsOf = (child: string) => this.gather.contribution(id, child)?.counts;
-    const before = children.map(countsOf);
+    const before = this.gather.contributionsOf(id);
     this.#ports.store.read((reader) => this.gather.refresh(reader, id));
-    return children.filter((child, index) => !samePlace(before[index], countsOf(child)));
+    const after = this.gather.contributionsOf(id);
+    // A child that waited for its copy in a move was no child of the placement, and may have left with the move.
+    const children = new Set([...before.keys(), ...after.keys()]);
+    return [...children].filter((child) => !samePlace(before.get(child), after.get(child)));
   }
 
   /** Call it when the contributions of these children to these placements may have changed. */

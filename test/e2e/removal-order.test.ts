@@ -40,7 +40,8 @@ describe.skipIf(withoutKubectl)(`the removal of an operator and the objects that
   });
 
   it('does so for two placements of two spaces, although the operator is withdrawn first', async () => {
-    tree.put(platform, placed('op', operatorRules));
+    // Both placements bring the definitions. Two placements of one second have the same age, and then the uids decide which one has an object.
+    tree.put(platform, placed('op', operatorRules, { priority: 1 }));
     tree.put(retail, placed('objects', objectRules));
     await tree.available(platform, 'op');
     await tree.available(retail, 'objects');

@@ -36,7 +36,8 @@ describe.skipIf(withoutKubectl)(`the removal of an operator, in further cases an
     ['one space, the objects first', retail, ['objects', 'op']],
     ['two spaces, the objects first', platform, ['objects', 'op']],
   ])('keeps the operator until the finalizers are gone, for two placements of %s', async (_, space, names) => {
-    tree.put(space, placed('op', operatorRules));
+    // Both bring the definitions. Two placements of one second have the same age, and then the uids decide which of two spaces has an object.
+    tree.put(space, placed('op', operatorRules, { priority: 1 }));
     tree.put(retail, placed('objects', objectRules));
     await tree.available(space, 'op');
     await tree.available(retail, 'objects');

@@ -76,11 +76,11 @@ export const operatorRules: readonly object[] = [
 ];
 export const objectRules: readonly object[] = [{ apiGroup: 'op.example.com', resources: ['*'] }];
 
-export function placed(name: string, downsync: readonly object[]): object {
+export function placed(name: string, downsync: readonly object[], more: object = {}): object {
   return {
     apiVersion: 'edge.banyan.io/v1alpha1',
     kind: 'EdgePlacement',
     metadata: { name },
-    spec: { locationSelectors: [{ matchLabels: { env: 'prod' } }], downsync },
+    spec: { locationSelectors: [{ matchLabels: { env: 'prod' } }], downsync, ...more },
   };
 }

@@ -123,6 +123,12 @@ export class Gather {
     return this.#trees.get(id)?.get(child);
   }
 
+  /** Returns the numbers of destinations that each child adds to the placement. Empty if the placement has no tree yet. */
+  contributionsOf(id: PlacementId): ReadonlyMap<string, DestinationCounts> {
+    const tree = this.#trees.get(id);
+    return new Map(Array.from(tree?.keys() ?? [], (child) => [child, tree!.get(child)!.counts]));
+  }
+
   /** Computes the contribution of one child to one placement again. Returns true if its number of destinations has changed. */
   childChanged(reader: Reader, id: PlacementId, child: string): boolean {
     const placement = this.#ports.placements.get(id);

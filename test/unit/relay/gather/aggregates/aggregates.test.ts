@@ -435,3 +435,37 @@ it('a release that was rolled back reads as failed', async () => {
   expect(shop.condition('Progressing')).toMatchObject({ status: 'False', reason: 'ProgressDeadlineExceeded' });
   expect(shop.status()?.observedGeneration).toBe(2);
 }, 60_000);
+
+it('a status leaves out a destination that waited for its copy in a move, and that the placement gave up', async () => {
+  const tree = new WholeTree({
+    relays: ['', 'eu'],
+    agents: ['eu:a', 'b'],
+    labels: (agent) => ({ name: agent.slice(-1) }),
+  });
+  await tree.start();
+  await tree.run(3_000);
+  const place = (...names: string[]) =>
+    tree.apply(
+      '',
+      'retail',
+      placement({
+        locationSelectors: [{ matchExpressions: [{ key: 'name', operator: 'In', values: names }] }],
+        move: { strategy: 'BreakBeforeMake', deadlineSeconds: 600 },
+      }),
+    );
+  const status = () => tree.space('', 'retail').get(webKey)?.status as Status | undefined;
+  tree.apply('', 'retail', namespace, settings);
+  place('a');
+  await tree.run(3_000);
+  tree.stop('eu');
+  await tree.run(20_000);
+  place('a', 'b');
+  await tree.run(500);
+  tree.apply('', 'retail', web(2));
+  await tree.run(2_000);
+  place('a');
+  await tree.run(2_000);
+  tree.goOn('eu');
+  await tree.until('the copy is available', () => status()?.availableReplicas === 2);
+  expect(status()).toMatchObject({ replicas: 2, availableReplicas: 2 });
+});
