@@ -68,8 +68,8 @@ describe.each(makers)('streams beside a link over $name', ({ open }) => {
       const stream = await openStream(first, 7, apart);
       expect([...first.parent.log.streams.keys()]).toEqual([7]);
       expect(second.parent.log.streams.size).toBe(0);
-      expect(stream.parent.link.peer).toEqual(childIdentity);
-      expect(stream.child.link.peer).toEqual(parentIdentity);
+      expect(stream.parent.link.peer).toMatchObject(childIdentity);
+      expect(stream.child.link.peer).toMatchObject(parentIdentity);
     });
 
     it('may be many, in sequence and in parallel, and remove their listeners from the connection when they end', async () => {

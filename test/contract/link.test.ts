@@ -52,8 +52,8 @@ describe.each(makers)('a link over $name', ({ name, open }) => {
   describe('once it is made', () => {
     it('reports the identity of the peer on each side', async () => {
       const { child, parent } = await connect();
-      expect(child.link.peer).toEqual(parentIdentity);
-      expect(parent.link.peer).toEqual(childIdentity);
+      expect(child.link.peer).toMatchObject(parentIdentity);
+      expect(parent.link.peer).toMatchObject(childIdentity);
     });
 
     it('reports on both sides when the earlier certificate of the two nodes expires, if there are certificates', async () => {
