@@ -108,7 +108,7 @@ const reasons = {
 } as const;
 
 function refusalOf(path: string, reason: keyof typeof reasons): BanyanError {
-  const remedy = `if this is the right machine, admit it again: ${cliCommand('join-token', path, '--again')}`;
+  const remedy = `if this is the right machine, make a new certificate for it (for an agent: ${cliCommand('join-token', path, '--again')})`;
   return new BanyanError('Forbidden', `"${path}" ${reasons[reason]}: ${remedy}`);
 }
 

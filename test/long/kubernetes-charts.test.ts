@@ -247,10 +247,13 @@ describe.skipIf(missing)(`a chart of an operator in a space with five clusters${
       expect(certificates().map(({ stdout }) => stdout)).toEqual(made);
     });
 
-    it.skipIf(absent || version === 4)('changes the strategy of a Deployment to Recreate', async () => {
-      run('upgrade', release, chart, ...waiting, ...values({ strategy: 'Recreate' }));
-      await expectSame();
-    });
+    // helm 4 applies on the server, which keeps the filled-in rollingUpdate: no API server accepts this change.
+    if (version === 3) {
+      it.skipIf(absent)('changes the strategy of a Deployment to Recreate', async () => {
+        run('upgrade', release, chart, ...waiting, ...values({ strategy: 'Recreate' }));
+        await expectSame();
+      });
+    }
 
     it.skipIf(absent)('rolls it back', async () => {
       run('rollback', release, '1', ...waiting);

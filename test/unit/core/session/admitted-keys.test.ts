@@ -42,7 +42,7 @@ describe('the key of a child', () => {
     attach('a', 100);
     for (const fromMs of [50, 100]) {
       expect(() => attach('b', fromMs)).toThrow(
-        /^"eu:till" has another key now, which was admitted with a newer certificate: if this is the right machine, .*join-token eu:till --again$/,
+        /^"eu:till" has another key now, which was admitted with a newer certificate: if this is the right machine, make a new certificate for it .*join-token eu:till --again\)$/,
       );
     }
     attach('a', 100);
