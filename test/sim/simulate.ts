@@ -97,6 +97,19 @@ export async function simulate(plan: Plan, storeFaults?: (host: Host) => StoreFa
     welcomes,
   ];
   world.checks.push(...checks.map((check) => check(world)), undisturbed);
+  try {
+    await phases(world, plan, undisturbed);
+  } catch (error) {
+    // Without this, the process that runs the seeds would wait for ever.
+    world.violation('the simulation runs to its end', (error as Error).stack ?? String(error));
+  }
+  running = undefined;
+  const { steps, last, violations } = world;
+  const [violation] = violations;
+  return { seed: plan.seed, steps, hash: world.hash(), last, ...(violation ? { violation } : {}) };
+}
+
+async function phases(world: World, plan: Plan, undisturbed: ReturnType<typeof quiet>): Promise<void> {
   const releases = new Releases();
   if (hasReleases(plan))
     world.checks.push(exposure(world, releases), promotion(world, releases), handedKept(world, releases));
@@ -115,10 +128,6 @@ export async function simulate(plan: Plan, storeFaults?: (host: Host) => StoreFa
     await heal(world, performer, plan, releases, false);
     undisturbed.end();
   }
-  running = undefined;
-  const { steps, last, violations } = world;
-  const [violation] = violations;
-  return { seed: plan.seed, steps, hash: world.hash(), last, ...(violation ? { violation } : {}) };
 }
 
 async function perform(world: World, performer: Performer, steps: readonly Step[]): Promise<void> {

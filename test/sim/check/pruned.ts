@@ -2,6 +2,7 @@
  * Invariant 12, after healing: no node prunes too much. On the way from a placement's origin to each agent that the placement names, every node has the
  * placement for the next node. The label summary of each relay includes the labels of each agent below it.
  */
+import { decodeLabelSummary } from '../../../core/match/label-summary.ts';
 import { moveOf, moveSpecOf } from '../../../core/move/move.ts';
 import type { Host } from '../host.ts';
 import type { Expectation } from '../model/expected.ts';
@@ -68,9 +69,16 @@ function has(host: Host, table: string, key: string): boolean {
   return contentAt(host, table, key) !== undefined;
 }
 
+/** A liar may have reported a label summary without the form of one. Such a report includes no labels: the relay has to report again. */
 function read(host: Host, table: string, key: string): ReportedLabels | undefined {
   const found = contentAt(host, table, key);
-  return found && (JSON.parse(found.toString()) as ReportedLabels);
+  if (!found) return undefined;
+  try {
+    decodeLabelSummary(found);
+  } catch {
+    return {};
+  }
+  return JSON.parse(found.toString()) as ReportedLabels;
 }
 
 /** The attributes of a row with a content. */
