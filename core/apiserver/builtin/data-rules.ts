@@ -20,9 +20,9 @@ export function configMapRule(object: KubeObject): Cause[] {
   const data = stringsIn(object.data);
   const binaryData = stringsIn(object.binaryData);
   const causes = [...checkKeys('data', data), ...checkKeys('binaryData', binaryData)];
+  const binaryKeys = new Set(binaryData.map(([key]) => key));
   for (const [key] of data) {
-    if (isRecord(object.binaryData) && key in object.binaryData)
-      causes.push(invalidField(`data[${key}]`, key, 'duplicate of key present in binaryData'));
+    if (binaryKeys.has(key)) causes.push(invalidField(`data[${key}]`, key, 'duplicate of key present in binaryData'));
   }
   const bytes = data.reduce((sum, [, value]) => sum + Buffer.byteLength(value), 0) + decodedBytes(binaryData);
   // The total belongs to no single field. Kubernetes names the empty field.

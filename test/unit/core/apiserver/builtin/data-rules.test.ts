@@ -60,6 +60,10 @@ it('a key of a ConfigMap may not be in data and in binaryData', () => {
   ]);
 });
 
+it('a key of a ConfigMap may have the name of a method', () => {
+  expect(problems('ConfigMap', { data: { constructor: 'x' }, binaryData: {} })).toEqual([]);
+});
+
 describe('a Secret of a type', () => {
   it.each([
     ['kubernetes.io/tls', { 'tls.crt': 'x' }, ['data[tls.key]: Required value']],
