@@ -30,32 +30,30 @@ export const egressSchema = z.strictObject({
 export type EgressOptions = z.infer<typeof egressSchema>;
 
 /** The addresses that no user may reach through a node by default, with the name of each kind. */
-const refusedByDefault: readonly (readonly [kind: string, networks: readonly string[]])[] = [
-  ['loopback', ['127.0.0.0/8', '::1']],
-  ['unspecified', ['0.0.0.0/8', '::']],
+const refusedByDefault: readonly (readonly [kind: string, addresses: BlockList])[] = [
+  ['loopback', listOf(['127.0.0.0/8', '::1'])],
+  ['unspecified', listOf(['0.0.0.0/8', '::'])],
   // Cloud providers serve credentials at 169.254.169.254.
-  ['link-local', ['169.254.0.0/16', 'fe80::/10']],
+  ['link-local', listOf(['169.254.0.0/16', 'fe80::/10'])],
   // AWS over IPv6, Alibaba Cloud, Azure.
-  ['metadata', ['fd00:ec2::/32', '100.100.100.200', '168.63.129.16']],
-  ['multicast or broadcast', ['224.0.0.0/4', '255.255.255.255', 'ff00::/8']],
+  ['metadata', listOf(['fd00:ec2::/32', '100.100.100.200', '168.63.129.16'])],
+  ['multicast or broadcast', listOf(['224.0.0.0/4', '255.255.255.255', 'ff00::/8'])],
 ];
 
 export class Egress {
   readonly #allowed: BlockList;
   readonly #refused: BlockList;
-  readonly #kinds: readonly (readonly [string, BlockList])[];
 
   constructor({ allow, refuse }: EgressOptions) {
     this.#allowed = listOf(allow);
     this.#refused = listOf(refuse);
-    this.#kinds = refusedByDefault.map(([kind, networks]) => [kind, listOf(networks)]);
   }
 
   /** Why the node does not call the address. Undefined: the node calls the address. */
   reasonAgainst(address: string): string | undefined {
     const isIn = (list: BlockList) => list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
     if (isIn(this.#refused)) return `the node does not call ${address}: egress.refuse of the node names the address`;
-    const kind = this.#kinds.find(([, list]) => isIn(list))?.[0];
+    const kind = refusedByDefault.find(([, list]) => isIn(list))?.[0];
     if (kind === undefined || isIn(this.#allowed)) return undefined;
     return `the node does not call ${address}, a ${kind} address: add the address to egress.allow of the node, or use another one`;
   }
@@ -74,11 +72,12 @@ export class Egress {
   readonly lookup: LookupFunction = (hostname, options, done) => {
     systemLookup(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return done(error, [], 0);
-      const usable = addresses.filter(({ address }) => this.reasonAgainst(address) === undefined);
+      const judged = addresses.map((one) => ({ one, reason: this.reasonAgainst(one.address) }));
+      const usable = judged.flatMap(({ one, reason }) => (reason === undefined ? [one] : []));
       const [first] = usable;
       if (!first) {
-        const reason = this.reasonAgainst(addresses[0]?.address ?? '') ?? 'the name has no address';
-        return done(new BanyanError('Forbidden', `${hostname}: ${reason}`), [], 0);
+        const [{ reason = '' } = {}] = judged;
+        return done(new BanyanError('Forbidden', `${hostname}: ${reason || 'the name has no address'}`), [], 0);
       }
       if (options.all) done(null, usable);
       else done(null, first.address, first.family);
