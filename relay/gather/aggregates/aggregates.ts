@@ -266,8 +266,8 @@ export class Aggregates {
   #place(reader: Reader, { tree, placements, ...form }: Aggregate, child: string): void {
     const { counts, isFrozen, isMixed } = this.#ports.replicas.standing(child);
     // The part of a frozen child stays only while the child has the placement: no later event would remove the part.
-    const hasPlacement = placements.some((id) => this.#ports.counts(reader, id, child) !== undefined);
-    if (isFrozen && hasPlacement && tree.get(child)) return;
+    const isKept = () => tree.get(child) && placements.some((id) => this.#ports.counts(reader, id, child));
+    if (isFrozen && isKept()) return;
     const partial = counts && !isMixed ? this.#states.partial(reader, form, placements, child) : undefined;
     if (partial) tree.set(child, partial);
     else tree.delete(child);
