@@ -74,11 +74,10 @@ function read(host: Host, table: string, key: string): ReportedLabels | undefine
   const found = contentAt(host, table, key);
   if (!found) return undefined;
   try {
-    decodeLabelSummary(found);
+    return decodeLabelSummary(found);
   } catch {
     return {};
   }
-  return JSON.parse(found.toString()) as ReportedLabels;
 }
 
 /** The attributes of a row with a content. */

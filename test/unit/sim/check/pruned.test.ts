@@ -31,7 +31,12 @@ function wrong(labels: object, ...reaches: readonly string[]): string | undefine
 
 it('finds nothing if every node on the way has the placement, and reports the labels', () => {
   expect(wrong({ sets: [{ labels: { env: 'prod', region: 'eu' }, leaves: 1 }] }, 'r', 'a')).toBeUndefined();
-  expect(wrong({ keys: { env: {} } }, 'r', 'a')).toBeUndefined();
+  const env = { present: 1, values: { prod: 1 }, complete: true };
+  expect(wrong({ keys: { env } }, 'r', 'a')).toBeUndefined();
+});
+
+it('takes a report that is no label summary for one without labels', () => {
+  expect(wrong({ sets: [7] }, 'r', 'a')).toBe('r does not report {"env":"prod"} below it');
 });
 
 it('asks, of several replicas, one that receives from above', () => {
