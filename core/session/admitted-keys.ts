@@ -4,10 +4,11 @@
  *
  * The parent admits a key when an agent joins with a token, or when a child comes with a certificate that is newer than the certificate of the admitted key.
  * Only the authority, or this node's own issuer, can make such a certificate, and this node renews certificates only for the admitted key.
+ *
+ * `path` is the path of the child, with the number of the replica, as in the records of sessions (handshake.ts).
  */
 import { leafMs } from '../identity/certificate-validity.ts';
 import type { PeerCertificate } from '../identity/peer-identity.ts';
-import { splitReplica, withReplica } from '../identity/replica.ts';
 import { cliCommand } from '../runtime/cli-command.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { asText, concat, prefixRange, text } from '../store/bytes.ts';
@@ -52,44 +53,40 @@ function replaced({ key, former }: AdmittedKey, certificate: PeerCertificate): A
  * Throws Forbidden with the remedy if the certificate of the child does not count. Admits the key of a newer certificate. Returns true if the key replaces
  * another one.
  */
-export function admitKey(t: Transaction, child: string, path: string, certificate: PeerCertificate): boolean {
-  const known = read(t, child);
-  const decision = judgeKey(known, certificate);
-  if ('refused' in decision) throw refusalOf(path, decision.refused);
-  if (decision.admitted !== known) put(t, child, decision.admitted);
-  return replaces(t, child, path, known, certificate);
+export function admitKey(t: Transaction, path: string, certificate: PeerCertificate): boolean {
+  const known = read(t, path);
+  return store(t, path, known, countingKey(known, path, certificate));
 }
 
 /** Like `admitKey`, but stores nothing. */
-export function checkAdmittedKey(reader: Reader, child: string, path: string, certificate: PeerCertificate): void {
-  const decision = judgeKey(read(reader, child), certificate);
-  if ('refused' in decision) throw refusalOf(path, decision.refused);
+export function checkAdmittedKey(reader: Reader, path: string, certificate: PeerCertificate): void {
+  countingKey(read(reader, path), path, certificate);
 }
 
 /** Admits the key of an agent that has shown a join token. Returns true if the key replaces another one. */
-export function admitJoined(t: Transaction, child: string, path: string, certificate: PeerCertificate): boolean {
-  const known = read(t, child);
-  put(t, child, known ? replaced(known, certificate) : { ...certificate, former: [] });
-  return replaces(t, child, path, known, certificate);
-}
-
-/** With another key, another machine may come. Then the starts of the machine with the earlier key say nothing about the new one. */
-function replaces(
-  t: Transaction,
-  child: string,
-  path: string,
-  known: AdmittedKey | undefined,
-  { key }: PeerCertificate,
-): boolean {
-  if (known === undefined || known.key === key) return false;
-  forgetStarts(t, withReplica(path, splitReplica(child).replica));
-  return true;
+export function admitJoined(t: Transaction, path: string, certificate: PeerCertificate): boolean {
+  const known = read(t, path);
+  return store(t, path, known, known ? replaced(known, certificate) : { ...certificate, former: [] });
 }
 
 /** Runs when a child was removed for good. From now on, the parent refuses its key. */
-export function dismissKey(t: Transaction, child: string): void {
-  const known = read(t, child);
-  if (known) put(t, child, { ...known, removed: true });
+export function dismissKey(t: Transaction, path: string): void {
+  const known = read(t, path);
+  if (known) put(t, path, { ...known, removed: true });
+}
+
+function countingKey(known: AdmittedKey | undefined, path: string, certificate: PeerCertificate): AdmittedKey {
+  const decision = judgeKey(known, certificate);
+  if ('refused' in decision) throw refusalOf(path, decision.refused);
+  return decision.admitted;
+}
+
+/** With another key, another machine may come. Then the starts of the machine with the earlier key say nothing about the new one. */
+function store(t: Transaction, path: string, known: AdmittedKey | undefined, admitted: AdmittedKey): boolean {
+  if (admitted !== known) put(t, path, admitted);
+  const isOther = known !== undefined && known.key !== admitted.key;
+  if (isOther) forgetStarts(t, path);
+  return isOther;
 }
 
 /** Runs when the process starts. Removes records of removed children whose certificates have all expired: even a certificate renewed on the last day. */
@@ -112,8 +109,8 @@ function refusalOf(path: string, reason: keyof typeof reasons): BanyanError {
   return new BanyanError('Forbidden', `"${path}" ${reasons[reason]}: ${remedy}`);
 }
 
-function read(reader: Reader, child: string): AdmittedKey | undefined {
-  const bytes = reader.get(keyOf(child));
+function read(reader: Reader, path: string): AdmittedKey | undefined {
+  const bytes = reader.get(keyOf(path));
   return bytes && parse(bytes);
 }
 
@@ -121,10 +118,10 @@ function parse(bytes: Uint8Array): AdmittedKey {
   return JSON.parse(asText(bytes)) as AdmittedKey;
 }
 
-function put(t: Transaction, child: string, record: AdmittedKey): void {
-  t.put(keyOf(child), text(JSON.stringify(record)));
+function put(t: Transaction, path: string, record: AdmittedKey): void {
+  t.put(keyOf(path), text(JSON.stringify(record)));
 }
 
-function keyOf(child: string): Uint8Array {
-  return concat(prefixOf('admittedKey'), text(child));
+function keyOf(path: string): Uint8Array {
+  return concat(prefixOf('admittedKey'), text(path));
 }

@@ -143,13 +143,14 @@ export class SessionAcceptor {
     this.#ports.settle(child);
     const { admission, feeds } = this.#ports.store.write((t) => {
       const { path, certificate } = link.peer;
+      const recordKey = sessionRecordKeyOf(link);
       // The key decides before the starts are compared: the owner of an earlier key must not make the new machine look like a copy.
-      const isNewKey = certificate !== undefined && admitKey(t, child, path, certificate);
+      const isNewKey = certificate !== undefined && admitKey(t, recordKey, certificate);
       const live = !isNewKey && this.#ports.isAttached(child);
-      const decision = admit(hello, path, readSession(t, sessionRecordKeyOf(link)), live);
+      const decision = admit(hello, path, readSession(t, recordKey), live);
       if (!decision.admitted) return { admission: decision };
       const opened = this.#ports.feedsOf(t, child, role);
-      writeSession(t, sessionRecordKeyOf(link), decision.record);
+      writeSession(t, recordKey, decision.record);
       noteAttached(t, child, this.#ports.clock.wallMs());
       this.#ports.replicas?.attached(t, child, role, hello.attachSequence);
       return { admission: decision, feeds: opened };

@@ -134,7 +134,7 @@ export const keyspace = {
   revisionChange: 115,
   /** … child, or nothing for this node itself -> JSON {atMs, attached}: when the child was last heard (see core/session/last-heard.ts) */
   heard: 122,
-  /** … child -> JSON AdmittedKey: the key that the child may use, and its former keys (see core/session/admitted-keys.ts) */
+  /** … path of a child -> JSON AdmittedKey: the key that the child may use, and its former keys (see core/session/admitted-keys.ts) */
   admittedKey: 123,
 } as const;
 

@@ -39,9 +39,7 @@ export interface AdmissionsPorts {
   readonly signer: CertificateSigner;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly store: Pick<Store, 'read' | 'write'>;
-  /** Resolves when all writes are on the disk. */
-  flushed(): Promise<void>;
+  readonly store: Pick<Store, 'read' | 'write' | 'flushed'>;
   /** Ends the session of the child. Does nothing if there is none. */
   endSession(child: string, reason: string): void;
 }
@@ -67,14 +65,11 @@ export function admissionsOf(
     store,
     clock,
     log,
-  }: Pick<AdmissionsPorts, 'clock' | 'log'> & {
-    readonly signer?: CertificateSigner | undefined;
-    readonly store: Pick<Store, 'read' | 'write' | 'flushed'>;
-  },
+  }: Pick<AdmissionsPorts, 'store' | 'clock' | 'log'> & { readonly signer?: CertificateSigner | undefined },
   { space, endSession }: Pick<AdmissionsPorts, 'space' | 'endSession'>,
 ): Admissions | undefined {
   if (!signer) return undefined;
-  return new Admissions({ path, space, signer, store, clock, log, endSession, flushed: () => store.flushed() });
+  return new Admissions({ path, space, signer, store, clock, log, endSession });
 }
 
 export class Admissions implements Joins {
@@ -108,7 +103,7 @@ export class Admissions implements Joins {
   }
 
   async join(asked: JoinRequest, from: string): Promise<JoinAnswer> {
-    const { signer, clock, log, flushed } = this.#ports;
+    const { signer, store, clock, log } = this.#ports;
     const { path, request, secret } = asked;
     const token = () => (isPossible(asked) ? this.#token(asked.name) : undefined);
     checkSecret(token(), secret);
@@ -122,7 +117,7 @@ export class Admissions implements Joins {
     if (tokenNow!.status?.key === undefined) this.#use(tokenNow!, from, judged.key);
     const certificate = await judged.sign();
     this.#admitKey(path, judged.key);
-    await flushed();
+    await store.flushed();
     log.info({ child: path, token: asked.name, from }, 'an agent has joined by a token');
     return { authority: signer.authority(), certificate };
   }
@@ -134,7 +129,7 @@ export class Admissions implements Joins {
       throw new BanyanError('Forbidden', `the ${role} "${path}" is no agent right below "${this.#ports.path}"`);
     }
     this.#checkSyncTarget(path);
-    if (shown) store.read((reader) => checkAdmittedKey(reader, nameOf(path), path, shown));
+    if (shown) store.read((reader) => checkAdmittedKey(reader, path, shown));
     const judged = await signer.judge(path, request);
     // Without this check, somebody who can use the agent's key only for a moment would get a certificate for another key, and could go on using that one.
     if (judged.key !== shown?.key) {
@@ -153,7 +148,7 @@ export class Admissions implements Joins {
   #admitKey(path: string, key: string): void {
     const { store, clock, endSession } = this.#ports;
     const fromMs = clock.wallMs() - backdateMsMax;
-    const isOther = store.write((t) => admitJoined(t, nameOf(path), path, { key, fromMs }));
+    const isOther = store.write((t) => admitJoined(t, path, { key, fromMs }));
     if (isOther) endSession(nameOf(path), 'another key was admitted for this agent');
   }
 

@@ -81,9 +81,10 @@ export class Mailboxes {
     );
     forgetChild(t, child);
     forgetKeepEntries(t, child);
-    forgetStarts(t, replicaNodePath(this.#path, child));
+    const path = replicaNodePath(this.#path, child);
+    forgetStarts(t, path);
+    dismissKey(t, path);
     forgetHeard(t, child);
-    dismissKey(t, child);
     dropTable(t, mailboxTable(child));
     dropTable(t, reportedTable(child));
   }

@@ -11,7 +11,6 @@ import {
 import { readSession, writeSession } from '../../../../core/session/handshake.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 
-const child = 'till';
 const path = 'eu:till';
 
 let store: MemoryStore;
@@ -19,10 +18,9 @@ beforeEach(() => {
   store = new MemoryStore();
 });
 
-const attach = (key: string, fromMs: number) => store.write((t) => admitKey(t, child, path, { key, fromMs }));
-const join = (key: string, fromMs: number) => store.write((t) => admitJoined(t, child, path, { key, fromMs }));
-const check = (key: string, fromMs: number) =>
-  store.read((reader) => checkAdmittedKey(reader, child, path, { key, fromMs }));
+const attach = (key: string, fromMs: number) => store.write((t) => admitKey(t, path, { key, fromMs }));
+const join = (key: string, fromMs: number) => store.write((t) => admitJoined(t, path, { key, fromMs }));
+const check = (key: string, fromMs: number) => store.read((reader) => checkAdmittedKey(reader, path, { key, fromMs }));
 
 describe('the key of a child', () => {
   it('is admitted when the child comes for the first time', () => {
@@ -64,7 +62,7 @@ describe('the key of a child', () => {
 
   it('is refused after the child was removed, also if the child is made again', () => {
     attach('a', 100);
-    store.write((t) => dismissKey(t, child));
+    store.write((t) => dismissKey(t, path));
     expect(() => attach('a', 100)).toThrow('was removed here, and the key of its certificate is not admitted again');
     expect(() => check('a', 100)).toThrow('was removed here');
     attach('b', 200);
@@ -73,14 +71,14 @@ describe('the key of a child', () => {
 
   it('of a removed child is admitted again if the agent joins with this key', () => {
     attach('a', 100);
-    store.write((t) => dismissKey(t, child));
+    store.write((t) => dismissKey(t, path));
     expect(join('a', 200)).toBe(false);
     attach('a', 200);
   });
 
   it('of a removed child is remembered as long as a certificate may be valid', () => {
     attach('a', 100);
-    store.write((t) => dismissKey(t, child));
+    store.write((t) => dismissKey(t, path));
     store.write((t) => pruneKeys(t, 100 + 2 * leafMs));
     expect(() => attach('a', 100)).toThrow('was removed here');
     store.write((t) => pruneKeys(t, 101 + 2 * leafMs));
@@ -113,8 +111,8 @@ describe('the key of a child', () => {
 
   it('is a matter of each child', () => {
     attach('a', 100);
-    store.write((t) => admitKey(t, 'other', 'eu:other', { key: 'b', fromMs: 50 }));
-    store.write((t) => dismissKey(t, 'nobody'));
+    store.write((t) => admitKey(t, 'eu:other', { key: 'b', fromMs: 50 }));
+    store.write((t) => dismissKey(t, 'eu:nobody'));
   });
 });
 

@@ -34,7 +34,11 @@ beforeEach(() => {
   admissions = new Admissions({
     path: 'eu',
     space,
-    store,
+    store: {
+      read: (act) => store.read(act),
+      write: (act) => store.write(act),
+      flushed: async () => void order.push('flush'),
+    },
     endSession: (child, reason) => void ended.push(`${child}: ${reason}`),
     clock,
     log: silentLogger,
@@ -49,7 +53,6 @@ beforeEach(() => {
         return { key: request, sign };
       },
     },
-    flushed: async () => void order.push('flush'),
   });
   make('SyncTarget', 'inventory.banyan.io', 'till', {});
   token(name);
@@ -229,8 +232,7 @@ describe('a relay that is asked to renew', () => {
 });
 
 describe('a key', () => {
-  const attach = (key: string, fromMs = clock.wallMs()) =>
-    store.write((t) => admitKey(t, 'till', path, { key, fromMs }));
+  const attach = (key: string, fromMs = clock.wallMs()) => store.write((t) => admitKey(t, path, { key, fromMs }));
 
   it('that joins ends the session of the earlier key, which is refused from then on', async () => {
     await admissions.join(asked, 'a');

@@ -32,7 +32,6 @@ it('an agent joins with a token, renews its certificate, and is refused when its
     store,
     signer,
     endSession: () => {},
-    flushed: () => store.flushed(),
   });
   const accept = () => {
     throw new Error('no session is begun here');
