@@ -50,23 +50,25 @@ function replaced({ key, former }: AdmittedKey, certificate: PeerCertificate): A
 }
 
 /**
- * Throws Forbidden with the remedy if the certificate of the child does not count. Admits the key of a newer certificate. Returns true if the key replaces
- * another one.
+ * Whether the key of the certificate replaces another one. Stores nothing. Throws Forbidden with the remedy if the certificate of the child does not count.
  */
-export function admitKey(t: Transaction, path: string, certificate: PeerCertificate): boolean {
-  const known = read(t, path);
-  return store(t, path, known, countingKey(known, path, certificate));
+export function replacesKey(reader: Reader, path: string, certificate: PeerCertificate): boolean {
+  const known = read(reader, path);
+  return isOther(known, countingKey(known, path, certificate));
 }
 
-/** Like `admitKey`, but stores nothing. */
-export function checkAdmittedKey(reader: Reader, path: string, certificate: PeerCertificate): void {
-  countingKey(read(reader, path), path, certificate);
+/** Admits the key of the certificate. Call it only when the child gets its session: a refused child must not shut out another one. Throws like `replacesKey`. */
+export function admitKey(t: Transaction, path: string, certificate: PeerCertificate): void {
+  const known = read(t, path);
+  store(t, path, known, countingKey(known, path, certificate));
 }
 
 /** Admits the key of an agent that has shown a join token. Returns true if the key replaces another one. */
 export function admitJoined(t: Transaction, path: string, certificate: PeerCertificate): boolean {
   const known = read(t, path);
-  return store(t, path, known, known ? replaced(known, certificate) : { ...certificate, former: [] });
+  const admitted = known ? replaced(known, certificate) : { ...certificate, former: [] };
+  store(t, path, known, admitted);
+  return isOther(known, admitted);
 }
 
 /** Runs when a child was removed for good. From now on, the parent refuses its key. */
@@ -82,11 +84,13 @@ function countingKey(known: AdmittedKey | undefined, path: string, certificate: 
 }
 
 /** With another key, another machine may come. Then the starts of the machine with the earlier key say nothing about the new one. */
-function store(t: Transaction, path: string, known: AdmittedKey | undefined, admitted: AdmittedKey): boolean {
+function store(t: Transaction, path: string, known: AdmittedKey | undefined, admitted: AdmittedKey): void {
   if (admitted !== known) put(t, path, admitted);
-  const isOther = known !== undefined && known.key !== admitted.key;
-  if (isOther) forgetStarts(t, path);
-  return isOther;
+  if (isOther(known, admitted)) forgetStarts(t, path);
+}
+
+function isOther(known: AdmittedKey | undefined, admitted: AdmittedKey): boolean {
+  return known !== undefined && known.key !== admitted.key;
 }
 
 /** Runs when the process starts. Removes records of removed children whose certificates have all expired: even a certificate renewed on the last day. */

@@ -99,7 +99,11 @@ export function writeSession(t: Transaction, path: string, record: SessionRecord
  */
 export function forgetStarts(t: Transaction, path: string): void {
   const stored = readSession(t, path);
-  if (stored) writeSession(t, path, { ...stored, bootCounter: 0, bootNonce: '', attachSequence: 0 });
+  if (stored) writeSession(t, path, withoutStarts(stored));
+}
+
+export function withoutStarts(record: SessionRecord): SessionRecord {
+  return { ...record, bootCounter: 0, bootNonce: '', attachSequence: 0 };
 }
 
 /**

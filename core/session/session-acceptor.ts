@@ -12,9 +12,9 @@ import type { Frame, Hello, Retry } from '../wire/generated/mesh.ts';
 import type { Link } from '../wire/link.ts';
 import { type Refusal, refusalOf } from '../wire/refusals.ts';
 import { HelloRateLimiter } from './admission.ts';
-import { admitKey } from './admitted-keys.ts';
+import { admitKey, replacesKey } from './admitted-keys.ts';
 import { expiredOf } from './expiry-watch.ts';
-import { admit, readSession, type SessionRecord, writeSession } from './handshake.ts';
+import { admit, readSession, type SessionRecord, withoutStarts, writeSession } from './handshake.ts';
 import { validateHello } from './hello-validation.ts';
 import { noteAttached } from './last-heard.ts';
 import type { ChildFeeds, ParentSessionsPorts, SessionStatus } from './parent-ports.ts';
@@ -145,10 +145,12 @@ export class SessionAcceptor {
       const { path, certificate } = link.peer;
       const recordKey = sessionRecordKeyOf(link);
       // The key decides before the starts are compared: the owner of an earlier key must not make the new machine look like a copy.
-      const isNewKey = certificate !== undefined && admitKey(t, recordKey, certificate);
+      const isNewKey = certificate !== undefined && replacesKey(t, recordKey, certificate);
       const live = !isNewKey && this.#ports.isAttached(child);
-      const decision = admit(hello, path, readSession(t, recordKey), live);
+      const stored = readSession(t, recordKey);
+      const decision = admit(hello, path, stored && isNewKey ? withoutStarts(stored) : stored, live);
       if (!decision.admitted) return { admission: decision };
+      if (certificate) admitKey(t, recordKey, certificate);
       const opened = this.#ports.feedsOf(t, child, role);
       writeSession(t, recordKey, decision.record);
       noteAttached(t, child, this.#ports.clock.wallMs());

@@ -14,7 +14,7 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { TokenBucket } from '../../core/runtime/token-bucket.ts';
-import { admitJoined, checkAdmittedKey } from '../../core/session/admitted-keys.ts';
+import { admitJoined, replacesKey } from '../../core/session/admitted-keys.ts';
 import type { Store } from '../../core/store/store.ts';
 import type { JoinAnswer, JoinRequest } from '../../core/wire/join-messages.ts';
 import type { Joins } from '../../core/wire/joins.ts';
@@ -129,7 +129,7 @@ export class Admissions implements Joins {
       throw new BanyanError('Forbidden', `the ${role} "${path}" is no agent right below "${this.#ports.path}"`);
     }
     this.#checkSyncTarget(path);
-    if (shown) store.read((reader) => checkAdmittedKey(reader, path, shown));
+    if (shown) store.read((reader) => replacesKey(reader, path, shown));
     const judged = await signer.judge(path, request);
     // Without this check, somebody who can use the agent's key only for a moment would get a certificate for another key, and could go on using that one.
     if (judged.key !== shown?.key) {

@@ -269,8 +269,12 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
   });
 
   it('whose place was given to another machine is refused, also with a certificate that is still valid', async () => {
-    const again = tokenFor('eu:fourth');
     const path = 'eu:fourth';
+    await until(
+      'the node of the removed agent is gone',
+      () => !tree.json('node/eu', 'nodes.mesh.banyan.io', 'eu.fourth'),
+    );
+    const again = tokenFor(path);
     const old = start('fourth', undefined, { path });
     await until('the parent refuses the key of the removed agent', () =>
       old.log().includes('was removed here, and the key of its certificate is not admitted again'),

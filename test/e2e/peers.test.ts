@@ -39,13 +39,19 @@ describe('a peer with a wrong identity or a wrong message', () => {
 
   beforeAll(async () => {
     await tree.up();
-    const read = (file: string) => readFileSync(join(tree.data, 'pki', file), 'utf8');
-    authority = { certPem: read('ca.crt'), keyPem: read('ca.key') };
+    authority = pairOf('ca');
   });
+  const pairOf = (name: string): KeyAndCertificate => {
+    const read = (file: string) => readFileSync(join(tree.data, 'pki', file), 'utf8');
+    return { certPem: read(`${name}.crt`), keyPem: read(`${name}.key`) };
+  };
   afterAll(() => tree[Symbol.asyncDispose]());
 
   async function dial(path: string, role: 'relay' | 'agent', by: KeyAndCertificate = authority): Promise<Stranger> {
-    const { certPem, keyPem } = await issueNode(by, { tree: 'peers', path, role, hosts }, issuing);
+    return dialWith(await issueNode(by, { tree: 'peers', path, role, hosts }, issuing));
+  }
+
+  async function dialWith({ certPem, keyPem }: KeyAndCertificate): Promise<Stranger> {
     const ports = JSON.parse(readFileSync(join(tree.data, 'ports.json'), 'utf8')) as Record<string, { mesh: number }>;
     const pem = (text: string) => Buffer.from(text);
     const dialer = grpcDialer(
@@ -101,10 +107,11 @@ describe('a peer with a wrong identity or a wrong message', () => {
     return first.frame.value;
   };
   const centerLog = () => readFileSync(join(tree.data, 'logs', 'center.log'), 'utf8');
-  const attachedOnce = (child: string) =>
+  const attachments = (child: string) =>
     centerLog()
       .split('\n')
-      .filter((line) => line.includes('a child is attached') && line.includes(`"child":"${child}"`)).length === 1;
+      .filter((line) => line.includes('a child is attached') && line.includes(`"child":"${child}"`)).length;
+  const attachedOnce = (child: string) => attachments(child) === 1;
 
   it('from another tree is refused', async () => {
     const other = await createAuthority('peers', issuing);
@@ -121,8 +128,8 @@ describe('a peer with a wrong identity or a wrong message', () => {
     );
   });
 
-  it('with the name of an attached cluster but another store reads that two nodes run with one identity', async () => {
-    const stranger = await dial('till', 'agent');
+  it('with the certificate of an attached cluster but another store reads that two nodes run with one identity', async () => {
+    const stranger = await dialWith(pairOf('till'));
     stranger.link.send(hello('till', 'agent', { bootCounter: 1 }));
     const { reason, message } = await refusal(stranger);
     expect(reason).toBe('clone');
@@ -163,9 +170,11 @@ describe('a peer with a wrong identity or a wrong message', () => {
     await until('the log says why', () => centerLog().includes('a hello in the middle of a session'));
   });
 
-  it('has disturbed no other node', () => {
+  it('has disturbed no other node, and no refused certificate keeps the agent from coming again', async () => {
     expect([attachedOnce('till'), attachedOnce('kiosk')]).toEqual([true, true]);
     expect(tree.json('cluster/till', 'ns', 'default')).toBeDefined();
+    tree.kill('till');
+    await until('the agent is attached again', () => attachments('till') === 2);
   });
 
   function writeInventory(name: string): string {

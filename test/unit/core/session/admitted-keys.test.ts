@@ -3,10 +3,10 @@ import { leafMs } from '../../../../core/identity/certificate-validity.ts';
 import {
   admitJoined,
   admitKey,
-  checkAdmittedKey,
   dismissKey,
   judgeKey,
   pruneKeys,
+  replacesKey,
 } from '../../../../core/session/admitted-keys.ts';
 import { readSession, writeSession } from '../../../../core/session/handshake.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
@@ -20,13 +20,20 @@ beforeEach(() => {
 
 const attach = (key: string, fromMs: number) => store.write((t) => admitKey(t, path, { key, fromMs }));
 const join = (key: string, fromMs: number) => store.write((t) => admitJoined(t, path, { key, fromMs }));
-const check = (key: string, fromMs: number) => store.read((reader) => checkAdmittedKey(reader, path, { key, fromMs }));
+const check = (key: string, fromMs: number) => store.read((reader) => replacesKey(reader, path, { key, fromMs }));
 
 describe('the key of a child', () => {
   it('is admitted when the child comes for the first time', () => {
     attach('a', 100);
     attach('a', 100);
     check('a', 100);
+  });
+
+  it('stays while another certificate was only looked at', () => {
+    attach('a', 100);
+    expect(check('b', 200)).toBe(true);
+    expect(check('a', 100)).toBe(false);
+    attach('a', 100);
   });
 
   it('gives way to the key of a newer certificate, and never comes back', () => {
@@ -93,7 +100,14 @@ describe('the key of a child', () => {
 
   it.each([
     ['joins', () => join('b', 900)],
-    ['comes with a newer certificate', () => attach('b', 900)],
+    [
+      'comes with a newer certificate',
+      () => {
+        const isOther = check('b', 900);
+        attach('b', 900);
+        return isOther;
+      },
+    ],
   ])('of a machine that %s makes the starts of the earlier machine void', (_how, come) => {
     const record = { sessionSequence: 7, bootCounter: 5, bootNonce: 'aa', attachSequence: 3 };
     attach('a', 100);
