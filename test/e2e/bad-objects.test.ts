@@ -6,6 +6,7 @@ import { ApiBench, answerOf } from '../unit/core/apiserver/http/api-bench.ts';
 import { everything, refused, refuses } from '../unit/core/apiserver/http/refusals.ts';
 
 const configMaps = '/api/v1/namespaces/shop/configmaps';
+const pods = '/api/v1/namespaces/shop/pods';
 const deployments = '/apis/apps/v1/namespaces/shop/deployments';
 const boardsPath = '/apis/shop.example.com/v1/namespaces/shop/boards';
 const placements = '/apis/edge.banyan.io/v1alpha1/edgeplacements';
@@ -405,15 +406,15 @@ describe('a body of more than 1.5 MiB', () => {
   });
 
   it('cannot be reached by patches either: an object that grows beyond the limit is refused', async () => {
-    const name = 'growing';
-    expect(
-      (await api.call('POST', configMaps, { body: configMap(name, { data: { a: 'x'.repeat(900_000) } }) })).status,
-    ).toBe(201);
-    const sent = { body: { data: { b: 'x'.repeat(900_000) } }, type: 'application/merge-patch+json' };
-    const { reason, code, message } = await refused(api, 'PATCH', `${configMaps}/${name}`, sent);
+    const container = { name: 'c', image: 'c:1', args: ['x'.repeat(900_000)] };
+    const body = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'growing' }, spec: { containers: [container] } };
+    expect((await api.call('POST', pods, { body })).status).toBe(201);
+    const more = [{ op: 'add', path: '/spec/containers/0/args/-', value: 'x'.repeat(900_000) }];
+    const sent = { body: more, type: 'application/json-patch+json' };
+    const { reason, code, message } = await refused(api, 'PATCH', `${pods}/growing`, sent);
     expect({ reason, code }).toEqual({ reason: 'RequestEntityTooLarge', code: 413 });
     expect(message).toMatch(
-      /^Request entity too large: configmaps "growing" has 18\d{5} bytes, the limit is 1572864 bytes \(1\.5 MiB\)$/,
+      /^Request entity too large: pods "growing" has 18\d{5} bytes, the limit is 1572864 bytes \(1\.5 MiB\)$/,
     );
   });
 });

@@ -33,6 +33,35 @@ const configMap = (name: string, data: Record<string, string>, annotations: obje
   metadata: { name, namespace: 'shop', annotations },
   data,
 });
+const tooLarge = 'a value has at most 100000 characters';
+/** A limit of the cluster that no space knows. */
+const sizePolicy = {
+  apiVersion: 'v1',
+  kind: 'List',
+  items: [
+    {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingAdmissionPolicy',
+      metadata: { name: 'sizes' },
+      spec: {
+        matchConstraints: {
+          resourceRules: [
+            { apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'], operations: ['CREATE', 'UPDATE'] },
+          ],
+        },
+        validations: [
+          { expression: '!has(object.data) || object.data.all(k, size(object.data[k]) <= 100000)', message: tooLarge },
+        ],
+      },
+    },
+    {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingAdmissionPolicyBinding',
+      metadata: { name: 'sizes' },
+      spec: { policyName: 'sizes', validationActions: ['Deny'] },
+    },
+  ],
+};
 const place = (name: string, downsync: object) => ({
   apiVersion: 'edge.banyan.io/v1alpha1',
   kind: 'EdgePlacement',
@@ -93,15 +122,20 @@ describe.skipIf(missing)(`failures of similar systems, on a real cluster${why}`,
   });
 
   it('one object over a size limit fails alone: the report names the object that is too large, and all others are delivered', async () => {
-    // More than the data of a ConfigMap may have at a real API server, and less than the limit of an object.
-    put(retail, configMap('album', { text: 'x'.repeat(1_100_000) }));
+    // The space accepts the object. A policy of the cluster has a lower limit.
+    const atSite = (verb: string, object: object, ...more: string[]) =>
+      kubectlBy(plane.kubeconfig, [verb, '-f', '-', ...more], JSON.stringify(object));
+    expect(atSite('apply', sizePolicy).code).toBe(0);
+    await until('the policy has its effect', () =>
+      atSite('create', configMap('probe', { text: 'x'.repeat(100_001) }), '--dry-run=server').out.includes(tooLarge),
+    );
+    put(retail, configMap('album', { text: 'x'.repeat(1_000_000) }));
     put(retail, configMap('prices', { bread: '4' }));
     await until('the other one is there', () => there('prices')?.data?.bread === '4');
-    await until('the large one is told of', () =>
-      /Too long: may not be more than 1048576 bytes/.test(failureOf('album')),
-    );
+    await until('the large one is told of', () => failureOf('album').includes(tooLarge));
     tree.ok(retail, 'delete', 'configmap', 'album', '-n', 'shop');
     await until('all are available', () => status()?.display === 'available 2/2');
+    expect(atSite('delete', sizePolicy).code).toBe(0);
   });
 
   it('two sources with one object do not overwrite each other for ever: the loser names the winner in its status', async () => {
