@@ -102,6 +102,11 @@ export function mergePartials(a: Partial, b: Partial): Partial {
   };
 }
 
+/** Whether all destinations are available. A placement without a destination is not complete. */
+export function isComplete({ counts: { expected, available } }: Pick<Partial, 'counts'>): boolean {
+  return expected > 0 && available === expected;
+}
+
 export function earliest(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 }

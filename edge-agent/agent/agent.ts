@@ -31,7 +31,7 @@ import type { AgentOptions } from './agent-options.ts';
 import { EdgeReports } from './edge-reports.ts';
 import { nodeReport } from './node-report.ts';
 import { SelfDescription } from './self-description.ts';
-import { UpFeedEntries } from './up-feed-entries.ts';
+import { hasBecomeComplete, UpFeedEntries } from './up-feed-entries.ts';
 
 /** How long the agent waits, after a start or after `resume`, for the end of its first work on the cluster before it reports about the cluster. */
 const silentStartMaxMs = 10_000;
@@ -167,6 +167,7 @@ export class Agent {
       producer: options.outbox,
       entryOf: (key) => this.#upFeedEntries.entryOf(key),
       isFollowed: (key) => this.#upFeedEntries.isFollowed(key),
+      isUrgent: hasBecomeComplete,
       tooLarge: (key, bytes) => this.#reports.tooLarge(key, bytes),
     });
     this.#upFeedEntries = new UpFeedEntries({

@@ -14,7 +14,7 @@ import { formatKey, parseKey } from '../../core/object/key.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Store } from '../../core/store/store.ts';
-import { encodePartial } from '../../core/summary/partial.ts';
+import { decodePartial, encodePartial, isComplete } from '../../core/summary/partial.ts';
 import type { Applier } from '../apply/applier.ts';
 import type { OwnerRecords } from '../apply/owner-records.ts';
 import { type ApplyProgress, unasked } from '../apply/progress.ts';
@@ -202,4 +202,13 @@ function withoutAdoption(progress: ApplyProgress | undefined): ApplyProgress | u
   if (progress?.phase !== 'applied') return progress;
   const { isAdopted: _adopted, ...rest } = progress;
   return rest;
+}
+
+/**
+ * Whether all objects of the placement have become available since the partial was written last. The states of the objects say so at once, and a tool that has
+ * waited for an object must not find an older state of the placement.
+ */
+export function hasBecomeComplete(partial: UpFeedEntry | undefined, former: UpFeedEntry | undefined): boolean {
+  if (!partial || !isComplete(decodePartial(partial.body))) return false;
+  return !former || !isComplete(decodePartial(former.body));
 }

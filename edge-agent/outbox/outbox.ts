@@ -1,7 +1,7 @@
 /**
  * Writes the reports of this agent into the producer's end of its up feed. Rooms touch a key when the report of this key may have changed. The outbox asks
  * for the report when it writes. So ten changes give one entry, and an unchanged report is not written. A key that changes from time to time is written at
- * once. A key that changes all the time is written once a second, or more often if a placement follows the object.
+ * once. A key that changes all the time is written once a second, or more often if a placement follows the object. An urgent report hardly waits.
  *
  * Bounds: one waiting key for each entry; at most `entriesPerWrite` in one transaction.
  */
@@ -31,8 +31,16 @@ export interface OutboxPorts {
   entryOf(key: string): UpFeedEntry | undefined | 'unsure';
   /** Whether the key is the key of an object with exact status. Absent: no key is. */
   isFollowed?(key: string): boolean;
+  /** Whether the partial of a placement must not wait as long as other reports. `former`: the partial that was written last. */
+  isUrgent(partial: UpFeedEntry | undefined, former: UpFeedEntry | undefined): boolean;
   /** Called when the report of the key has more bytes than an entry may have. Undefined: the report fits again, or there is no report. */
   tooLarge?(key: string, bytes: number | undefined): void;
+}
+
+interface ChangedEntry {
+  readonly key: string;
+  readonly entry: UpFeedEntry | undefined;
+  readonly former: UpFeedEntry | undefined;
 }
 
 /** Number of entries of one key that are written without waiting. Enough for the stages of one change: stored, applied, available. */
@@ -41,6 +49,8 @@ const burst = 4;
 const intervalMs = 1_000;
 /** The same interval for objects that a placement follows. The relays pass their reports on at the same rate (relay/gather/status/reporter.ts). */
 const followedIntervalMs = 50;
+/** A delayed partial is looked at after this time, because it may have become urgent. To make the partial of a thousand objects takes about a millisecond. */
+const urgencyMs = 50;
 /**
  * Wait after the first touched key. After this time, the changes from one batch of the down feed, or from one answer of the cluster, are complete. They are
  * then written together.
@@ -113,13 +123,13 @@ export class Outbox {
   #run(): void {
     const nowMs = this.#ports.clock.monotonicMs();
     const due: [key: string, entry: UpFeedEntry | undefined][] = [];
-    for (const [key, entry] of this.#changedEntries()) {
+    for (const { key, entry, former } of this.#changedEntries()) {
       const bucket = this.#buckets.get(key) ?? this.#newBucket(key, nowMs);
       this.#buckets.set(key, bucket);
       this.#touched.delete(key);
       const delayMs = bucket.take(nowMs);
-      if (delayMs === 0) due.push([key, entry]);
-      else this.#delay(key, delayMs);
+      if (delayMs === 0 || (isPartial(key) && this.#ports.isUrgent(entry, former))) due.push([key, entry]);
+      else this.#delay(key, isPartial(key) ? Math.min(delayMs, urgencyMs) : delayMs);
     }
     for (const [key, bucket] of this.#buckets) if (bucket.isIdle(nowMs)) this.#buckets.delete(key);
     if (due.length > 0) this.#write(due);
@@ -140,7 +150,7 @@ export class Outbox {
   }
 
   /** Returns those of the first touched keys whose report differs from the entry in the table. Keys with an unchanged report are not touched any more. */
-  #changedEntries(): [key: string, entry: UpFeedEntry | undefined][] {
+  #changedEntries(): ChangedEntry[] {
     const { store, producer } = this.#ports;
     const keys = [...this.#touched].slice(0, entriesPerWrite);
     const entries: [key: string, entry: UpFeedEntry | undefined][] = [];
@@ -156,7 +166,7 @@ export class Outbox {
         const entry = this.#fitting(key, whole, former);
         const isSame = former && entry ? sameUpFeedEntry(former, entry) : !former && !entry;
         if (isSame) this.#touched.delete(key);
-        return isSame ? [] : [[key, entry] as [string, UpFeedEntry | undefined]];
+        return isSame ? [] : [{ key, entry, former }];
       }),
     );
   }
@@ -187,8 +197,7 @@ export class Outbox {
 
   /** Writes the entries. The states of objects come before the partials that sum them up. */
   #write(due: readonly (readonly [key: string, entry: UpFeedEntry | undefined])[]): void {
-    const isPartial = (key: string) => Number(key.startsWith('partial/'));
-    const ordered = [...due].sort(([a], [b]) => isPartial(a) - isPartial(b));
+    const ordered = [...due].sort(([a], [b]) => Number(isPartial(a)) - Number(isPartial(b)));
     try {
       this.#ports.store.write((t) => {
         for (const [key, entry] of ordered) this.#writeOne(t, key, entry);
@@ -210,6 +219,10 @@ export class Outbox {
     if (entry) producer.put(t, { key, ...entry }, originRevision);
     else producer.remove(t, keyHash, originRevision);
   }
+}
+
+function isPartial(key: string): boolean {
+  return key.startsWith('partial/');
 }
 
 function sameUpFeedEntry(a: UpFeedEntry, b: UpFeedEntry): boolean {

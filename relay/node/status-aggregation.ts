@@ -102,7 +102,13 @@ export class StatusAggregation {
       isRolledBack: (id) => down.exposures.isRolledBack(id),
       rolloutBelow: (reader, id) => down.exposures.below(reader, id),
     });
-    this.reporter = new StatusReporter({ clock, defer, report: (ids) => this.report(ids), failed });
+    this.reporter = new StatusReporter({
+      clock,
+      defer,
+      isUrgent: (id) => this.statuses.hasBecomeComplete(id),
+      report: (ids) => this.report(ids),
+      failed,
+    });
     this.#ages = new AgeRewrites(clock, (id) => this.reporter.mark(id));
     this.summaries = this.#makeSummaries(config.path, lateParts, down);
     const sliced = {

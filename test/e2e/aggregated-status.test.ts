@@ -285,10 +285,14 @@ describe.skipIf(withoutKubectl)(`tools that wait for the status of an object at 
     );
 
     it.skipIf(missing)(
-      'upgrades it',
+      'upgrades it, and the placement is Ready as soon as helm says so',
       () => {
-        const upgraded = run('upgrade', 'h', chart, ...waiting, '--set', 'image=web:2,hookImage=check:2');
-        expect([upgraded.code, upgraded.out]).toEqual([0, expect.anything()]);
+        for (const image of ['web:5', 'web:4', 'web:3', 'web:2']) {
+          const upgraded = run('upgrade', 'h', chart, ...waiting, '--set', `image=${image},hookImage=check:2`);
+          expect([upgraded.code, upgraded.out]).toEqual([0, expect.anything()]);
+          const { status } = tree.json<Shown>(retail, 'epl', name)!;
+          expect(status?.conditions?.find(({ type }) => type === 'Ready')).toMatchObject({ status: 'True' });
+        }
       },
       120_000,
     );

@@ -1,7 +1,7 @@
 /**
  * Decides when the state of a placement is reported: up to the parent, into the status of an own EdgePlacement, and to the read-only views. A placement
- * that changes now and then is reported at once. A placement that changes all the time is reported at most once a second after a short burst. The same
- * class reports the summaries that users define, and exact statuses at a rate of their own.
+ * that changes now and then is reported at once. A placement that changes all the time is reported at most once a second after a short burst, but an urgent
+ * report does not wait. The same class reports the summaries that users define, and exact statuses at a rate of their own.
  */
 
 import type { PlacementId } from '../../../core/entries/placement-id.ts';
@@ -31,6 +31,8 @@ export interface ReporterPorts {
   readonly rate?: ReportRate;
   /** Runs the function in a later turn, after the work that already waits. */
   defer(run: () => void): void;
+  /** Returns whether the report of the key must not wait for its turn by the rate. Absent: no report is urgent. */
+  isUrgent?(id: PlacementId): boolean;
   /** Reports all of these together. If it throws because the disk is full, all of them are reported again. */
   report(ids: readonly PlacementId[]): void;
   /** Called when `report` throws any other error: the store is broken. */
@@ -54,6 +56,8 @@ export class StatusReporter {
   readonly #buckets = new Map<PlacementId, TokenBucket>();
   #timer: Timer | undefined;
   #wakesAtMs = 0;
+  /** After a report for which the disk had no room, nothing is urgent until this time. */
+  #roomAtMs = Number.NEGATIVE_INFINITY;
   #sweptAtMs = Number.NEGATIVE_INFINITY;
   readonly #turn: CoalescedTask;
 
@@ -67,7 +71,7 @@ export class StatusReporter {
   }
 
   mark(id: PlacementId): void {
-    if (this.#waiting.has(id)) return;
+    if (this.#waiting.has(id) && !this.#ports.isUrgent) return;
     this.#dirty.add(id);
     this.#turn.ask();
   }
@@ -90,10 +94,12 @@ export class StatusReporter {
       this.#dirty.delete(id);
       const bucket = this.#buckets.get(id) ?? new TokenBucket(burst, intervalMs, nowMs);
       this.#buckets.set(id, bucket);
-      const delayMs = bucket.take(nowMs);
-      if (delayMs === 0) {
+      const isWaiting = this.#waiting.has(id);
+      const delayMs = isWaiting ? Number.POSITIVE_INFINITY : bucket.take(nowMs);
+      if (delayMs === 0 || this.#isUrgent(id, nowMs)) {
+        this.#waiting.delete(id);
         due.push(id);
-      } else {
+      } else if (!isWaiting) {
         this.#waiting.add(id);
         waitMs = Math.min(waitMs, delayMs);
       }
@@ -103,13 +109,18 @@ export class StatusReporter {
     if (Number.isFinite(waitMs)) this.#await(nowMs + waitMs);
   }
 
+  #isUrgent(id: PlacementId, nowMs: number): boolean {
+    return nowMs >= this.#roomAtMs && this.#ports.isUrgent?.(id) === true;
+  }
+
   #report(due: readonly PlacementId[], nowMs: number): void {
     try {
       this.#ports.report(due);
     } catch (error) {
       if (!lacksRoom(error)) return this.#ports.failed(error);
       for (const id of due) this.#waiting.add(id);
-      this.#await(nowMs + roomAgainMs);
+      this.#roomAtMs = nowMs + roomAgainMs;
+      this.#await(this.#roomAtMs);
     }
   }
 

@@ -15,7 +15,7 @@ import type { Clock } from '../../../core/runtime/clock.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import { text } from '../../../core/store/bytes.ts';
 import type { Reader, Store } from '../../../core/store/store.ts';
-import { encodePartial, type Partial } from '../../../core/summary/partial.ts';
+import { encodePartial, isComplete, type Partial } from '../../../core/summary/partial.ts';
 import type { Placement } from '../../placements/placement.ts';
 import type { Placements } from '../../placements/placements.ts';
 import type { RolloutStatus } from '../../rollout/status.ts';
@@ -52,6 +52,8 @@ export class StatusWriter {
   readonly #events: PlacementEvents;
   /** Conditions of placements from above. (An own placement keeps them in its status.) */
   readonly #conditions = new Map<PlacementId, readonly Condition[]>();
+  /** The placements that were last written as complete. */
+  readonly #complete = new Set<PlacementId>();
 
   constructor(ports: StatusWriterPorts) {
     this.#ports = ports;
@@ -61,6 +63,16 @@ export class StatusWriter {
   /** Writes the status of own placements, and the partial of placements from above. */
   write(ids: readonly PlacementId[]): void {
     for (const id of ids) this.#writeOne(id);
+  }
+
+  /**
+   * Whether all destinations have become available since the last write. The statuses of the objects then say ready, and a tool that has waited for an object
+   * must not find an older status of the placement. Such a write follows another one, which the rate has admitted.
+   */
+  hasBecomeComplete(id: PlacementId): boolean {
+    if (this.#complete.has(id)) return false;
+    const total = this.#ports.store.read((reader) => this.#ports.gather.total(reader, id));
+    return total !== undefined && isComplete(total);
   }
 
   /** Returns the status of a placement from above, for the subtree of this node, as JSON. */
@@ -78,17 +90,23 @@ export class StatusWriter {
     const own = ownSpace(placement?.source ?? '');
     if (!placement) {
       this.#conditions.delete(id);
+      this.#complete.delete(id);
       store.write((t) => outbox.remove(t, hash128(entryKey.partial(id)), 0));
       return;
     }
     const partial = store.read((reader) => (isBeingScheduled(reader, id) ? undefined : gather.total(reader, id)));
     if (!partial) return;
-    if (own) this.#writeSpace(own, placement, partial);
-    else this.#conditions.set(id, this.#status(id, partial, this.#conditions.get(id) ?? []).conditions);
-    if (own) return;
+    if (own) return this.#writeSpace(own, placement, partial);
+    this.#conditions.set(id, this.#status(id, partial, this.#conditions.get(id) ?? []).conditions);
     store.write((t) =>
       outbox.put(t, { key: entryKey.partial(id), attributes: text('{}'), body: encodePartial(partial) }, 0),
     );
+    this.#written(id, partial);
+  }
+
+  #written(id: PlacementId, partial: Partial): void {
+    if (isComplete(partial)) this.#complete.add(id);
+    else this.#complete.delete(id);
   }
 
   #status(id: PlacementId, partial: Partial, before: readonly Condition[]): PlacementStatus {
@@ -114,5 +132,6 @@ export class StatusWriter {
     const status = withDeletion(object, this.#status(placement.id, partial, conditions), conditions, now);
     updateStatus(space, object, status, this.#ports.log);
     this.#events.report(space, object, before, status);
+    this.#written(placement.id, partial);
   }
 }

@@ -8,9 +8,11 @@ import { hash128 } from '../../../../core/object/hash.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
-import { text } from '../../../../core/store/bytes.ts';
+import { asText, text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { Outbox } from '../../../../edge-agent/outbox/outbox.ts';
+import { Outbox, type UpFeedEntry } from '../../../../edge-agent/outbox/outbox.ts';
+
+const isReady = (entry: UpFeedEntry | undefined) => entry !== undefined && asText(entry.attributes) === 'ready';
 
 function bench(store = new MemoryStore(), clock = new VirtualClock(), bootNonce = 'boot') {
   const random = new SeededRandom(1);
@@ -31,6 +33,7 @@ function bench(store = new MemoryStore(), clock = new VirtualClock(), bootNonce 
       return fact === undefined ? undefined : { attributes: text(fact), body: new Uint8Array(large.get(key) ?? 0) };
     },
     isFollowed: (key) => key === 'followed',
+    isUrgent: (partial, former) => isReady(partial) && !isReady(former),
     tooLarge: (key, bytes) => void (bytes === undefined ? outgrown.delete(key) : outgrown.add(key)),
   });
   const set = (key: string, fact: string | undefined) => {
@@ -94,6 +97,37 @@ describe('the outbox', () => {
     set('assoc/new', '1');
     clock.advance(20);
     expect([sent().includes('assoc/new'), [...outgrown]]).toEqual([false, ['assoc/new']]);
+  });
+
+  it('writes a partial that has become urgent soon, though others of its key have used up the rate', () => {
+    const { clock, outbox, set, writes } = bench();
+    outbox.open();
+    for (let i = 0; i < 20; i++) {
+      set('partial/a', `${i}`);
+      clock.advance(20);
+    }
+    const before = writes();
+    set('partial/a', 'ready');
+    clock.advance(70);
+    expect(writes()).toBe(before + 1);
+    set('partial/a', 'not ready');
+    clock.advance(500);
+    expect(writes()).toBe(before + 1);
+    clock.advance(1_000);
+    expect(writes()).toBe(before + 2);
+  });
+
+  it('delays a state that says the same', () => {
+    const { clock, outbox, set, writes } = bench();
+    outbox.open();
+    for (let i = 0; i < 20; i++) {
+      set('state/a', `${i}`);
+      clock.advance(20);
+    }
+    const before = writes();
+    set('state/a', 'ready');
+    clock.advance(500);
+    expect(writes()).toBe(before);
   });
 
   it('reports nothing before it is opened, and then the latest state', () => {

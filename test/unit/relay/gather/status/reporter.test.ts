@@ -96,6 +96,58 @@ describe('a reporter', () => {
     expect(reports).toHaveLength(20);
   });
 
+  describe('of keys that may become urgent', () => {
+    const urgent = new Set<string>();
+
+    beforeEach(() => {
+      urgent.clear();
+      reporter = new StatusReporter({
+        clock,
+        defer: turns.schedule,
+        isUrgent: (id) => urgent.has(id),
+        report,
+        failed: (error) => failures.push(error),
+      });
+      for (let i = 0; i < 100; i++) change('s/a');
+      reports.length = 0;
+    });
+
+    it('reports at once what becomes urgent while it waits, once, and then goes on at its rate', () => {
+      change('s/a');
+      urgent.add('s/a');
+      change('s/a');
+      expect(reports).toEqual([['s/a']]);
+      urgent.clear();
+      change('s/a');
+      expect(reports).toEqual([['s/a']]);
+      clock.advance(1_000);
+      turns.settle();
+      expect(reports).toEqual([['s/a'], ['s/a']]);
+    });
+
+    it('asks a disk without room no more often because a report is urgent', () => {
+      let asked = 0;
+      reporter.stop();
+      error = new BanyanError('StoreFull', 'no room');
+      reporter = new StatusReporter({
+        clock,
+        defer: turns.schedule,
+        isUrgent: () => true,
+        report: (ids) => {
+          asked++;
+          report(ids);
+        },
+        failed: (error) => failures.push(error),
+      });
+      for (let i = 0; i < 100; i++) change('s/a');
+      expect(asked).toBe(1);
+      error = undefined;
+      clock.advance(1_000);
+      turns.settle();
+      expect([asked, reports, failures]).toEqual([2, [['s/a']], []]);
+    });
+  });
+
   it('lets a constantly changing key delay no other', () => {
     for (let i = 0; i < 100; i++) change('s/a');
     reports.length = 0;

@@ -91,6 +91,21 @@ describe('the gathered counts', () => {
     expect(bench.status()).toBeUndefined();
   });
 
+  it('are urgent when all destinations have become available since the last write', () => {
+    const become = (available: number, generation = 1) => {
+      bench.counts({ expected: 2, fresh: 2, available }, generation);
+      const isUrgent = bench.writer.hasBecomeComplete(id);
+      bench.writer.write([id]);
+      return isUrgent;
+    };
+    expect([1, 2, 2, 1, 2].map((available) => become(available))).toEqual([false, true, false, false, true]);
+    become(1);
+    // A status of another generation is not written. So the placement is still known as incomplete.
+    expect([become(2, 7), become(2)]).toEqual([true, true]);
+    bench.counts({ expected: 0 });
+    expect(bench.writer.hasBecomeComplete(id)).toBe(false);
+  });
+
   it('are an event when the condition Conflicted changes, and none while it does not', () => {
     for (const conflicted of [0, 1, 1, 2, 0]) {
       bench.counts({ expected: 2, fresh: 2, conflicted });
