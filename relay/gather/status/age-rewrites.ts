@@ -3,7 +3,7 @@
  * (`oldest 4m`), and a watcher reads only what was written. So the statuses of placements with a disconnected destination are reported again.
  *
  * Bound: a status is written again when its age has grown by a tenth, and at most once a minute. While a destination is away for a day, this makes about 60
- * writes, and the age in the text is never wrong by more than a tenth. Columns of tables are made from the time itself, so they are exact.
+ * writes, and the age in the text is never wrong by more than a tenth or a minute. Columns of tables are made from the time itself, so they are exact.
  */
 import type { PlacementId } from '../../../core/entries/placement-id.ts';
 import type { Clock, Timer } from '../../../core/runtime/clock.ts';
