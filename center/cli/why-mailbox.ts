@@ -31,6 +31,10 @@ export async function inMailbox(
   return (await askReplicas(parents, (parent) => api.get(parent, mailbox + path))).answer;
 }
 
+/** The agent reports a Job that has ended, and that the cluster has deleted since, as it was at its end. */
+const notThere =
+  "it is not there: the cluster has deleted it after its end (a Job with ttlSecondsAfterFinished), or it is not there yet; then the agent's log has the reason";
+
 /** Returns a line about the object on the cluster. For the cluster of an enrolled agent, or for a real cluster, the kubeconfig has no context. */
 export async function onCluster(
   api: Pick<NodeApiClient, 'contexts' | 'get'>,
@@ -42,5 +46,5 @@ export async function onCluster(
     return `${context}: the kubeconfig of the tree does not reach this cluster; look there with the cluster's own kubeconfig: kubectl get --raw ${path}`;
   }
   const object = await api.get(context, path);
-  return `${context}: ${object ? `it is there, uid ${object.metadata.uid}` : "it is not there yet; the agent's log has the reason"}`;
+  return `${context}: ${object ? `it is there, uid ${object.metadata.uid}` : notThere}`;
 }

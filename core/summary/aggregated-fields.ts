@@ -5,19 +5,38 @@ import type { StatusPartial } from './status-partial.ts';
 import type { FieldRule, StatusRules } from './status-rules.ts';
 import type { StatusVerdict } from './verdict.ts';
 
-/** `replicas`: `spec.replicas` of the space's object. */
+/** Numbers of the space's object: `spec.replicas`, and `spec.completions` of a Job. */
+export interface WantedNumbers {
+  readonly replicas: number;
+  readonly completions: number;
+}
+
 export function aggregatedFields(
   rules: StatusRules,
   partial: StatusPartial,
   verdict: StatusVerdict,
-  replicas: number,
+  { replicas, completions }: WantedNumbers,
 ): Status {
   const status: Record<string, unknown> = {};
+  const isComplete = isCompleteEverywhere(rules, partial, verdict);
   for (const [path, rule] of Object.entries(rules.fields)) {
-    const value = fieldOf(rule, partial.fields[path], partial, verdict, replicas);
+    const known = fieldOf(rule, partial.fields[path], partial, verdict, replicas);
+    // No destination has seen the result of a Job that counts as ended. Tools compare the number with spec.completions.
+    const value = rule.rule === 'least' && isComplete ? (known ?? completions) : known;
     if (value !== undefined) put(status, path, value);
   }
-  return { ...status, ...derived(status, verdict) };
+  return { ...status, ...derived(rules, status, verdict) };
+}
+
+function isCompleteEverywhere(
+  { conditions }: StatusRules,
+  partial: StatusPartial,
+  { destinations }: StatusVerdict,
+): boolean {
+  if (conditions !== 'ended') return false;
+  return partial.conditions.some(
+    ({ type, status, count }) => type === 'Complete' && status === 'True' && count === destinations,
+  );
 }
 
 function fieldOf(
@@ -66,20 +85,24 @@ function phaseOf(
   return !isAvailable && phase === worstFirst.at(-1) ? otherwise : phase;
 }
 
-/** FieldValues that follow from other fields. */
-function derived(status: Status, { isAvailable }: StatusVerdict): Status {
-  const { availableReplicas, updateRevision, desiredNumberScheduled, updatedNumberScheduled, numberAvailable } = status;
-  if (typeof desiredNumberScheduled === 'number') {
-    const updated = Number(updatedNumberScheduled);
-    // A destination whose number of nodes is not known wants at least one pod.
-    const desired = isAvailable ? desiredNumberScheduled : Math.max(desiredNumberScheduled, updated + 1);
-    const numberUnavailable = desired - Number(numberAvailable);
-    return { desiredNumberScheduled: desired, ...(numberUnavailable > 0 ? { numberUnavailable } : {}) };
+/** Fields that follow from other fields. */
+function derived({ derives }: StatusRules, status: Status, { isAvailable }: StatusVerdict): Status {
+  switch (derives) {
+    case 'numberUnavailable': {
+      const [wanted, updated] = [Number(status.desiredNumberScheduled), Number(status.updatedNumberScheduled)];
+      // A destination whose number of nodes is not known wants at least one pod.
+      const desiredNumberScheduled = isAvailable ? wanted : Math.max(wanted, updated + 1);
+      const numberUnavailable = desiredNumberScheduled - Number(status.numberAvailable);
+      return { desiredNumberScheduled, ...(numberUnavailable > 0 ? { numberUnavailable } : {}) };
+    }
+    case 'currentRevision':
+      return isAvailable && status.updateRevision !== undefined ? { currentRevision: status.updateRevision } : {};
+    case 'unavailableReplicas':
+      if (isAvailable) return {};
+      return { unavailableReplicas: Math.max(1, Number(status.replicas) - Number(status.availableReplicas)) };
+    default:
+      return {};
   }
-  if (updateRevision !== undefined) return isAvailable ? { currentRevision: updateRevision } : {};
-  if (typeof availableReplicas !== 'number' || status.updatedReplicas === undefined || isAvailable) return {};
-  const unavailableReplicas = Math.max(1, Number(status.replicas) - availableReplicas);
-  return { unavailableReplicas };
 }
 
 function put(status: Record<string, unknown>, path: string, value: unknown): void {

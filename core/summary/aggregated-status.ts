@@ -6,7 +6,7 @@
 import { health } from '../object/health.ts';
 import type { Condition, KubeObject } from '../object/meta.ts';
 import { aggregatedConditions, type StatusCondition } from './aggregated-conditions.ts';
-import { aggregatedFields } from './aggregated-fields.ts';
+import { aggregatedFields, type WantedNumbers } from './aggregated-fields.ts';
 import type { Status } from './destination-status.ts';
 import type { StatusPartial } from './status-partial.ts';
 import { otherKinds, type StatusRules } from './status-rules.ts';
@@ -30,7 +30,7 @@ export function aggregatedStatus(input: AggregateInput): Status | undefined {
   if (asReported) return asReported;
   const conditions = aggregatedConditions(rules, partial, verdict, isRolledBack);
   const status = {
-    ...aggregatedFields(rules, partial, verdict, replicasOf(object)),
+    ...aggregatedFields(rules, partial, verdict, wantedNumbers(object)),
     ...(observes(rules, partial) ? { observedGeneration: observedGeneration(input, verdict) } : {}),
     ...(conditions.length > 0 ? { conditions } : {}),
   };
@@ -79,9 +79,10 @@ function countsAreRead({ rules, object }: AggregateInput, { isFailed }: StatusVe
   return !isCounted || (replicas ?? 0) > 0 || (rules.ready !== undefined && isFailed);
 }
 
-function replicasOf({ spec }: KubeObject): number {
-  const { replicas } = (spec ?? {}) as { replicas?: unknown };
-  return typeof replicas === 'number' ? replicas : 1;
+function wantedNumbers({ spec }: KubeObject): WantedNumbers {
+  const { replicas, completions } = (spec ?? {}) as { replicas?: unknown; completions?: unknown };
+  const orOne = (value: unknown) => (typeof value === 'number' ? value : 1);
+  return { replicas: orOne(replicas), completions: orOne(completions) };
 }
 
 /** Adds the times of the conditions that have none. The time of a condition changes only when its status changes. `former`: the status before. */

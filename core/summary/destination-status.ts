@@ -28,8 +28,19 @@ export interface DestinationState {
 /** Standings of destinations that are connected and follow the object. */
 const connected: ReadonlySet<ObjectStanding> = new Set(['failed', 'waiting', 'available']);
 
+/**
+ * The reason of a Job that counts as ended although the agent has not seen its end (decision 0049). Such a Job will never report a status, so it counts as
+ * complete here, with the reason.
+ */
+export const resultUnknown = 'ResultUnknown';
+
 export function destinationPartial(rules: StatusRules, state: DestinationState): StatusPartial {
   const { standing, path, status, isCurrent } = state;
+  if (rules.conditions === 'ended' && standing === 'available' && state.reason === resultUnknown) {
+    const { reason, message, generation } = state;
+    const conditions = conditionsAt(path, [{ type: 'Complete', status: 'True', reason, message }]);
+    return { counts: countsOf(standing), observed: generation, fields: {}, conditions };
+  }
   const isConnected = connected.has(standing);
   const isDescribed = isConnected && (isCurrent || rules.observes !== false);
   const hasEnded = rules.conditions === 'ended' && isCurrent && standing === 'stale';

@@ -44,6 +44,8 @@ export interface StatusRules {
   readonly conditions?: 'made' | 'ended';
   /** Tools read the counts only if `spec.updateStrategy.type` is `RollingUpdate`. */
   readonly rolls?: true;
+  /** Fields that follow from others (aggregated-fields.ts). A field that the kind lacks would make strict clients refuse the object. */
+  readonly derives?: 'unavailableReplicas' | 'currentRevision' | 'numberUnavailable';
   /** The kind has `observedGeneration`. Absent: the status of the destinations decides. */
   readonly observes?: boolean;
 }
@@ -80,6 +82,7 @@ const addressed: StatusRules = { fields: { 'loadBalancer.ingress': union }, obse
 export const statusRules: Readonly<Record<string, StatusRules>> = {
   'deployments.apps': {
     fields: { replicas: most, updatedReplicas: replicas, readyReplicas: short, availableReplicas: short, ...totals },
+    derives: 'unavailableReplicas',
     ready: 'Available',
     conditions: 'made',
     observes: true,
@@ -94,6 +97,7 @@ export const statusRules: Readonly<Record<string, StatusRules>> = {
       updateRevision: same,
       ...totals,
     },
+    derives: 'currentRevision',
     rolls: true,
     conditions: 'made',
     observes: true,
@@ -109,6 +113,7 @@ export const statusRules: Readonly<Record<string, StatusRules>> = {
       numberAvailable: scheduled,
       numberMisscheduled: sum,
     },
+    derives: 'numberUnavailable',
     rolls: true,
     conditions: 'made',
     observes: true,

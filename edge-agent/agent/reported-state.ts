@@ -5,6 +5,7 @@ import type { StateAttributes } from '../../core/entries/up-attributes.ts';
 import type { ObjectHealth } from '../../core/object/health.ts';
 import { displayKey, parseKey } from '../../core/object/key.ts';
 import { terminating } from '../../core/object/terminating.ts';
+import { resultUnknown } from '../../core/summary/destination-status.ts';
 import {
   adoptedReason,
   emptyPartial,
@@ -87,7 +88,7 @@ const adoptedMessage =
 /** Reasons that are not failures. The sample of failures still has them, because they explain what people see. */
 const notableReasons: ReadonlySet<string> = new Set([
   'Drifted',
-  'ResultUnknown',
+  resultUnknown,
   adoptedReason,
   terminating,
   ...Object.values(waitReasons),

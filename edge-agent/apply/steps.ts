@@ -5,6 +5,7 @@ import type { ObjectHealth } from '../../core/object/health.ts';
 import { displayKey, formatGroupResource, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+import { resultUnknown } from '../../core/summary/destination-status.ts';
 import type { Absence } from './absence.ts';
 import { interceptorWaitMaxMs, type UnavailableService } from './interceptors.ts';
 import { type ApplyStep, unasked } from './progress.ts';
@@ -30,7 +31,7 @@ export function absent(absence: Absence, health: ObjectHealth | undefined): Appl
       return { phase: 'absent', isAvailable: !isFailed, isFailed, ...why };
     }
     case 'EndedUnseen':
-      return { phase: 'absent', isAvailable: true, isFailed: false, reason: 'ResultUnknown', message: unseenEnd };
+      return { phase: 'absent', isAvailable: true, isFailed: false, reason: resultUnknown, message: unseenEnd };
     case 'Deleted':
       return { phase: 'absent', isAvailable: true, isFailed: false, reason: 'Deleted', message: leftDeleted };
     case 'DeletedReported':

@@ -215,6 +215,39 @@ describe.skipIf(withoutKubectl)(`tools that wait for the status of an object at 
     tree.ok(retail, 'wait', 'job/count', '-n', 'jobs', '--for=condition=Complete', '--timeout=60s');
   });
 
+  it('a StatefulSet that differs between clusters and is not available can be applied again', async () => {
+    const database = (image: string) => ({
+      apiVersion: 'apps/v1',
+      kind: 'StatefulSet',
+      metadata: { name: 'db', namespace: 'sets', annotations: { 'edge.banyan.io/customizer': 'market' } },
+      spec: {
+        replicas: 2,
+        serviceName: 'db',
+        selector: { matchLabels: { app: 'db' } },
+        template: { metadata: { labels: { app: 'db' } }, spec: { containers: [{ name: 'db', image }] } },
+      },
+    });
+    const differs = {
+      apiVersion: 'edge.banyan.io/v1alpha1',
+      kind: 'Customizer',
+      metadata: { name: 'market', namespace: 'sets' },
+      spec: {
+        rules: [
+          {
+            when: 'path == "market"',
+            target: { kind: 'StatefulSet' },
+            patch: [{ op: 'add', path: '/spec/template/metadata/labels/site', value: 'market' }],
+          },
+        ],
+      },
+    };
+    apply(namespace('sets'), differs, database('db:broken'), place('sets'));
+    const seen = () => tree.json<Shown & { status?: { updatedReplicas?: number } }>(retail, 'sts', 'db', '-n', 'sets');
+    await until('the set is known not to be available', () => seen()?.status?.updatedReplicas !== undefined);
+    apply(database('db:2'));
+    tree.ok(retail, 'rollout', 'status', 'sts/db', '-n', 'sets', '--timeout=60s');
+  });
+
   it('an object of a kind without rules names the fields that its status lacks, and the remedy', async () => {
     apply(boilers);
     await until('the kind is served', () => tree.kubectl(retail, ['get', 'boilers', '-A']).code === 0);
