@@ -11,6 +11,7 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import { durationText } from '../../core/runtime/duration-text.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { hostPort } from '../../core/runtime/host-port.ts';
+import { lastLogError } from '../../core/runtime/last-log-error.ts';
 import type { LogRotation } from '../../core/runtime/log-rotation.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
 import type { PlannedNode } from '../topology/plan.ts';
@@ -213,7 +214,10 @@ export class Supervisor {
 
   /** Asks whether the node is ready. Undefined: it is. Otherwise the reason why it is not. */
   #ask(id: string): Promise<string | undefined> {
-    if (this.#processes.get(id)?.pid === undefined) return Promise.resolve('its process is not running');
+    if (this.#processes.get(id)?.pid === undefined) {
+      const error = lastLogError(this.#options.data.log(id));
+      return Promise.resolve(`its process is not running${error === undefined ? '' : `: ${error}`}`);
+    }
     return new Promise((resolve) => {
       const outgoing = request(
         `${this.#url(id)}/readyz`,
