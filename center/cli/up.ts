@@ -158,6 +158,16 @@ export async function up(options: UpOptions, print: (line: string) => void): Pro
 }
 
 async function run(options: UpOptions, print: (line: string) => void): Promise<number> {
+  // Timers of the clock do not keep a process alive. While the only node of a tree waits to be started again, nothing else would.
+  const alive = setInterval(() => {}, aliveMs);
+  try {
+    return await runTree(options, print);
+  } finally {
+    clearInterval(alive);
+  }
+}
+
+async function runTree(options: UpOptions, print: (line: string) => void): Promise<number> {
   const stop = untilSignal();
   const { supervisor, data, readyMs } = await startTree(options, print, stop);
   if (readyMs === undefined) return endTree(supervisor, data);
@@ -203,6 +213,9 @@ export async function down(
   print('ended');
   return exitCode.done;
 }
+
+/** The longest time for which the process looks at nothing. The value has no other effect. */
+const aliveMs = 3_600_000;
 
 export function untilSignal(): Promise<void> {
   return new Promise((done) => {

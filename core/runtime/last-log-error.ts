@@ -8,8 +8,9 @@ const errorLevel = 50;
 /** Undefined: the end of the file has no error, or there is no such file. */
 export function lastLogError(file: string): string | undefined {
   for (const line of tailOf(file).split('\n').reverse()) {
-    const { level, msg } = parsed(line);
-    if (typeof level === 'number' && level >= errorLevel && typeof msg === 'string') return msg;
+    const { level, msg, reason } = parsed(line);
+    if (typeof level !== 'number' || level < errorLevel || typeof msg !== 'string') continue;
+    return typeof reason === 'string' ? `${msg}: ${reason}` : msg;
   }
   return undefined;
 }
@@ -30,7 +31,7 @@ function tailOf(file: string): string {
 }
 
 /** The first line of the tail may be cut. */
-function parsed(line: string): { readonly level?: unknown; readonly msg?: unknown } {
+function parsed(line: string): { readonly level?: unknown; readonly msg?: unknown; readonly reason?: unknown } {
   try {
     return JSON.parse(line) as object;
   } catch {

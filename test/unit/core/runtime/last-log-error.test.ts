@@ -13,6 +13,8 @@ describe('the last error in a log', () => {
   it('is the message of the last line of this level, also at the end of a long file', () => {
     writeFileSync(file, `${line(60, 'old')}${'x'.repeat(100_000)}\n${line(50, 'no room')}${line(30, 'starts')}{"cut`);
     expect(lastLogError(file)).toBe('no room');
+    writeFileSync(file, JSON.stringify({ level: 60, reason: 'the port is taken', msg: 'the node can not go on' }));
+    expect(lastLogError(file)).toBe('the node can not go on: the port is taken');
   });
 
   it('is none without such a line, or without a file', () => {
