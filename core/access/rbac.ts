@@ -127,6 +127,9 @@ export class Rbac {
 
   #putBinding({ kind, metadata, roleRef, subjects }: BindingObject): void {
     const { namespace = '', name = '' } = metadata;
+    // The index would take such a RoleBinding for a ClusterRoleBinding, which gives rights everywhere.
+    if ((kind === 'RoleBinding') !== (namespace !== ''))
+      throw new Error(`${kind} ${name} in the namespace "${namespace}"`);
     const bindings = this.#bindings.get(namespace) ?? new SubjectIndex<Binding>();
     this.#bindings.set(namespace, bindings);
     const binding = { kind, namespace, name, roleRef, subjects: subjects ?? [] };

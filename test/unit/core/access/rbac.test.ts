@@ -1,5 +1,7 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Rbac, rulesReview } from '../../../../core/access/rbac.ts';
+import { type RbacKind, rbacGroup, rbacKindOf, rbacResource } from '../../../../core/access/rbac-objects.ts';
 import {
   clusterRole,
   clusterRoleBinding,
@@ -117,6 +119,13 @@ describe('a decision', () => {
     expect(allowed()).toBe(false);
   });
 
+  it('never takes a RoleBinding for one that holds everywhere', () => {
+    const binding = roleBinding('', 'x', 'ClusterRole/reader', userSubject('eve'));
+    expect(() => rbacWith(binding)).toThrow('RoleBinding x in the namespace ""');
+    const inNamespace = { ...clusterRoleBinding('x', 'reader'), metadata: { name: 'x', namespace: 'shop' } };
+    expect(() => rbacWith(inNamespace)).toThrow('ClusterRoleBinding x in the namespace "shop"');
+  });
+
   it('says which aggregated roles changed', () => {
     const rbac = new Rbac();
     const labels = { to: 'all' };
@@ -134,6 +143,57 @@ describe('a decision', () => {
     // With a scan of all bindings, 20,000 decisions would compare 400 million bindings.
     for (let i = 0; i < 20_000; i++) expect(rbac.decide(listPods('shop')).allowed).toBe(true);
   }, 20_000);
+});
+
+describe('the index', () => {
+  const namespace = fc.constantFrom('shop', 'web');
+  const name = fc.constantFrom('a', 'b');
+  const rules = fc.array(fc.constantFrom(rule('list', 'pods'), rule('get', 'pods'), rule('*', '*')), { maxLength: 2 });
+  const subjects = fc.array(fc.constantFrom(userSubject('eve'), userSubject('joe'), groupSubject('ops'), till), {
+    maxLength: 2,
+  });
+  const anyObject = fc.oneof(
+    fc.tuple(name, rules).map(([one, list]) => clusterRole(one, list)),
+    fc.tuple(namespace, name, rules).map(([where, one, list]) => role(where, one, list)),
+    fc.tuple(name, name, subjects).map(([one, of, list]) => clusterRoleBinding(one, of, ...list)),
+    fc
+      .tuple(namespace, name, fc.constantFrom('Role/a', 'ClusterRole/a', 'ClusterRole/b'), subjects)
+      .map(([where, one, of, list]) => roleBinding(where, one, of, ...list)),
+  );
+
+  it('depends only on the present objects, and not on the history', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(anyObject, fc.boolean()), { maxLength: 30 }), (steps) => {
+        const followed = new Rbac();
+        const present = new Map<string, Parameters<Rbac['put']>[0]>();
+        for (const [object, stays] of steps) {
+          const { metadata, kind } = object;
+          const key = { namespace: metadata.namespace ?? '', name: metadata.name! };
+          followed.put(object);
+          present.set(JSON.stringify([kind, key]), object);
+          if (stays) continue;
+          followed.remove(kind as RbacKind, key);
+          present.delete(JSON.stringify([kind, key]));
+        }
+        const fresh = rbacWith(...present.values());
+        for (const who of [eve, user('joe'), user('system:serviceaccount:shop:till')]) {
+          for (const where of ['', 'shop', 'web']) {
+            expect(followed.rulesOf(who, where)).toEqual(fresh.rulesOf(who, where));
+            expect(followed.decide(listPods(where, who)).allowed).toBe(fresh.decide(listPods(where, who)).allowed);
+          }
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('has the kind of each resource', () => {
+    for (const kind of ['Role', 'ClusterRole', 'RoleBinding', 'ClusterRoleBinding'] as const) {
+      expect(rbacKindOf(rbacResource(kind))).toBe(kind);
+    }
+    expect(rbacKindOf({ group: '', resource: 'roles' })).toBeUndefined();
+    expect(rbacKindOf({ group: rbacGroup, resource: 'pods' })).toBeUndefined();
+  });
 });
 
 describe('the rules of a user', () => {

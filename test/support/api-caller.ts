@@ -1,0 +1,71 @@
+/** Sends requests to the API server of a kubeconfig, as the user of the kubeconfig or as somebody whom this user impersonates. */
+import { readFileSync } from 'node:fs';
+import { Agent, request } from 'node:https';
+import { parse } from 'yaml';
+
+export interface CallerAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+interface Kubeconfig {
+  readonly clusters: readonly {
+    readonly cluster: { readonly server: string; readonly 'certificate-authority-data': string };
+  }[];
+  readonly users: readonly {
+    readonly user: { readonly 'client-certificate-data': string; readonly 'client-key-data': string };
+  }[];
+}
+
+export class ApiCaller implements Disposable {
+  readonly #server: string;
+  readonly #agent: Agent;
+
+  constructor(kubeconfigFile: string) {
+    const { clusters, users } = parse(readFileSync(kubeconfigFile, 'utf8')) as Kubeconfig;
+    const { cluster } = clusters[0]!;
+    const { user } = users[0]!;
+    const decode = (data: string) => Buffer.from(data, 'base64').toString();
+    this.#server = cluster.server;
+    this.#agent = new Agent({
+      keepAlive: true,
+      maxSockets: 8,
+      ca: decode(cluster['certificate-authority-data']),
+      cert: decode(user['client-certificate-data']),
+      key: decode(user['client-key-data']),
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy();
+  }
+
+  call(
+    method: string,
+    path: string,
+    options: {
+      readonly body?: unknown;
+      readonly as?: { readonly name: string; readonly groups: readonly string[] };
+    } = {},
+  ): Promise<CallerAnswer> {
+    const { body, as } = options;
+    const headers: Record<string, string | string[]> = { 'content-type': 'application/json' };
+    if (as) {
+      headers['impersonate-user'] = as.name;
+      if (as.groups.length > 0) headers['impersonate-group'] = [...as.groups];
+    }
+    return new Promise((resolve, reject) => {
+      const asked = request(`${this.#server}${path}`, { method, headers, agent: this.#agent }, (response) => {
+        let text = '';
+        response.setEncoding('utf8');
+        response.on('data', (part: string) => {
+          text += part;
+        });
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+        response.on('error', reject);
+      });
+      asked.on('error', reject);
+      asked.end(body === undefined ? undefined : JSON.stringify(body));
+    });
+  }
+}
