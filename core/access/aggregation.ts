@@ -14,6 +14,8 @@ import type { ClusterRoleObject, PolicyRule } from './rbac-objects.ts';
 interface Role {
   readonly labels: Labels;
   rules: readonly PolicyRule[];
+  /** The rules in the object. They are those of the role, or the space has yet to write the rules of an aggregated role into its object. */
+  readonly shown: readonly PolicyRule[];
   /** Undefined: the role has its own rules. */
   readonly choices: readonly Choice[] | undefined;
 }
@@ -34,13 +36,13 @@ export class ClusterRoleRules {
     return this.#roles.get(name)?.rules;
   }
 
-  /** Adds or replaces a role. Returns the names of the aggregated roles whose rules changed. */
+  /** Adds or replaces a role. Returns the names of the aggregated roles whose objects now show other rules than the role has. */
   put({ metadata, rules, aggregationRule }: ClusterRoleObject): string[] {
     const name = metadata.name!;
     const labels = metadata.labels ?? {};
-    const old = this.#roles.get(name);
     const choices = aggregationRule && this.#choicesOf(name, aggregationRule.clusterRoleSelectors ?? []);
-    const role: Role = { labels, rules: choices ? (old?.rules ?? []) : (rules ?? []), choices };
+    const shown = rules ?? [];
+    const role: Role = { labels, rules: choices ? [] : shown, shown, choices };
     this.#roles.set(name, role);
     if (choices) this.#aggregated.set(name, choices);
     else this.#aggregated.delete(name);
@@ -49,7 +51,7 @@ export class ClusterRoleRules {
     return this.#recompute(affected);
   }
 
-  /** Returns the names of the aggregated roles whose rules changed. */
+  /** Returns the same names as `put`. */
   remove(name: string): string[] {
     if (!this.#roles.delete(name)) return [];
     this.#aggregated.delete(name);
@@ -67,7 +69,7 @@ export class ClusterRoleRules {
     if (isSame) return old;
     return selectors.map((selector) => {
       const chosen = [...this.#roles].filter(([, { labels }]) => matchesSelector(selector, labels));
-      return { selector, names: new Set(chosen.map(([one]) => one).filter((one) => one !== name)) };
+      return { selector, names: new Set(chosen.map(([one]) => one)) };
     });
   }
 
@@ -75,7 +77,6 @@ export class ClusterRoleRules {
   #choose(name: string, matches: (selector: LabelSelector) => boolean): Set<string> {
     const affected = new Set<string>();
     for (const [aggregated, choices] of this.#aggregated) {
-      if (aggregated === name) continue;
       for (const { selector, names } of choices) {
         if (names.delete(name)) affected.add(aggregated);
         if (!matches(selector)) continue;
@@ -92,7 +93,6 @@ export class ClusterRoleRules {
    */
   #recompute(changed: ReadonlySet<string>): string[] {
     const names = this.#withDependents(changed);
-    const before = names.map((name) => this.#roles.get(name)!.rules);
     for (const name of names) this.#roles.get(name)!.rules = [];
     for (let isStable = false; !isStable; ) {
       isStable = true;
@@ -104,7 +104,7 @@ export class ClusterRoleRules {
         isStable = false;
       }
     }
-    return names.filter((name, i) => !sameRules(before[i]!, this.#roles.get(name)!.rules));
+    return names.filter((name) => !sameRules(this.#roles.get(name)!.shown, this.#roles.get(name)!.rules));
   }
 
   #withDependents(changed: ReadonlySet<string>): string[] {
@@ -118,6 +118,7 @@ export class ClusterRoleRules {
     return [...found].sort(compareText);
   }
 
+  /** A role that chooses itself gains nothing: each of its rules comes from another role. */
   #gather(choices: readonly Choice[]): PolicyRule[] {
     const rules = new Map<string, PolicyRule>();
     for (const { names } of choices) {

@@ -53,8 +53,8 @@ export class Rbac {
   readonly #bindings = new Map<string, SubjectIndex<Binding>>();
 
   /**
-   * Adds or replaces a Role, ClusterRole, RoleBinding or ClusterRoleBinding. Returns the names of the aggregated ClusterRoles whose rules changed:
-   * the space shows these rules in the objects.
+   * Adds or replaces a Role, ClusterRole, RoleBinding or ClusterRoleBinding. Returns the names of the aggregated ClusterRoles whose objects now
+   * show other rules than the role has. The space writes the rules of `rulesOfRole` into these objects, and puts the objects here again.
    */
   put(object: KubeObject): string[] {
     const { kind, metadata } = object;
@@ -72,7 +72,7 @@ export class Rbac {
     }
   }
 
-  /** Returns the names of the aggregated ClusterRoles whose rules changed. */
+  /** Returns the same names as `put`. */
   remove(kind: RbacKind, { namespace, name }: { readonly namespace: string; readonly name: string }): string[] {
     switch (kind) {
       case 'ClusterRole':

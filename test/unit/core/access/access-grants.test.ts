@@ -160,7 +160,7 @@ describe('a grant', () => {
   });
 
   it('with a mistake gives nothing', () => {
-    const both = { space: { name: 'retail', namespaces: ['web'] }, subtree: { path: 'center' } };
+    const both = { space: { name: 'other' }, subtree: { path: 'center' } };
     const { grants } = grantsAt(
       '',
       grant('g', 'reader', both),

@@ -12,6 +12,32 @@ function rolesWith(...roles: readonly ClusterRoleObject[]): ClusterRoleRules {
   return all;
 }
 
+/** Writes the rules of aggregated roles into the objects, as a space does. `put` and `remove` return the names of these roles. */
+class SpaceRoles {
+  readonly rules = new ClusterRoleRules();
+  readonly #objects = new Map<string, ClusterRoleObject>();
+
+  put(object: ClusterRoleObject): string[] {
+    this.#objects.set(object.metadata.name!, object);
+    return this.#written(this.rules.put(object));
+  }
+
+  remove(name: string): string[] {
+    this.#objects.delete(name);
+    return this.#written(this.rules.remove(name));
+  }
+
+  #written(names: string[]): string[] {
+    for (const name of names) {
+      const object = { ...this.#objects.get(name)!, rules: this.rules.rulesOf(name)! };
+      this.#objects.set(name, object);
+      this.rules.put(object);
+    }
+    for (const object of this.#objects.values()) expect(this.rules.put(object)).toEqual([]);
+    return names;
+  }
+}
+
 describe('an aggregated role', () => {
   it('has the rules of the chosen roles by name, each once, and none of its own', () => {
     const roles = rolesWith(
@@ -44,21 +70,29 @@ describe('an aggregated role', () => {
   });
 
   it('follows changes of rules, labels and selectors, also through other aggregated roles', () => {
-    const roles = rolesWith(
-      clusterRole('upper', [], { selects: [{ to: 'upper' }] }),
-      clusterRole('lower', [], { selects: [{ to: 'lower' }], labels: { to: 'upper' } }),
-    );
+    const roles = new SpaceRoles();
+    roles.put(clusterRole('upper', [], { selects: [{ to: 'upper' }] }));
+    roles.put(clusterRole('lower', [], { selects: [{ to: 'lower' }], labels: { to: 'upper' } }));
     expect(roles.put(clusterRole('a', [a], { labels: { to: 'lower' } }))).toEqual(['lower', 'upper']);
     expect(roles.put(clusterRole('a', [a], { labels: { to: 'lower', more: 'x' } }))).toEqual([]);
     expect(roles.put(clusterRole('a', [b], { labels: { to: 'lower' } }))).toEqual(['lower', 'upper']);
-    expect(roles.rulesOf('upper')).toEqual([b]);
+    expect(roles.rules.rulesOf('upper')).toEqual([b]);
     expect(roles.put(clusterRole('a', [b]))).toEqual(['lower', 'upper']);
     expect(roles.put(clusterRole('upper', [], { selects: [{ to: 'other' }] }))).toEqual([]);
     expect(roles.put(clusterRole('a', [b], { labels: { to: 'lower' } }))).toEqual(['lower']);
     expect(roles.put(clusterRole('upper', [], { selects: [{ to: 'upper' }] }))).toEqual(['upper']);
     expect(roles.remove('lower')).toEqual(['upper']);
     expect(roles.remove('lower')).toEqual([]);
-    expect(roles.rulesOf('upper')).toEqual([]);
+    expect(roles.rules.rulesOf('upper')).toEqual([]);
+  });
+
+  it('is named again if somebody writes other rules into its object', () => {
+    const roles = new SpaceRoles();
+    roles.put(clusterRole('a', [a], { labels: { to: 'all' } }));
+    expect(roles.put(clusterRole('all', [], { selects: [{ to: 'all' }] }))).toEqual(['all']);
+    expect(roles.put(clusterRole('all', [c], { selects: [{ to: 'all' }] }))).toEqual(['all']);
+    expect(roles.put(clusterRole('all', [a], { selects: [{ to: 'all' }] }))).toEqual([]);
+    expect(roles.rules.rulesOf('all')).toEqual([a]);
   });
 
   it('becomes an ordinary role, and an aggregated one again', () => {
@@ -79,7 +113,7 @@ describe('an aggregated role', () => {
       clusterRole('a', [a], { labels: { to: 'one' } }),
     );
     expect(roles.rulesOf('two')).toEqual([a]);
-    expect(roles.remove('a')).toEqual(['one', 'two']);
+    roles.remove('a');
     expect(roles.rulesOf('one')).toEqual([]);
     expect(roles.rulesOf('two')).toEqual([]);
   });

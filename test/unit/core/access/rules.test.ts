@@ -41,6 +41,7 @@ describe('a rule', () => {
     expect(allows(rule('get', '*/log'), 'get /log')).toBe(false);
     expect(allows(rule('get', '*'), 'get /pods/log')).toBe(true);
     expect(allows(rule('get', '*/*'), 'get /pods/log')).toBe(false);
+    expect(allows(rule('get', '*/'), 'get /pods')).toBe(false);
     expect(allows(rule('get', 'pods/*'), 'get /pods/log')).toBe(false);
   });
 
