@@ -39,6 +39,13 @@ export class AccessGrants {
     this.#grants.remove(name);
   }
 
+  /** All grants without a mistake. */
+  *all(): Generator<AccessGrantObject> {
+    for (const grant of this.#grants.values()) {
+      if (checkAccessGrant(grant, this.#path).length === 0) yield grant;
+    }
+  }
+
   /** Whether a grant allows the request at the place. */
   decide(attributes: AccessAttributes, place: AccessPlace): AccessDecision {
     const { user } = attributes;

@@ -36,6 +36,14 @@ export class ClusterRoleRules {
     return this.#roles.get(name)?.rules;
   }
 
+  /** The names of the aggregated roles that would get the rules of a role with these labels, directly or through others. */
+  choosersOf(labels: Labels): string[] {
+    const direct = [...this.#aggregated].filter(([, choices]) =>
+      choices.some(({ selector }) => matchesSelector(selector, labels)),
+    );
+    return this.#withDependents(new Set(direct.map(([name]) => name)));
+  }
+
   /** Adds or replaces a role. Returns the names of the aggregated roles whose objects now show other rules than the role has. */
   put({ metadata, rules, aggregationRule }: ClusterRoleObject): string[] {
     const name = metadata.name!;

@@ -8,8 +8,7 @@ import type { KubeObject } from '../object/meta.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Requester } from './attributes.ts';
 import { describeList, describeRules, fullAuthority, missingRules } from './covers.ts';
-import type { HeldRules, Rbac } from './rbac.ts';
-import { joined, notFoundText } from './rbac.ts';
+import { type HeldRules, joined, notFoundText, type Rights } from './rbac.ts';
 import {
   type BindingObject,
   type ClusterRoleObject,
@@ -33,21 +32,20 @@ export interface RbacWrite {
 }
 
 /** Throws Forbidden, or NotFound for a binding to a missing role. Call it for every create and update of the four RBAC kinds. */
-export function checkRbacWrite(rbac: Rbac, write: RbacWrite): void {
+export function checkRbacWrite(rights: Rights, write: RbacWrite): void {
   if (isPrivileged(write.user)) return;
   const kind = write.object.kind as RbacKind;
-  if (isBindingKind(kind)) checkBindingWrite(rbac, kind, write);
-  else checkRoleWrite(rbac, kind, write);
+  if (isBindingKind(kind)) checkBindingWrite(rights, kind, write);
+  else checkRoleWrite(rights, kind, write);
 }
 
-function checkRoleWrite(rbac: Rbac, kind: RbacKind, { user, object, old, requestName }: RbacWrite): void {
+function checkRoleWrite(rights: Rights, kind: RbacKind, { user, object, old, requestName }: RbacWrite): void {
   const { rules, aggregationRule, metadata } = object as ClusterRoleObject;
   const { namespace = '', name = '' } = metadata;
   const { group, resource } = rbacResource(kind);
-  const escalate = { user, verb: 'escalate', apiGroup: group, resource, subresource: '', namespace, name: requestName };
-  if (rbac.decide(escalate).allowed) return;
+  if (mayOnRole(rights, user, 'escalate', kind, namespace, requestName)) return;
   if (old && onlyGarbageCollectionChanges(object, old)) return;
-  const held = rbac.rulesOf(user, namespace);
+  const held = rights.rulesOf(user, namespace);
   const lacking = lackingText(user, held, rules ?? []);
   if (lacking !== undefined) throw objectForbidden({ group, resource }, name, lacking);
   const aggregates = aggregationRule ?? (old as ClusterRoleObject | undefined)?.aggregationRule;
@@ -57,25 +55,37 @@ function checkRoleWrite(rbac: Rbac, kind: RbacKind, { user, object, old, request
   }
 }
 
-function checkBindingWrite(rbac: Rbac, kind: RbacKind, { user, object, old }: RbacWrite): void {
+function checkBindingWrite(rights: Rights, kind: RbacKind, { user, object, old }: RbacWrite): void {
   const { roleRef, metadata } = object as BindingObject;
   const { namespace = '', name = '' } = metadata;
-  if (mayBind(rbac, user, roleRef, namespace)) return;
+  if (mayBind(rights, user, roleRef, namespace)) return;
   if (old && onlyGarbageCollectionChanges(object, old)) return;
-  const rules = rbac.rulesOfRole(roleRef, namespace);
+  const rules = rights.rulesOfRole(roleRef, namespace);
   if (!rules) {
     const details = { group: rbacGroup, kind: roleRef.kind.toLowerCase(), name: roleRef.name };
     throw new BanyanError('NotFound', notFoundText(roleRef), details);
   }
-  const lacking = lackingText(user, rbac.rulesOf(user, namespace), rules);
+  const lacking = lackingText(user, rights.rulesOf(user, namespace), rules);
   if (lacking !== undefined) throw objectForbidden(rbacResource(kind), name, lacking);
 }
 
 /** Whether the user has the verb `bind` on the role. */
-export function mayBind(rbac: Rbac, user: Requester, { kind, name }: RoleRef, namespace: string): boolean {
+export function mayBind(rights: Rights, user: Requester, { kind, name }: RoleRef, namespace: string): boolean {
   if (kind !== 'Role' && kind !== 'ClusterRole') return false;
+  return mayOnRole(rights, user, 'bind', kind, namespace, name);
+}
+
+/** Whether the user has the verb on a role. */
+export function mayOnRole(
+  rights: Rights,
+  user: Requester,
+  verb: 'bind' | 'escalate',
+  kind: RbacKind,
+  namespace: string,
+  name: string,
+): boolean {
   const { group, resource } = rbacResource(kind);
-  return rbac.decide({ user, verb: 'bind', apiGroup: group, resource, subresource: '', namespace, name }).allowed;
+  return rights.decide({ user, verb, apiGroup: group, resource, subresource: '', namespace, name }).allowed;
 }
 
 /** The text that names the wanted rules which the user lacks. Undefined: the user has all of them. */

@@ -37,6 +37,9 @@ export interface RulesReview {
   readonly evaluationError?: string;
 }
 
+/** What somebody may do in the system space of a node. */
+export type Rights = Pick<Rbac, 'decide' | 'rulesOf' | 'rulesOfRole' | 'rolesThatGet'>;
+
 interface Binding {
   readonly kind: string;
   readonly namespace: string;
@@ -110,6 +113,11 @@ export class Rbac {
   /** The rules of the role to which a binding in the namespace refers. Undefined: the role does not exist. */
   rulesOfRole({ kind, name }: RoleRef, namespace: string): readonly PolicyRule[] | undefined {
     return kind === 'ClusterRole' ? this.#clusterRoles.rulesOf(name) : this.#roles.get(namespace)?.get(name);
+  }
+
+  /** The names of the ClusterRoles that get the rules of this one: the role itself, and the aggregated roles that choose it. */
+  rolesThatGet({ metadata }: ClusterRoleObject): string[] {
+    return [metadata.name!, ...this.#clusterRoles.choosersOf(metadata.labels ?? {})];
   }
 
   /** All rules of the user in the namespace. An empty namespace: only the rules that hold everywhere. */

@@ -33,6 +33,10 @@ export class SubjectIndex<Given> {
     this.#values.delete(id);
   }
 
+  *values(): Generator<Given> {
+    for (const { value } of this.#values.values()) yield value;
+  }
+
   /** Every value with a subject that means the user, once. */
   *of(user: Requester): Generator<Given> {
     const seen = new Set<string>();

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { type AccessGrantObject, checkAccessGrant, fillGrantDefaults } from '../../../../core/access/access-grant.ts';
 import { AccessGrants } from '../../../../core/access/access-grants.ts';
-import { checkGrantWrite } from '../../../../core/access/grant-escalation.ts';
+import { checkRbacWrite } from '../../../../core/access/escalation.ts';
+import { checkGrantedRole, checkGrantWrite } from '../../../../core/access/grant-escalation.ts';
 import type { AccessPlace, GrantScope } from '../../../../core/access/grant-scope.ts';
 import { Rbac } from '../../../../core/access/rbac.ts';
-import { type RbacSubject, rbacGroup } from '../../../../core/access/rbac-objects.ts';
+import { type ClusterRoleObject, type RbacSubject, rbacGroup } from '../../../../core/access/rbac-objects.ts';
+import { systemRights } from '../../../../core/access/system-rights.ts';
 import { BanyanError } from '../../../../core/runtime/errors.ts';
 import { clusterRole, clusterRoleBinding, groupSubject, rule, user, userSubject } from './rbac-objects.ts';
 
@@ -276,7 +278,7 @@ describe('a write of a grant', () => {
 
   function refusal(object: AccessGrantObject, access = grantsAt('', own), old?: AccessGrantObject): string | undefined {
     try {
-      checkGrantWrite(access, { user: eve, object, ...(old ? { old } : {}) });
+      checkGrantWrite({ rights: access.rbac, grants: access.grants }, { user: eve, object, ...(old ? { old } : {}) });
       return undefined;
     } catch (error) {
       if (error instanceof BanyanError) return error.message;
@@ -350,5 +352,103 @@ describe('a write of a grant', () => {
     const finalized = { ...old, metadata: { ...old.metadata, finalizers: ['a/b'] } };
     expect(refusal(finalized, grantsAt(''), old)).toBeUndefined();
     expect(refusal(old, grantsAt(''))).toContain('in the subtree of center');
+  });
+});
+
+describe('a write of a ClusterRole that grants have', () => {
+  /** Eve holds the role `pods` everywhere in the system space, and in the namespace `shop` of the space `retail`. */
+  function access() {
+    const { rbac, grants } = grantsAt(
+      '',
+      grant('own', 'pods', { space: { name: 'retail', namespaces: ['shop'] } }),
+      grant('web', 'web-team', { space: { name: 'retail', namespaces: ['web'] } }),
+      grant('shop', 'shop-team', { space: { name: 'retail', namespaces: ['shop'] } }, userSubject('joe')),
+    );
+    rbac.put(clusterRoleBinding('a', 'pods', userSubject('eve')));
+    rbac.put(clusterRole('web-team', [], { selects: [{ to: 'web' }] }));
+    return { rbac, grants };
+  }
+
+  function refusal(role: ClusterRoleObject, { rbac, grants } = access(), who = eve): string | undefined {
+    const write = { user: who, object: role, requestName: role.metadata.name! };
+    checkRbacWrite(rbac, write);
+    try {
+      checkGrantedRole({ rights: rbac, grants }, write);
+      return undefined;
+    } catch (error) {
+      if (error instanceof BanyanError) return error.message;
+      throw error;
+    }
+  }
+
+  const getPods = rule('get', 'pods');
+
+  it('needs the rights at the places of the grants too', () => {
+    expect(refusal(clusterRole('other', [getPods]))).toBeUndefined();
+    expect(refusal(clusterRole('shop-team', [getPods]))).toBeUndefined();
+    expect(refusal(clusterRole('web-team', [getPods]))).toBe(
+      'clusterroles.rbac.authorization.k8s.io "web-team" is forbidden: AccessGrant "web" has the role: in the namespace "web" of the space "retail", user "eve" (groups=["ops"]) is attempting to grant RBAC permissions not currently held:\n{APIGroups:[""], Resources:["pods"], Verbs:["get"]}',
+    );
+  });
+
+  it('counts the aggregated roles that would choose the role', () => {
+    expect(refusal(clusterRole('x', [getPods], { labels: { to: 'shop' } }))).toBeUndefined();
+    expect(refusal(clusterRole('x', [getPods], { labels: { to: 'web' } }))).toContain('AccessGrant "web" has the role');
+    const nested = access();
+    nested.rbac.put(clusterRole('middle', [], { selects: [{ to: 'middle' }], labels: { to: 'web' } }));
+    expect(refusal(clusterRole('x', [getPods], { labels: { to: 'middle' } }), nested)).toContain('AccessGrant "web"');
+  });
+
+  it('needs nothing with all rights, with the verb escalate, or for garbage collectors', () => {
+    const escalating = access();
+    const escalate = rule('escalate', 'clusterroles', { apiGroups: [rbacGroup], resourceNames: ['web-team'] });
+    escalating.rbac.put(clusterRole('b', [escalate]));
+    escalating.rbac.put(clusterRoleBinding('b', 'b', userSubject('eve')));
+    expect(refusal(clusterRole('web-team', [getPods]), escalating)).toBeUndefined();
+    expect(refusal(clusterRole('web-team', [getPods]), access(), user('root', 'system:masters'))).toBeUndefined();
+    const old = clusterRole('web-team', [getPods]);
+    const object = { ...old, metadata: { ...old.metadata, finalizers: ['a/b'] } };
+    const { rbac: rights, grants } = access();
+    expect(() => checkGrantedRole({ rights, grants }, { user: eve, object, old, requestName: '' })).not.toThrow();
+  });
+});
+
+describe('the rights in the system space', () => {
+  it('come from its roles, and from grants for the node', () => {
+    const { rbac, grants } = grantsAt('eu', grant('g', 'reader', { subtree: { path: 'eu' } }));
+    const rights = systemRights(rbac, grants, 'eu');
+    expect(rights.decide(readPods).reason).toBe(
+      'Banyan: allowed by AccessGrant "g" of ClusterRole "reader" to User "eve"',
+    );
+    rbac.put(clusterRoleBinding('a', 'all', userSubject('joe')));
+    expect(rights.decide(request('delete /pods shop', user('joe'))).reason).toContain('ClusterRoleBinding "a"');
+    expect(rights.rulesOf(eve, 'shop').rules).toEqual(roles[1]!.rules);
+    expect(rights.rulesOfRole({ kind: 'ClusterRole', name: 'pods' }, '')).toEqual(roles[2]!.rules);
+    expect(rights.rolesThatGet(roles[2]!)).toEqual(['pods']);
+  });
+
+  it('name the missing roles of both', () => {
+    const { rbac, grants } = grantsAt('eu', grant('g', 'gone', { subtree: { path: 'eu' } }));
+    const rights = systemRights(rbac, grants, 'eu');
+    expect(rights.decide(readPods)).toEqual({
+      allowed: false,
+      reason: 'Banyan: clusterrole.rbac.authorization.k8s.io "gone" not found',
+    });
+    rbac.put(clusterRoleBinding('a', 'lost', userSubject('eve')));
+    expect(rights.decide(readPods).reason).toBe(
+      'RBAC: clusterrole.rbac.authorization.k8s.io "lost" not found; Banyan: clusterrole.rbac.authorization.k8s.io "gone" not found',
+    );
+    expect(rights.rulesOf(eve, '').missing).toHaveLength(2);
+  });
+
+  it('let whoever has all rights at the node write roles there', () => {
+    const { rbac, grants } = grantsAt('eu', grant('g', 'all', { subtree: { path: 'eu' } }));
+    const rights = systemRights(rbac, grants, 'eu');
+    const object = clusterRole('x', [rule('*', '*', { apiGroups: ['*'] })]);
+    expect(() => checkRbacWrite(rbac, { user: eve, object, requestName: '' })).toThrow('is attempting to grant');
+    expect(() => checkRbacWrite(rights, { user: eve, object, requestName: '' })).not.toThrow();
+    expect(() =>
+      checkGrantWrite({ rights, grants }, { user: eve, object: grant('x', 'all', { subtree: { path: 'eu' } }) }),
+    ).not.toThrow();
   });
 });
