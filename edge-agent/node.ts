@@ -4,11 +4,12 @@
  */
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
+import { onlyPrivileged } from '../core/access/authorizer.ts';
+import { userOfCertificate } from '../core/access/certificate-user.ts';
 import { ApiServer } from '../core/apiserver/http/api-server.ts';
 import type { UserInfo } from '../core/apiserver/space.ts';
 import { deletionLimits } from '../core/feed/deletions.ts';
 import type { Clock } from '../core/runtime/clock.ts';
-import { BanyanError } from '../core/runtime/errors.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import type { Random } from '../core/runtime/random.ts';
 import { failoverDialer } from '../core/session/failover-dialer.ts';
@@ -77,9 +78,6 @@ export interface RunningNode extends AsyncDisposable {
   /** The URL of health, metrics and the API of an embedded cluster. */
   readonly url: string;
 }
-
-/** The group whose members may do everything, as in Kubernetes. */
-const masters = 'system:masters';
 
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const { config, clock, logger, storeFailed } = options;
@@ -265,16 +263,8 @@ function apiServer({ config, credentials, clock, logger }: NodeOptions, present:
     tls: perCredentials(credentials, ({ caPem, certPem, keyPem }) => ({ ca: caPem, cert: certPem, key: keyPem })),
     clock,
     log: logger,
-    authenticate: (certificate) => authenticate(certificate?.subject),
+    authenticate: userOfCertificate,
+    authorizer: onlyPrivileged,
+    path: config.path,
   });
-}
-
-/** CN is the name, and every O is a group: https://kubernetes.io/docs/reference/access-authn-authz/authentication/#x509-client-certificates */
-export function authenticate(subject: Record<string, unknown> | undefined): UserInfo | undefined {
-  if (typeof subject?.CN !== 'string') return undefined;
-  const groups = [subject.O ?? []].flat().filter((group) => typeof group === 'string');
-  if (!groups.includes(masters)) {
-    throw new BanyanError('Forbidden', `${subject.CN} may not use this cluster: it is not a member of ${masters}`);
-  }
-  return { name: subject.CN, groups };
 }

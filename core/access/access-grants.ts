@@ -63,6 +63,12 @@ export class AccessGrants {
     return { allowed: false, reason: missing.length === 0 ? '' : `Banyan: ${joined(missing.sort(compareText))}` };
   }
 
+  /** Whether any grant gives the user a right at the place. */
+  reaches(user: Requester, place: AccessPlace): boolean {
+    for (const grant of this.#grants.of(user)) if (scopeHasPlace(grant.spec.scope, place, this.#path)) return true;
+    return isPrivileged(user);
+  }
+
   /** All rules that the user has in a namespace of the place, for `kubectl auth can-i --list`. */
   rulesAt(user: Requester, place: AccessPlace, namespace: string): HeldRules {
     return this.rulesOfPart(user, { place, namespace });

@@ -77,14 +77,18 @@ const viewRules = [
  * What a workload team writes. The status of a RolloutGate is the answer of the team's own program. Nodes write statussummaries and singleplacementslices,
  * and whoever runs the node writes the inventory.
  */
-const meshEditRules = rulesFor(writing, {
-  'edge.banyan.io': 'customizers edgeplacements rolloutgates rolloutgates/status statussummarizers',
-});
+const meshEditRules = [
+  ...rulesFor(writing, {
+    'edge.banyan.io': 'customizers edgeplacements rolloutgates rolloutgates/status statussummarizers',
+  }),
+  // `banyan plan`
+  ...rulesFor(['create'], { 'edge.banyan.io': 'edgeplacements/plan', 'mesh.banyan.io': 'mailboxes/plan' }),
+];
 
 /** Join tokens are left out: they belong to those who admit clusters. */
 const meshViewRules = rulesFor(reading, {
   'edge.banyan.io':
-    'customizers edgeplacements edgeplacements/status rolloutgates rolloutgates/status singleplacementslices statussummaries statussummarizers',
+    'customizers edgeplacements edgeplacements/history edgeplacements/status edgeplacements/undo rolloutgates rolloutgates/status singleplacementslices statussummaries statussummarizers',
   'inventory.banyan.io': 'locations locations/status synctargets synctargets/status',
   'mesh.banyan.io': 'mailboxes mailboxes/status nodes nodes/status spaces spaces/status',
 });

@@ -83,6 +83,8 @@ export interface WriteOptions {
 export interface UserInfo {
   readonly name: string;
   readonly groups: readonly string[];
+  readonly uid?: string;
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
 export interface ApplyOptions extends WriteOptions {

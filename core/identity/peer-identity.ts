@@ -59,6 +59,11 @@ export function identityOfCertificate(der: Uint8Array): PeerIdentity {
   return { ...identityOfSpiffeId(uris[0]!), certificate: certificateOf(certificate) };
 }
 
+/** True if the certificate names a node, even one of another tree or with a mistake. */
+export function isOfNode({ subjectAltName }: Pick<X509Certificate, 'subjectAltName'>): boolean {
+  return subjectAltName?.includes(`URI:${scheme}`) === true;
+}
+
 function certificateOf({ publicKey, validFrom }: X509Certificate): PeerCertificate {
   return { key: hashOfKey(publicKey.export({ type: 'spki', format: 'der' })), fromMs: Date.parse(validFrom) };
 }

@@ -38,6 +38,8 @@ const ofConnection = new Set([
   'transfer-encoding',
   'upgrade',
   'http2-settings',
+  // The next node gets the user with the stream.
+  'authorization',
 ]);
 
 export async function passOn(

@@ -18,7 +18,6 @@ import {
   resourceVersionOf,
   type StreamedResponse,
 } from '../../core/apiserver/http/requests.ts';
-import { whoIsAsking } from '../../core/apiserver/http/reviews.ts';
 import { routeOf } from '../../core/apiserver/http/route.ts';
 import type { Kind, Kinds } from '../../core/apiserver/space.ts';
 import { checkPath, isAtOrBelow, pathShownAs, shownPath } from '../../core/identity/node-path.ts';
@@ -67,8 +66,6 @@ async function answerOf(
   handlers: WeakMap<Kinds, SpaceHandler>,
   asked: FleetRequest,
 ): Promise<ApiResponse | StreamedResponse> {
-  const review = await whoIsAsking(asked.request);
-  if (review) return review;
   if (asked.request.method !== 'GET') throw readOnly(asked);
   const route = routeOf(asked.request.path);
   if (route.type === 'resource') return resource(ports, asked, route);

@@ -1,5 +1,6 @@
 /** The ports of a node: everything that the node gets from outside. The simulation gives it other implementations than a process does. */
 import type { Duplex } from 'node:stream';
+import type { Authorizer } from '../../core/access/authorizer.ts';
 import type { NodeUrls, TreeUrls } from '../../core/apiserver/http/node-urls.ts';
 import type { Space, UserInfo } from '../../core/apiserver/space.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -22,6 +23,9 @@ export interface NodeApi extends AsyncDisposable {
 }
 
 export interface NodeAnswers {
+  readonly authorizer: Authorizer;
+  /** The path of the node. */
+  readonly path: string;
   notReady(): string | undefined;
   /** Serves requests to `/tree/PATH/...`, which go to other nodes. */
   readonly tree: TreeUrls;

@@ -224,6 +224,8 @@ export class Node implements AsyncDisposable {
     const ofFleets = fleetUrls({ path, fleets, clock, random, log, sourceOf });
     const ofPlans = planUrls({ store, path, ...this.#nodeState.lookups, ...this.#nodeState.previewPorts });
     const api = this.#ports.api({
+      path,
+      authorizer: spaces.authorizer,
       notReady: () => this.#notReady(),
       tree: treeUrls(path, this.streams, clock),
       urls: (request, signal) => ofFleets(request, signal) ?? ofPlans(request, signal),

@@ -4,6 +4,7 @@ import module from 'node:module';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
+import { userOfCertificate } from '../../core/access/certificate-user.ts';
 import { ApiServer } from '../../core/apiserver/http/api-server.ts';
 import { takeCrashMessage, writeCrashMessage } from '../../core/crash/crash-message.ts';
 import { withReplica } from '../../core/identity/replica.ts';
@@ -31,7 +32,6 @@ import { Node } from '../node/node.ts';
 import { openCrashJournal } from './crash-journal.ts';
 import { setHeapFlags } from './heap-flags.ts';
 import { giveMemoryBackWhenIdle } from './idle-memory.ts';
-import { userOfCertificate } from './users.ts';
 
 /** `environment`: the proxies that the environment names. */
 export async function runNode(role: 'center' | 'relay', environment: EnvironmentProxies): Promise<void> {

@@ -1,9 +1,12 @@
 /** All spaces of one node: the system space with its inventory, and the workload and inventory spaces that the configuration names. */
 
-import type { Space } from '../../core/apiserver/space.ts';
+import type { Authorizer } from '../../core/access/authorizer.ts';
+import type { Space, WriteAdmission } from '../../core/apiserver/space.ts';
+import type { StorageEvent } from '../../core/apiserver/storage.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import { objectName } from '../../core/identity/node-path.ts';
 import type { Transaction } from '../../core/store/store.ts';
+import { SystemAccess } from '../access/system-access.ts';
 import { Inventory } from '../children/inventory.ts';
 import type { NodeConfig } from '../config/config.ts';
 import type { RolloutOrigin } from '../rollout/controllers.ts';
@@ -31,6 +34,7 @@ export interface SpaceListeners {
 export class NodeSpaces {
   readonly inventory: Inventory;
   readonly #system: OpenSpace;
+  readonly #access: SystemAccess;
   /** Keyed by source: `center.retail`. */
   readonly #workload = new Map<string, WorkloadSpace>();
 
@@ -38,14 +42,19 @@ export class NodeSpaces {
 
   constructor(ports: SpacePorts, { spaces }: Pick<NodeConfig, 'spaces'>, listeners: SpaceListeners) {
     let inventory: Inventory | undefined;
-    this.#system = openSpace(ports, 'system', 'System', (t, event) => {
+    let access: SystemAccess | undefined;
+    const noteInventory = (t: Transaction, event: StorageEvent) => {
       for (const name of inventory?.note(event) ?? []) {
         markDirty(t, 'child', name);
         listeners.inventoryChanged(t, name);
       }
-    });
+    };
+    const admission: WriteAdmission = (request) => access?.admission(request);
+    this.#system = openSpace(ports, 'system', 'System', noteInventory, { admission });
     inventory = new Inventory(this.#system.storage);
     this.inventory = inventory;
+    access = new SystemAccess({ ...ports, space: this.#system.space });
+    this.#access = access;
     for (const { name, type } of spaces) {
       const source = `${objectName(ports.path)}.${name}`;
       if (type === 'Workload') this.#workload.set(source, openWorkloadSpace(ports, name, source));
@@ -56,6 +65,11 @@ export class NodeSpaces {
 
   get system(): Space {
     return this.#system.space;
+  }
+
+  /** Decides about the requests at this node. */
+  get authorizer(): Authorizer {
+    return this.#access.authorizer;
   }
 
   *workloads(): Generator<{ name: string; space: Space }> {
@@ -109,6 +123,7 @@ export class NodeSpaces {
 
   close(): void {
     for (const space of [...this.#workload.values(), ...this.#inventories.values()]) space.close();
+    this.#access.close();
     this.#system.close();
   }
 

@@ -11,7 +11,7 @@ import { EventExpiry } from '../../core/apiserver/lifecycle/event-expiry.ts';
 import { GarbageCollector } from '../../core/apiserver/lifecycle/garbage-collector.ts';
 import { NamespaceController } from '../../core/apiserver/lifecycle/namespace-controller.ts';
 import { fieldManager } from '../../core/apiserver/managed-fields/field-manager.ts';
-import type { Space } from '../../core/apiserver/space.ts';
+import type { Space, WriteAdmission } from '../../core/apiserver/space.ts';
 import { EmbeddedStorage } from '../../core/apiserver/storage/embedded.ts';
 import type { StorageEvent, WriteHook } from '../../core/apiserver/storage.ts';
 import { type DryRunPreview, EmbeddedSpace } from '../../core/apiserver/verbs/embedded-space.ts';
@@ -62,7 +62,7 @@ export function openSpace(
   name: string,
   type: SpaceType,
   hook: WriteHook,
-  preview?: DryRunPreview,
+  { preview, admission }: { readonly preview?: DryRunPreview | undefined; readonly admission?: WriteAdmission } = {},
 ): OpenSpace {
   const { store, clock, random, log, defer, path } = ports;
   // Objects of the system space do not travel, so its revisions need not begin at the wall time (core/apiserver/storage/history.ts).
@@ -76,7 +76,11 @@ export function openSpace(
     clock,
     random,
     fields: fieldManager,
-    admissions: [ownKindsAdmission(kinds, { type, path }, storage), ...(type === 'Workload' ? [fillIn] : [])],
+    admissions: [
+      ownKindsAdmission(kinds, { type, path }, storage),
+      ...(type === 'Workload' ? [fillIn] : []),
+      ...(admission ? [admission] : []),
+    ],
     ...(preview ? { preview } : {}),
   });
   const shared = { space, clock, logger: log, schedule: defer };
@@ -103,7 +107,7 @@ export function openWorkloadSpace(ports: SpacePorts, name: string, source: strin
   let selection: PlacementSelection | undefined;
   const table = ports.store.write((t) => LocalTable.open(t, `source/${source}`));
   const hook = (t: Transaction, event: StorageEvent) => selection?.note(t, event);
-  const opened = openSpace(ports, name, 'Workload', hook, ports.preview?.(source));
+  const opened = openSpace(ports, name, 'Workload', hook, { preview: ports.preview?.(source) });
   const { storage, space } = opened;
   selection = new PlacementSelection({
     source,

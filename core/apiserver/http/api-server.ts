@@ -2,9 +2,14 @@
 import type { IncomingMessage } from 'node:http';
 import { constants, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
+import type { Authorizer } from '../../access/authorizer.ts';
+import { describePart } from '../../access/grant-scope.ts';
+import { accessRefused } from '../../access/refusal.ts';
+import { shownPath } from '../../identity/node-path.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 import { answerOf, passOn, passUpgrade, sendHead } from '../../stream/pass-on.ts';
 import type { Space, UserInfo } from '../space.ts';
+import { type AskedAccess, askedAccess } from './asked-access.ts';
 import { readBody } from './body.ts';
 import { SpaceHandler } from './handler.ts';
 import { HttpsListener, type HttpsListenerOptions } from './https-listener.ts';
@@ -12,7 +17,7 @@ import type { NodeUrls, TreeUrls } from './node-urls.ts';
 import { breakOff, type OutgoingAnswer, OutgoingAnswers, writePieces, writeStream } from './outgoing.ts';
 import { type Authenticate, connectionOf, RequestUsers } from './request-users.ts';
 import type { ApiRequest, ApiResponse, StreamedResponse } from './requests.ts';
-import { whoIsAsking } from './reviews.ts';
+import { reviewOf } from './reviews.ts';
 import { decodePart } from './route.ts';
 import { failureOf } from './status.ts';
 import { WatchRequest } from './watches.ts';
@@ -20,6 +25,9 @@ import { YamlThread } from './yaml-thread.ts';
 
 export interface ApiServerOptions extends HttpsListenerOptions {
   readonly authenticate: Authenticate;
+  readonly authorizer: Authorizer;
+  /** The path of the node. Empty: the center. */
+  readonly path: string;
   /** The reason why the node is not ready. Undefined: it is ready. Everybody may request this, as with health. */
   notReady(): string | undefined;
   /** The text of the answer when the node is ready. Absent: `ok`. */
@@ -95,7 +103,8 @@ export class ApiServer implements AsyncDisposable {
     try {
       const url = urlOf(request.url);
       if (await this.#health(url.pathname, response)) return;
-      const user = this.#users.of(request);
+      const access = this.#accessOf(request, url);
+      const { user } = access.attributes;
       const connection = connectionOf(request);
       this.#outgoing.admit(connection);
       if (url.pathname === '/metrics')
@@ -110,32 +119,52 @@ export class ApiServer implements AsyncDisposable {
         query: url.searchParams,
         headers: request.headers,
         user,
+        alsoMay: (verb) => this.#authorize({ ...access, attributes: { ...access.attributes, verb } }),
         body: () => this.#body(request),
         readLongYaml: (text) => this.#yaml.read(text),
       };
       const { tree } = this.#options;
       const isTree = tree !== undefined && url.pathname.startsWith('/tree/');
-      const way = isTree ? tree.way(request.url, user) : undefined;
+      const way = isTree ? tree.way(targetOf(url), user) : undefined;
       // A request that is passed on to another node is not in `#outgoing`. Its stream already bounds the unread bytes. And such a request may wait for a
       // long time, for example while a person scrolls through a log.
       const failed = (error: unknown) => this.#fail(request, response, error);
       if (way) return await passOn(request, response, { ...way, failed });
       const outgoing = this.#outgoing.begin(response, { connection, failed });
       if (isTree) return this.#answer(response, await tree.answer(asked));
+      const { place } = access;
+      const review = await reviewOf({ ...asked, path: access.path }, { authorizer: this.#options.authorizer, place });
+      if (review) return this.#answer(response, review);
       const over = new AbortController();
       const answer = this.#options.urls?.(asked, over.signal);
       if (answer) return await this.#answerOfNode(answer, over, outgoing, response);
       const { handler, path } = this.#find(url.pathname);
-      const api = { ...asked, path };
-      const review = await whoIsAsking(api);
-      if (review) return this.#answer(response, review);
-      const handled = await handler.handle(api);
+      const handled = await handler.handle({ ...asked, path });
       if ('answer' in handled) return this.#answer(response, handled.answer);
       if ('list' in handled) return this.#list(handled.list, outgoing, response);
       this.#watch(handled.watch, outgoing, response);
     } catch (error) {
       this.#fail(request, response, error);
     }
+  }
+
+  /** Throws Unauthorized and Forbidden. */
+  #accessOf(request: Http2ServerRequest, url: URL): AskedAccess {
+    const { path, authorizer } = this.#options;
+    const user = this.#users.of(request, (attributes) => authorizer.decide(attributes, { node: path }));
+    const asked = { user, method: request.method, path: url.pathname, query: url.searchParams };
+    const access = askedAccess(asked, path);
+    this.#authorize(access);
+    return access;
+  }
+
+  #authorize({ attributes, place }: AskedAccess): void {
+    const { authorizer, path } = this.#options;
+    const { allowed, reason } = authorizer.decide(attributes, place);
+    if (allowed) return;
+    const isHere = 'node' in place && place.node === path;
+    const missing = isHere ? '' : `no AccessGrant of ${shownPath(path)} allows this ${describePart({ place })}`;
+    throw accessRefused(attributes, reason || missing);
   }
 
   async #body(request: Http2ServerRequest): Promise<Buffer> {
@@ -173,7 +202,9 @@ export class ApiServer implements AsyncDisposable {
     const { tree } = this.#options;
     try {
       const url = urlOf(request.url ?? '');
-      const way = url.pathname.startsWith('/tree/') ? tree?.way(request.url ?? '', this.#users.of(asked)) : undefined;
+      const way = url.pathname.startsWith('/tree/')
+        ? tree?.way(targetOf(url), this.#accessOf(asked, url).attributes.user)
+        : undefined;
       if (!way) return void this.#serve(asked, answer);
       const failed = (error: unknown) => this.#fail(asked, answer, error);
       void passUpgrade(request, socket, head, { ...way, failed });
@@ -263,6 +294,14 @@ export class ApiServer implements AsyncDisposable {
     sendHead(response);
     watch.start();
   }
+}
+
+/**
+ * The target by which the server authorizes a request and passes it on. Without dot segments: otherwise the server could authorize another target than the one
+ * that the next node serves.
+ */
+function targetOf({ pathname, search }: URL): string {
+  return `${pathname}${search}`;
 }
 
 /** Parses the target of a request line. A target such as "//host" is treated as a path, not as a host. */

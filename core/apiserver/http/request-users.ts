@@ -1,12 +1,15 @@
 /** Finds the user of each request. */
 import type { Http2ServerRequest } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
+import type { AccessAttributes } from '../../access/attributes.ts';
+import type { AccessDecision } from '../../access/refusal.ts';
 import { isFromIssuer } from '../../identity/issuer-name.ts';
+import { isOfNode } from '../../identity/peer-identity.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { UserInfo } from '../space.ts';
-import { refuseImpersonation } from './impersonation.ts';
+import { impersonated } from './impersonation.ts';
 
-/** The user of a certificate. Undefined if the certificate is not of a user. Throws Forbidden if the user has no right to use the API. */
+/** The user of a certificate. Undefined if the certificate is not of a user. */
 export type Authenticate = (certificate: { subject: Record<string, unknown> } | undefined) => UserInfo | undefined;
 
 export class RequestUsers {
@@ -23,11 +26,9 @@ export class RequestUsers {
     this.#users.set(connection, user);
   }
 
-  /** The user of a request. Refuses impersonation for every request, including requests that the server passes on to another node. */
-  of(request: Http2ServerRequest): UserInfo {
-    const user = this.#holderOf(request);
-    refuseImpersonation(request.headers, user.name);
-    return user;
+  /** The user of a request, or the user as whom the request acts. `decide`: decides about a user in the system space of the node. */
+  of(request: Http2ServerRequest, decide: (attributes: AccessAttributes) => AccessDecision): UserInfo {
+    return impersonated(request.headers, this.#holderOf(request), decide);
   }
 
   /** The user of the connection. Throws Unauthorized if the connection has no user. */
@@ -50,10 +51,10 @@ export function connectionOf(request: Http2ServerRequest): object {
 }
 
 /**
- * True if the authority of the tree itself has signed the certificate. A certificate from a relay's issuer must not count: whoever holds the issuer could
- * make a certificate for any user.
+ * True if the authority of the tree itself has signed the certificate, and the certificate is not of a node. A certificate from a relay's issuer must not count:
+ * whoever holds the issuer could make a certificate for any user. The key of a node is a key for links, and its name could be the name of a user.
  */
 function isUser(socket: TLSSocket): boolean {
   const certificate = socket.authorized ? socket.getPeerX509Certificate() : undefined;
-  return certificate !== undefined && !isFromIssuer(certificate);
+  return certificate !== undefined && !isFromIssuer(certificate) && !isOfNode(certificate);
 }

@@ -9,6 +9,8 @@ export interface ApiRequest {
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly user: UserInfo;
+  /** Throws Forbidden if the user may not use another verb on the resource of the request. */
+  alsoMay(verb: string): void;
   body(): Promise<Buffer>;
   /** Returns the JSON of a long YAML text. A separate thread parses the text (yaml-thread.ts). Throws BadRequest, TooLarge or TooManyRequests. */
   readLongYaml(text: string): Promise<string>;

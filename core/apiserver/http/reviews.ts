@@ -1,37 +1,134 @@
-/** Answers questions of users about themselves: `kubectl auth whoami` and `kubectl auth can-i`. */
+/**
+ * Answers questions about rights: `kubectl auth whoami`, `kubectl auth can-i`, and the reviews with which controllers ask about other users. The answers are about
+ * the place to which the URL of the request leads.
+ */
 
-import { BanyanError } from '../../runtime/errors.ts';
+import {
+  type AccessAttributes,
+  type Requester,
+  type ReviewedRequest,
+  reviewedAttributes,
+} from '../../access/attributes.ts';
+import type { Authorizer } from '../../access/authorizer.ts';
+import type { AccessPlace } from '../../access/grant-scope.ts';
+import { rulesReview } from '../../access/rbac.ts';
+import { invalidField } from '../../object/field-error.ts';
+import { BanyanError, type Cause } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 import { decodeProtobuf } from '../protobuf/decode.ts';
+import { invalidObject } from '../status-errors.ts';
 import { mediaTypeOf, parseRequestBody } from './body.ts';
 import { type ApiRequest, type ApiResponse, header, jsonResponse } from './requests.ts';
 
-const paths = {
-  '/apis/authentication.k8s.io/v1/selfsubjectreviews': 'SelfSubjectReview',
-  '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews': 'SelfSubjectAccessReview',
-} as const;
+type Spec = ReviewedRequest & {
+  readonly namespace?: string;
+  readonly user?: string;
+  readonly groups?: readonly string[];
+  readonly uid?: string;
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+};
 
-/**
- * The answer to a question of a user about themselves. Undefined if the request is another one. Every authenticated user may do everything: see
- * docs/decisions.
- */
-export async function whoIsAsking(request: ApiRequest): Promise<ApiResponse | undefined> {
-  const kind = paths[request.path as keyof typeof paths];
-  if (!kind || request.method !== 'POST') return undefined;
+interface Question {
+  readonly spec: Spec;
+  readonly user: Requester;
+  readonly authorizer: Authorizer;
+  readonly place: AccessPlace;
+  /** The namespace of the URL. Empty: the URL has none. */
+  readonly namespace: string;
+}
+
+interface ReviewKind {
+  readonly kind: string;
+  readonly group: 'authentication.k8s.io' | 'authorization.k8s.io';
+  check?(question: Question): Cause[];
+  status(question: Question): object;
+}
+
+const kinds: Readonly<Record<string, ReviewKind>> = {
+  'authentication.k8s.io/selfsubjectreviews': {
+    kind: 'SelfSubjectReview',
+    group: 'authentication.k8s.io',
+    status: ({ user: { name, groups, uid, extra } }) => ({
+      userInfo: { username: name, ...(uid ? { uid } : {}), groups, ...(extra ? { extra } : {}) },
+    }),
+  },
+  'authorization.k8s.io/selfsubjectaccessreviews': {
+    kind: 'SelfSubjectAccessReview',
+    group: 'authorization.k8s.io',
+    check: checkAttributes,
+    status: (question) => verdict(question, question.user),
+  },
+  'authorization.k8s.io/selfsubjectrulesreviews': {
+    kind: 'SelfSubjectRulesReview',
+    group: 'authorization.k8s.io',
+    check: ({ spec }) => (spec.namespace ? [] : [invalidField('spec.namespace', '', 'no namespace on request')]),
+    status: ({ spec, user, authorizer, place }) => rulesReview(authorizer.rulesAt(user, place, spec.namespace!)),
+  },
+  'authorization.k8s.io/subjectaccessreviews': {
+    kind: 'SubjectAccessReview',
+    group: 'authorization.k8s.io',
+    check: (question) => [...checkAttributes(question), ...checkSubject(question)],
+    status: (question) => verdict(question, subjectOf(question.spec)),
+  },
+  'authorization.k8s.io/localsubjectaccessreviews': {
+    kind: 'LocalSubjectAccessReview',
+    group: 'authorization.k8s.io',
+    check: (question) => [...checkAttributes(question), ...checkSubject(question), ...checkNamespace(question)],
+    status: (question) => verdict(question, subjectOf(question.spec)),
+  },
+};
+
+const path = /^\/apis\/(authentication\.k8s\.io|authorization\.k8s\.io)\/v1\/(?:namespaces\/([^/]+)\/)?([a-z]+)$/;
+
+/** Undefined: the request is no review. The caller has checked that the user may create the review. */
+export async function reviewOf(
+  request: ApiRequest,
+  { authorizer, place }: Pick<Question, 'authorizer' | 'place'>,
+): Promise<ApiResponse | undefined> {
+  const [, group, namespace = '', resource] = path.exec(request.path) ?? [];
+  const kind = kinds[`${group}/${resource}`];
+  if (!kind || request.method !== 'POST' || (namespace !== '') !== (kind.kind === 'LocalSubjectAccessReview'))
+    return undefined;
   const media = mediaTypeOf(header(request, 'content-type'));
   const body = await parseRequestBody(await request.body(), media, decodeProtobuf, request.readLongYaml);
   if (!isRecord(body))
-    throw new BanyanError('BadRequest', `the body of the request must be one object of kind ${kind}`);
-  if (kind === 'SelfSubjectAccessReview') {
-    const status = { allowed: true, reason: 'members of system:masters may do everything' };
-    return jsonResponse(201, {
-      kind,
-      apiVersion: 'authorization.k8s.io/v1',
-      metadata: {},
-      spec: body.spec ?? {},
-      status,
-    });
+    throw new BanyanError('BadRequest', `the body of the request must be one object of kind ${kind.kind}`);
+  const spec = (isRecord(body.spec) ? body.spec : {}) as Spec;
+  const question = { spec, user: request.user, authorizer, place, namespace };
+  const causes = kind.check?.(question) ?? [];
+  if (causes.length > 0) throw invalidObject({ group: kind.group, kind: kind.kind }, '', causes);
+  const metadata = namespace === '' ? {} : { namespace };
+  const apiVersion = `${kind.group}/v1`;
+  return jsonResponse(201, { kind: kind.kind, apiVersion, metadata, spec, status: kind.status(question) });
+}
+
+function verdict({ spec, authorizer, place }: Question, user: Requester): object {
+  const attributes: AccessAttributes = reviewedAttributes(user, spec);
+  const { allowed, reason } = authorizer.decide(attributes, place);
+  return { allowed, ...(reason === '' ? {} : { reason }) };
+}
+
+function subjectOf({ user = '', groups = [], uid, extra }: Spec): Requester {
+  return { name: user, groups, ...(uid ? { uid } : {}), ...(extra ? { extra } : {}) };
+}
+
+function checkAttributes({ spec }: Question): Cause[] {
+  if ((spec.resourceAttributes === undefined) !== (spec.nonResourceAttributes === undefined)) return [];
+  const message = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
+  return [invalidField('spec.resourceAttributes', spec.resourceAttributes ?? null, message)];
+}
+
+function checkSubject({ spec: { user = '', groups = [] } }: Question): Cause[] {
+  if (user !== '' || groups.length > 0) return [];
+  return [invalidField('spec.user', '', 'at least one of user or group must be specified')];
+}
+
+function checkNamespace({ spec: { resourceAttributes, nonResourceAttributes }, namespace }: Question): Cause[] {
+  if (nonResourceAttributes !== undefined) {
+    return [invalidField('spec.nonResourceAttributes', nonResourceAttributes, 'disallowed on this kind of request')];
   }
-  const status = { userInfo: { username: request.user.name, groups: request.user.groups } };
-  return jsonResponse(201, { kind, apiVersion: 'authentication.k8s.io/v1', metadata: {}, status });
+  const asked = resourceAttributes?.namespace ?? '';
+  return asked === namespace
+    ? []
+    : [invalidField('spec.resourceAttributes.namespace', asked, 'must match metadata.namespace')];
 }

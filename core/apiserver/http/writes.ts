@@ -68,6 +68,7 @@ async function apply(
   const object = asObject(body, target);
   if (object.metadata.name !== undefined) checkName(object, target);
   const existed = target.space.storage.get(storedKey(target.kind, target.key)) !== undefined;
+  if (!existed) request.alsoMay('create');
   const config = {
     ...object,
     metadata: {

@@ -20,8 +20,7 @@ const effective: ReadonlySet<string> = new Set([
   'events.k8s.io/events',
 ]);
 
-const rbac =
-  'everybody with a client certificate of the tree in the group system:masters may do everything at a node, and nobody else may do anything';
+const rbac = 'only the system space of the node decides about access at the node; apply it there, or an AccessGrant';
 const elsewhere = 'apply it in a workload space, with an EdgePlacement, to have it at edge clusters';
 
 /** Kinds of edge.banyan.io that contain results for people. Nodes write them, from placements. */
@@ -38,7 +37,9 @@ export function warnOfNoEffect(request: Request, kind: Kind | undefined, type: S
   }
   if ((type !== 'System' && type !== 'Inventory') || kind.custom || effective.has(`${key.group}/${key.resource}`))
     return;
+  const isRbac = key.group === 'rbac.authorization.k8s.io';
+  if (isRbac && type === 'System') return;
   const space = type === 'System' ? "a node's system space" : 'an inventory space';
-  const why = key.group === 'rbac.authorization.k8s.io' ? rbac : elsewhere;
+  const why = isRbac ? rbac : elsewhere;
   warn?.(`a ${kind.kind} has no effect in ${space}: ${why}`);
 }

@@ -2,6 +2,7 @@
 import { customKind } from '../crd/custom-kind.ts';
 import type { CustomResourceDefinition } from '../crd/definition.ts';
 import type { Kind } from '../space.ts';
+import { accessGrantDefinition } from './access-grant-kind.ts';
 import { customizerDefinition } from './customizer-kind.ts';
 import { edgeDefinitions } from './edge-kinds.ts';
 import { inventoryDefinitions } from './inventory-kinds.ts';
@@ -16,7 +17,7 @@ export type SpaceType = 'Workload' | 'Inventory' | 'System' | 'Cluster';
 const definitions: { readonly [type in SpaceType]: readonly CustomResourceDefinition[] } = {
   Workload: [...edgeDefinitions, customizerDefinition, ...summaryDefinitions, rolloutGateDefinition],
   Inventory: inventoryDefinitions,
-  System: [...meshDefinitions, joinTokenDefinition, ...inventoryDefinitions],
+  System: [...meshDefinitions, accessGrantDefinition, joinTokenDefinition, ...inventoryDefinitions],
   Cluster: [],
 };
 

@@ -5,6 +5,7 @@ import { get } from 'node:https';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import * as x509 from '@peculiar/x509';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { onlyPrivileged } from '../../../../core/access/authorizer.ts';
 import { ApiServer } from '../../../../core/apiserver/http/api-server.ts';
 import {
   createAuthority,
@@ -188,6 +189,8 @@ describe("a relay's issuer", () => {
       notReady: () => undefined,
       metrics: async () => '',
       authenticate: (certificate) => certificate && { name: 'admin', groups: ['system:masters'] },
+      authorizer: onlyPrivileged,
+      path: 'eu',
     });
     const url = await api.listen();
     const statusFor = (user: KeyAndCertificate) =>

@@ -88,7 +88,17 @@ export class FleetClient {
     const { pathname, searchParams: query } = new URL(`https://node${url}`);
     const body = () => Promise.resolve(Buffer.from('{}'));
     const readLongYaml = () => Promise.reject(new Error('no YAML is sent here'));
-    const asked = { method: 'GET', path: pathname, query, headers: {}, user: admin, body, readLongYaml, ...request };
+    const asked = {
+      method: 'GET',
+      path: pathname,
+      query,
+      headers: {},
+      user: admin,
+      alsoMay: () => {},
+      body,
+      readLongYaml,
+      ...request,
+    };
     return this.#tree.urls.get(at)!(asked, signal)!;
   }
 }

@@ -32,7 +32,16 @@ function node(path: string, options: { notReady?: string; known?: readonly strin
     const { pathname, searchParams: query } = new URL(`https://node${url}`);
     const body = () => Promise.resolve(Buffer.alloc(0));
     const readLongYaml = () => Promise.reject(new Error('no YAML is sent here'));
-    const asked = { method: 'GET', path: pathname, query, headers: {}, user: admin, body, readLongYaml };
+    const asked = {
+      method: 'GET',
+      path: pathname,
+      query,
+      headers: {},
+      user: admin,
+      alsoMay: () => {},
+      body,
+      readLongYaml,
+    };
     return urls.answer({ ...asked, ...request });
   };
   return { router, ask, clock, way: (target: string) => urls.way(target, admin)?.target };

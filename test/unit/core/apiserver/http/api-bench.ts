@@ -1,5 +1,7 @@
 /** An API server on a free port with one workload space over a memory store, and a client with a certificate. Everything is real except the disk. */
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
+import { type Authorizer, onlyPrivileged } from '../../../../../core/access/authorizer.ts';
+import { userOfCertificate } from '../../../../../core/access/certificate-user.ts';
 import { ApiServer } from '../../../../../core/apiserver/http/api-server.ts';
 import type { ApiTls } from '../../../../../core/apiserver/http/https-listener.ts';
 import type { NodeUrls, TreeUrls } from '../../../../../core/apiserver/http/node-urls.ts';
@@ -9,7 +11,6 @@ import { createAuthority, issueNode, issueUser } from '../../../../../core/ident
 import { type Clock, systemClock } from '../../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../../core/runtime/logger.ts';
 import { systemRandom } from '../../../../../core/runtime/random.ts';
-import { userOfCertificate } from '../../../../../relay/process/users.ts';
 import { type TestSpace, testSpace } from '../kinds/space-support.ts';
 
 export interface Status {
@@ -55,6 +56,8 @@ export interface BenchOptions {
   tree?: TreeUrls['way'];
   /** Absent: there are no further URLs. */
   urls?: NodeUrls;
+  /** Absent: only members of system:masters may do anything. */
+  authorizer?: Authorizer;
 }
 
 /** Shared by all benches: one authority, one node and one user, Jo. */
@@ -92,6 +95,7 @@ export class ApiBench implements AsyncDisposable {
     renewed,
     tree,
     urls,
+    authorizer = onlyPrivileged,
   }: BenchOptions = {}): Promise<ApiBench> {
     const { ca, server: node, user } = await tls;
     const first = { ca, key: Buffer.from(node.keyPem), cert: Buffer.from(node.certPem) };
@@ -102,6 +106,8 @@ export class ApiBench implements AsyncDisposable {
       clock,
       log: silentLogger,
       authenticate: userOfCertificate,
+      authorizer,
+      path: '',
       notReady: notReady ?? (() => undefined),
       metrics: () => Promise.resolve('# none\n'),
       ...(urls ? { urls } : {}),

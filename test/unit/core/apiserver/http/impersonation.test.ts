@@ -2,56 +2,114 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { get } from 'node:https';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { refuseImpersonation } from '../../../../../core/apiserver/http/impersonation.ts';
-import { BanyanError } from '../../../../../core/runtime/errors.ts';
-import { ApiBench, answerOf, type Status, tls } from './api-bench.ts';
+import type { ResourceAttributes } from '../../../../../core/access/attributes.ts';
+import { impersonated } from '../../../../../core/apiserver/http/impersonation.ts';
+import type { UserInfo } from '../../../../../core/apiserver/space.ts';
+import { ApiBench, answerOf, tls } from './api-bench.ts';
 
-const configMaps = '/api/v1/namespaces/shop/configmaps';
+const jo: UserInfo = { name: 'jo', groups: ['ops', 'system:authenticated'] };
 
-let api: ApiBench;
-/** The targets to which requests were passed on. */
-const handedOn: string[] = [];
-beforeAll(async () => {
-  api = await ApiBench.start({
-    tree: (target) => {
-      handedOn.push(target);
-      return undefined;
-    },
+/** The user as whom jo acts, and what jo needs for it: `resource name`. */
+function acting(
+  headers: Record<string, string | string[]>,
+  allowed: (wanted: ResourceAttributes) => boolean = () => true,
+) {
+  const needed: string[] = [];
+  const user = impersonated(headers, jo, (attributes) => {
+    const wanted = attributes as ResourceAttributes;
+    const { verb, apiGroup, resource, subresource, namespace, name } = wanted;
+    needed.push(
+      `${verb} ${[apiGroup, resource, subresource, namespace, name].filter((part) => part !== '').join('/')}`,
+    );
+    return { allowed: allowed(wanted), reason: '' };
   });
-});
-afterAll(() => api[Symbol.asyncDispose]());
-
-async function asked(path: string, headers: Record<string, string>): Promise<Status & { http: number }> {
-  const answer = await answerOf(api.open('GET', path, headers, true));
-  return { ...answer.json<Status>(), http: answer.status };
+  return { user, needed };
 }
 
-describe('a request to act as somebody else is refused', () => {
-  it.each([
-    [{ 'impersonate-user': 'alice' }, 'users', 'alice', 'Impersonate-User'],
-    [{ 'impersonate-user': 'alice', 'impersonate-group': 'dev' }, 'users', 'alice', 'Impersonate-User'],
-    [{ 'impersonate-group': 'dev' }, 'groups', 'dev', 'Impersonate-Group'],
-    [{ 'impersonate-uid': '7' }, 'uids', '7', 'Impersonate-Uid'],
-    [{ 'impersonate-extra-scopes': 'view' }, 'userextras', 'view', 'Impersonate-Extra-Scopes'],
-    [{ 'impersonate-user': '' }, 'users', '', 'Impersonate-User'],
-  ])('%o', async (headers, kind, name, header) => {
-    const status = await asked(configMaps, headers as Record<string, string>);
-    expect(status).toMatchObject({ http: 403, code: 403, kind: 'Status', status: 'Failure', reason: 'Forbidden' });
-    expect(status.details).toEqual(name === '' ? { kind } : { kind, name });
-    expect(status.message).toBe(
-      `${kind} ${JSON.stringify(name)} is forbidden: User "jo" cannot impersonate ${kind}: this node offers no impersonation: leave out ${header} (kubectl: --as, --as-group, --as-uid, --as-user-extra)`,
+describe('a request with headers of impersonation', () => {
+  it('acts as the named user, who has only the named groups', () => {
+    expect(acting({ 'impersonate-user': 'alice', 'impersonate-group': ['dev', 'tills'] })).toEqual({
+      user: { name: 'alice', groups: ['dev', 'tills', 'system:authenticated'] },
+      needed: ['impersonate users/alice', 'impersonate groups/dev', 'impersonate groups/tills'],
+    });
+  });
+
+  it('acts as a ServiceAccount with its own groups', () => {
+    const name = 'system:serviceaccount:shop:robot';
+    expect(acting({ 'impersonate-user': name })).toEqual({
+      user: { name, groups: ['system:serviceaccounts', 'system:serviceaccounts:shop', 'system:authenticated'] },
+      needed: ['impersonate serviceaccounts/shop/robot'],
+    });
+  });
+
+  it('needs a right for the uid and for each extra', () => {
+    const headers = {
+      'impersonate-user': 'alice',
+      'impersonate-uid': '7',
+      'impersonate-extra-acme.com%2Fproject': ['a', 'b'],
+    };
+    expect(acting(headers)).toEqual({
+      user: { name: 'alice', groups: ['system:authenticated'], uid: '7', extra: { 'acme.com/project': ['a', 'b'] } },
+      needed: [
+        'impersonate users/alice',
+        'impersonate authentication.k8s.io/uids/7',
+        'impersonate authentication.k8s.io/userextras/acme.com/project/a',
+        'impersonate authentication.k8s.io/userextras/acme.com/project/b',
+      ],
+    });
+  });
+
+  it('gives the anonymous user no authenticated group', () => {
+    expect(acting({ 'impersonate-user': 'system:anonymous' }).user.groups).toEqual(['system:unauthenticated']);
+  });
+
+  it('needs each right: one missing right refuses the request', () => {
+    const headers = { 'impersonate-user': 'alice', 'impersonate-group': 'system:masters' };
+    expect(() => acting(headers, ({ resource }) => resource !== 'groups')).toThrow(
+      'groups "system:masters" is forbidden: User "jo" cannot impersonate resource "groups" in API group "" at the cluster scope',
     );
   });
+
+  it.each([
+    [{ 'impersonate-group': 'dev' }, /^Impersonate-Group: these headers act as no user: add Impersonate-User/],
+    [{ 'impersonate-user': '' }, /^Impersonate-User: these headers act as no user/],
+    [{ 'impersonate-user': 'alice', 'impersonate-role': 'x' }, /^Impersonate-Role is no header of impersonation/],
+  ])('is refused for %o', (headers, message) => {
+    expect(() => acting(headers as Record<string, string>)).toThrow(message);
+  });
+
+  it('is the request of the user without these headers', () => {
+    expect(acting({ 'x-impersonate-user': 'alice' })).toEqual({ user: jo, needed: [] });
+  });
+});
+
+describe('an API server', () => {
+  let api: ApiBench;
+  /** The targets to which requests were passed on. */
+  const handedOn: string[] = [];
+  beforeAll(async () => {
+    api = await ApiBench.start({
+      tree: (target) => {
+        handedOn.push(target);
+        return undefined;
+      },
+    });
+  });
+  afterAll(() => api[Symbol.asyncDispose]());
+  const asked = (path: string, headers: Record<string, string>) => answerOf(api.open('GET', path, headers, true));
 
   it.each([
     '/version',
     '/apis',
     '/metrics',
-    '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+    '/api/v1/namespaces/shop/configmaps',
     '/tree/eu:paris:store-17/cluster/api/v1/pods',
-  ])('for every URL: %s', async (path) => {
-    expect((await asked(path, { 'impersonate-user': 'alice' })).http).toBe(403);
+  ])('answers with the rights of the other user at every URL: %s', async (path) => {
+    expect((await asked(path, { 'impersonate-user': 'alice' })).status).toBe(403);
     expect(handedOn).toEqual([]);
+    const powerful = { 'impersonate-user': 'alice', 'impersonate-group': 'system:masters' };
+    expect((await asked(path, powerful)).status).toBe(200);
+    handedOn.length = 0;
   });
 
   it('also for a change of protocol, as exec does', async () => {
@@ -64,14 +122,4 @@ describe('a request to act as somebody else is refused', () => {
     expect(answer.statusCode).toBe(403);
     expect(handedOn).toEqual([]);
   });
-
-  it('but not without these headers', async () => {
-    expect((await asked(configMaps, { 'x-impersonate-user': 'alice' })).http).toBe(200);
-  });
-});
-
-it('with the name of the user, even if the client sent several names', () => {
-  const refusal = () => refuseImpersonation({ 'impersonate-group': ['a', 'b'] }, 'jo');
-  expect(refusal).toThrow(BanyanError);
-  expect(refusal).toThrow(/^groups "a,b" is forbidden: User "jo" cannot impersonate groups/);
 });

@@ -1,0 +1,63 @@
+/** Checks writes of roles, bindings and AccessGrants in the system space: their fields, and that nobody gives away more than they have. */
+import { type AccessGrantObject, checkAccessGrant, fillGrantDefaults } from '../../core/access/access-grant.ts';
+import type { NodeAuthorizer } from '../../core/access/authorizer.ts';
+import { checkRbacWrite } from '../../core/access/escalation.ts';
+import { checkGrantedRole, checkGrantWrite } from '../../core/access/grant-escalation.ts';
+import { rbacKindOf } from '../../core/access/rbac-objects.ts';
+import { checkRbacObject, fillRbacDefaults } from '../../core/access/validation.ts';
+import { isAccessGrant } from '../../core/apiserver/kinds/access-grant-kind.ts';
+import type { Kind, Kinds, WriteAdmission } from '../../core/apiserver/space.ts';
+import { invalidObject } from '../../core/apiserver/status-errors.ts';
+import { type KubeObject, parseApiVersion } from '../../core/object/meta.ts';
+import type { Cause } from '../../core/runtime/errors.ts';
+
+type Request = Parameters<WriteAdmission>[0];
+
+export interface AccessWritePorts {
+  readonly kinds: Kinds;
+  readonly authorizer: NodeAuthorizer;
+  /** The path of the node. */
+  readonly path: string;
+}
+
+/** Writes of the node itself have no user, and may give any right. */
+export function checkAccessWrite(ports: AccessWritePorts, request: Request): void {
+  const { operation, key, object, old, subresource } = request;
+  const isGrant = isAccessGrant(key);
+  if ((!isGrant && rbacKindOf(key) === undefined) || !object || operation === 'delete' || subresource !== undefined)
+    return;
+  const kind = ports.kinds.byResource(key);
+  // The checks expect fields of the right types. If a field has a wrong type, the space reports this after admission, and refuses the write.
+  if (!kind || kind.rules.validate(object, parseApiVersion(object.apiVersion).version, old).length > 0) return;
+  if (isGrant) grant(ports, kind, request, object as AccessGrantObject);
+  else role(ports, kind, request, object);
+}
+
+function grant(
+  { authorizer, path }: AccessWritePorts,
+  kind: Kind,
+  { user, old }: Request,
+  object: AccessGrantObject,
+): void {
+  fillGrantDefaults(object);
+  refuse(kind, object, checkAccessGrant(object, path));
+  if (user) checkGrantWrite(authorizer, { user, object, ...(old ? { old: old as AccessGrantObject } : {}) });
+}
+
+function role(
+  { authorizer }: AccessWritePorts,
+  kind: Kind,
+  { operation, user, key, old }: Request,
+  object: KubeObject,
+): void {
+  fillRbacDefaults(object);
+  refuse(kind, object, checkRbacObject(object, old));
+  if (!user) return;
+  const write = { user, object, requestName: operation === 'create' ? '' : key.name, ...(old ? { old } : {}) };
+  checkRbacWrite(authorizer.rights, write);
+  if (object.kind === 'ClusterRole') checkGrantedRole(authorizer, write);
+}
+
+function refuse(kind: Kind, object: KubeObject, causes: readonly Cause[]): void {
+  if (causes.length > 0) throw invalidObject(kind, object.metadata.name ?? '', causes);
+}
