@@ -9,7 +9,7 @@ import { packageVersion } from '../../core/runtime/package-version.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
 import { launchOf } from '../supervisor/launch.ts';
 import { type ProgramRole, programOf } from '../supervisor/programs.ts';
-import { issueTreeAgent } from '../supervisor/tree-pki.ts';
+import { issueTreeAgent, issueTreeUser } from '../supervisor/tree-pki.ts';
 import { NodeApiClient } from './api-client.ts';
 import { approveDeletions } from './approve-deletions.ts';
 import {
@@ -40,6 +40,7 @@ import { formatTree, treeRows } from './tree.ts';
 import { undo } from './undo.ts';
 import { dataOf, down, exitCode, readTopology, up } from './up.ts';
 import { UsageError } from './usage-error.ts';
+import { addUser, type UserRequest, userName } from './user.ts';
 import { why } from './why.ts';
 
 const print = (line: string) => console.log(line);
@@ -159,6 +160,28 @@ program
     const request = { path, labels: options.label, again: options.again, ttlMs: options.ttl };
     print(await joinToken(api, request, ports, warn));
     api.close();
+  });
+
+const user = program.command('user').description('people and programs that use the APIs of the tree');
+user
+  .command('add')
+  .description(
+    'make a certificate for a user, and print a kubeconfig; roles and AccessGrants decide what the user may do',
+  )
+  .argument('<name>', 'name of the user', userName)
+  .option('--group <group>', 'a group of the user, repeatable', listed, [])
+  .addOption(
+    new Option('--ttl <time>', 'how long the certificate is valid: 30m, 24h, 7d')
+      .argParser(timeToLive)
+      .default(timeToLive('30d'), '30d'),
+  )
+  .option('--data <dir>', 'data directory of the tree, with its certificate authority')
+  .option('--kubeconfig <file>', 'kubeconfig with the contexts')
+  .action(async (name: string, options) => {
+    const data = dataOf(options);
+    const request = { name, groups: options.group, ttlMs: options.ttl };
+    const issue = (asked: UserRequest) => issueTreeUser(data, asked, systemClock);
+    process.stdout.write(await addUser(options.kubeconfig ?? data.kubeconfig, request, issue));
   });
 
 program

@@ -75,17 +75,31 @@ export interface AgentCertificate extends KeyAndCertificate {
  * authority.
  */
 export async function issueTreeAgent(data: DataDirectory, path: string, clock: Clock): Promise<AgentCertificate> {
-  const read = (name: string) => {
-    const file = join(data.pki, name);
-    if (existsSync(file)) return readFileSync(file, 'utf8');
-    throw new BanyanError('NotFound', `there is no ${file}: name the data directory of the tree by --data`);
-  };
-  const authority = { certPem: read('ca.crt'), keyPem: read('ca.key') };
-  const { subjectAltName = '' } = new X509Certificate(read(`${dottedPath('')}.crt`));
+  const authority = authorityOf(data);
+  const { subjectAltName = '' } = new X509Certificate(readPki(data, `${dottedPath('')}.crt`));
   const tree = /URI:spiffe:\/\/([^/]+)\/node\/center/.exec(subjectAltName)?.[1];
   if (!tree) throw new BanyanError('Invalid', `${data.pki}: the certificate of the center names no tree`);
   const named = { tree, path, role: 'agent' as const, hosts: [] };
   return { caPem: authority.certPem, ...(await issueNode(authority, named, { clock, random: systemRandom })) };
+}
+
+/** Makes a certificate for a user of the tree's APIs. Throws NotFound if the data directory has no certificate authority. */
+export function issueTreeUser(
+  data: DataDirectory,
+  { name, groups, ttlMs }: { readonly name: string; readonly groups: readonly string[]; readonly ttlMs: number },
+  clock: Clock,
+): Promise<KeyAndCertificate> {
+  return issueUser(authorityOf(data), { name, groups }, { clock, random: systemRandom }, ttlMs);
+}
+
+function authorityOf(data: DataDirectory): KeyAndCertificate {
+  return { certPem: readPki(data, 'ca.crt'), keyPem: readPki(data, 'ca.key') };
+}
+
+function readPki(data: DataDirectory, name: string): string {
+  const file = join(data.pki, name);
+  if (existsSync(file)) return readFileSync(file, 'utf8');
+  throw new BanyanError('NotFound', `there is no ${file}: name the data directory of the tree by --data`);
 }
 
 async function ensure(

@@ -136,9 +136,10 @@ export function issueUser(
   authority: KeyAndCertificate,
   user: { readonly name: string; readonly groups: readonly string[] },
   issuing: Issuing,
+  lifeMs = leafMs,
 ): Promise<KeyAndCertificate> {
   const subject = distinguishedName(user.name, user.groups);
-  return issue(authority, subject, [x509.ExtendedKeyUsage.clientAuth], [], issuing);
+  return issue(authority, subject, [x509.ExtendedKeyUsage.clientAuth], [], issuing, lifeMs);
 }
 
 async function issue(
@@ -147,9 +148,10 @@ async function issue(
   usages: readonly string[],
   extensions: readonly x509.Extension[],
   issuing: Issuing,
+  lifeMs = leafMs,
 ): Promise<KeyAndCertificate> {
   const keys = await generateKeys();
-  const leaf = { subject, publicKey: keys.publicKey, lifeMs: leafMs, extensions: leafExtensions(usages, extensions) };
+  const leaf = { subject, publicKey: keys.publicKey, lifeMs, extensions: leafExtensions(usages, extensions) };
   return { certPem: await sign(authority, leaf, issuing), keyPem: await exportKey(keys.privateKey) };
 }
 

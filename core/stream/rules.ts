@@ -7,8 +7,16 @@ const administrators = 'system:masters';
  * Allows only administrators. The node trusts a node above about the name of the user, because a node above could also send workloads. It trusts a node below
  * only if the configuration says so: an agent in a shop could name any user.
  */
-export function streamRules({ fromBelow }: { readonly fromBelow: boolean }) {
+export function streamRules({
+  fromBelow,
+  authorizedAbove = [],
+}: {
+  readonly fromBelow: boolean;
+  /** Kinds of streams about objects of the node above: the node above has decided about the user. */
+  readonly authorizedAbove?: readonly string[];
+}) {
   return ({ user, groups, kind }: StreamRequest, origin: RequestOrigin): string | undefined => {
+    if (origin === 'above' && authorizedAbove.includes(kind)) return undefined;
     if (origin === 'below' && !fromBelow) {
       return 'streams from below are not taken here: ask a node further up, or set streams.fromBelow in its configuration';
     }

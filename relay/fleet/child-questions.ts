@@ -2,19 +2,18 @@
  * Questions to child relays over byte streams, as all requests to another node go. The question is the header of the stream, and the answer is its bytes. Each
  * child is asked by its own session, so each replica of a relay can be asked.
  */
+
 import { childPath } from '../../core/identity/node-path.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { durationText } from '../../core/runtime/duration-text.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
+import { fleetKind } from '../../core/stream/fleet-kind.ts';
 import type { Endpoint } from '../../core/stream/router.ts';
 import type { SessionStreams } from '../../core/stream/streams.ts';
 import type { FleetLine } from './fleet-lines.ts';
 import { type Asker, decodeQuestion, type FleetQuestion } from './fleet-question.ts';
 import { readLines, writeLines } from './line-streams.ts';
 import { positionEveryMs } from './watch.ts';
-
-/** The kind of the streams. */
-export const fleetKind = 'fleet';
 
 /** Time in which the child has to begin its answer. A child that works begins at once; a child on a bad line needs some round trips. */
 const acceptMs = 5_000;

@@ -3,6 +3,7 @@
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { SessionStatus } from '../../core/session/parent-ports.ts';
 import { echoEndpoint, echoKind } from '../../core/stream/echo.ts';
+import { fleetKind } from '../../core/stream/fleet-kind.ts';
 import { healthEndpoint, healthKind, type NodeHealth } from '../../core/stream/health.ts';
 import { type AdjacentNode, StreamRouter } from '../../core/stream/router.ts';
 import { streamRules } from '../../core/stream/rules.ts';
@@ -37,7 +38,7 @@ export function nodeStreams(ports: NodeStreamsPorts): StreamRouter {
     path,
     clock,
     observer,
-    authorize: streamRules({ fromBelow }),
+    authorize: streamRules({ fromBelow, authorizedAbove: [fleetKind] }),
     child: (name, below) => childOf(ports, name, below),
     parent: () => {
       const parent = ports.parent();

@@ -35,12 +35,12 @@ export function impersonated(
   const unknown = names.find((name) => !known.has(name) && !name.startsWith(extraPrefix));
   if (unknown !== undefined)
     throw new BanyanError('BadRequest', `${headerName(unknown)} is no header of impersonation`);
-  const name = valueOf(headers, 'impersonate-user');
+  const name = textOf(headers, 'impersonate-user');
   if (name === '') {
     const remedy = 'add Impersonate-User (kubectl: --as)';
     throw new BanyanError('BadRequest', `${names.map(headerName).join(', ')}: these headers act as no user: ${remedy}`);
   }
-  const asked = { name, groups: groupsOf(headers), uid: valueOf(headers, 'impersonate-uid'), extra: extraOf(headers) };
+  const asked = { name, groups: groupsOf(headers), uid: textOf(headers, 'impersonate-uid'), extra: extraOf(headers) };
   for (const attributes of rightsFor(asked)) {
     const wanted = { user, verb: 'impersonate', namespace: '', subresource: '', ...attributes };
     const { allowed, reason } = decide(wanted);
@@ -103,7 +103,7 @@ function extraOf(headers: Headers): Record<string, string[]> {
   return Object.fromEntries(names.map((name) => [decodePart(name.slice(extraPrefix.length)), valuesOf(headers, name)]));
 }
 
-function valueOf(headers: Headers, name: string): string {
+function textOf(headers: Headers, name: string): string {
   return [headers[name] ?? ''].flat().join(', ');
 }
 

@@ -242,7 +242,7 @@ describe('an invalid URL or parameter is refused', () => {
         what: 'a bad escape in the name of a space',
         request: ['GET', '/spaces/%zz/api'],
         ...bad,
-        message: 'the URL is malformed at "/spaces/%zz": a "%" must be followed by two hexadecimal digits of UTF-8',
+        message: 'the URL is malformed at "%zz": a "%" must be followed by two hexadecimal digits of UTF-8',
       },
       {
         what: 'a limit that is no number',

@@ -21,7 +21,8 @@ describe('further URLs of a node', () => {
   it('do not hide the questions of users about themselves', async () => {
     await using api = await ApiBench.start({ urls: () => undefined });
     api.server.mount('/spaces/retail', api.space);
-    const body = { kind: 'SelfSubjectAccessReview', apiVersion: 'authorization.k8s.io/v1', spec: {} };
+    const spec = { resourceAttributes: { verb: 'list', resource: 'pods' } };
+    const body = { kind: 'SelfSubjectAccessReview', apiVersion: 'authorization.k8s.io/v1', spec };
     const url = '/spaces/retail/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
     expect((await api.call('POST', url, { body })).json()).toMatchObject({ status: { allowed: true } });
   });

@@ -23,7 +23,8 @@ const silentIn = (type: SpaceType) =>
 
 describe('an object without an effect', () => {
   it.each(['System', 'Inventory'] as const)('gets a warning in a space of type %s, whatever its kind', (type) => {
-    expect(silentIn(type).filter((name) => !name.includes('.banyan.io/'))).toEqual([
+    const rbac = ['clusterrolebindings', 'clusterroles', 'rolebindings', 'roles'];
+    const others = [
       '/configmaps',
       '/events',
       '/namespaces',
@@ -31,7 +32,11 @@ describe('an object without an effect', () => {
       'events.k8s.io/events',
       'coordination.k8s.io/leases',
       'apiextensions.k8s.io/customresourcedefinitions',
-    ]);
+    ];
+    // The system space decides about access at its node.
+    const expected = [...others, ...(type === 'System' ? rbac.map((name) => `rbac.authorization.k8s.io/${name}`) : [])];
+    const silent = silentIn(type).filter((name) => !name.includes('.banyan.io/'));
+    expect(silent.toSorted()).toEqual(expected.toSorted());
   });
 
   it.each(['Workload', 'Cluster'] as const)(
@@ -52,20 +57,20 @@ describe('an object without an effect', () => {
 
   it('gets none when the node writes it, nor when it is deleted', () => {
     const role = kinds.find(({ kind }) => kind === 'Role')!;
-    expect(warned(role, 'System')).toHaveLength(1);
-    expect(warned(role, 'System', { user: undefined })).toEqual([]);
-    expect(warned(role, 'System', { operation: 'delete' })).toEqual([]);
-    expect(warned(role, 'System', { operation: 'update', subresource: 'status' })).toEqual([]);
+    expect(warned(role, 'Inventory')).toHaveLength(1);
+    expect(warned(role, 'Inventory', { user: undefined })).toEqual([]);
+    expect(warned(role, 'Inventory', { operation: 'delete' })).toEqual([]);
+    expect(warned(role, 'Inventory', { operation: 'update', subresource: 'status' })).toEqual([]);
   });
 });
 
 it('is named by kubectl: a Warning header of each write, with the way to give rights here instead of a Role', async () => {
   await using api = await ApiBench.start();
-  api.server.mount('/spaces/system', testSpace('System').space);
-  const roles = '/spaces/system/apis/rbac.authorization.k8s.io/v1/namespaces/shop/roles';
+  api.server.mount('/spaces/fleet', testSpace('Inventory').space);
+  const roles = '/spaces/fleet/apis/rbac.authorization.k8s.io/v1/namespaces/shop/roles';
   const role = { metadata: { name: 'a' }, rules: [] };
   const text =
-    '299 - "a Role has no effect in a node\'s system space: everybody with a client certificate of the tree in the group system:masters may do everything at a node, and nobody else may do anything"';
+    '299 - "a Role has no effect in an inventory space: only the system space of the node decides about access at the node; apply it there, or an AccessGrant"';
   const made = await api.call('POST', roles, { body: role });
   expect([made.status, made.warnings]).toEqual([201, text]);
   expect((await api.call('PUT', `${roles}/a`, { body: role })).warnings).toBe(text);
@@ -80,6 +85,6 @@ it('is named by kubectl: a Warning header of each write, with the way to give ri
     { body: { metadata: { name: 'a' }, spec: { podSelector: {} } } },
   ];
   expect((await api.call('POST', policies, policy)).warnings).toBe(
-    '299 - "a NetworkPolicy has no effect in a node\'s system space: apply it in a workload space, with an EdgePlacement, to have it at edge clusters"',
+    '299 - "a NetworkPolicy has no effect in an inventory space: apply it in a workload space, with an EdgePlacement, to have it at edge clusters"',
   );
 });

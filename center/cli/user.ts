@@ -1,0 +1,57 @@
+/** `banyan user add NAME`: a certificate for a person or a program, as a kubeconfig with the contexts of the tree. */
+import { readFileSync } from 'node:fs';
+import { parse, stringify } from 'yaml';
+import type { KeyAndCertificate } from '../../core/identity/authority.ts';
+import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+import { UsageError } from './usage-error.ts';
+
+export interface UserRequest {
+  readonly name: string;
+  readonly groups: readonly string[];
+  readonly ttlMs: number;
+}
+
+interface Kubeconfig {
+  readonly contexts?: readonly { readonly name: string; readonly context: object }[];
+  readonly users?: unknown;
+}
+
+/** Kubernetes reserves names with this prefix for itself: a role of the system could mean the user. */
+const reserved = 'system:';
+
+export function userName(name: string): string {
+  if (name === '' || /[\p{Cc}]/u.test(name)) throw new UsageError(`user: ${JSON.stringify(name)} is no name of a user`);
+  if (name.startsWith(reserved)) {
+    throw new UsageError(`user: "${name}": names with ${reserved} belong to Kubernetes itself; choose another name`);
+  }
+  return name;
+}
+
+/**
+ * Returns the kubeconfig as YAML. The user has the contexts of the file `kubeconfig`. What the user may do there, roles and AccessGrants decide: the
+ * certificate alone gives no rights.
+ */
+export async function addUser(
+  kubeconfig: string,
+  request: UserRequest,
+  issue: (request: UserRequest) => Promise<KeyAndCertificate>,
+): Promise<string> {
+  const config = read(kubeconfig);
+  const { certPem, keyPem } = await issue(request);
+  const base64 = (pem: string) => Buffer.from(pem).toString('base64');
+  const user = { 'client-certificate-data': base64(certPem), 'client-key-data': base64(keyPem) };
+  const contexts = (config.contexts ?? []).map(({ name, context }) => ({
+    name,
+    context: { ...context, user: request.name },
+  }));
+  return stringify({ ...config, users: [{ name: request.name, user }], contexts }, { aliasDuplicateObjects: false });
+}
+
+function read(file: string): Kubeconfig {
+  try {
+    return parse(readFileSync(file, 'utf8')) as Kubeconfig;
+  } catch (error) {
+    const remedy = 'name the data directory of the tree by --data, or a kubeconfig by --kubeconfig';
+    throw new BanyanError('NotFound', `can't read ${file} (${describeError(error)}): ${remedy}`);
+  }
+}
