@@ -63,6 +63,8 @@ function partsOf(path: string, ownPath: string): Parts {
 function treeParts(node: string, below: string): Parts {
   const [, ofCluster] = /^\/cluster(\/.*)?$/.exec(below) ?? [];
   if (/^\/cluster(\/|$)/.test(below)) return { place: { cluster: node }, path: ofCluster ?? '/' };
+  // A way through a second node is a path, and no request to the resource at its end.
+  if (ofTree.test(below)) return { place: { node }, path: below };
   const { path, route, verb } = partsOf(below, node);
   return { place: { node }, path, ...(route ? { route } : {}), ...(verb ? { verb } : {}) };
 }
