@@ -158,16 +158,17 @@ function containerBytes(): number | undefined {
 
 /** The Kubernetes client is a large program. Agents of embedded clusters do not load it. */
 async function clusterOf(
-  { cluster, streams }: AgentConfig,
+  { cluster, streams, path, access: { fromAbove } }: AgentConfig,
   events: KubeconfigEvents,
 ): Promise<NodeOptions['openCluster']> {
   if ('embedded' in cluster) {
     const { assembleCluster } = await import('./cluster/embedded/assemble.ts');
-    return (ports) => assembleCluster({ ...ports, pace: cluster.embedded });
+    return (ports) => assembleCluster({ ...ports, pace: cluster.embedded, path, fromAbove });
   }
   const { openKubernetes } = await import('./open-kubernetes.ts');
   const access = await accessTo(cluster.kubernetes, events);
-  return (ports, guard) => openKubernetes(ports, { ...cluster.kubernetes, access, visitors: streams?.cluster }, guard);
+  const visitors = { fromAbove, ...streams?.cluster };
+  return (ports, guard) => openKubernetes(ports, { ...cluster.kubernetes, access, visitors }, guard);
 }
 
 async function leaseOf(

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { onlyPrivileged } from '../core/access/authorizer.ts';
+import { type Authorizer, onlyPrivileged } from '../core/access/authorizer.ts';
 import { userOfCertificate } from '../core/access/certificate-user.ts';
 import { ApiServer } from '../core/apiserver/http/api-server.ts';
 import type { UserInfo } from '../core/apiserver/space.ts';
@@ -138,6 +138,7 @@ function agentPorts(options: NodeOptions, store: LmdbStore, memory: MemoryLimit)
   return {
     path: config.path,
     version,
+    fromAbove: config.access.fromAbove,
     openCluster: options.openCluster,
     limits: config.limits,
     store,
@@ -207,6 +208,7 @@ function scanPorts({ clock, logger, config }: NodeOptions): AppliedInventoryScan
 }
 
 interface Answers {
+  readonly authorizer: Authorizer;
   notReady(): string | undefined;
   readyAs(): string;
   metrics(): Promise<string>;
@@ -219,7 +221,8 @@ function standingBy(
   leadership?: Leadership<AssembledAgent>,
 ): Answers {
   const metrics = standbyMetricsOf({ storeBytes: () => store.size().usedBytes, residentBytes });
-  return { notReady: () => undefined, readyAs: () => leadership?.standing ?? 'ok', metrics };
+  const readyAs = () => leadership?.standing ?? 'ok';
+  return { authorizer: onlyPrivileged, notReady: () => undefined, readyAs, metrics };
 }
 
 function answersOf(
@@ -230,6 +233,7 @@ function answersOf(
 ): Answers {
   const { agent, uplink } = assembled;
   return {
+    authorizer: assembled.authorizer ?? onlyPrivileged,
     notReady: () => {
       const why = uplink.unreached === undefined ? '' : `: ${uplink.unreached}`;
       return uplink.wasAttached ? undefined : `not attached to the parent yet${why}`;
@@ -264,7 +268,11 @@ function apiServer({ config, credentials, clock, logger }: NodeOptions, present:
     clock,
     log: logger,
     authenticate: userOfCertificate,
-    authorizer: onlyPrivileged,
+    authorizer: {
+      decide: (attributes, place) => present().authorizer.decide(attributes, place),
+      rulesAt: (user, place, namespace) => present().authorizer.rulesAt(user, place, namespace),
+      reaches: (user, place) => present().authorizer.reaches(user, place),
+    },
     path: config.path,
   });
 }

@@ -18,7 +18,7 @@ export function openKubernetes(
     readonly access: Access;
     readonly uid?: string | undefined;
     readonly limits: ClientLimits;
-    readonly visitors?: Visitors | undefined;
+    readonly visitors: Visitors;
   },
   guard?: WriteGuard,
 ): OpenCluster {

@@ -17,7 +17,7 @@ import { writeWhole } from '../../core/runtime/whole-file.ts';
 import type { PlannedNode } from '../topology/plan.ts';
 import { NodeProcess } from './child-process.ts';
 import type { DataDirectory } from './data-directory.ts';
-import { administrator, contextsOf, kubeconfig } from './kubeconfig.ts';
+import { contextsOf, kubeconfig } from './kubeconfig.ts';
 import { launchOf } from './launch.ts';
 import type { NodePortNumbers } from './ports.ts';
 import { type ProgramRole, programOf } from './programs.ts';
@@ -173,6 +173,8 @@ export class Supervisor {
       pki: { ca: pki.caFile, cert: files.cert, key: files.key },
       api: { host: nodePorts.host, port: nodePorts.api },
       ...(node.limits ? { limits: node.limits } : {}),
+      // Whoever runs all nodes of a tree on one machine has the files of all nodes.
+      ...(node.role === 'center' ? {} : { access: node.access ?? { fromAbove: 'cluster-admin' } }),
     };
     if (node.role === 'agent') return { ...common, ...this.#cluster(node) };
     return {
@@ -196,8 +198,8 @@ export class Supervisor {
   #cluster({ kubeconfig }: PlannedNode): object {
     if (!kubeconfig) return { cluster: { embedded: {} } };
     const { path, ...list } = kubeconfig;
-    // A user with the kubeconfig of this tree also has the kubeconfig of the cluster. So this user gets the same rights in the cluster through the tree.
-    const streams = { cluster: { users: [administrator.name], groups: administrator.groups, prefix: '' } };
+    // With `access.fromAbove: grants`, the cluster's own roles decide about everybody.
+    const streams = { cluster: { users: ['*'], groups: ['*'] } };
     return { cluster: { kubernetes: { kubeconfig: path, ...list } }, streams };
   }
 

@@ -50,6 +50,27 @@ const link = linkOptionsSchema.extend({
       'host:port to dial for the parent, such as a load balancer. Default: the address where the parent listens.',
     ),
 });
+const relayAccess = z
+  .strictObject({
+    fromAbove: z
+      .string()
+      .min(1)
+      .default('cluster-admin')
+      .describe(
+        'What users of nodes above may do at this node, its spaces and below. `grants`: what the roles and AccessGrants of this node say. `none`: nothing. Otherwise the name of a ClusterRole of this node.',
+      ),
+  })
+  .describe('Rights of users whom other nodes have authenticated.');
+const clusterAccess = z
+  .strictObject({
+    fromAbove: z
+      .enum(['grants', 'none', 'cluster-admin'])
+      .default('cluster-admin')
+      .describe(
+        "What users of nodes above may do at the cluster. `grants`: what the cluster's own roles say. `none`: nothing. `cluster-admin`: everything.",
+      ),
+  })
+  .describe('Rights of users whom other nodes have authenticated.');
 const egress = egressSchema.describe('Which addresses the node calls for users: webhooks of rollout gates.');
 const relay = z.strictObject({
   name: z.string().describe("The last part of the relay's path."),
@@ -70,6 +91,7 @@ const relay = z.strictObject({
   issuer: issuedSchema.optional(),
   limits: limitsSchema.optional(),
   egress: egress.optional(),
+  access: relayAccess.optional(),
 });
 const cluster = z.strictObject({
   name: z.string().describe('Name of the cluster, its agent, its Location and its SyncTarget.'),
@@ -79,6 +101,7 @@ const cluster = z.strictObject({
   properties: strings.default({}).describe('Properties of the SyncTarget.'),
   link: link.optional(),
   limits: limitsSchema.optional(),
+  access: clusterAccess.optional(),
   provider: z
     .strictObject({
       embedded: z.strictObject({}).optional().describe("A cluster in the agent's process, for trials and tests."),

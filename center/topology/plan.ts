@@ -9,6 +9,7 @@ import type { EgressOptions } from '../../core/runtime/egress.ts';
 import type {
   Listen,
   Topology,
+  TopologyAccess,
   TopologyCluster,
   TopologyKubeconfig,
   TopologyLink,
@@ -41,6 +42,7 @@ export interface PlannedNode {
   readonly link?: TopologyLink | undefined;
   readonly limits?: Limits | undefined;
   readonly egress?: EgressOptions | undefined;
+  readonly access?: TopologyAccess | undefined;
   /** Only for an agent with a real cluster. */
   readonly kubeconfig?: TopologyKubeconfig | undefined;
 }
@@ -69,6 +71,7 @@ export function planOf(topology: Topology): PlannedNode[] {
       inventory,
       limits: relay.limits,
       egress: relay.egress,
+      access: relay.access,
     };
   };
   const alone = { replica: 0, replicas: 1 };
@@ -105,6 +108,7 @@ export function planOf(topology: Topology): PlannedNode[] {
         parents,
         link: cluster.link,
         limits: cluster.limits,
+        access: cluster.access,
         kubeconfig: cluster.provider.kubeconfig,
       };
     }),

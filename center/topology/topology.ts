@@ -55,6 +55,12 @@ export interface TopologyRelay {
   readonly issuer?: Issued | undefined;
   readonly limits?: Limits | undefined;
   readonly egress?: EgressOptions | undefined;
+  readonly access?: TopologyAccess | undefined;
+}
+
+/** Rights of users whom other nodes have authenticated. */
+export interface TopologyAccess {
+  readonly fromAbove: string;
 }
 
 export interface TopologyCluster {
@@ -66,6 +72,7 @@ export interface TopologyCluster {
   readonly provider: TopologyProvider;
   readonly link?: TopologyLink | undefined;
   readonly limits?: Limits | undefined;
+  readonly access?: TopologyAccess | undefined;
 }
 
 /** Where the cluster is. */

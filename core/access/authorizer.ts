@@ -11,6 +11,8 @@ export interface Authorizer {
   decide(attributes: AccessAttributes, place: AccessPlace): AccessDecision;
   /** All rules of the user in a namespace of the place. An empty namespace: only the rules for the whole place. */
   rulesAt(user: Requester, place: AccessPlace, namespace: string): HeldRules;
+  /** Whether the user has any right at the place. */
+  reaches(user: Requester, place: AccessPlace): boolean;
 }
 
 /** Groups of API resources with which users ask about themselves. The answers say nothing about anybody else. */
@@ -42,13 +44,17 @@ export class NodeAuthorizer implements Authorizer {
     return this.grants.rulesAt(user, place, namespace);
   }
 
+  reaches(user: Requester, place: AccessPlace): boolean {
+    return this.grants.reaches(user, place);
+  }
+
   /**
    * Whether the roles of the system space decide too. Discovery and the version are for everybody who has any right at the place: the names of kinds say what a
    * team runs. Questions about oneself are for everybody.
    */
   #isForEverybody(attributes: AccessAttributes, place: AccessPlace): boolean {
     if (isForResource(attributes)) return reviewGroups.has(attributes.apiGroup);
-    return this.grants.reaches(attributes.user, place);
+    return this.reaches(attributes.user, place);
   }
 
   #isHere(place: AccessPlace): boolean {
@@ -63,4 +69,5 @@ export const onlyPrivileged: Authorizer = {
     reason: isPrivileged(user) ? '' : 'only members of system:masters may use this API',
   }),
   rulesAt: () => ({ rules: [], missing: [] }),
+  reaches: isPrivileged,
 };

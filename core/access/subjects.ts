@@ -6,6 +6,8 @@ import type { RbacSubject } from './rbac-objects.ts';
 export const privilegedGroup = 'system:masters';
 export const authenticatedGroup = 'system:authenticated';
 export const unauthenticatedGroup = 'system:unauthenticated';
+/** Users for whom a node above vouches. */
+export const fromAboveGroup = 'banyan:from-above';
 
 const serviceAccountPrefix = 'system:serviceaccount:';
 const serviceAccountsGroup = 'system:serviceaccounts';

@@ -4,13 +4,14 @@ import type { Duplex } from 'node:stream';
 import { duplexOf } from './duplex.ts';
 import type { Ask } from './pass-on.ts';
 import type { Endpoint, StreamRouter } from './router.ts';
+import { vouchedUser } from './vouching.ts';
 
 /** The API of the node itself. */
 export const apiKind = 'api';
 /** The API server of the agent's cluster. */
 export const clusterKind = 'cluster';
 
-/** The user of the request, as named by the node where the stream began. */
+/** The user of the request. */
 export interface StreamUser {
   readonly name: string;
   readonly groups: readonly string[];
@@ -37,10 +38,10 @@ export function askOver(router: StreamRouter, at: string, { path, kind, user }: 
 /** An endpoint for HTTP. `take` serves HTTP on the connection, in the name of this user. */
 export function httpEndpoint(at: string, take: (connection: Duplex, user: StreamUser) => void): Endpoint {
   return (offer) => {
-    const { user: name, groups } = offer.request;
+    const user = vouchedUser(offer.request, at);
     take(
       duplexOf(at, (handler) => offer.accept(handler)),
-      { name, groups },
+      user,
     );
   };
 }

@@ -38,9 +38,10 @@ const ofConnection = new Set([
   'transfer-encoding',
   'upgrade',
   'http2-settings',
-  // The next node gets the user with the stream.
-  'authorization',
 ]);
+
+/** Headers about the user. The next node gets the user with the stream, and this node has already done what the headers ask for. */
+const ofUser = /^(authorization|impersonate-.*|x-remote-.*)$/;
 
 export async function passOn(
   from: IncomingMessage | Http2ServerRequest,
@@ -207,7 +208,8 @@ function passedHeaders(headers: NodeJS.Dict<string | string[]>): OutgoingHttpHea
       .toLowerCase()
       .split(/\s*,\s*/),
   );
-  const isPassed = (name: string) => !name.startsWith(':') && !ofConnection.has(name) && !named.has(name);
+  const isPassed = (name: string) =>
+    !name.startsWith(':') && !ofConnection.has(name) && !named.has(name) && !ofUser.test(name);
   return Object.fromEntries(Object.entries(headers).filter(([name]) => isPassed(name)));
 }
 

@@ -9,6 +9,7 @@ import type { Link } from '../wire/link.ts';
 import { handOn } from './hand-on.ts';
 import { openLoopback } from './loopback.ts';
 import { nextHop } from './route.ts';
+import type { StreamRules } from './rules.ts';
 import type {
   ByteStream,
   Offer,
@@ -41,8 +42,8 @@ export interface RouterPorts {
   readonly path: string;
   readonly clock: Clock;
   readonly observer: StreamObserver;
-  /** Returns why the request is forbidden. Undefined: it is allowed. Each hop has its own rules. */
-  authorize(request: StreamRequest, origin: RequestOrigin): string | undefined;
+  /** Returns why the request is forbidden. Undefined: it is allowed. Each hop has its own rules. `child`: the name of the child that asks. */
+  readonly authorize: StreamRules;
   /** The child with this name. `below`: the next name in the path. If the child has replicas, the replica to which `below` is attached should come first. */
   child(name: string, below?: string): AdjacentNode;
   /** The parent. Undefined at the root. */
@@ -85,16 +86,17 @@ export class StreamRouter {
     });
   }
 
-  /** Opens a stream that begins at this node. Throws BadRequest for an invalid request. */
-  open(request: StreamRequest, handler: StreamHandler): ByteStream {
-    checkRequest(request);
+  /** Opens a stream that begins at this node, for a user of this node. Throws BadRequest for an invalid request. */
+  open(asked: Omit<StreamRequest, 'voucher'>, handler: StreamHandler): ByteStream {
     const { path: at, clock, observer } = this.#ports;
+    const request = { ...asked, voucher: at };
+    checkRequest(request);
     return openLoopback({ at, clock, observer }, request, handler, (offer) => this.#take(offer, 'here'));
   }
 
   #take(offer: Offer, origin: RequestOrigin, from?: string): void {
     const { request } = offer;
-    const forbidden = this.#ports.authorize(request, origin);
+    const forbidden = this.#ports.authorize(request, origin, from);
     if (forbidden !== undefined) return this.#refuse(offer, 'Forbidden', forbidden);
     const hop = nextHop(this.#ports.path, request.path, origin, from);
     switch (hop.to) {

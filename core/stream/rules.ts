@@ -1,26 +1,33 @@
-/** Decides who may open a stream that passes through a node or ends there. Finer rights for users do not exist yet (docs/decisions/0003-users.md). */
+/** Decides who may open a stream that passes through a node or ends there. Each node on the way decides by its own rules. */
+import type { Requester } from '../access/attributes.ts';
+import { childPath } from '../identity/node-path.ts';
 import type { RequestOrigin, StreamRequest } from './stream.ts';
+import { vouchedUser, wrongVoucher } from './vouching.ts';
 
-const administrators = 'system:masters';
-
-/**
- * Allows only administrators. The node trusts a node above about the name of the user, because a node above could also send workloads. It trusts a node below
- * only if the configuration says so: an agent in a shop could name any user.
- */
-export function streamRules({
-  fromBelow,
-  authorizedAbove = [],
-}: {
+export interface StreamRulesPorts {
+  /** The path of this node. */
+  readonly path: string;
+  /** Whether children may ask for streams to nodes that are not below them. */
   readonly fromBelow: boolean;
   /** Kinds of streams about objects of the node above: the node above has decided about the user. */
   readonly authorizedAbove?: readonly string[];
-}) {
-  return ({ user, groups, kind }: StreamRequest, origin: RequestOrigin): string | undefined => {
-    if (origin === 'above' && authorizedAbove.includes(kind)) return undefined;
+  /** Why the user of another node may not have the stream. Undefined: the user may. */
+  refusal(user: Requester, request: StreamRequest): string | undefined;
+}
+
+export type StreamRules = (request: StreamRequest, origin: RequestOrigin, child?: string) => string | undefined;
+
+/** Returns why a stream is forbidden. The API of this node has already decided about the streams that begin here. */
+export function streamRules({ path, fromBelow, authorizedAbove = [], refusal }: StreamRulesPorts): StreamRules {
+  return (request, origin, child) => {
+    if (origin === 'here') return undefined;
     if (origin === 'below' && !fromBelow) {
       return 'streams from below are not taken here: ask a node further up, or set streams.fromBelow in its configuration';
     }
-    if (groups.includes(administrators)) return undefined;
-    return `${user} may not open a stream of the kind ${kind}: only members of ${administrators} may`;
+    const sender = child === undefined ? undefined : childPath(path, child);
+    const forged = wrongVoucher(request.voucher, path, sender);
+    if (forged !== undefined) return forged;
+    if (origin === 'above' && authorizedAbove.includes(request.kind)) return undefined;
+    return refusal(vouchedUser(request, path), request);
   };
 }

@@ -15,6 +15,7 @@ import {
 
 /** Limit for a path: 16 levels with names of 63 characters. */
 export const pathLengthMax = 1024;
+const pathWords = `names of relays from the root, joined by colons, at most ${pathLengthMax} characters`;
 /** Limit for the header of a request: as much as HTTP servers accept for a request line with its headers. */
 export const headerBytesMax = 64 * 1024;
 const userLengthMax = 1024;
@@ -22,13 +23,14 @@ const userLengthMax = 1024;
 const messageLengthMax = 1024;
 
 export function openFrame(stream: number, request: StreamRequest, creditBytes: number): Frame {
-  const { path, kind, deadlineMs, header, user, groups, bulk } = request;
+  const { path, kind, deadlineMs, header, voucher, user, groups, bulk } = request;
   const value = {
     stream,
     path,
     kind,
     deadlineMs,
     header: Buffer.from(header),
+    voucher,
     user,
     groups: [...groups],
     bulk,
@@ -65,21 +67,20 @@ function codeOf(code: number): ResetCode {
 
 /** Converts and checks an Open. Throws BadRequest with the invalid field, its value and the allowed values. */
 export function streamRequestFromWire(open: Open): StreamRequest {
-  const { path, kind, deadlineMs, header, user, groups, bulk, creditBytes } = open;
-  checkRequest({ path, kind, deadlineMs, header, user, groups, bulk });
+  const { path, kind, deadlineMs, header, voucher, user, groups, bulk, creditBytes } = open;
+  const request = { path, kind, deadlineMs, header, voucher, user, groups, bulk };
+  checkRequest(request);
   if (creditBytes < 1 || creditBytes > creditBytesMax) bad('credit', creditBytes, `1 to ${creditBytesMax} bytes`);
-  return { path, kind, deadlineMs, header, user, groups, bulk };
+  return request;
 }
 
 /** Throws BadRequest if a field of the request is invalid. */
-export function checkRequest({ path, kind, deadlineMs, header, user, groups }: StreamRequest): void {
-  const wrongPath = path.length > pathLengthMax || segmentsOf(path).some((name) => checkDnsLabel(name) !== undefined);
-  if (wrongPath)
-    bad(
-      'path',
-      path.slice(0, 100),
-      `names of relays from the root, joined by colons, at most ${pathLengthMax} characters`,
-    );
+export function checkRequest({ path, kind, deadlineMs, header, voucher, user, groups }: StreamRequest): void {
+  for (const [field, value] of [
+    ['path', path],
+    ['voucher', voucher],
+  ] as const)
+    if (!isPath(value)) bad(field, value.slice(0, 100), pathWords);
   if (checkDnsLabel(kind) !== undefined) bad('kind', kind.slice(0, 100), 'a word of a-z, 0-9 and "-"');
   if (deadlineMs < 1 || deadlineMs > deadlineMsMax) bad('deadline', deadlineMs, `1 to ${deadlineMsMax} ms`);
   if (header.length > headerBytesMax) bad('header', `${header.length} bytes`, `at most ${headerBytesMax} bytes`);
@@ -90,4 +91,8 @@ export function checkRequest({ path, kind, deadlineMs, header, user, groups }: S
 
 function bad(field: string, value: string | number, remedy: string): never {
   throw new BanyanError('BadRequest', `the stream's ${field} is ${JSON.stringify(value)}: it must be ${remedy}`);
+}
+
+function isPath(path: string): boolean {
+  return path.length <= pathLengthMax && segmentsOf(path).every((name) => checkDnsLabel(name) === undefined);
 }

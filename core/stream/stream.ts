@@ -50,6 +50,8 @@ export interface StreamRequest {
   readonly kind: string;
   /** Data for the endpoint. */
   readonly header: Uint8Array;
+  /** Path of the node that has authenticated the user: the node where the stream begins. */
+  readonly voucher: string;
   readonly user: string;
   readonly groups: readonly string[];
   /** Time until an endpoint has to accept the stream. An accepted stream has no deadline. */

@@ -1,5 +1,6 @@
 /** Connects the rooms of an agent (agent, uplink and streams) with a store, a dialer and a cluster. It opens no socket of its own. */
 import type { Duplex } from 'node:stream';
+import type { Authorizer } from '../../core/access/authorizer.ts';
 import type { Space, UserInfo } from '../../core/apiserver/space.ts';
 import { deletionGuard, type Limits } from '../../core/entries/deletion-guard.ts';
 import { downFeedJudge } from '../../core/entries/down-check.ts';
@@ -21,6 +22,7 @@ import type { StreamRouter } from '../../core/stream/router.ts';
 import { StreamCounts } from '../../core/stream/stream-counts.ts';
 import type { Dialer } from '../../core/wire/link.ts';
 import type { ClusterPorts, FoundObjects, OpenCluster } from '../cluster/cluster.ts';
+import type { FromAbove } from '../cluster/from-above.ts';
 import type { Renewal } from '../identity/renewal.ts';
 import type { LimitUse } from '../limits/limit-use.ts';
 import { agentStreams } from '../streams/streams.ts';
@@ -30,6 +32,8 @@ import { Agent } from './agent.ts';
 export interface AgentPorts {
   readonly path: string;
   readonly version: string;
+  /** `access.fromAbove` of the configuration. */
+  readonly fromAbove: FromAbove;
   openCluster(ports: ClusterPorts): OpenCluster;
   /** The limits above which the agent holds deletions until a person approves them. */
   readonly limits?: Limits | undefined;
@@ -74,6 +78,8 @@ export interface AssembledAgent extends AsyncDisposable {
   readonly sessionEnds: SessionEnds;
   /** The API of the cluster, if the cluster is in this process. */
   readonly space?: Space;
+  /** Decides about requests to this API. */
+  readonly authorizer?: Authorizer;
   /** Passes HTTP on a connection to the API server of a real cluster: see OpenCluster. */
   take?(connection: Duplex, user: UserInfo): void;
   /** The rows that the agent keeps although its parent lacks them. */
@@ -121,6 +127,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     version,
     clock,
     observer: streamCounts,
+    fromAbove: ports.fromAbove,
     parent: () => uplink.streams,
   });
   const uplink: Uplink = new Uplink({
@@ -143,6 +150,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     streamCounts,
     sessionEnds: uplink.sessionEnds,
     ...(opened.space ? { space: opened.space } : {}),
+    ...(opened.authorizer ? { authorizer: opened.authorizer } : {}),
     ...(opened.take ? { take: opened.take } : {}),
     held: (reader) => downstream.held(reader),
     quarantined: () => agent.quarantined(),

@@ -4,6 +4,7 @@
  */
 
 import type { Duplex } from 'node:stream';
+import type { Authorizer } from '../../core/access/authorizer.ts';
 import type { Space, UserInfo } from '../../core/apiserver/space.ts';
 import type { PropagationPolicy } from '../../core/entries/down-attributes.ts';
 import type { GroupResource, ObjectKey } from '../../core/object/key.ts';
@@ -177,6 +178,8 @@ export interface OpenCluster extends AsyncDisposable {
   readonly cluster: Cluster;
   /** The cluster's API, if this process serves it. */
   readonly space?: Space;
+  /** Decides about requests to this API. Present together with `space`. */
+  readonly authorizer?: Authorizer;
   /** Passes HTTP on a connection to the API server, in the name of the user. Present if another process serves the API. */
   take?(connection: Duplex, user: UserInfo): void;
 }

@@ -7,6 +7,7 @@ import { logRotationSchema } from '../../core/runtime/log-rotation.ts';
 import { refusing } from '../../core/runtime/schema-words.ts';
 import { linkOptionsSchema } from '../../core/wire/dialer/link-options.ts';
 import { defaultPace } from '../cluster/embedded/controllers/pace.ts';
+import { fromAboveValues } from '../cluster/from-above.ts';
 import { defaultLimits, inFlightBytesMin } from '../cluster/kubernetes/client-limits.ts';
 import { bytesSchema } from '../limits/byte-quantity.ts';
 
@@ -24,6 +25,14 @@ function objectName(pattern: RegExp, kind: string, characters: string) {
 const secret = z.strictObject({
   namespace: objectName(dnsLabel, 'a namespace', "a-z, 0-9 and '-'"),
   name: objectName(dnsName, 'a Secret', "a-z, 0-9, '-' and '.'"),
+});
+
+const accessSchema = z.strictObject({
+  /**
+   * What users of nodes above may do at the cluster. `grants`: what the cluster's own roles say about `center:alice`; for a real cluster, only the users that
+   * `streams.cluster` names. `none`: nothing. `cluster-admin`: everything.
+   */
+  fromAbove: z.enum(fromAboveValues).default('grants'),
 });
 
 const agentConfigSchema = z.strictObject({
@@ -81,16 +90,18 @@ const agentConfigSchema = z.strictObject({
       memory: bytesSchema(memoryMin).optional(),
     })
     .optional(),
+  access: accessSchema.prefault({}),
   /** Requests that people send to the cluster through the tree: kubectl's get, logs and exec by streams. Absent: no such requests are allowed. */
   streams: z
     .strictObject({
       cluster: z.strictObject({
-        /** Users of the tree who are allowed. `*`: all users that the tree lets through. The permissions of each user come from the cluster. */
+        /**
+         * Users of the tree who are allowed, each with the path of the node that has authenticated the user: `center:jo`. `*`: all users that the tree lets
+         * through. The permissions of each user come from the cluster.
+         */
         users: z.array(z.string().min(1)).min(1),
-        /** The groups of these users that the cluster is allowed to see. */
+        /** The groups of these users that the cluster is allowed to see: `center:ops`. `*`: all groups. */
         groups: z.array(z.string().min(1)).default([]),
-        /** The prefix of the names of users and groups. With the prefix, no name is a name that the cluster already knows. */
-        prefix: z.string().default('banyan:'),
       }),
     })
     .optional(),

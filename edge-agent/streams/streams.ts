@@ -6,22 +6,28 @@ import { StreamRouter } from '../../core/stream/router.ts';
 import { streamRules } from '../../core/stream/rules.ts';
 import type { StreamObserver } from '../../core/stream/stream.ts';
 import type { SessionStreams } from '../../core/stream/streams.ts';
+import type { FromAbove } from '../cluster/from-above.ts';
 
 export interface AgentStreamsPorts {
   readonly path: string;
   readonly version: string;
   readonly clock: Clock;
   readonly observer: StreamObserver;
+  /** `access.fromAbove` of the configuration. */
+  readonly fromAbove: FromAbove;
   /** The streams of the session with the parent. */
   parent(): SessionStreams | undefined;
 }
 
-export function agentStreams({ path, version, clock, observer, parent }: AgentStreamsPorts): StreamRouter {
+const nothing =
+  "this site gives no rights to users of nodes above: access.fromAbove of the agent's configuration is none";
+
+export function agentStreams({ path, version, clock, observer, fromAbove, parent }: AgentStreamsPorts): StreamRouter {
   const router = new StreamRouter({
     path,
     clock,
     observer,
-    authorize: streamRules({ fromBelow: false }),
+    authorize: streamRules({ path, fromBelow: false, refusal: () => (fromAbove === 'none' ? nothing : undefined) }),
     child: () => ({ known: false }),
     parent: () => {
       const streams = parent();

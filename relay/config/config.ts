@@ -16,6 +16,14 @@ export const inventoryEntrySchema = z.strictObject({
   properties: labels.default({}),
 });
 
+export const accessSchema = z.strictObject({
+  /**
+   * What users of nodes above may do at this node, at its spaces and below. `grants`: what the node's own roles and AccessGrants say about `center:alice`.
+   * `none`: nothing. Everything else is the name of a ClusterRole of the node, which all these users have.
+   */
+  fromAbove: z.string().min(1).default('grants'),
+});
+
 export const nodeConfigSchema = z.strictObject({
   /** Empty at the center. */
   path: z.string(),
@@ -55,12 +63,13 @@ export const nodeConfigSchema = z.strictObject({
   streams: z
     .strictObject({
       /**
-       * Whether children may ask for byte streams to nodes that are not below them, in the name of any user. If true, whoever has the key of a child
-       * may do everything at this node.
+       * Whether children may ask for byte streams to nodes that are not below them, in the name of users of their own. AccessGrants decide what a user of a
+       * child may do: `eu:alice`.
        */
       fromBelow: z.boolean().default(false),
     })
     .optional(),
+  access: accessSchema.prefault({}),
   spaces: z
     .array(z.strictObject({ name: z.string(), type: z.enum(['Workload', 'Inventory', 'System']).default('Workload') }))
     .default([]),

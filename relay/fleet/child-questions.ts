@@ -53,6 +53,7 @@ export class ChildQuestions {
       path: childPath(at, child),
       kind: fleetKind,
       header: Buffer.from(JSON.stringify(question)),
+      voucher: asker.voucher ?? at,
       user: asker.name,
       groups: asker.groups,
       deadlineMs,
@@ -113,8 +114,8 @@ export function fleetEndpoint(
   failed: (error: unknown) => void,
 ): Endpoint {
   return (offer) => {
-    const { header, user: name, groups } = offer.request;
-    const linesOf = (signal: AbortSignal) => answer(decodeQuestion(header), { name, groups }, signal);
+    const { header, voucher, user: name, groups } = offer.request;
+    const linesOf = (signal: AbortSignal) => answer(decodeQuestion(header), { voucher, name, groups }, signal);
     writeLines(offer, at, linesOf).catch(failed);
   };
 }

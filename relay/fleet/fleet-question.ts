@@ -101,7 +101,10 @@ export function patienceBelow(patienceMs: number): number {
 }
 
 /** The person in whose name a question goes through the tree. Each node on the way applies its own rules to this user. */
-export type Asker = UserInfo;
+export interface Asker extends UserInfo {
+  /** The path of the node that has authenticated the user. Absent: this node has. */
+  readonly voucher?: string;
+}
 
 export function askedKindOf(kind: Kind, version: string): AskedKind {
   const { group, resource } = kind;

@@ -4,6 +4,7 @@ import { ParentSessions } from '../../core/session/parent-sessions.ts';
 import type { StreamRouter } from '../../core/stream/router.ts';
 import type { StreamCounts } from '../../core/stream/stream-counts.ts';
 import type { NodeConfig } from '../config/config.ts';
+import { crossingRefusal } from '../remote-access/crossing.ts';
 import { nodeStreams } from '../remote-access/streams.ts';
 import { childShownTopic, connectionTopic, ownNodeTopic, workTopic } from '../work/topics.ts';
 import type { NodeParts } from './node-parts.ts';
@@ -104,13 +105,14 @@ export function streamsBetween(
   streamCounts: StreamCounts,
 ): StreamRouter {
   const { clock, software } = ports;
-  const { path, parent, streams } = config;
+  const { path, parent, streams, access } = config;
   return nodeStreams({
     path,
     software,
     clock,
     observer: streamCounts,
     fromBelow: streams?.fromBelow ?? false,
+    refusal: crossingRefusal({ path, authorizer: parts.nodeState().spaces.authorizer, fromAbove: access.fromAbove }),
     notReady: () => parts.readiness().notReady(),
     knows: (child) => parts.nodeState().childRegistry.children.has(child),
     child: (name) => parts.sessions().streams(name),

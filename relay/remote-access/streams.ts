@@ -6,7 +6,7 @@ import { echoEndpoint, echoKind } from '../../core/stream/echo.ts';
 import { fleetKind } from '../../core/stream/fleet-kind.ts';
 import { healthEndpoint, healthKind, type NodeHealth } from '../../core/stream/health.ts';
 import { type AdjacentNode, StreamRouter } from '../../core/stream/router.ts';
-import { streamRules } from '../../core/stream/rules.ts';
+import { type StreamRulesPorts, streamRules } from '../../core/stream/rules.ts';
 import type { StreamObserver } from '../../core/stream/stream.ts';
 import type { SessionStreams } from '../../core/stream/streams.ts';
 
@@ -17,6 +17,8 @@ export interface NodeStreamsPorts {
   readonly observer: StreamObserver;
   /** Whether children may ask for streams to nodes that are not below them. */
   readonly fromBelow: boolean;
+  /** Why the user of another node may not have the stream. */
+  readonly refusal: StreamRulesPorts['refusal'];
   /** Returns why the node is not ready. Undefined: it is ready. */
   notReady(): string | undefined;
   knows(child: string): boolean;
@@ -33,12 +35,12 @@ export interface NodeStreamsPorts {
 }
 
 export function nodeStreams(ports: NodeStreamsPorts): StreamRouter {
-  const { path, clock, observer, fromBelow } = ports;
+  const { path, clock, observer, fromBelow, refusal } = ports;
   const router = new StreamRouter({
     path,
     clock,
     observer,
-    authorize: streamRules({ fromBelow, authorizedAbove: [fleetKind] }),
+    authorize: streamRules({ path, fromBelow, authorizedAbove: [fleetKind], refusal }),
     child: (name, below) => childOf(ports, name, below),
     parent: () => {
       const parent = ports.parent();

@@ -1,12 +1,12 @@
 /** All spaces of one node: the system space with its inventory, and the workload and inventory spaces that the configuration names. */
 
 import type { Authorizer } from '../../core/access/authorizer.ts';
+import { SystemAccess } from '../../core/apiserver/access/system-access.ts';
 import type { Space, WriteAdmission } from '../../core/apiserver/space.ts';
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import { objectName } from '../../core/identity/node-path.ts';
 import type { Transaction } from '../../core/store/store.ts';
-import { SystemAccess } from '../access/system-access.ts';
 import { Inventory } from '../children/inventory.ts';
 import type { NodeConfig } from '../config/config.ts';
 import type { RolloutOrigin } from '../rollout/controllers.ts';
@@ -40,7 +40,11 @@ export class NodeSpaces {
 
   readonly #inventories = new Map<string, InventorySpace>();
 
-  constructor(ports: SpacePorts, { spaces }: Pick<NodeConfig, 'spaces'>, listeners: SpaceListeners) {
+  constructor(
+    ports: SpacePorts,
+    { spaces, access: { fromAbove } }: Pick<NodeConfig, 'spaces' | 'access'>,
+    listeners: SpaceListeners,
+  ) {
     let inventory: Inventory | undefined;
     let access: SystemAccess | undefined;
     const noteInventory = (t: Transaction, event: StorageEvent) => {
@@ -53,7 +57,7 @@ export class NodeSpaces {
     this.#system = openSpace(ports, 'system', 'System', noteInventory, { admission });
     inventory = new Inventory(this.#system.storage);
     this.inventory = inventory;
-    access = new SystemAccess({ ...ports, space: this.#system.space });
+    access = new SystemAccess({ ...ports, fromAbove, space: this.#system.space });
     this.#access = access;
     for (const { name, type } of spaces) {
       const source = `${objectName(ports.path)}.${name}`;

@@ -64,6 +64,7 @@ export class RelayProcess {
       spaces: [],
       relays: [],
       egress: { allow: [], refuse: [] },
+      access: { fromAbove: 'grants' },
       inventory: clusters.map((name) => inventoryEntrySchema.parse({ name })),
     };
     // JSON is YAML.

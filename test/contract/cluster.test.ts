@@ -26,6 +26,8 @@ describe('the embedded cluster', () => {
     assembled = assembleCluster({
       ...ports,
       store: new MemoryStore(),
+      path: 'shop',
+      fromAbove: 'grants',
       pace: { stepMinMs: 1, stepMaxMs: 2, progressDeadlineMaxMs: 10_000 },
       schedule: setImmediate,
     });

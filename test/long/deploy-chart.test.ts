@@ -176,7 +176,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
         parent: { address: '[2001:db8::1]:7443', replicas: ['10.0.0.2:7443'] },
         link: { transport: 'websocket', terminatedTls: true, ca: pem },
         cluster: { uid: '0b8a', requestsPerSecond: 12.5, inFlight: 4, inFlightBytes: '32Mi' },
-        streams: { users: ['jo', 'kim'], groups: ['system:masters'], prefix: 'tree:' },
+        streams: { users: ['center:jo', 'eu:kim'], groups: ['center:ops'] },
         deletions: { entries: 2_000_000, fraction: 0 },
         lease: { name: 'one', namespace: 'kube-system' },
         logLevel: 'debug',
@@ -190,7 +190,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
       link: { transport: 'websocket', terminatedTls: true, ca: '/etc/banyan/config/link-ca.crt' },
       limits: { deletions: { entries: 2_000_000, fraction: 0 } },
       api: { host: '::', port: 9443 },
-      streams: { cluster: { users: ['jo', 'kim'], groups: ['system:masters'], prefix: 'tree:' } },
+      streams: { cluster: { users: ['center:jo', 'eu:kim'], groups: ['center:ops'] } },
       cluster: {
         kubernetes: {
           uid: '0b8a',
@@ -234,9 +234,9 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     const groups = { apiGroups: [''], resources: ['groups'], verbs: ['impersonate'] };
     expect(rules({})).toEqual([]);
     expect(rules({ groups: ['system:masters'] })).toEqual([]);
-    expect(rules({ users: ['jo'], groups: ['ops'] })).toEqual([
-      users({ resourceNames: ['banyan:jo'] }),
-      { ...groups, resourceNames: ['banyan:ops'] },
+    expect(rules({ users: ['center:jo'], groups: ['center:ops'] })).toEqual([
+      users({ resourceNames: ['center:jo'] }),
+      { ...groups, resourceNames: ['center:ops'] },
     ]);
     expect(rules({ users: ['*'] })).toEqual([users({})]);
   });
@@ -258,7 +258,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
       priorityClassName: '',
     };
     const byToken = { ...least, identity: { joinToken: token } };
-    const visited = { ...least, streams: { users: ['jo'], groups: ['system:masters'] } };
+    const visited = { ...least, streams: { users: ['center:jo'], groups: ['center:system:masters'] } };
     for (const values of [least, all, byToken, visited]) {
       for (const manifest of render(values)) {
         const args = ['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-'];

@@ -194,10 +194,10 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
   it('passes logs and exec of its cluster to kubectl at the center, as far as the site allows', async () => {
     const above = (...args: string[]) => tree.kubectlAt('center', `/tree/${path}/cluster`, ['-n', namespace, ...args]);
     const [pod] = pods();
-    expect(above('logs', pod!).out).toMatch(/pods "\S+" is forbidden: User "banyan:admin" cannot get resource "pods"/);
+    expect(above('logs', pod!).out).toMatch(/pods "\S+" is forbidden: User "center:admin" cannot get resource "pods"/);
     const binding = (name: string, rules: readonly object[]) => {
       const of = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name, namespace } };
-      const subject = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'banyan:system:masters' };
+      const subject = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'center:system:masters' };
       const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name };
       const items = [
         { ...of, kind: 'Role', rules },
@@ -213,7 +213,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
       const exec = ['-n', namespace, 'exec', '-i', pod!, '-c', 'agent', '--', 'node', '-e', script];
       return tree.kubectlAt('center', `/tree/${path}/cluster`, exec, input);
     };
-    expect(run('1').out).toMatch(/User "banyan:admin" cannot create resource "pods\/exec"/);
+    expect(run('1').out).toMatch(/User "center:admin" cannot create resource "pods\/exec"/);
     binding('enter', [{ apiGroups: [''], resources: ['pods/exec'], verbs: ['create', 'get'] }]);
     const shout =
       'process.stdin.on("data", (d) => process.stdout.write(String(d).toUpperCase())).on("end", () => process.exit(7))';

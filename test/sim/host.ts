@@ -278,8 +278,9 @@ export class Host {
     const dialers = this.world.parentsOf(this).map((parent) => this.world.network.dialer(this, parent));
     const dialer = failoverDialer({ clock, random }, dialers);
     const logger = silentLogger;
-    const openCluster = (ports: ClusterPorts) => assembleCluster({ ...ports, pace });
-    const shared = { path, version, store, dialer, clock, random, logger, schedule: defer };
+    const rights = { path, fromAbove: 'cluster-admin' } as const;
+    const openCluster = (ports: ClusterPorts) => assembleCluster({ ...ports, ...rights, pace });
+    const shared = { ...rights, version, store, dialer, clock, random, logger, schedule: defer };
     const agent = await assembleAgent({ ...shared, openCluster });
     this.agent = agent;
     this.#serves(agent);
@@ -337,6 +338,7 @@ export function configOfPlanned(
     api: {},
     mesh: {},
     streams: { fromBelow: streamsFromBelow },
+    access: { fromAbove: 'cluster-admin' },
     ...(home ? { parent: { address: home.id, path: home.path, replicas: others.map(({ id }) => id) } } : {}),
     ...(replicas === undefined ? {} : { replica, replicas }),
     spaces: node.spaces.map((name) => ({ name })),

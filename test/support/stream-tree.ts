@@ -124,7 +124,12 @@ export class StreamTree {
       path: splitReplica(path).name,
       clock: this.clock,
       observer: counts,
-      authorize: streamRules({ fromBelow }),
+      authorize: streamRules({
+        path: splitReplica(path).name,
+        fromBelow,
+        refusal: ({ name, groups }) =>
+          groups.some((group) => group.endsWith(':system:masters')) ? undefined : `${name} has no rights here`,
+      }),
       child: (name) => {
         const named = [...children].filter(([child]) => splitReplica(child).name === name);
         const [streams, ...others] = named.map(([, of]) => of);
@@ -146,6 +151,7 @@ export function requestOf(request: Partial<StreamRequest> & { path: string }): S
   return {
     kind: 'test',
     header: new Uint8Array(0),
+    voucher: '',
     user: 'admin',
     groups: ['system:masters'],
     deadlineMs: 5_000,

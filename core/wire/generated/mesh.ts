@@ -248,13 +248,15 @@ export interface Open {
   /** Time limit in milliseconds within which an endpoint has to accept the stream. */
   deadlineMs: number;
   header: Buffer;
-  /** The user who asks. The first node on the way has authenticated this user. */
+  /** The user who asks, as the voucher names this user. */
   user: string;
   groups: string[];
   /** True: the stream carries large amounts of data, and uses a second connection beside the connection of the session. */
   bulk: boolean;
   /** How many bytes the asked end may send before the asking end gives more credit. */
   creditBytes: number;
+  /** Path of the first node on the way, which has authenticated the user. */
+  voucher: string;
 }
 
 export interface Data {
@@ -2095,6 +2097,7 @@ function createBaseOpen(): Open {
     groups: [],
     bulk: false,
     creditBytes: 0,
+    voucher: "",
   };
 }
 
@@ -2126,6 +2129,9 @@ export const Open: MessageFns<Open> = {
     }
     if (message.creditBytes !== 0) {
       writer.uint32(72).uint64(message.creditBytes);
+    }
+    if (message.voucher !== "") {
+      writer.uint32(82).string(message.voucher);
     }
     return writer;
   },
@@ -2213,6 +2219,14 @@ export const Open: MessageFns<Open> = {
             }
 
             message.creditBytes = longToNumber(reader.uint64());
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.voucher = reader.string();
             continue;
           }
         }

@@ -1,4 +1,5 @@
 /** Assembles the embedded cluster on a store: its space, the lifecycle controllers that every space has, and the controllers of a cluster. */
+import { SystemAccess } from '../../../core/apiserver/access/system-access.ts';
 import { builtinKinds } from '../../../core/apiserver/builtin/builtin-kinds.ts';
 import { CrdController } from '../../../core/apiserver/crd/crd-controller.ts';
 import { definitionAdmission } from '../../../core/apiserver/crd/definition-admission.ts';
@@ -11,12 +12,17 @@ import type { Space } from '../../../core/apiserver/space.ts';
 import { EmbeddedStorage } from '../../../core/apiserver/storage/embedded.ts';
 import { EmbeddedSpace } from '../../../core/apiserver/verbs/embedded-space.ts';
 import type { ClusterPorts, OpenCluster } from '../cluster.ts';
+import type { FromAbove } from '../from-above.ts';
 import { clusterAdmission } from './admission.ts';
 import type { ClusterPace } from './controllers/pace.ts';
 import { EmbeddedCluster } from './embedded-cluster.ts';
 
 export interface AssembleOptions extends ClusterPorts {
   readonly pace: ClusterPace;
+  /** The path of the agent. */
+  readonly path: string;
+  /** `access.fromAbove` of the configuration. */
+  readonly fromAbove: FromAbove;
 }
 
 export interface AssembledCluster extends OpenCluster {
@@ -28,7 +34,7 @@ export interface AssembledCluster extends OpenCluster {
 const spaceName = 'cluster';
 
 export function assembleCluster(options: AssembleOptions): AssembledCluster {
-  const { store, clock, random, logger, schedule } = options;
+  const { store, clock, random, logger, schedule, path, fromAbove } = options;
   const storage = new EmbeddedStorage({ store, name: spaceName, logger });
   const kinds = new SpaceKinds(storage, builtinKinds());
   const space: EmbeddedSpace = new EmbeddedSpace({
@@ -38,7 +44,20 @@ export function assembleCluster(options: AssembleOptions): AssembledCluster {
     clock,
     random,
     fields: fieldManager,
-    admissions: [definitionAdmission(kinds, storage), clusterAdmission(() => space)],
+    admissions: [
+      definitionAdmission(kinds, storage),
+      clusterAdmission(() => space),
+      (request) => access?.admission(request),
+    ],
+  });
+  const access: SystemAccess | undefined = new SystemAccess({
+    space,
+    clock,
+    random,
+    log: logger,
+    path,
+    fromAbove,
+    defer: schedule,
   });
   const shared = { space, clock, logger, schedule };
   const lifecycle = [
@@ -50,10 +69,12 @@ export function assembleCluster(options: AssembleOptions): AssembledCluster {
   const cluster = new EmbeddedCluster({ ...shared, random, pace: options.pace });
   return {
     space,
+    authorizer: access.authorizer,
     cluster,
     async [Symbol.asyncDispose]() {
       await cluster[Symbol.asyncDispose]();
       for (const controller of lifecycle) controller.close();
+      access.close();
       kinds[Symbol.dispose]();
     },
   };

@@ -5,23 +5,24 @@
  */
 import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { privilegedGroup } from '../../../core/access/subjects.ts';
 import { kubernetesStatusOf } from '../../../core/apiserver/http/status.ts';
 import type { UserInfo } from '../../../core/apiserver/space.ts';
 import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import { type Ask, answerOf, type ForwardedRequest, passOn, passUpgrade } from '../../../core/stream/pass-on.ts';
+import type { FromAbove } from '../from-above.ts';
 import { remedyOf } from './plain-messages.ts';
 
-/** Who may send requests, and under which names the cluster sees them. See `streams.cluster` of the configuration. */
+/** Who may send requests, and which of their groups the cluster sees. See `access.fromAbove` and `streams.cluster` of the configuration. */
 export interface Visitors {
-  readonly users: readonly string[];
-  readonly groups: readonly string[];
-  readonly prefix: string;
+  readonly fromAbove: FromAbove;
+  readonly users?: readonly string[];
+  readonly groups?: readonly string[];
 }
 
 export interface ClusterProxyPorts {
-  /** Absent: nobody may send requests. */
-  readonly visitors: Visitors | undefined;
+  readonly visitors: Visitors;
   readonly log: Logger;
   /** Sends a request to the API server, with the agent's credentials. */
   readonly ask: Ask;
@@ -74,17 +75,27 @@ export class ClusterProxy {
   }
 }
 
-/** Returns the headers that name the user and the user's groups. Throws Forbidden for a user whom the configuration of the site does not name. */
-export function impersonation({ name, groups }: UserInfo, visitors: Visitors | undefined): OutgoingHttpHeaders {
-  if (!visitors?.users.some((user) => user === '*' || user === name)) {
+/**
+ * Returns the headers that name the user and the user's groups. The names have the path of the node that has authenticated the user, so none of them is a name
+ * that the cluster knows already. Throws Forbidden for a user whom the configuration of the site does not name.
+ */
+export function impersonation({ name, groups }: UserInfo, { fromAbove, ...visitors }: Visitors): OutgoingHttpHeaders {
+  if (fromAbove === 'cluster-admin') return headersOf(name, [privilegedGroup]);
+  if (!visitors.users?.some((user) => user === '*' || user === name)) {
     const remedy = `name ${name} in streams.cluster.users of the agent's configuration (in the chart: agent.streams.users)`;
     throw new BanyanError('Forbidden', `this site does not let ${name} send requests to its cluster: ${remedy}`);
   }
-  const as = (known: string) => Buffer.from(`${visitors.prefix}${known}`).toString('latin1');
-  const sentGroups = groups.filter((group) => visitors.groups.includes(group));
+  return headersOf(
+    name,
+    groups.filter((group) => visitors.groups?.some((known) => known === '*' || known === group)),
+  );
+}
+
+function headersOf(name: string, groups: readonly string[]): OutgoingHttpHeaders {
+  const encoded = (text: string) => Buffer.from(text).toString('latin1');
   return {
-    'impersonate-user': as(name),
-    ...(sentGroups.length > 0 ? { 'impersonate-group': sentGroups.map(as) } : {}),
+    'impersonate-user': encoded(name),
+    ...(groups.length > 0 ? { 'impersonate-group': groups.map(encoded) } : {}),
   };
 }
 

@@ -13,6 +13,7 @@ const open = (stream: number, creditBytes = 1_000): Frame => ({
       kind: 'echo',
       deadlineMs: 5_000,
       header: Buffer.alloc(0),
+      voucher: '',
       user: 'liar',
       groups: ['system:masters'],
       bulk: false,

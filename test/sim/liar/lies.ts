@@ -312,6 +312,7 @@ function openOf(stream: number, change: object = {}): Frame {
     kind: 'echo',
     deadlineMs: 1_000,
     header: none,
+    voucher: '',
     user: 'liar',
     groups: ['system:masters'],
     bulk: false,
@@ -327,6 +328,8 @@ function opens(side: 'child' | 'parent'): Frame[] {
   const wrong: object[] = [
     { path: 'x'.repeat(2_000) },
     { path: 'Not:A:Path' },
+    { voucher: 'Not:A:Path' },
+    { voucher: 'system' },
     { kind: '' },
     { deadlineMs: 0 },
     { deadlineMs: tooLarge },

@@ -315,10 +315,10 @@ describe('a change by controllers and other appliers', () => {
     const bench = await running();
     const { apiVersion, kind, metadata } = aggregated;
     const rules = [{ apiGroups: ['light.example.org'], resources: ['beacons'], verbs: ['get'] }];
-    bench.space.apply(
-      { apiVersion, kind, metadata, rules },
-      { fieldManager: 'clusterrole-aggregation-controller', force: true },
-    );
+    const part = { name: 'part-of-the-site', labels: { light: 'true' } };
+    bench.space.create({ apiVersion, kind, metadata: part, rules }, { fieldManager: 'site' });
+    await bench.pass(100);
+    expect(bench.live(aggregated)).toMatchObject({ rules });
     const { resourceVersion } = bench.live(aggregated)!.metadata;
     await bench.pass(20_000);
     expect(bench.live(aggregated)!.metadata.resourceVersion).toBe(resourceVersion);

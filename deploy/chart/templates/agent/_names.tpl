@@ -124,7 +124,6 @@ streams:
   cluster:
     users: {{ toJson .users }}
     groups: {{ toJson .groups }}
-    prefix: {{ .prefix | quote }}
 {{- end }}
 {{- end }}
 cluster:
@@ -139,11 +138,4 @@ cluster:
       requestsPerSecond: {{ toJson $agent.cluster.requestsPerSecond }}
       inFlight: {{ int64 $agent.cluster.inFlight }}
       inFlightBytes: {{ toJson $agent.cluster.inFlightBytes }}
-{{- end }}
-
-{{/* Names of users and groups of the tree, with the prefix that the cluster sees. */}}
-{{- define "banyan.agent.prefixed" -}}
-{{- $names := list -}}
-{{- range .names }}{{ $names = append $names (printf "%s%s" $.prefix .) }}{{ end -}}
-{{- toJson $names -}}
 {{- end }}

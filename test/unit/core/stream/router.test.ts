@@ -67,6 +67,7 @@ describe('a stream through the tree', () => {
     expect(seen).toEqual({
       path: deep,
       kind: 'test',
+      voucher: '',
       user: 'eve',
       groups: ['system:masters', 'x'],
       header: Buffer.from('h'),
@@ -183,12 +184,16 @@ describe('a stream is refused', () => {
     expect(tree.openEnds()).toBe(0);
   });
 
-  it('by each hop to users who are no administrators', async () => {
+  it('by a node on the way to users who have no rights there', async () => {
     const tree = await attached(['a']);
     tree.register('a', 'test', echoEndpoint);
     const asked = tree.open('', { path: 'a', user: 'mallory', groups: ['shop'] });
     await tree.run(20);
-    expect(asked.reset).toMatchObject({ code: 'Forbidden', at: '', message: expect.stringContaining('mallory') });
+    expect(asked.reset).toMatchObject({
+      code: 'Forbidden',
+      at: 'a',
+      message: expect.stringContaining('center:mallory'),
+    });
   });
 
   it('when a child asks through its parent, whatever user it names', async () => {
@@ -212,6 +217,7 @@ describe('a stream is refused', () => {
         {
           path: 'a:b',
           kind: 'test',
+          voucher: 'a',
           user: 'x',
           groups: ['system:masters'],
           header: new Uint8Array(0),

@@ -77,10 +77,10 @@ describe('the configuration of an agent', () => {
   });
 
   it('accepts a list of users from above for a real cluster, and none for an embedded one', () => {
-    const streams = 'streams: {cluster: {users: [jo]}}';
+    const streams = 'streams: {cluster: {users: ["center:jo"]}}';
     const real = good.replace('{embedded: {}}', '{kubernetes: {}}');
     expect(parseAgentConfig(real, 'agent.yaml').streams).toBeUndefined();
-    const cluster = { users: ['jo'], groups: [], prefix: 'banyan:' };
+    const cluster = { users: ['center:jo'], groups: [] };
     expect(parseAgentConfig(`${real}${streams}`, 'agent.yaml').streams).toEqual({ cluster });
     expect(() => parseAgentConfig(`${good}${streams}`, 'agent.yaml')).toThrow(
       /^agent\.yaml: streams: remove it\. An embedded cluster has no users/,

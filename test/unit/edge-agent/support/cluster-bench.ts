@@ -21,6 +21,8 @@ export class ClusterBench {
     this.store = earlier?.store ?? new MemoryStore();
     this.#assembled = assembleCluster({
       store: this.store,
+      path: 'shop',
+      fromAbove: 'grants',
       clock,
       random: new SeededRandom(7),
       logger: silentLogger,

@@ -40,7 +40,12 @@ export class EmbeddedBench {
     const { clock, random, store } = this;
     const logger = silentLogger;
     const schedule = (turn: () => void) => void clock.after(0, turn);
-    const assembled = assembleCluster({ store, clock, random, logger, schedule, pace: defaultPace });
+    const assembled = assembleCluster({
+      ...{ store, clock, random, logger, schedule },
+      pace: defaultPace,
+      path: 'shop',
+      fromAbove: 'grants',
+    });
     this.space = assembled.space;
     this.cluster = assembled.cluster;
     this.consumer = store.write((t) => FeedConsumer.open(t, { name: 'upstream' }));

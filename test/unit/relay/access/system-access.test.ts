@@ -18,7 +18,7 @@ const settle = () => {
   while (deferred.length > 0) deferred.shift()!();
 };
 
-function open(): NodeSpaces {
+function open(fromAbove = 'grants'): NodeSpaces {
   const ports = {
     store,
     clock: new VirtualClock(Date.UTC(2030, 0, 1)),
@@ -27,7 +27,11 @@ function open(): NodeSpaces {
     defer: (run: () => void) => void deferred.push(run),
     path: 'eu',
   };
-  return new NodeSpaces(ports, { spaces: [{ name: 'ops', type: 'Workload' }] }, { inventoryChanged: () => {} });
+  return new NodeSpaces(
+    ports,
+    { spaces: [{ name: 'ops', type: 'Workload' }], access: { fromAbove } },
+    { inventoryChanged: () => {} },
+  );
 }
 
 beforeEach(() => {
@@ -158,5 +162,35 @@ describe('a write of a user', () => {
       .own('eu.ops')!
       .create(role('everything', { rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }] }), { user: jo });
     expect(mayRead({ node: 'eu' })).toBe(false);
+  });
+});
+
+describe('a user of a node above', () => {
+  const above = { name: 'center:jo', groups: ['center:tills', 'system:authenticated', 'banyan:from-above'] };
+  const pods = {
+    ...{ user: above, verb: 'list', apiGroup: '', resource: 'pods', subresource: '', namespace: 'shop', name: '' },
+  };
+  const places: AccessPlace[] = [{ node: 'eu' }, { space: 'ops' }, { mailbox: 'paris' }, { cluster: 'eu:paris' }];
+  const verdicts = () => places.map((place) => spaces.authorizer.decide(pods, place).allowed);
+
+  it('has no right with `grants` and without a grant, and none with `none`', () => {
+    for (const fromAbove of ['grants', 'none']) {
+      spaces = open(fromAbove);
+      expect(verdicts()).toEqual([false, false, false, false]);
+    }
+  });
+
+  it('has the role of the configuration at the node, its spaces and below', () => {
+    spaces = open('view');
+    expect(verdicts()).toEqual([true, true, true, true]);
+    expect(spaces.authorizer.decide({ ...pods, verb: 'delete' }, { space: 'ops' }).allowed).toBe(false);
+    expect(spaces.authorizer.decide({ ...pods, user: jo }, { space: 'ops' }).allowed).toBe(false);
+    spaces = open('cluster-admin');
+    expect(spaces.authorizer.decide({ ...pods, verb: 'delete' }, { space: 'ops' }).allowed).toBe(true);
+  });
+
+  it('reads which role is missing', () => {
+    spaces = open('looker');
+    expect(spaces.authorizer.decide(pods, { space: 'ops' }).reason).toContain('looker');
   });
 });

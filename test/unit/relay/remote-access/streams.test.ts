@@ -17,6 +17,7 @@ function node(path: string, options: { notReady?: string; known?: readonly strin
     clock,
     observer: new StreamCounts(),
     fromBelow: false,
+    refusal: () => undefined,
     notReady: () => options.notReady,
     knows: (child) => options.known?.includes(child) ?? false,
     child: () => undefined,
@@ -96,7 +97,6 @@ describe('a request for a node of the tree', () => {
     ['too many bytes', '/tree/center/echo?bytes=9999999999', {}, 'BadRequest', 'must be 1 to'],
     ['bytes that are no number', '/tree/center/echo?bytes=x', {}, 'BadRequest', 'must be an integer'],
     ['no time', '/tree/center/healthz?timeoutSeconds=0', {}, 'BadRequest', 'timeoutSeconds'],
-    ['nobody of importance', '/tree/center/healthz', { user: { name: 'eve', groups: [] } }, 'Forbidden', 'eve may not'],
   ])('for %s is refused with a message', async (_, url, request, code, messagePart) => {
     const error = await node('', { known: ['kid'], silentMs: 42_000 })
       .ask(url, request)

@@ -12,7 +12,7 @@ const of = { group: 'mesh.banyan.io', resource: 'spaces' };
 function started(store: MemoryStore, spaces: NodeConfig['spaces']): NodeSpaces {
   const clock = new VirtualClock();
   const ports = { store, clock, random: new SeededRandom(1), log: silentLogger, defer: () => {}, path: '' };
-  return new NodeSpaces(ports, { spaces }, { inventoryChanged: () => {} });
+  return new NodeSpaces(ports, { spaces, access: { fromAbove: 'grants' } }, { inventoryChanged: () => {} });
 }
 
 function shown(system: Space): string[] {

@@ -11,8 +11,8 @@ import {
   type Visitors,
 } from '../../../../../edge-agent/cluster/kubernetes/cluster-proxy.ts';
 
-const jo = { name: 'jo', groups: ['system:masters', 'ops'] };
-const visitors: Visitors = { users: ['jo'], groups: ['ops', 'till'], prefix: 'tree:' };
+const jo = { name: 'center:jo', groups: ['center:system:masters', 'center:ops'] };
+const visitors: Visitors = { fromAbove: 'grants', users: ['center:jo'], groups: ['center:ops', 'center:till'] };
 
 describe('a user from above', () => {
   let apiServer: Server;
@@ -29,7 +29,7 @@ describe('a user from above', () => {
     apiServer.close();
   });
 
-  const ask = async (may: Visitors | undefined, headers: Record<string, string> = {}, to = port) => {
+  const ask = async (may: Visitors, headers: Record<string, string> = {}, to = port) => {
     const proxy = new ClusterProxy({
       visitors: may,
       log: silentLogger,
@@ -60,17 +60,30 @@ describe('a user from above', () => {
     const { method, url, headers } = body as { method: string; url: string; headers: IncomingHttpHeaders };
     expect([status, method, url]).toEqual([200, 'DELETE', '/api/v1/pods?a=b']);
     const { host: _, connection: __, ...sent } = headers;
-    expect(sent).toEqual({ 'impersonate-user': 'tree:jo', 'impersonate-group': 'tree:ops', 'x-else': 'kept' });
+    expect(sent).toEqual({ 'impersonate-user': 'center:jo', 'impersonate-group': 'center:ops', 'x-else': 'kept' });
   });
 
   it('is refused with a message if the site does not know the user', async () => {
-    for (const may of [undefined, { ...visitors, users: ['kim'] }]) {
+    for (const may of [{ fromAbove: 'grants' } as const, { ...visitors, users: ['center:kim'] }]) {
       const { status, body } = await ask(may);
       expect([status, body]).toEqual([403, expect.objectContaining({ kind: 'Status', reason: 'Forbidden' })]);
       expect(body).toMatchObject({
-        message: expect.stringMatching(/does not let jo send requests.*streams\.cluster\.users/),
+        message: expect.stringMatching(/does not let center:jo send requests.*streams\.cluster\.users/),
       });
     }
+  });
+
+  it('is a member of system:masters if the site gives everything to users of nodes above', async () => {
+    const { body } = await ask({ fromAbove: 'cluster-admin' });
+    expect((body as { headers: IncomingHttpHeaders }).headers).toMatchObject({
+      'impersonate-user': 'center:jo',
+      'impersonate-group': 'system:masters',
+    });
+  });
+
+  it('brings all groups if the site names none in particular', () => {
+    const headers = impersonation(jo, { fromAbove: 'grants', users: ['*'], groups: ['*'] });
+    expect(headers['impersonate-group']).toEqual(['center:system:masters', 'center:ops']);
   });
 
   it('reads why the API server cannot be reached', async () => {
@@ -80,8 +93,8 @@ describe('a user from above', () => {
   });
 
   it('may have a name that no header could carry unencoded', () => {
-    const named = impersonation({ name: 'zoë', groups: [] }, { ...visitors, users: ['*'] });
-    expect(Buffer.from(String(named['impersonate-user']), 'latin1').toString('utf8')).toBe('tree:zoë');
+    const named = impersonation({ name: 'center:zoë', groups: [] }, { ...visitors, users: ['*'] });
+    expect(Buffer.from(String(named['impersonate-user']), 'latin1').toString('utf8')).toBe('center:zoë');
     expect(() => impersonation(jo, { ...visitors, users: [] })).toThrow(BanyanError);
   });
 });

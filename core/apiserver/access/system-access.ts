@@ -1,21 +1,22 @@
 /**
- * Who may do what at this node: follows the roles, bindings and AccessGrants of the system space, event by event. A change counts from its commit on, for every
+ * Who may do what at this node: follows the roles, bindings and AccessGrants of a space, event by event. The space is the system space of a node, or an embedded cluster, which has no AccessGrants. A change counts from its commit on, for every
  * later request.
  */
-import type { AccessGrantObject } from '../../core/access/access-grant.ts';
-import { NodeAuthorizer } from '../../core/access/authorizer.ts';
-import { Rbac } from '../../core/access/rbac.ts';
-import { type ClusterRoleObject, type RbacKind, rbacKindOf, rbacResource } from '../../core/access/rbac-objects.ts';
-import { accessGrantResource, isAccessGrant } from '../../core/apiserver/kinds/access-grant-kind.ts';
-import { KeyQueue } from '../../core/apiserver/lifecycle/key-queue.ts';
-import type { Space, WriteAdmission } from '../../core/apiserver/space.ts';
-import type { StorageEvent } from '../../core/apiserver/storage.ts';
-import { parseBody } from '../../core/object/canonical.ts';
-import { equalJson } from '../../core/object/json-value.ts';
-import type { Clock } from '../../core/runtime/clock.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
-import type { Random } from '../../core/runtime/random.ts';
+import type { AccessGrantObject } from '../../access/access-grant.ts';
+import { NodeAuthorizer } from '../../access/authorizer.ts';
+import { Rbac } from '../../access/rbac.ts';
+import { type ClusterRoleObject, type RbacKind, rbacKindOf, rbacResource } from '../../access/rbac-objects.ts';
+import { parseBody } from '../../object/canonical.ts';
+import { equalJson } from '../../object/json-value.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import type { Random } from '../../runtime/random.ts';
+import { accessGrantResource, isAccessGrant } from '../kinds/access-grant-kind.ts';
+import { KeyQueue } from '../lifecycle/key-queue.ts';
+import type { Space, WriteAdmission } from '../space.ts';
+import type { StorageEvent } from '../storage.ts';
 import { checkAccessWrite } from './access-writes.ts';
+import { grantFromAbove } from './from-above.ts';
 import { seedRoles } from './seed-roles.ts';
 
 export interface SystemAccessPorts {
@@ -25,6 +26,8 @@ export interface SystemAccessPorts {
   readonly log: Logger;
   /** The path of the node. */
   readonly path: string;
+  /** `access.fromAbove` of the node's configuration. */
+  readonly fromAbove: string;
   defer(run: () => void): void;
 }
 
@@ -39,7 +42,7 @@ export class SystemAccess {
   readonly #unsubscribe: () => void;
 
   constructor(ports: SystemAccessPorts) {
-    const { space, clock, log, path, defer } = ports;
+    const { space, clock, log, path, fromAbove, defer } = ports;
     const { storage } = space;
     this.#ports = ports;
     this.authorizer = new NodeAuthorizer(this.#rbac, path);
@@ -48,6 +51,8 @@ export class SystemAccess {
     for (const kind of kinds) for (const { body } of storage.scan(rbacResource(kind))) this.#put(parseBody(body));
     for (const { body } of storage.scan(accessGrantResource))
       this.authorizer.grants.put(parseBody(body) as AccessGrantObject);
+    const ofConfig = grantFromAbove(fromAbove, path);
+    if (ofConfig) this.authorizer.grants.put(ofConfig);
     this.#unsubscribe = storage.subscribe((events) => {
       for (const event of events) this.#changed(event);
     });
@@ -88,6 +93,10 @@ export class SystemAccess {
     const role = space.get(key) as ClusterRoleObject | undefined;
     const rules = this.#rbac.rulesOfRole({ apiGroup: '', kind: 'ClusterRole', name }, '');
     if (!role?.aggregationRule || !rules || equalJson(role.rules ?? [], rules)) return;
-    space.update({ ...role, rules: [...rules] });
+    const { apiVersion, kind } = role;
+    space.apply(
+      { apiVersion, kind, metadata: { name }, rules: [...rules] },
+      { fieldManager: 'clusterrole-aggregation-controller', force: true },
+    );
   }
 }

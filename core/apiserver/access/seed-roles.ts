@@ -1,13 +1,13 @@
 /** Writes the default roles and bindings that a system space lacks. Objects that a person has changed or that carry other rules stay as they are. */
 
-import { defaultClusterRoleBindings, defaultClusterRoles } from '../../core/access/default-roles.ts';
-import { type RbacKind, rbacResource } from '../../core/access/rbac-objects.ts';
-import type { SpaceStorage } from '../../core/apiserver/storage.ts';
-import { canonicalBytes } from '../../core/object/canonical.ts';
-import { timestamp } from '../../core/object/conditions.ts';
-import type { KubeObject } from '../../core/object/meta.ts';
-import type { Clock } from '../../core/runtime/clock.ts';
-import { type Random, uuid } from '../../core/runtime/random.ts';
+import { defaultClusterRoleBindings, defaultClusterRoles } from '../../access/default-roles.ts';
+import { type RbacKind, rbacResource } from '../../access/rbac-objects.ts';
+import { canonicalBytes } from '../../object/canonical.ts';
+import { timestamp } from '../../object/conditions.ts';
+import type { KubeObject } from '../../object/meta.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { type Random, uuid } from '../../runtime/random.ts';
+import type { SpaceStorage } from '../storage.ts';
 
 /**
  * Without `system:masters`, nobody could repair a space whose roles are gone. So each start writes what is absent. The objects are written below the verbs of the

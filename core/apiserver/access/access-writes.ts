@@ -1,15 +1,15 @@
 /** Checks writes of roles, bindings and AccessGrants in the system space: their fields, and that nobody gives away more than they have. */
-import { type AccessGrantObject, checkAccessGrant, fillGrantDefaults } from '../../core/access/access-grant.ts';
-import type { NodeAuthorizer } from '../../core/access/authorizer.ts';
-import { checkRbacWrite } from '../../core/access/escalation.ts';
-import { checkGrantedRole, checkGrantWrite } from '../../core/access/grant-escalation.ts';
-import { rbacKindOf } from '../../core/access/rbac-objects.ts';
-import { checkRbacObject, fillRbacDefaults } from '../../core/access/validation.ts';
-import { isAccessGrant } from '../../core/apiserver/kinds/access-grant-kind.ts';
-import type { Kind, Kinds, WriteAdmission } from '../../core/apiserver/space.ts';
-import { invalidObject } from '../../core/apiserver/status-errors.ts';
-import { type KubeObject, parseApiVersion } from '../../core/object/meta.ts';
-import type { Cause } from '../../core/runtime/errors.ts';
+import { type AccessGrantObject, checkAccessGrant, fillGrantDefaults } from '../../access/access-grant.ts';
+import type { NodeAuthorizer } from '../../access/authorizer.ts';
+import { checkRbacWrite } from '../../access/escalation.ts';
+import { checkGrantedRole, checkGrantWrite } from '../../access/grant-escalation.ts';
+import { rbacKindOf } from '../../access/rbac-objects.ts';
+import { checkRbacObject, fillRbacDefaults } from '../../access/validation.ts';
+import { type KubeObject, parseApiVersion } from '../../object/meta.ts';
+import type { Cause } from '../../runtime/errors.ts';
+import { isAccessGrant } from '../kinds/access-grant-kind.ts';
+import type { Kind, Kinds, WriteAdmission } from '../space.ts';
+import { invalidObject } from '../status-errors.ts';
 
 type Request = Parameters<WriteAdmission>[0];
 
