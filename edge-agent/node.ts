@@ -7,6 +7,7 @@ import type { Duplex } from 'node:stream';
 import { type Authorizer, onlyPrivileged } from '../core/access/authorizer.ts';
 import { userOfCertificate } from '../core/access/certificate-user.ts';
 import { ApiServer } from '../core/apiserver/http/api-server.ts';
+import type { IsRevoked } from '../core/apiserver/http/request-users.ts';
 import type { UserInfo } from '../core/apiserver/space.ts';
 import { deletionLimits } from '../core/feed/deletions.ts';
 import type { Clock } from '../core/runtime/clock.ts';
@@ -103,6 +104,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const scan = new AppliedInventoryScan(() => assembled, scanPorts(options), true);
   const assembled: AssembledAgent = await assembleAgent({
     ...agentPorts(options, store, memory),
+    revocationsChanged: () => api.revocationsChanged(),
     caughtUp: () => scan.caughtUp(),
     wentBack: () => scan.wentBack(),
   });
@@ -209,6 +211,7 @@ function scanPorts({ clock, logger, config }: NodeOptions): AppliedInventoryScan
 
 interface Answers {
   readonly authorizer: Authorizer;
+  readonly isRevoked: IsRevoked;
   notReady(): string | undefined;
   readyAs(): string;
   metrics(): Promise<string>;
@@ -222,7 +225,7 @@ function standingBy(
 ): Answers {
   const metrics = standbyMetricsOf({ storeBytes: () => store.size().usedBytes, residentBytes });
   const readyAs = () => leadership?.standing ?? 'ok';
-  return { authorizer: onlyPrivileged, notReady: () => undefined, readyAs, metrics };
+  return { authorizer: onlyPrivileged, isRevoked: () => false, notReady: () => undefined, readyAs, metrics };
 }
 
 function answersOf(
@@ -234,6 +237,7 @@ function answersOf(
   const { agent, uplink } = assembled;
   return {
     authorizer: assembled.authorizer ?? onlyPrivileged,
+    isRevoked: assembled.isRevoked,
     notReady: () => {
       const why = uplink.unreached === undefined ? '' : `: ${uplink.unreached}`;
       return uplink.wasAttached ? undefined : `not attached to the parent yet${why}`;
@@ -273,6 +277,7 @@ function apiServer({ config, credentials, clock, logger }: NodeOptions, present:
       rulesAt: (user, place, namespace) => present().authorizer.rulesAt(user, place, namespace),
       reaches: (user, place) => present().authorizer.reaches(user, place),
     },
+    isRevoked: (user, validFromMs) => present().isRevoked(user, validFromMs),
     path: config.path,
   });
 }

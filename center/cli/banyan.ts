@@ -35,6 +35,7 @@ import { historyTable } from './history.ts';
 import { joinToken } from './join-token.ts';
 import { pingLine } from './ping.ts';
 import { plan } from './plan.ts';
+import { revokedAtMs, revokeUser } from './revoke.ts';
 import { placementReport, spaceReport } from './status.ts';
 import { formatTree, treeRows } from './tree.ts';
 import { undo } from './undo.ts';
@@ -180,8 +181,29 @@ user
   .action(async (name: string, options) => {
     const data = dataOf(options);
     const request = { name, groups: options.group, ttlMs: options.ttl };
-    const issue = (asked: UserRequest) => issueTreeUser(data, asked, systemClock);
+    const issue = async (asked: UserRequest) => {
+      const api = clientOf(options);
+      const revoked = await revokedAtMs(api, name).catch((error: unknown) =>
+        warn(
+          `${describeError(error)}: if ${name} was revoked in the last hour, the new certificate is refused at first`,
+        ),
+      );
+      api.close();
+      return issueTreeUser(data, { ...asked, ...(revoked ? { afterMs: revoked } : {}) }, systemClock);
+    };
     process.stdout.write(await addUser(options.kubeconfig ?? data.kubeconfig, request, issue));
+  });
+user
+  .command('revoke')
+  .description('end all certificates of a user, with the watches and streams that the user has open')
+  .argument('<name>', 'name of the user', userName)
+  .option('--at <path>', 'the node where the revocation begins; it holds there and below', nodePath, '')
+  .option('--data <dir>', 'data directory of the tree')
+  .option('--kubeconfig <file>', 'kubeconfig of the tree')
+  .action(async (name: string, options) => {
+    const api = clientOf(options);
+    print(await revokeUser(api, name, options.at, systemClock));
+    api.close();
   });
 
 program

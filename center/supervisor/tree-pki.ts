@@ -86,10 +86,15 @@ export async function issueTreeAgent(data: DataDirectory, path: string, clock: C
 /** Makes a certificate for a user of the tree's APIs. Throws NotFound if the data directory has no certificate authority. */
 export function issueTreeUser(
   data: DataDirectory,
-  { name, groups, ttlMs }: { readonly name: string; readonly groups: readonly string[]; readonly ttlMs: number },
+  user: {
+    readonly name: string;
+    readonly groups: readonly string[];
+    readonly ttlMs: number;
+    readonly afterMs?: number;
+  },
   clock: Clock,
 ): Promise<KeyAndCertificate> {
-  return issueUser(authorityOf(data), { name, groups }, { clock, random: systemRandom }, ttlMs);
+  return issueUser(authorityOf(data), user, { clock, random: systemRandom }, user.ttlMs);
 }
 
 function authorityOf(data: DataDirectory): KeyAndCertificate {

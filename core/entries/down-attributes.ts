@@ -194,3 +194,7 @@ export interface ReportRules {
   readonly associated: readonly (AssociatedItem & { readonly limit: number })[];
   readonly upsync: readonly UpsyncItem[];
 }
+
+/** For each revoked user the time of the last revocation, in ms of the wall clock: older certificates are refused. */
+export const revokedUsers = z.object({ users: z.record(z.string(), whole) });
+export type RevokedUsersAttributes = AttributesOf<typeof revokedUsers>;

@@ -137,6 +137,12 @@ export const entryKinds = {
     attributes: down.approval,
     is: 'a person has approved: the node at PATH may delete the rows that it holds under this token; sent only to the child on the way to PATH',
   },
+  revoked: {
+    form: 'revoked',
+    from: 'parent',
+    attributes: down.revokedUsers,
+    is: 'the users whose certificates were revoked here or above, with the time; no entry: there are none',
+  },
   inventory: {
     form: 'i/{source}/{syncTarget}',
     from: 'parent',

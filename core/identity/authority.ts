@@ -131,15 +131,18 @@ export async function issueAgent(
   return `${await sign(issuer, leaf, issuing)}\n${issuer.certPem.trim()}\n`;
 }
 
-/** Issues a certificate with which a person or a program uses the API. CN is the user name, and each O is a group, as in Kubernetes. */
+/**
+ * Issues a certificate with which a person or a program uses the API. CN is the user name, and each O is a group, as in Kubernetes. `afterMs`: the time of the
+ * user's revocation; the certificate is valid only after this time, in ms of the wall clock.
+ */
 export function issueUser(
   authority: KeyAndCertificate,
-  user: { readonly name: string; readonly groups: readonly string[] },
+  user: { readonly name: string; readonly groups: readonly string[]; readonly afterMs?: number },
   issuing: Issuing,
   lifeMs = leafMs,
 ): Promise<KeyAndCertificate> {
   const subject = distinguishedName(user.name, user.groups);
-  return issue(authority, subject, [x509.ExtendedKeyUsage.clientAuth], [], issuing, lifeMs);
+  return issue(authority, subject, [x509.ExtendedKeyUsage.clientAuth], [], issuing, lifeMs, user.afterMs);
 }
 
 async function issue(
@@ -149,9 +152,10 @@ async function issue(
   extensions: readonly x509.Extension[],
   issuing: Issuing,
   lifeMs = leafMs,
+  afterMs?: number,
 ): Promise<KeyAndCertificate> {
   const keys = await generateKeys();
-  const leaf = { subject, publicKey: keys.publicKey, lifeMs, extensions: leafExtensions(usages, extensions) };
+  const leaf = { subject, publicKey: keys.publicKey, lifeMs, afterMs, extensions: leafExtensions(usages, extensions) };
   return { certPem: await sign(authority, leaf, issuing), keyPem: await exportKey(keys.privateKey) };
 }
 
@@ -168,13 +172,15 @@ interface ToSign {
   readonly subject: x509.Name;
   readonly publicKey: x509.PublicKeyType;
   readonly lifeMs: number;
+  /** The validity begins after this time. */
+  readonly afterMs?: number | undefined;
   readonly extensions: readonly x509.Extension[];
 }
 
 /** Signs the certificate. The certificate ends no later than the certificate of the authority. */
 async function sign(
   authority: KeyAndCertificate,
-  { subject, publicKey, lifeMs, extensions }: ToSign,
+  { subject, publicKey, lifeMs, afterMs = 0, extensions }: ToSign,
   { clock, random }: Issuing,
 ): Promise<string> {
   const issuer = new x509.X509Certificate(authority.certPem);
@@ -185,7 +191,8 @@ async function sign(
     // Takes the name object of the issuer and not its text: Go compares the encoded bytes of both names, and a name made from the text could have other
     // bytes.
     issuer: issuer.subjectName,
-    notBefore,
+    // Certificates have whole seconds.
+    notBefore: new Date(Math.max(notBefore.getTime(), (Math.floor(afterMs / 1_000) + 1) * 1_000)),
     notAfter: notAfter < issuer.notAfter ? notAfter : issuer.notAfter,
     signingAlgorithm: algorithm,
     publicKey,

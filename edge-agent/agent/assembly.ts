@@ -1,10 +1,14 @@
 /** Connects the rooms of an agent (agent, uplink and streams) with a store, a dialer and a cluster. It opens no socket of its own. */
 import type { Duplex } from 'node:stream';
 import type { Authorizer } from '../../core/access/authorizer.ts';
+import { Revocations } from '../../core/access/revocations.ts';
+import type { IsRevoked } from '../../core/apiserver/http/request-users.ts';
 import type { Space, UserInfo } from '../../core/apiserver/space.ts';
 import { deletionGuard, type Limits } from '../../core/entries/deletion-guard.ts';
 import { downFeedJudge } from '../../core/entries/down-check.ts';
+import { entryKey } from '../../core/entries/entry-keys.ts';
 import { keepObjectRule } from '../../core/entries/keep-object.ts';
+import { revokedAbove } from '../../core/entries/revoked-users.ts';
 import { farAheadBy } from '../../core/entries/source-incarnations.ts';
 import type { QuarantinedAttributes } from '../../core/entries/up-attributes.ts';
 import { FeedConsumer } from '../../core/feed/consumer.ts';
@@ -59,6 +63,8 @@ export interface AgentPorts {
    * desired.
    */
   caughtUp?(): void;
+  /** Called when users were revoked, or no longer are. */
+  revocationsChanged?(): void;
   /** Called when the cluster was restored to an earlier state. */
   wentBack?(): void;
 }
@@ -80,6 +86,7 @@ export interface AssembledAgent extends AsyncDisposable {
   readonly space?: Space;
   /** Decides about requests to this API. */
   readonly authorizer?: Authorizer;
+  readonly isRevoked: IsRevoked;
   /** Passes HTTP on a connection to the API server of a real cluster: see OpenCluster. */
   take?(connection: Duplex, user: UserInfo): void;
   /** The rows that the agent keeps although its parent lacks them. */
@@ -121,6 +128,12 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     isHeldBack: waiting !== undefined,
     reportedAllChanged: () => uplink.readyChanged(),
   });
+  const revocations = new Revocations();
+  const readRevocations = () => {
+    revocations.setAbove(store.read((reader) => revokedAbove(reader, downstream.sound)));
+    ports.revocationsChanged?.();
+  };
+  readRevocations();
   const streamCounts = new StreamCounts();
   const streams: StreamRouter = agentStreams({
     path,
@@ -135,7 +148,10 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     software: version,
     identity,
     dialer,
-    received: (changes) => agent.received(changes),
+    received: (changes) => {
+      agent.received(changes);
+      if (changes.some(({ key }) => key === entryKey.revoked())) readRevocations();
+    },
     streamsOf: (link) => streams.sessionWith('parent', link),
     reportSelf: () => agent.reportSelf(),
     approved: (token) => agent.approveHeldRemovals(token),
@@ -148,6 +164,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     uplink,
     streams,
     streamCounts,
+    isRevoked: (user, validFromMs) => revocations.isRevoked(user, validFromMs),
     sessionEnds: uplink.sessionEnds,
     ...(opened.space ? { space: opened.space } : {}),
     ...(opened.authorizer ? { authorizer: opened.authorizer } : {}),

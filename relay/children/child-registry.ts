@@ -1,5 +1,6 @@
 /** The children of this node, with what the scheduler needs to know about each. The registry reads them from the inventory and from their reports. */
 
+import type { Revocations } from '../../core/access/revocations.ts';
 import { entryKey } from '../../core/entries/entry-keys.ts';
 import type { ChildRole } from '../../core/entries/entry-kind.ts';
 import type { Table } from '../../core/feed/feed.ts';
@@ -40,6 +41,7 @@ import {
 import { LabelSummaryPublisher, type LabelSummaryPublisherPorts } from './label-summary-publisher.ts';
 import { forgetHeldLabelSummary, heldLabelSummary } from './label-summary-shrink-guard.ts';
 import { OwnedLabelSummary, readOwnedLabelSummary } from './owned-label-summary.ts';
+import { sendRevokedUsers } from './revoked-users.ts';
 
 export interface ChildRegistryPorts extends LabelSummaryPublisherPorts {
   readonly inventory: Inventory;
@@ -51,6 +53,7 @@ export interface ChildRegistryPorts extends LabelSummaryPublisherPorts {
   relayAdded(t: Transaction, child: string): void;
   /** Shows which children this node counts, if relays have replicas. */
   readonly counting: { readonly isOtherReplica: boolean; counts(child: string): boolean };
+  readonly revocations: Pick<Revocations, 'all'>;
   /** Returns the labels that Locations of this node inherit. */
   inherited(): Labels;
   readonly path: string;
@@ -206,7 +209,7 @@ export class ChildRegistry {
     return { producer, consumer };
   }
 
-  /** Call it when the labels from above have changed. Marks all children, because all of them inherit these labels. */
+  /** Call it when the labels from above or the revocations have changed. Marks all children, because all of them inherit both. */
   inheritedChanged(t: Transaction): void {
     for (const name of this.children.keys()) markDirty(t, 'child', name);
   }
@@ -223,6 +226,7 @@ export class ChildRegistry {
     if (!mailbox) return;
     if (mailbox.role === 'agent') {
       const { destinations, labels } = this.#agentOf(t, name);
+      sendRevokedUsers(t, mailbox.producer, this.#ports.revocations);
       this.children.set(name, { name, role: 'agent', destinations });
       this.#contribute(name, labels);
       return;
@@ -233,6 +237,7 @@ export class ChildRegistry {
     const reported = { ...(labels ? { labels } : {}), ...(counted && counted !== labels ? { counted } : {}) };
     this.children.set(name, { name, role: 'relay', destinations: [], hasReportedLabels, ...reported });
     this.#contribute(name, labels ?? emptyLabelSummary);
+    sendRevokedUsers(t, mailbox.producer, this.#ports.revocations);
     const path = childPath(this.#ports.path, name);
     const tree = { path, labels: inheritedBelow(path, this.#ports.inherited(), {}) };
     mailbox.producer.put(

@@ -11,7 +11,7 @@ import type { GuardRoom } from '../guard/guard-room.ts';
 import type { NodeReports } from '../inventory-status/node-reports.ts';
 import { noteSourceChange } from '../schedule/source-changes.ts';
 import { markDirty } from '../work/dirty.ts';
-import { childReportTopic, parentFeedTopic } from '../work/topics.ts';
+import { childReportTopic, parentFeedTopic, revocationsTopic } from '../work/topics.ts';
 import type { Downsync } from './downsync.ts';
 import type { NodeState } from './node-state.ts';
 import type { StatusAggregation } from './status-aggregation.ts';
@@ -40,6 +40,10 @@ export class FeedEventRouter {
     for (const change of changes) {
       noteSourceChange(t, change);
       if (change.key === entryKey.tree()) nodeState.childRegistry.inheritedChanged(t);
+      if (change.key === entryKey.revoked()) {
+        nodeState.childRegistry.inheritedChanged(t);
+        t.announce(revocationsTopic, 'self');
+      }
     }
     guard().fromAbove(t, changes);
     for (const change of changes) t.announce(parentFeedTopic, change);

@@ -10,6 +10,7 @@ import type { NodeReports } from '../inventory-status/node-reports.ts';
 import type { ScheduleLoop } from '../schedule/loop.ts';
 import type { Downsync } from './downsync.ts';
 import type { FeedEventRouter } from './feed-event-router.ts';
+import type { NodeApi } from './node-ports.ts';
 import type { NodeState } from './node-state.ts';
 import type { Readiness } from './readiness.ts';
 import type { StatusAggregation } from './status-aggregation.ts';
@@ -34,4 +35,5 @@ export interface NodeParts {
   guard(): GuardRoom;
   streams(): StreamRouter;
   fleet(): FleetParts;
+  api(): NodeApi;
 }

@@ -2,6 +2,7 @@
 import type { Duplex } from 'node:stream';
 import type { Authorizer } from '../../core/access/authorizer.ts';
 import type { NodeUrls, TreeUrls } from '../../core/apiserver/http/node-urls.ts';
+import type { IsRevoked } from '../../core/apiserver/http/request-users.ts';
 import type { Space, UserInfo } from '../../core/apiserver/space.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -18,12 +19,15 @@ export interface NodeApi extends AsyncDisposable {
   resolveWith(resolver: (prefix: string) => Space | undefined): void;
   /** Serves a connection whose user is known. */
   take(connection: Duplex, user: UserInfo): void;
+  /** Ends the connections of users who are revoked now. */
+  revocationsChanged(): void;
   /** Begins to serve, and returns the URL. */
   listen(): Promise<string>;
 }
 
 export interface NodeAnswers {
   readonly authorizer: Authorizer;
+  readonly isRevoked: IsRevoked;
   /** The path of the node. */
   readonly path: string;
   notReady(): string | undefined;

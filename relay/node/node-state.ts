@@ -6,6 +6,7 @@ import { deletionGuard } from '../../core/entries/deletion-guard.ts';
 import type { TreeAttributes } from '../../core/entries/down-attributes.ts';
 import { downFeedJudge } from '../../core/entries/down-check.ts';
 import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
+import { revokedAbove } from '../../core/entries/revoked-users.ts';
 import { farAheadBy } from '../../core/entries/source-incarnations.ts';
 import { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { Producer, Table } from '../../core/feed/feed.ts';
@@ -15,7 +16,7 @@ import { hash128 } from '../../core/object/hash.ts';
 import type { Labels } from '../../core/object/selector.ts';
 import { beginBoot, type NodeIdentity } from '../../core/session/node-identity.ts';
 import { readWatermarks, type Watermarks } from '../../core/session/watermark.ts';
-import type { Reader, Transaction } from '../../core/store/store.ts';
+import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import type { ChildConnection } from '../../core/summary/contribution.ts';
 import { LabelSummaryAcknowledgement } from '../catch-up/label-summary-acknowledgement.ts';
 import { ChildRegistry } from '../children/child-registry.ts';
@@ -33,6 +34,7 @@ import type { Replicas } from '../replicas/replicas.ts';
 import { InventoryBelow } from '../schedule/inventory-below.ts';
 import { NodeSpaces } from '../spaces/node-spaces.ts';
 import { markDirty } from '../work/dirty.ts';
+import { revocationsTopic } from '../work/topics.ts';
 import type { NodePorts } from './node-ports.ts';
 
 /** The functions of the parts that the node makes after the rooms. The rooms call these functions. */
@@ -83,10 +85,12 @@ export class NodeState {
   readonly labelSummaryAcknowledgement: LabelSummaryAcknowledgement;
   readonly replicas: Replicas;
   readonly lookups: Lookups;
+  readonly #store: Store;
 
   constructor(config: NodeConfig, ports: NodePorts, lateParts: LateParts) {
     const { store, clock, random, log, defer } = ports;
     const { path } = config;
+    this.#store = store;
     this.path = path;
     this.depth = depthOf(path);
     this.identity = store.write((t) => beginBoot(t, clock, random));
@@ -104,7 +108,12 @@ export class NodeState {
     };
     this.spaces = new NodeSpaces({ store, clock, random, log, defer, path, preview }, config, {
       inventoryChanged: (t, child) => this.childRegistry.widen(t, child),
+      revocationsChanged: (t) => {
+        this.childRegistry.inheritedChanged(t);
+        t.announce(revocationsTopic, 'self');
+      },
     });
+    this.readRevocationsAbove();
     const tableOf = (source: string) => this.spaces.tableOf(source) ?? this.upstream.sound;
     this.inventory = new InventoryBelow({
       path,
@@ -142,6 +151,7 @@ export class NodeState {
           for (const name of names) markDirty(t, 'child', name);
         }),
       ),
+      revocations: this.spaces.revocations,
       inherited: () => this.#inherited(config, ports),
       path,
     });
@@ -182,6 +192,11 @@ export class NodeState {
   get previewPorts(): PlacePreviewPorts {
     const { children, pathOf, placements } = this.lookups;
     return { children, pathOf, present: (id) => placements.get(id) };
+  }
+
+  /** Call it when the entry from above has changed. */
+  readRevocationsAbove(): void {
+    this.spaces.revocations.setAbove(this.#store.read((reader) => revokedAbove(reader, this.upstream.sound)));
   }
 
   isOrigin(source: string): boolean {

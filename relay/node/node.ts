@@ -203,6 +203,7 @@ export class Node implements AsyncDisposable {
       guard: () => this.#guard,
       streams: () => this.streams,
       fleet: () => this.#fleet,
+      api: () => this.#api,
     };
   }
 
@@ -227,6 +228,7 @@ export class Node implements AsyncDisposable {
     const api = this.#ports.api({
       path,
       authorizer: spaces.authorizer,
+      isRevoked: (user, validFromMs) => spaces.revocations.isRevoked(user, validFromMs),
       notReady: () => this.#notReady(),
       tree: treeUrls(path, this.streams, clock),
       urls: (request, signal) => ofFleets(request, signal) ?? ofPlans(request, signal),

@@ -25,6 +25,7 @@ import {
   type PlacementAtChild,
   parentFeedTopic,
   recountedTopic,
+  revocationsTopic,
   scheduledTopic,
   shownTopic,
   workTopic,
@@ -57,6 +58,10 @@ export function subscribeParts(store: Store, parts: NodeParts): (() => void)[] {
 
 function subscribeSums(store: Store, parts: NodeParts, { on, each }: Subscriber): void {
   const { up } = parts;
+  on(revocationsTopic, () => {
+    parts.nodeState().readRevocationsAbove();
+    parts.api().revocationsChanged();
+  });
   each(childRemovedTopic, (child) => parts.down().restoreBarrier.childRemoved(child));
   on(connectionTopic, (children) => announceContributions(store, parts, children));
   on(quarantineTopic, (tables) => {

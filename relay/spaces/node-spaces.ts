@@ -1,11 +1,14 @@
 /** All spaces of one node: the system space with its inventory, and the workload and inventory spaces that the configuration names. */
 
 import type { Authorizer } from '../../core/access/authorizer.ts';
+import { Revocations } from '../../core/access/revocations.ts';
 import { SystemAccess } from '../../core/apiserver/access/system-access.ts';
+import { isRevocation, revocationResource, revokedBy } from '../../core/apiserver/kinds/revocation-kind.ts';
 import type { Space, WriteAdmission } from '../../core/apiserver/space.ts';
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import { objectName } from '../../core/identity/node-path.ts';
+import { parseBody } from '../../core/object/canonical.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import { Inventory } from '../children/inventory.ts';
 import type { NodeConfig } from '../config/config.ts';
@@ -29,10 +32,14 @@ const spaceResource = { group: 'mesh.banyan.io', resource: 'spaces' };
 export interface SpaceListeners {
   /** Called in the transaction that may change the destinations of a SyncTarget. */
   inventoryChanged(t: Transaction, syncTarget: string): void;
+  /** Called in the transaction that changes the revocations of this node. */
+  revocationsChanged(t: Transaction): void;
 }
 
 export class NodeSpaces {
   readonly inventory: Inventory;
+  /** Which users' certificates this node refuses. */
+  readonly revocations = new Revocations();
   readonly #system: OpenSpace;
   readonly #access: SystemAccess;
   /** Keyed by source: `center.retail`. */
@@ -47,14 +54,20 @@ export class NodeSpaces {
   ) {
     let inventory: Inventory | undefined;
     let access: SystemAccess | undefined;
-    const noteInventory = (t: Transaction, event: StorageEvent) => {
+    const note = (t: Transaction, event: StorageEvent) => {
+      if (isRevocation(event.object.key)) listeners.revocationsChanged(t);
       for (const name of inventory?.note(event) ?? []) {
         markDirty(t, 'child', name);
         listeners.inventoryChanged(t, name);
       }
     };
     const admission: WriteAdmission = (request) => access?.admission(request);
-    this.#system = openSpace(ports, 'system', 'System', noteInventory, { admission });
+    this.#system = openSpace(ports, 'system', 'System', note, { admission });
+    for (const stored of this.#system.storage.scan(revocationResource))
+      this.#noteRevocation({ type: 'ADDED', object: stored });
+    this.#system.storage.subscribe((events) => {
+      for (const event of events) if (isRevocation(event.object.key)) this.#noteRevocation(event);
+    });
     inventory = new Inventory(this.#system.storage);
     this.inventory = inventory;
     access = new SystemAccess({ ...ports, fromAbove, space: this.#system.space });
@@ -74,6 +87,10 @@ export class NodeSpaces {
   /** Decides about the requests at this node. */
   get authorizer(): Authorizer {
     return this.#access.authorizer;
+  }
+
+  #noteRevocation({ type, object: { key, body } }: Pick<StorageEvent, 'type' | 'object'>): void {
+    this.revocations.set(key.name, type === 'DELETED' ? undefined : revokedBy(parseBody(body)));
   }
 
   *workloads(): Generator<{ name: string; space: Space }> {

@@ -41,6 +41,9 @@ export const countedTopic = new Topic<string>('counted');
 /** The name of a child whose reports the node has begun or ceased to count: the node has added up its sums again. */
 export const recountedTopic = new Topic<string>('recounted');
 
+/** Users of this node or of the nodes above were revoked, or no longer are. The key is always `self`. */
+export const revocationsTopic = new Topic<'self'>('revocations');
+
 /** The node's own Node object may have to change. The key is always `self`. */
 export const ownNodeTopic = new Topic<'self'>('own node');
 

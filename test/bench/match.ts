@@ -156,6 +156,7 @@ function openNode(store: LmdbStore) {
   const table = store.write((t) => LocalTable.open(t, `source/${source}`));
   const openBook = new ChildRegistry({
     counting: { isOtherReplica: false, counts: () => true },
+    revocations: { all: () => ({}) },
     summaryReported: () => undefined,
     inventory,
     mailboxes,

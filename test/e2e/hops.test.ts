@@ -1,10 +1,12 @@
 /** Requests through other nodes (`/tree/PATH`) for users without system:masters: each node on the way decides. */
+import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { withoutKubectl } from '../support/kubectl.ts';
+import { kubectlProgram, withoutKubectl } from '../support/kubectl.ts';
 import { banyan, kubectlBy, LocalTree, until } from './local-tree.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
@@ -140,5 +142,31 @@ describe.skipIf(withoutKubectl)(`a user of the center at other nodes${why}`, () 
       'tills',
     ]);
     expect(JSON.parse(stdout).status.userInfo.username).toBe('center:alice');
+  });
+
+  it('is refused everywhere after a revocation, also in open watches, until it has a new certificate', async () => {
+    const direct = (context: string) =>
+      kubectlBy(join(directory, 'alice', 'kubeconfig'), ['--context', context, 'auth', 'whoami']);
+    const contexts = ['node/center', 'node/us', 'cluster/us:market'];
+    expect(contexts.map((context) => direct(context).code)).toEqual([0, 0, 0]);
+    const file = join(directory, 'alice', 'kubeconfig');
+    const url = '/tree/us/spaces/ops/api/v1/namespaces/default/configmaps?watch=true';
+    const watch = spawn(kubectlProgram, ['--kubeconfig', file, '--context', 'node/center', 'get', '--raw', url]);
+    let ended = false;
+    watch.once('exit', () => {
+      ended = true;
+    });
+    watch.stdout.resume();
+    watch.stderr.resume();
+    await delay(1_000);
+    expect(ended).toBe(false);
+    const { code, out } = banyan('user', 'revoke', 'alice', '--data', tree.data);
+    expect([code, out]).toEqual([0, expect.stringContaining('at center and below')]);
+    await until('all nodes refuse the user', () => contexts.every((context) => direct(context).code !== 0), 5);
+    await until('the watch has ended', () => ended, 5);
+    expect(direct('node/center').out).toMatch(/Unauthorized|must be logged in|revoked/);
+    rmSync(join(directory, 'alice'), { recursive: true });
+    add('alice', '--group', 'tills');
+    await until('the new certificate counts', () => contexts.every((context) => direct(context).code === 0), 5);
   });
 });

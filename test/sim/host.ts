@@ -312,6 +312,7 @@ export class Host {
         this.#resolver = resolver;
       },
       take: () => {},
+      revocationsChanged: () => {},
       listen: async () => '',
       [Symbol.asyncDispose]: async () => {
         this.spaces = new Map();

@@ -243,6 +243,7 @@ export class WholeTree {
       mount: (prefix, space) => void spaces.set(prefix.replace('/spaces/', ''), space),
       resolveWith: (resolve: (prefix: string) => Space | undefined) => void this.views.set(id, resolve),
       take() {},
+      revocationsChanged() {},
       listen: async () => '',
       async [Symbol.asyncDispose]() {},
     };

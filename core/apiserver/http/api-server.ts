@@ -15,7 +15,7 @@ import { SpaceHandler } from './handler.ts';
 import { HttpsListener, type HttpsListenerOptions } from './https-listener.ts';
 import type { NodeUrls, TreeUrls } from './node-urls.ts';
 import { breakOff, type OutgoingAnswer, OutgoingAnswers, writePieces, writeStream } from './outgoing.ts';
-import { type Authenticate, connectionOf, RequestUsers } from './request-users.ts';
+import { type Authenticate, connectionOf, type IsRevoked, RequestUsers } from './request-users.ts';
 import type { ApiRequest, ApiResponse, StreamedResponse } from './requests.ts';
 import { reviewOf } from './reviews.ts';
 import { decodePart } from './route.ts';
@@ -26,6 +26,7 @@ import { YamlThread } from './yaml-thread.ts';
 export interface ApiServerOptions extends HttpsListenerOptions {
   readonly authenticate: Authenticate;
   readonly authorizer: Authorizer;
+  readonly isRevoked: IsRevoked;
   /** The path of the node. Empty: the center. */
   readonly path: string;
   /** The reason why the node is not ready. Undefined: it is ready. Everybody may request this, as with health. */
@@ -59,7 +60,7 @@ export class ApiServer implements AsyncDisposable {
     this.#options = options;
     this.#outgoing = new OutgoingAnswers(options.clock);
     this.#yaml = new YamlThread(options.clock);
-    this.#users = new RequestUsers(options.authenticate);
+    this.#users = new RequestUsers(options.authenticate, options.isRevoked);
     this.#listener = new HttpsListener(options, {
       request: (request, response) => void this.#serve(request, response),
       upgrade: (request, socket, head) => this.#upgrade(request, socket, head),
@@ -84,6 +85,11 @@ export class ApiServer implements AsyncDisposable {
   take(connection: Duplex, user: UserInfo): void {
     this.#users.set(connection, user);
     this.#listener.take(connection);
+  }
+
+  /** Ends the connections of users who are revoked now. */
+  revocationsChanged(): void {
+    this.#users.endRevoked();
   }
 
   /** Number of bytes of answers that clients have not read yet. */

@@ -12,18 +12,34 @@ import { impersonated } from './impersonation.ts';
 /** The user of a certificate. Undefined if the certificate is not of a user. */
 export type Authenticate = (certificate: { subject: Record<string, unknown> } | undefined) => UserInfo | undefined;
 
+/** Whether a certificate of the user that is valid from this time on was revoked. The time is in ms of the wall clock. */
+export type IsRevoked = (user: string, validFromMs: number) => boolean;
+
+interface Holder {
+  readonly user: UserInfo;
+  /** Present if a certificate names the user. */
+  readonly validFromMs?: number;
+}
+
 export class RequestUsers {
   readonly #authenticate: Authenticate;
+  readonly #isRevoked: IsRevoked;
   /** The user of each connection. A client sends its certificate once per connection, and decoding a certificate takes a third of a millisecond. */
-  readonly #users = new WeakMap<object, UserInfo>();
+  readonly #holders = new Map<Connection, Holder>();
 
-  constructor(authenticate: Authenticate) {
+  constructor(authenticate: Authenticate, isRevoked: IsRevoked) {
     this.#authenticate = authenticate;
+    this.#isRevoked = isRevoked;
+  }
+
+  /** Ends the connections of users who are revoked now, with all their watches and streams. */
+  endRevoked(): void {
+    for (const [connection, holder] of this.#holders) if (this.#isOver(holder)) connection.destroy();
   }
 
   /** All requests on the connection are of this user. */
-  set(connection: object, user: UserInfo): void {
-    this.#users.set(connection, user);
+  set(connection: Connection, user: UserInfo): void {
+    this.#keep(connection, { user });
   }
 
   /** The user of a request, or the user as whom the request acts. `decide`: decides about a user in the system space of the node. */
@@ -35,18 +51,35 @@ export class RequestUsers {
   #holderOf(request: Http2ServerRequest): UserInfo {
     const socket = request.socket as TLSSocket;
     const connection = connectionOf(request);
-    const known = this.#users.get(connection);
-    if (known) return known;
+    const known = this.#holders.get(connection);
+    if (known) return known.user;
     const certificate = isUser(socket) ? socket.getPeerCertificate() : undefined;
     const user = this.#authenticate(certificate as { subject: Record<string, unknown> } | undefined);
     if (!user) throw new BanyanError('Unauthorized', 'Unauthorized');
-    this.#users.set(connection, user);
+    const holder = { user, validFromMs: Date.parse(certificate?.valid_from ?? '') };
+    if (this.#isOver(holder))
+      throw new BanyanError('Unauthorized', `the certificate of User ${JSON.stringify(user.name)} was revoked`);
+    this.#keep(connection, holder);
     return user;
+  }
+
+  #keep(connection: Connection, holder: Holder): void {
+    this.#holders.set(connection, holder);
+    connection.once('close', () => this.#holders.delete(connection));
+  }
+
+  #isOver({ user, validFromMs }: Holder): boolean {
+    return validFromMs !== undefined && this.#isRevoked(user.name, validFromMs);
   }
 }
 
+export interface Connection {
+  destroy(): void;
+  once(event: 'close', act: () => void): unknown;
+}
+
 /** The HTTP/2 session, or the socket of an HTTP/1.1 connection. In HTTP/2, `request.socket` is another object for every request. */
-export function connectionOf(request: Http2ServerRequest): object {
+export function connectionOf(request: Http2ServerRequest): Connection {
   return request.stream?.session ?? request.socket;
 }
 

@@ -8,6 +8,7 @@ import { edgeDefinitions } from './edge-kinds.ts';
 import { inventoryDefinitions } from './inventory-kinds.ts';
 import { joinTokenDefinition } from './join-token-kind.ts';
 import { meshDefinitions } from './mesh-kinds.ts';
+import { revocationDefinition } from './revocation-kind.ts';
 import { rolloutGateDefinition } from './rollout-kinds.ts';
 import { summaryDefinitions } from './summary-kinds.ts';
 
@@ -17,7 +18,13 @@ export type SpaceType = 'Workload' | 'Inventory' | 'System' | 'Cluster';
 const definitions: { readonly [type in SpaceType]: readonly CustomResourceDefinition[] } = {
   Workload: [...edgeDefinitions, customizerDefinition, ...summaryDefinitions, rolloutGateDefinition],
   Inventory: inventoryDefinitions,
-  System: [...meshDefinitions, accessGrantDefinition, joinTokenDefinition, ...inventoryDefinitions],
+  System: [
+    ...meshDefinitions,
+    accessGrantDefinition,
+    joinTokenDefinition,
+    revocationDefinition,
+    ...inventoryDefinitions,
+  ],
   Cluster: [],
 };
 

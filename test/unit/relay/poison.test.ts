@@ -59,6 +59,7 @@ class Relay {
         mount: (prefix, space) => void this.spaces.set(prefix, space),
         resolveWith() {},
         take() {},
+        revocationsChanged() {},
         listen: async () => '',
         async [Symbol.asyncDispose]() {},
       }),

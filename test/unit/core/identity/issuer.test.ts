@@ -190,6 +190,7 @@ describe("a relay's issuer", () => {
       metrics: async () => '',
       authenticate: (certificate) => certificate && { name: 'admin', groups: ['system:masters'] },
       authorizer: onlyPrivileged,
+      isRevoked: () => false,
       path: 'eu',
     });
     const url = await api.listen();

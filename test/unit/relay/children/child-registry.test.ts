@@ -73,6 +73,7 @@ describe('the children of a node', () => {
       });
     book = new ChildRegistry({
       counting: { isOtherReplica: false, counts: () => true },
+      revocations: { all: () => ({}) },
       summaryReported: () => undefined,
       inventory,
       mailboxes: new Mailboxes(store, random, 'boot', ''),

@@ -45,6 +45,7 @@ describe('the places that a node above replicas reports as counted', () => {
   function bookOf(path: string, at: MemoryStore, own: FeedProducer, children: Mailboxes): ChildRegistry {
     return new ChildRegistry({
       counting: { isOtherReplica: false, counts: () => true },
+      revocations: { all: () => ({}) },
       summaryReported: () => undefined,
       inventory: new Inventory(new EmbeddedStorage({ store: at, name: 'system', logger: silentLogger })),
       mailboxes: children,

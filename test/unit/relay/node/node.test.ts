@@ -49,6 +49,7 @@ class Center {
         mount: (prefix, space) => void this.spaces.set(prefix, space),
         resolveWith() {},
         take() {},
+        revocationsChanged() {},
         listen: async () => '',
         async [Symbol.asyncDispose]() {},
       }),

@@ -12,7 +12,11 @@ const of = { group: 'mesh.banyan.io', resource: 'spaces' };
 function started(store: MemoryStore, spaces: NodeConfig['spaces']): NodeSpaces {
   const clock = new VirtualClock();
   const ports = { store, clock, random: new SeededRandom(1), log: silentLogger, defer: () => {}, path: '' };
-  return new NodeSpaces(ports, { spaces, access: { fromAbove: 'grants' } }, { inventoryChanged: () => {} });
+  return new NodeSpaces(
+    ports,
+    { spaces, access: { fromAbove: 'grants' } },
+    { inventoryChanged: () => {}, revocationsChanged: () => {} },
+  );
 }
 
 function shown(system: Space): string[] {

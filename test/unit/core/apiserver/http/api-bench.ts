@@ -5,6 +5,7 @@ import { userOfCertificate } from '../../../../../core/access/certificate-user.t
 import { ApiServer } from '../../../../../core/apiserver/http/api-server.ts';
 import type { ApiTls } from '../../../../../core/apiserver/http/https-listener.ts';
 import type { NodeUrls, TreeUrls } from '../../../../../core/apiserver/http/node-urls.ts';
+import type { IsRevoked } from '../../../../../core/apiserver/http/request-users.ts';
 import { type ApiRequest, jsonResponse } from '../../../../../core/apiserver/http/requests.ts';
 import type { Space } from '../../../../../core/apiserver/space.ts';
 import { createAuthority, issueNode, issueUser } from '../../../../../core/identity/authority.ts';
@@ -58,6 +59,7 @@ export interface BenchOptions {
   urls?: NodeUrls;
   /** Absent: only members of system:masters may do anything. */
   authorizer?: Authorizer;
+  isRevoked?: IsRevoked;
 }
 
 /** Shared by all benches: one authority, one node and one user, Jo. */
@@ -96,6 +98,7 @@ export class ApiBench implements AsyncDisposable {
     tree,
     urls,
     authorizer = onlyPrivileged,
+    isRevoked = () => false,
   }: BenchOptions = {}): Promise<ApiBench> {
     const { ca, server: node, user } = await tls;
     const first = { ca, key: Buffer.from(node.keyPem), cert: Buffer.from(node.certPem) };
@@ -107,6 +110,7 @@ export class ApiBench implements AsyncDisposable {
       log: silentLogger,
       authenticate: userOfCertificate,
       authorizer,
+      isRevoked,
       path: '',
       notReady: notReady ?? (() => undefined),
       metrics: () => Promise.resolve('# none\n'),
