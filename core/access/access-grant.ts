@@ -20,14 +20,9 @@ export interface AccessGrantObject extends KubeObject {
 const scopes = ['space', 'mailboxes', 'subtree', 'clusters'] as const satisfies readonly (keyof GrantScope)[];
 const oneScope = `write exactly one of ${scopes.join(', ')}`;
 
-/** The same defaults as those of RBAC bindings. Changes the object in place. */
-export function fillGrantDefaults({ spec }: AccessGrantObject): void {
-  if (spec) fillSubjectDefaults(spec);
-}
-
 /** `ownPath` is the path of the node that has the grant. */
 export function checkAccessGrant({ spec }: AccessGrantObject, ownPath: string): Cause[] {
-  const { subjects = [], roleRef, scope = {} } = spec ?? {};
+  const { subjects = [], roleRef, scope = {} } = withDefaults(spec);
   const causes = subjects.length === 0 ? [required('spec.subjects', 'name at least one subject')] : [];
   for (const [index, subject] of subjects.entries()) {
     causes.push(...checkSubject(subject, `spec.subjects[${index}]`, false));
@@ -37,6 +32,16 @@ export function checkAccessGrant({ spec }: AccessGrantObject, ownPath: string): 
   if (found.length === 0) return [...causes, required('spec.scope', oneScope)];
   if (found.length > 1) return [...causes, invalidField('spec.scope', found, oneScope)];
   return [...causes, ...checkScope(scope, ownPath)];
+}
+
+/**
+ * The same defaults as those of RBAC bindings. They are not stored: kubectl would compare the list of subjects with the file, and show a grant that is applied
+ * twice as changed.
+ */
+function withDefaults(spec: AccessGrantObject['spec'] | undefined): AccessGrantObject['spec'] {
+  const filled = structuredClone(spec ?? ({} as AccessGrantObject['spec']));
+  fillSubjectDefaults(filled);
+  return filled;
 }
 
 function checkScope({ space, mailboxes, subtree, clusters }: GrantScope, ownPath: string): Cause[] {

@@ -1,5 +1,5 @@
 /** Checks writes of roles, bindings and AccessGrants in the system space: their fields, and that nobody gives away more than they have. */
-import { type AccessGrantObject, checkAccessGrant, fillGrantDefaults } from '../../access/access-grant.ts';
+import { type AccessGrantObject, checkAccessGrant } from '../../access/access-grant.ts';
 import type { NodeAuthorizer } from '../../access/authorizer.ts';
 import { checkRbacWrite } from '../../access/escalation.ts';
 import { checkGrantedRole, checkGrantWrite } from '../../access/grant-escalation.ts';
@@ -39,7 +39,6 @@ function grant(
   { user, old }: Request,
   object: AccessGrantObject,
 ): void {
-  fillGrantDefaults(object);
   refuse(kind, object, checkAccessGrant(object, path));
   if (user) checkGrantWrite(authorizer, { user, object, ...(old ? { old: old as AccessGrantObject } : {}) });
 }

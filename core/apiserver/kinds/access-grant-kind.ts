@@ -23,7 +23,9 @@ export const accessGrantDefinition = definition({
           'A user, a group, or a ServiceAccount of this system space.',
           {
             kind: string('What the name means.', { enum: ['User', 'Group', 'ServiceAccount'] }),
-            apiGroup: string('rbac.authorization.k8s.io for users and groups, empty for a ServiceAccount. Filled in.'),
+            apiGroup: string(
+              'The default is rbac.authorization.k8s.io for users and groups, and empty for a ServiceAccount.',
+            ),
             name: string('Name of the user, group or ServiceAccount.'),
             namespace: string('Namespace of the ServiceAccount.'),
           },
@@ -34,7 +36,7 @@ export const accessGrantDefinition = definition({
       roleRef: object(
         'The role with the rights.',
         {
-          apiGroup: string('rbac.authorization.k8s.io. Filled in.'),
+          apiGroup: string('Always rbac.authorization.k8s.io, which is the default.'),
           kind: string('Always ClusterRole.', { enum: ['ClusterRole'] }),
           name: string('Name of a ClusterRole of this system space, such as view, edit or admin.'),
         },
