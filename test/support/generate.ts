@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { topologySchema } from '../../center/topology/parse.ts';
+import { authorizationPage } from './authorization-page.ts';
 import { withEntryTables } from './entry-tables.ts';
 import { withStatusTable } from './status-table.ts';
 
@@ -25,6 +26,7 @@ const generators: readonly Generator[] = [
   { source: 'center/topology/parse.ts', generate: generateTopologySchema },
   { source: 'core/entries/entry-kinds.ts', generate: generateEntryTables },
   { source: 'core/summary/status-rules.ts', generate: generateStatusTable },
+  { source: 'test/support/authorization-rows.ts', generate: generateAuthorizationPage },
 ];
 
 const check = process.argv.includes('--check');
@@ -62,6 +64,13 @@ function generateStatusTable(out: string): readonly string[] {
   const file = 'docs/reference/aggregated-status.md';
   mkdirSync(dirname(join(out, file)), { recursive: true });
   writeFileSync(join(out, file), withStatusTable(readFileSync(join(root, file), 'utf8')));
+  return [file];
+}
+
+function generateAuthorizationPage(out: string): readonly string[] {
+  const file = 'docs/reference/authorization.md';
+  mkdirSync(dirname(join(out, file)), { recursive: true });
+  writeFileSync(join(out, file), authorizationPage());
   return [file];
 }
 
