@@ -136,6 +136,8 @@ export const keyspace = {
   heard: 122,
   /** … path of a child -> JSON AdmittedKey: the key that the child may use, and its former keys (see core/session/admitted-keys.ts) */
   admittedKey: 123,
+  /** -> PEM of the private key with which this node signs the tokens of its ServiceAccounts (see core/authentication/token-key.ts) */
+  tokenKey: 124,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { Authorizer } from '../../core/access/authorizer.ts';
 import type { NodeUrls, TreeUrls } from '../../core/apiserver/http/node-urls.ts';
 import type { IsRevoked } from '../../core/apiserver/http/request-users.ts';
+import type { TokenIssuer } from '../../core/apiserver/http/token-requests.ts';
 import type { Space, UserInfo } from '../../core/apiserver/space.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -28,6 +29,7 @@ export interface NodeApi extends AsyncDisposable {
 export interface NodeAnswers {
   readonly authorizer: Authorizer;
   readonly isRevoked: IsRevoked;
+  readonly tokens: TokenIssuer;
   /** The path of the node. */
   readonly path: string;
   notReady(): string | undefined;

@@ -4,6 +4,9 @@
  * of each part explains what the part does.
  */
 
+import { AccountTokens } from '../../core/apiserver/access/account-tokens.ts';
+import { issuerOf } from '../../core/authentication/account-token.ts';
+import { tokenKeyIn } from '../../core/authentication/token-key.ts';
 import { describeError } from '../../core/runtime/errors.ts';
 import { pruneKeys } from '../../core/session/admitted-keys.ts';
 import type { ChildSession } from '../../core/session/child-session.ts';
@@ -228,6 +231,12 @@ export class Node implements AsyncDisposable {
     const api = this.#ports.api({
       path,
       authorizer: spaces.authorizer,
+      tokens: new AccountTokens({
+        ...{ clock, random },
+        space: spaces.system,
+        issuer: issuerOf(path),
+        key: () => tokenKeyIn(store),
+      }),
       isRevoked: (user, validFromMs) => spaces.revocations.isRevoked(user, validFromMs),
       notReady: () => this.#notReady(),
       tree: treeUrls(path, this.streams, clock),

@@ -30,6 +30,7 @@ describe.skipIf(withoutKubectl)(`who may do what${why}`, () => {
   const directory = mkdtempSync(join(tmpdir(), 'banyan-authorization-'));
   const tree = new LocalTree(join(directory, 'topology.yaml'));
   const agents = new Map<CallerName | StrangerName, Agent>();
+  let token = '';
   let urls: Record<AuthorizationRow['at'], string>;
 
   const apply = (context: string, ...items: object[]) => {
@@ -105,7 +106,19 @@ describe.skipIf(withoutKubectl)(`who may do what${why}`, () => {
     );
     apply('cluster/eu:rivoli', binding('ClusterRoleBinding', 'center:admin', 'view'));
     identify('anonymous');
-    for (const name of Object.keys(callers) as CallerName[]) if (name !== 'admin') identify(name, userOf(name));
+    identify('robot');
+    tree.ok(center, 'create', 'serviceaccount', 'robot', '-n', 'default');
+    apply(center, {
+      ...grant('robot', 'view', { space: { name: 'retail' } }),
+      spec: {
+        subjects: [{ kind: 'ServiceAccount', name: 'robot', namespace: 'default' }],
+        roleRef: { kind: 'ClusterRole', name: 'view' },
+        scope: { space: { name: 'retail' } },
+      },
+    });
+    token = tree.ok(center, 'create', 'token', 'robot', '-n', 'default').trim();
+    for (const name of Object.keys(callers) as CallerName[])
+      if (name !== 'admin' && name !== 'robot') identify(name, userOf(name));
     identify('admin', { certPem: pki('user-admin.crt'), keyPem: pki('user-admin.key') });
     identify('agent', { certPem: pki('eu.rivoli.crt'), keyPem: pki('eu.rivoli.key') });
     identify('relay', { certPem: pki('eu.crt'), keyPem: pki('eu.key') });
@@ -133,6 +146,7 @@ describe.skipIf(withoutKubectl)(`who may do what${why}`, () => {
     const path = url.replace(/^\/tree\/([^/]+)/, (_, node: string) => `/tree/${encodeURIComponent(node)}`);
     const headers = {
       'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
+      ...(caller === 'robot' ? { authorization: `Bearer ${token}` } : {}),
       ...(caller === 'acting' && at === 'center' ? { 'impersonate-user': 'reader' } : {}),
     };
     return new Promise<number>((resolve, reject) => {

@@ -9,6 +9,8 @@ export const callers = {
   other: 'has `admin` in the space ops of the center',
   regional: 'has `cluster-admin` in the subtree of the relay eu, by a grant of eu',
   site: 'has `edit` in the namespace shop of the cluster eu:rivoli, by a role binding there',
+  robot:
+    'is a ServiceAccount of the center with `view` in the space retail, and shows a token; other nodes do not know the token',
   acting: 'acts as the reader, with the verb `impersonate` on this user at the center',
   admin: 'is a member of `system:masters`',
 } as const;
@@ -70,14 +72,14 @@ const lines = `
   center POST   /apis/mesh.banyan.io/v1alpha1/jointokens?dryRun=All                  admin
   center GET    /apis/inventory.banyan.io/v1alpha1/synctargets                       admin
   center DELETE /apis/inventory.banyan.io/v1alpha1/synctargets/none                  admin
-  center GET    /spaces/retail/api                                                   reader editor acting admin
-  center GET    /spaces/retail/version                                               reader editor acting admin
-  center GET    /spaces/retail/api/v1/namespaces                                     reader acting admin
-  center GET    /spaces/retail/api/v1/namespaces/shop                                reader editor acting admin
+  center GET    /spaces/retail/api                                                   reader robot editor acting admin
+  center GET    /spaces/retail/version                                               reader robot editor acting admin
+  center GET    /spaces/retail/api/v1/namespaces                                     reader robot acting admin
+  center GET    /spaces/retail/api/v1/namespaces/shop                                reader robot editor acting admin
   center POST   /spaces/retail/api/v1/namespaces?dryRun=All                          admin
-  center GET    /spaces/retail/api/v1/configmaps                                     reader acting admin
-  center GET    /spaces/retail/api/v1/namespaces/shop/configmaps                     reader editor acting admin
-  center GET    /spaces/retail/api/v1/namespaces/shop/configmaps?watch=true&timeoutSeconds=1  reader editor acting admin
+  center GET    /spaces/retail/api/v1/configmaps                                     reader robot acting admin
+  center GET    /spaces/retail/api/v1/namespaces/shop/configmaps                     reader robot editor acting admin
+  center GET    /spaces/retail/api/v1/namespaces/shop/configmaps?watch=true&timeoutSeconds=1  reader robot editor acting admin
   center GET    /spaces/retail/api/v1/namespaces/shop/secrets                        editor admin
   center POST   /spaces/retail/api/v1/namespaces/shop/configmaps?dryRun=All          editor admin
   center PATCH  /spaces/retail/api/v1/namespaces/shop/configmaps/none                editor admin
@@ -85,19 +87,19 @@ const lines = `
   center DELETE /spaces/retail/api/v1/namespaces/shop/configmaps?dryRun=All          editor admin
   center POST   /spaces/retail/api/v1/namespaces/desk/configmaps?dryRun=All          admin
   center POST   /spaces/retail/apis/rbac.authorization.k8s.io/v1/namespaces/shop/roles?dryRun=All  admin
-  center GET    /spaces/retail/api/v1/namespaces/shop/pods/none/log                  reader editor acting admin
+  center GET    /spaces/retail/api/v1/namespaces/shop/pods/none/log                  reader robot editor acting admin
   center POST   /spaces/retail/api/v1/namespaces/shop/pods/none/exec                 editor admin
   center PATCH  /spaces/retail/apis/apps/v1/namespaces/shop/deployments/none/status  admin
-  center GET    /spaces/retail/apis/edge.banyan.io/v1alpha1/edgeplacements           reader acting admin
+  center GET    /spaces/retail/apis/edge.banyan.io/v1alpha1/edgeplacements           reader robot acting admin
   center POST   /spaces/retail/apis/edge.banyan.io/v1alpha1/edgeplacements?dryRun=All  admin
   center PATCH  /spaces/retail/apis/edge.banyan.io/v1alpha1/edgeplacements/none/status  admin
   center POST   /spaces/retail/plan                                                  admin
-  center GET    /spaces/retail/history/none                                          reader acting admin
-  center GET    /spaces/retail/undo/none                                             reader acting admin
+  center GET    /spaces/retail/history/none                                          reader robot acting admin
+  center GET    /spaces/retail/undo/none                                             reader robot acting admin
   center POST   /spaces/retail/apis/authorization.k8s.io/v1/selfsubjectaccessreviews  users
   center GET    /spaces/none/api/v1/configmaps                                       admin
-  center GET    /fleet/retail/api/v1/namespaces/shop/configmaps                      reader editor acting admin
-  center GET    /fleet/retail/api/v1/configmaps                                      reader acting admin
+  center GET    /fleet/retail/api/v1/namespaces/shop/configmaps                      reader robot editor acting admin
+  center GET    /fleet/retail/api/v1/configmaps                                      reader robot acting admin
   center GET    /fleet/ops/api/v1/configmaps                                         other admin
   center GET    /mailboxes/eu/api/v1/configmaps                                      admin
   center GET    /tree/eu/healthz                                                     admin
@@ -133,8 +135,11 @@ const lines = `
 export const authorizationRows: readonly AuthorizationRow[] = lines.trim().split('\n').map(row);
 
 /** `yes`: the node serves the request, or answers that an object is missing. `no`: 403. `401`: the node does not know who is asking. */
-export function expectedCell({ allowed }: AuthorizationRow, caller: CallerName | StrangerName): 'yes' | 'no' | '401' {
+export function expectedCell(
+  { at, allowed }: AuthorizationRow,
+  caller: CallerName | StrangerName,
+): 'yes' | 'no' | '401' {
   if (allowed === 'everybody') return 'yes';
-  if (caller in strangers) return '401';
+  if (caller in strangers || (caller === 'robot' && at !== 'center')) return '401';
   return allowed === 'users' || allowed.includes(caller as CallerName) ? 'yes' : 'no';
 }

@@ -20,6 +20,7 @@ import type { ApiRequest, ApiResponse, StreamedResponse } from './requests.ts';
 import { reviewOf } from './reviews.ts';
 import { decodePart } from './route.ts';
 import { failureOf } from './status.ts';
+import { type TokenIssuer, tokenAnswerOf } from './token-requests.ts';
 import { WatchRequest } from './watches.ts';
 import { YamlThread } from './yaml-thread.ts';
 
@@ -27,6 +28,8 @@ export interface ApiServerOptions extends HttpsListenerOptions {
   readonly authenticate: Authenticate;
   readonly authorizer: Authorizer;
   readonly isRevoked: IsRevoked;
+  /** The tokens of the ServiceAccounts of the node. Absent: the node has none. */
+  readonly tokens?: TokenIssuer | undefined;
   /** The path of the node. Empty: the center. */
   readonly path: string;
   /** The reason why the node is not ready. Undefined: it is ready. Everybody may request this, as with health. */
@@ -60,10 +63,10 @@ export class ApiServer implements AsyncDisposable {
     this.#options = options;
     this.#outgoing = new OutgoingAnswers(options.clock);
     this.#yaml = new YamlThread(options.clock);
-    this.#users = new RequestUsers(options.authenticate, options.isRevoked);
+    this.#users = new RequestUsers(options.authenticate, options.isRevoked, options.tokens);
     this.#listener = new HttpsListener(options, {
       request: (request, response) => void this.#serve(request, response),
-      upgrade: (request, socket, head) => this.#upgrade(request, socket, head),
+      upgrade: (request, socket, head) => void this.#upgrade(request, socket, head),
     });
   }
 
@@ -109,7 +112,7 @@ export class ApiServer implements AsyncDisposable {
     try {
       const url = urlOf(request.url);
       if (await this.#health(url.pathname, response)) return;
-      const access = this.#accessOf(request, url);
+      const access = await this.#accessOf(request, url);
       const { user } = access.attributes;
       const connection = connectionOf(request);
       this.#outgoing.admit(connection);
@@ -139,8 +142,12 @@ export class ApiServer implements AsyncDisposable {
       const outgoing = this.#outgoing.begin(response, { connection, failed });
       if (isTree) return this.#answer(response, await tree.answer(asked));
       const { place } = access;
-      const review = await reviewOf({ ...asked, path: access.path }, { authorizer: this.#options.authorizer, place });
+      const { authorizer, tokens, path: ownPath } = this.#options;
+      const review = await reviewOf({ ...asked, path: access.path }, { authorizer, place, tokens });
       if (review) return this.#answer(response, review);
+      const isHere = 'node' in place && place.node === ownPath;
+      const token = isHere && tokens ? await tokenAnswerOf(asked, tokens) : undefined;
+      if (token) return this.#answer(response, token);
       const over = new AbortController();
       const answer = this.#options.urls?.(asked, over.signal);
       if (answer) return await this.#answerOfNode(answer, over, outgoing, response);
@@ -155,9 +162,9 @@ export class ApiServer implements AsyncDisposable {
   }
 
   /** Throws Unauthorized and Forbidden. */
-  #accessOf(request: Http2ServerRequest, url: URL): AskedAccess {
+  async #accessOf(request: Http2ServerRequest, url: URL): Promise<AskedAccess> {
     const { path, authorizer } = this.#options;
-    const user = this.#users.of(request, (attributes) => authorizer.decide(attributes, { node: path }));
+    const user = await this.#users.of(request, (attributes) => authorizer.decide(attributes, { node: path }));
     const asked = { user, method: request.method, path: url.pathname, query: url.searchParams };
     const access = askedAccess(asked, path);
     this.#authorize(access);
@@ -201,7 +208,7 @@ export class ApiServer implements AsyncDisposable {
    * Passes a request to an edge cluster on, which may change the protocol. For all other requests, the server ignores the upgrade header and answers
    * normally.
    */
-  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const asked = request as unknown as Http2ServerRequest;
     const answer = answerOf(request, socket) as unknown as Http2ServerResponse | undefined;
     if (!answer) return;
@@ -209,8 +216,9 @@ export class ApiServer implements AsyncDisposable {
     try {
       const url = urlOf(request.url ?? '');
       const way = url.pathname.startsWith('/tree/')
-        ? tree?.way(targetOf(url), this.#accessOf(asked, url).attributes.user)
+        ? tree?.way(targetOf(url), (await this.#accessOf(asked, url)).attributes.user)
         : undefined;
+      if (socket.destroyed) return;
       if (!way) return void this.#serve(asked, answer);
       const failed = (error: unknown) => this.#fail(asked, answer, error);
       void passUpgrade(request, socket, head, { ...way, failed });

@@ -3,6 +3,7 @@ import type { Http2ServerRequest } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import type { AccessAttributes } from '../../access/attributes.ts';
 import type { AccessDecision } from '../../access/refusal.ts';
+import { bearerToken } from '../../authentication/bearer.ts';
 import { isFromIssuer } from '../../identity/issuer-name.ts';
 import { isOfNode } from '../../identity/peer-identity.ts';
 import { BanyanError } from '../../runtime/errors.ts';
@@ -21,14 +22,21 @@ interface Holder {
   readonly validFromMs?: number;
 }
 
+export interface TokenUsers {
+  /** The user of a bearer token. Undefined: the token is not valid here. `audiences`: the token has to be for one of them; absent: for this node. */
+  userOf(token: string, audiences?: readonly string[]): Promise<UserInfo | undefined>;
+}
+
 export class RequestUsers {
   readonly #authenticate: Authenticate;
+  readonly #tokens: TokenUsers | undefined;
   readonly #isRevoked: IsRevoked;
   /** The user of each connection. A client sends its certificate once per connection, and decoding a certificate takes a third of a millisecond. */
   readonly #holders = new Map<Connection, Holder>();
 
-  constructor(authenticate: Authenticate, isRevoked: IsRevoked) {
+  constructor(authenticate: Authenticate, isRevoked: IsRevoked, tokens?: TokenUsers) {
     this.#authenticate = authenticate;
+    this.#tokens = tokens;
     this.#isRevoked = isRevoked;
   }
 
@@ -43,19 +51,26 @@ export class RequestUsers {
   }
 
   /** The user of a request, or the user as whom the request acts. `decide`: decides about a user in the system space of the node. */
-  of(request: Http2ServerRequest, decide: (attributes: AccessAttributes) => AccessDecision): UserInfo {
-    return impersonated(request.headers, this.#holderOf(request), decide);
+  async of(request: Http2ServerRequest, decide: (attributes: AccessAttributes) => AccessDecision): Promise<UserInfo> {
+    const user = this.#holderOf(request) ?? (await this.#bearerOf(request));
+    if (!user) throw new BanyanError('Unauthorized', 'Unauthorized');
+    return impersonated(request.headers, user, decide);
   }
 
-  /** The user of the connection. Throws Unauthorized if the connection has no user. */
-  #holderOf(request: Http2ServerRequest): UserInfo {
+  async #bearerOf({ headers }: Http2ServerRequest): Promise<UserInfo | undefined> {
+    const token = bearerToken(headers.authorization);
+    return token === undefined ? undefined : this.#tokens?.userOf(token);
+  }
+
+  /** The user of the connection. Undefined: the connection has none. Throws Unauthorized if its user was revoked. */
+  #holderOf(request: Http2ServerRequest): UserInfo | undefined {
     const socket = request.socket as TLSSocket;
     const connection = connectionOf(request);
     const known = this.#holders.get(connection);
     if (known) return known.user;
     const certificate = isUser(socket) ? socket.getPeerCertificate() : undefined;
     const user = this.#authenticate(certificate as { subject: Record<string, unknown> } | undefined);
-    if (!user) throw new BanyanError('Unauthorized', 'Unauthorized');
+    if (!user) return undefined;
     const holder = { user, validFromMs: Date.parse(certificate?.valid_from ?? '') };
     if (this.#isOver(holder))
       throw new BanyanError('Unauthorized', `the certificate of User ${JSON.stringify(user.name)} was revoked`);

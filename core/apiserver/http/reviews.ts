@@ -18,6 +18,7 @@ import { isRecord } from '../../runtime/is-record.ts';
 import { decodeProtobuf } from '../protobuf/decode.ts';
 import { invalidObject } from '../status-errors.ts';
 import { mediaTypeOf, parseRequestBody } from './body.ts';
+import type { TokenUsers } from './request-users.ts';
 import { type ApiRequest, type ApiResponse, header, jsonResponse } from './requests.ts';
 
 type Spec = ReviewedRequest & {
@@ -35,13 +36,14 @@ interface Question {
   readonly place: AccessPlace;
   /** The namespace of the URL. Empty: the URL has none. */
   readonly namespace: string;
+  readonly tokens: TokenUsers | undefined;
 }
 
 interface ReviewKind {
   readonly kind: string;
   readonly group: 'authentication.k8s.io' | 'authorization.k8s.io';
   check?(question: Question): Cause[];
-  status(question: Question): object;
+  status(question: Question): object | Promise<object>;
 }
 
 const kinds: Readonly<Record<string, ReviewKind>> = {
@@ -51,6 +53,11 @@ const kinds: Readonly<Record<string, ReviewKind>> = {
     status: ({ user: { name, groups, uid, extra } }) => ({
       userInfo: { username: name, ...(uid ? { uid } : {}), groups, ...(extra ? { extra } : {}) },
     }),
+  },
+  'authentication.k8s.io/tokenreviews': {
+    kind: 'TokenReview',
+    group: 'authentication.k8s.io',
+    status: tokenVerdict,
   },
   'authorization.k8s.io/selfsubjectaccessreviews': {
     kind: 'SelfSubjectAccessReview',
@@ -83,7 +90,7 @@ const path = /^\/apis\/(authentication\.k8s\.io|authorization\.k8s\.io)\/v1\/(?:
 /** Undefined: the request is no review. The caller has checked that the user may create the review. */
 export async function reviewOf(
   request: ApiRequest,
-  { authorizer, place }: Pick<Question, 'authorizer' | 'place'>,
+  { authorizer, place, tokens }: Pick<Question, 'authorizer' | 'place' | 'tokens'>,
 ): Promise<ApiResponse | undefined> {
   const [, group, namespace = '', resource] = path.exec(request.path) ?? [];
   const kind = kinds[`${group}/${resource}`];
@@ -94,12 +101,26 @@ export async function reviewOf(
   if (!isRecord(body))
     throw new BanyanError('BadRequest', `the body of the request must be one object of kind ${kind.kind}`);
   const spec = (isRecord(body.spec) ? body.spec : {}) as Spec;
-  const question = { spec, user: request.user, authorizer, place, namespace };
+  const question = { spec, user: request.user, authorizer, place, namespace, tokens };
   const causes = kind.check?.(question) ?? [];
   if (causes.length > 0) throw invalidObject({ group: kind.group, kind: kind.kind }, '', causes);
   const metadata = namespace === '' ? {} : { namespace };
   const apiVersion = `${kind.group}/v1`;
-  return jsonResponse(201, { kind: kind.kind, apiVersion, metadata, spec, status: kind.status(question) });
+  return jsonResponse(201, { kind: kind.kind, apiVersion, metadata, spec, status: await kind.status(question) });
+}
+
+/** https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-review-v1/ */
+async function tokenVerdict({ spec, tokens }: Question): Promise<object> {
+  const { token = '', audiences = [] } = spec as { token?: string; audiences?: readonly string[] };
+  const asked = audiences.length > 0 ? audiences : undefined;
+  const user = await tokens?.userOf(token, asked);
+  if (!user) return { authenticated: false, error: 'the token is not valid at this node, or not for these audiences' };
+  const { name, uid, groups, extra } = user;
+  return {
+    authenticated: true,
+    user: { username: name, ...(uid ? { uid } : {}), groups, ...(extra ? { extra } : {}) },
+    ...(asked ? { audiences: asked } : {}),
+  };
 }
 
 function verdict({ spec, authorizer, place }: Question, user: Requester): object {

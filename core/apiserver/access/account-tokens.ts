@@ -1,0 +1,143 @@
+/** Issues and checks the tokens of the ServiceAccounts of a space (`kubectl create token`, TokenReview). A token ends with its ServiceAccount and its bound object. */
+import { errors, jwtVerify, SignJWT } from 'jose';
+import type { Requester } from '../../access/attributes.ts';
+import {
+  type AccountToken,
+  accountUser,
+  type BoundObject,
+  claimsOf,
+  tokenOf,
+} from '../../authentication/account-token.ts';
+import { TokenCache } from '../../authentication/token-cache.ts';
+import type { TokenKey } from '../../authentication/token-key.ts';
+import { readTokenRequest, type TokenRequestSpec } from '../../authentication/token-request.ts';
+import { timestamp } from '../../object/conditions.ts';
+import type { KubeObject } from '../../object/meta.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { type Random, uuid } from '../../runtime/random.ts';
+import type { Space } from '../space.ts';
+import { conflict, invalidObject, notFound } from '../status-errors.ts';
+
+export interface AccountTokensPorts {
+  readonly space: Space;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Who issues the tokens, and the audience of a token whose request names none. */
+  readonly issuer: string;
+  /** Makes the key when it is needed for the first time. */
+  key(): TokenKey;
+}
+
+const algorithm = 'ES256';
+/** Clocks of the machines that keep a token may differ. The clock of this node made the token, so a few seconds are enough. */
+const clockTolerance = '5s';
+
+export class AccountTokens {
+  readonly #ports: AccountTokensPorts;
+  readonly #known = new TokenCache<AccountToken>();
+  #key: TokenKey | undefined;
+
+  constructor(ports: AccountTokensPorts) {
+    this.#ports = ports;
+  }
+
+  /** Answers a TokenRequest. Throws NotFound, Invalid, Conflict and BadRequest. */
+  async issue(namespace: string, name: string, body: unknown): Promise<object> {
+    const { clock, random, issuer } = this.#ports;
+    const account = this.#object('serviceaccounts', namespace, name);
+    const { spec, causes } = readTokenRequest(body, issuer);
+    if (causes.length > 0) throw invalidObject({ group: 'authentication.k8s.io', kind: 'TokenRequest' }, '', causes);
+    const issuedMs = clock.wallMs();
+    const bound = spec.bound && this.#bind(namespace, spec.bound);
+    const token: AccountToken = {
+      namespace,
+      account: { name, uid: account.metadata.uid! },
+      ...(bound ? { bound } : {}),
+      audiences: spec.audiences,
+      id: uuid(random),
+      issuedMs,
+      expiresMs: issuedMs + spec.expirationSeconds * 1_000,
+    };
+    const { audiences, expirationSeconds } = spec;
+    return {
+      kind: 'TokenRequest',
+      apiVersion: 'authentication.k8s.io/v1',
+      metadata: { name, namespace, creationTimestamp: timestamp(issuedMs) },
+      spec: {
+        audiences,
+        expirationSeconds,
+        boundObjectRef: bound ? { kind: bound.kind, apiVersion: 'v1', name: bound.name, uid: bound.uid } : null,
+      },
+      status: { token: await this.#sign(token), expirationTimestamp: timestamp(token.expiresMs) },
+    };
+  }
+
+  /**
+   * The user of a token for one of these audiences. Without audiences, the token must be for this node. Undefined: the token is not valid here; the reason
+   * helps only those who try out tokens.
+   */
+  async userOf(text: string, audiences: readonly string[] = [this.#ports.issuer]): Promise<Requester | undefined> {
+    const token = this.#known.get(text, this.#ports.clock.wallMs()) ?? (await this.#check(text));
+    if (!token?.audiences.some((audience) => audiences.includes(audience)) || !this.#isAlive(token)) return undefined;
+    return accountUser(token);
+  }
+
+  #sign(token: AccountToken): Promise<string> {
+    const { id, privateKey } = this.#keys();
+    return new SignJWT(claimsOf(token, this.#ports.issuer))
+      .setProtectedHeader({ alg: algorithm, kid: id })
+      .sign(privateKey);
+  }
+
+  async #check(text: string): Promise<AccountToken | undefined> {
+    const { clock, issuer } = this.#ports;
+    const { id, publicKey } = this.#keys();
+    try {
+      const { payload, protectedHeader } = await jwtVerify(text, publicKey, {
+        algorithms: [algorithm],
+        issuer,
+        currentDate: new Date(clock.wallMs()),
+        clockTolerance,
+      });
+      const token = protectedHeader.kid === id ? tokenOf(payload) : undefined;
+      if (token) this.#known.keep(text, token);
+      return token;
+    } catch (error) {
+      if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined;
+      throw error;
+    }
+  }
+
+  #isAlive({ namespace, account, bound }: AccountToken): boolean {
+    const lives = (resource: string, { name, uid }: { readonly name: string; readonly uid: string }) =>
+      this.#ports.space.get({ group: '', resource, namespace, name })?.metadata.uid === uid;
+    return lives('serviceaccounts', account) && (!bound || lives(resourceOf[bound.kind], bound));
+  }
+
+  #bind(namespace: string, { kind, name, uid }: NonNullable<TokenRequestSpec['bound']>): BoundObject {
+    const key = { group: '', resource: resourceOf[kind], namespace, name };
+    const found = this.#object(key.resource, namespace, name);
+    const foundUid = found.metadata.uid!;
+    if (uid !== '' && uid !== foundUid) {
+      throw conflict(
+        key,
+        `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`,
+      );
+    }
+    return { kind, name, uid: foundUid };
+  }
+
+  #object(resource: string, namespace: string, name: string): KubeObject {
+    const key = { group: '', resource, namespace, name };
+    const found = this.#ports.space.get(key);
+    if (!found) throw notFound(key);
+    return found;
+  }
+
+  #keys(): TokenKey {
+    this.#key ??= this.#ports.key();
+    return this.#key;
+  }
+}
+
+const resourceOf = { Pod: 'pods', Secret: 'secrets' } as const;

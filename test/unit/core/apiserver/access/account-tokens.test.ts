@@ -1,0 +1,146 @@
+/** Tokens of ServiceAccounts over a real system space. */
+import { generateKeyPairSync } from 'node:crypto';
+import { SignJWT, UnsecuredJWT } from 'jose';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { AccountTokens } from '../../../../../core/apiserver/access/account-tokens.ts';
+import type { Space } from '../../../../../core/apiserver/space.ts';
+import { issuerOf } from '../../../../../core/authentication/account-token.ts';
+import { tokenKeyIn } from '../../../../../core/authentication/token-key.ts';
+import { VirtualClock } from '../../../../../core/runtime/clock.ts';
+import { SeededRandom } from '../../../../../core/runtime/random.ts';
+import { MemoryStore } from '../../../../../core/store/memory/memory-store.ts';
+import { SpaceBench } from '../../../relay/support/space-bench.ts';
+
+interface Answer {
+  readonly spec: { readonly audiences: string[]; readonly boundObjectRef: { readonly uid: string } | null };
+  readonly status: { readonly token: string; readonly expirationTimestamp: string };
+}
+
+describe('the tokens of ServiceAccounts', () => {
+  let clock: VirtualClock;
+  let store: MemoryStore;
+  let space: Space;
+  let tokens: AccountTokens;
+  const issuer = issuerOf('eu:paris');
+  const open = () =>
+    new AccountTokens({ space, clock, random: new SeededRandom(1), issuer, key: () => tokenKeyIn(store) });
+  const issue = async (spec: object = {}, name = 'robot') =>
+    ((await tokens.issue('default', name, { spec })) as Answer).status.token;
+  const robot = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'robot', namespace: 'default' } };
+  const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', namespace: 'default' } };
+  const keyOf = (resource: string, name: string) => ({ group: '', resource, namespace: 'default', name });
+
+  beforeEach(() => {
+    clock = new VirtualClock(Date.UTC(2030, 0, 1));
+    store = new MemoryStore();
+    ({ space } = new SpaceBench());
+    if (!space.get({ group: '', resource: 'namespaces', namespace: '', name: 'default' }))
+      space.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } });
+    space.create(robot);
+    tokens = open();
+  });
+
+  it('name the account, its groups and the token, also after the process has started again', async () => {
+    const token = await issue();
+    const uid = space.get(keyOf('serviceaccounts', 'robot'))!.metadata.uid;
+    const expected = {
+      name: 'system:serviceaccount:default:robot',
+      uid,
+      groups: ['system:serviceaccounts', 'system:serviceaccounts:default', 'system:authenticated'],
+      extra: { 'authentication.kubernetes.io/credential-id': [expect.stringMatching(/^JTI=[0-9a-f-]{36}$/)] },
+    };
+    expect(await tokens.userOf(token)).toEqual(expected);
+    tokens = open();
+    expect(await tokens.userOf(token)).toEqual(expected);
+  });
+
+  it('expire', async () => {
+    const { status } = (await tokens.issue('default', 'robot', { spec: { expirationSeconds: 600 } })) as Answer;
+    expect(status.expirationTimestamp).toBe('2030-01-01T00:10:00Z');
+    clock.advance(599_000);
+    expect(await tokens.userOf(status.token)).toBeDefined();
+    clock.advance(7_000);
+    expect(await tokens.userOf(status.token)).toBeUndefined();
+    tokens = open();
+    expect(await tokens.userOf(status.token)).toBeUndefined();
+  });
+
+  it('are for their audiences only', async () => {
+    const token = await issue({ audiences: ['vault', 'till'] });
+    expect(await tokens.userOf(token)).toBeUndefined();
+    expect(await tokens.userOf(token, ['till'])).toBeDefined();
+    expect(await tokens.userOf(token, ['other'])).toBeUndefined();
+  });
+
+  it('end with the account, and do not come back with a new account of this name', async () => {
+    const token = await issue();
+    space.delete(keyOf('serviceaccounts', 'robot'), {});
+    expect(await tokens.userOf(token)).toBeUndefined();
+    space.create(robot);
+    expect(await tokens.userOf(token)).toBeUndefined();
+    expect(await tokens.userOf(await issue())).toBeDefined();
+  });
+
+  it('end with the object to which they are bound', async () => {
+    const { uid } = space.create(secret).metadata;
+    const boundObjectRef = { kind: 'Secret', apiVersion: 'v1', name: 's' };
+    const answer = (await tokens.issue('default', 'robot', { spec: { boundObjectRef } })) as Answer;
+    expect(answer.spec.boundObjectRef?.uid).toBe(uid);
+    expect(await tokens.userOf(answer.status.token)).toBeDefined();
+    space.delete(keyOf('secrets', 's'), {});
+    expect(await tokens.userOf(answer.status.token)).toBeUndefined();
+    await expect(issue({ boundObjectRef })).rejects.toMatchObject({ code: 'NotFound' });
+    space.create(secret);
+    await expect(issue({ boundObjectRef: { ...boundObjectRef, uid: uid! } })).rejects.toMatchObject({
+      code: 'Conflict',
+      message: expect.stringContaining(`the UID in the bound object reference (${uid}) does not match`),
+    });
+  });
+
+  it('need an account, and a valid request', async () => {
+    await expect(issue({}, 'nobody')).rejects.toMatchObject({ code: 'NotFound' });
+    await expect(issue({ expirationSeconds: 1 })).rejects.toMatchObject({ code: 'Invalid' });
+  });
+
+  describe('that this node has not signed', () => {
+    const claims = () => ({
+      sub: 'system:serviceaccount:default:robot',
+      jti: 'x',
+      'kubernetes.io': {
+        namespace: 'default',
+        serviceaccount: { name: 'robot', uid: space.get(keyOf('serviceaccounts', 'robot'))!.metadata.uid },
+      },
+    });
+    const nowS = () => Math.floor(clock.wallMs() / 1_000);
+    const signed = (head: { alg: string; kid?: string }, key: Parameters<SignJWT['sign']>[0], more: object = {}) =>
+      new SignJWT({ ...claims(), iss: issuer, aud: [issuer], iat: nowS(), exp: nowS() + 1_000, ...more })
+        .setProtectedHeader(head)
+        .sign(key);
+
+    it('are refused: without a signature, with another key, another algorithm, another key id, another issuer', async () => {
+      const own = tokenKeyIn(store);
+      const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+      const publicPem = Buffer.from(own.publicKey.export({ type: 'spki', format: 'pem' }));
+      const unsigned = new UnsecuredJWT({ ...claims() }).setIssuer(issuer).setAudience(issuer).setExpirationTime('1h');
+      const good = await signed({ alg: 'ES256', kid: own.id }, own.privateKey);
+      expect(await tokens.userOf(good)).toBeDefined();
+      const [head, body, signature] = good.split('.');
+      const changed = Buffer.from(JSON.stringify({ ...claims(), iss: issuer, aud: [issuer], exp: nowS() + 9e9 }));
+      const bad = [
+        unsigned.encode(),
+        await signed({ alg: 'ES256', kid: own.id }, other),
+        await signed({ alg: 'HS256', kid: own.id }, publicPem),
+        await signed({ alg: 'ES256', kid: 'another' }, own.privateKey),
+        await signed({ alg: 'ES256', kid: own.id }, own.privateKey, { iss: issuerOf('eu') }),
+        await signed({ alg: 'ES256', kid: own.id }, own.privateKey, { nbf: nowS() + 60 }),
+        await signed({ alg: 'ES256', kid: own.id }, own.privateKey, { 'kubernetes.io': {} }),
+        `${head}.${changed.toString('base64url')}.${signature}`,
+        `${head}.${body}.`,
+        `${head}.${body}`,
+        'no token at all',
+        '..',
+      ];
+      for (const token of bad) expect([token, await tokens.userOf(token)]).toEqual([token, undefined]);
+    });
+  });
+});
