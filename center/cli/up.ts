@@ -133,11 +133,12 @@ function namedFile(topologyFile: string, file: string): string {
 }
 
 function withNamedFiles(node: PlannedNode, topologyFile: string): PlannedNode {
-  const { link, kubeconfig } = node;
+  const { link, kubeconfig, authentication } = node;
   return {
     ...node,
     ...(link?.ca === undefined ? {} : { link: { ...link, ca: namedFile(topologyFile, link.ca) } }),
     ...(kubeconfig ? { kubeconfig: { ...kubeconfig, path: namedFile(topologyFile, kubeconfig.path) } } : {}),
+    ...(authentication ? { authentication: { file: namedFile(topologyFile, authentication.file) } } : {}),
   };
 }
 

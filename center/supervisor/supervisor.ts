@@ -186,6 +186,7 @@ export class Supervisor {
       spaces: node.spaces,
       relays: node.relays,
       ...(node.egress ? { egress: node.egress } : {}),
+      ...(node.authentication ? { authentication: node.authentication } : {}),
       inventory: node.inventory.map(({ name, labels, annotations, properties }) => ({
         name,
         labels,

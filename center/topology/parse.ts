@@ -71,6 +71,14 @@ const clusterAccess = z
       ),
   })
   .describe('Rights of users whom other nodes have authenticated.');
+const authentication = z
+  .strictObject({
+    file: z
+      .string()
+      .min(1)
+      .describe('File with an AuthenticationConfiguration of Kubernetes, relative to the topology file.'),
+  })
+  .describe('Issuers of tokens (OpenID Connect) by which people sign in at this node.');
 const egress = egressSchema.describe('Which addresses the node calls for users: webhooks of rollout gates.');
 const relay = z.strictObject({
   name: z.string().describe("The last part of the relay's path."),
@@ -92,6 +100,7 @@ const relay = z.strictObject({
   limits: limitsSchema.optional(),
   egress: egress.optional(),
   access: relayAccess.optional(),
+  authentication: authentication.optional(),
 });
 const cluster = z.strictObject({
   name: z.string().describe('Name of the cluster, its agent, its Location and its SyncTarget.'),
@@ -142,6 +151,7 @@ export const topologySchema = z.strictObject({
         issuer: issuedSchema.optional(),
         limits: limitsSchema.optional(),
         egress: egress.optional(),
+        authentication: authentication.optional(),
       })
       .default({ labels: {}, spaces: [] }),
     relays: z.array(relay).default([]),

@@ -10,6 +10,7 @@ import type {
   Listen,
   Topology,
   TopologyAccess,
+  TopologyAuthentication,
   TopologyCluster,
   TopologyKubeconfig,
   TopologyLink,
@@ -43,6 +44,7 @@ export interface PlannedNode {
   readonly limits?: Limits | undefined;
   readonly egress?: EgressOptions | undefined;
   readonly access?: TopologyAccess | undefined;
+  readonly authentication?: TopologyAuthentication | undefined;
   /** Only for an agent with a real cluster. */
   readonly kubeconfig?: TopologyKubeconfig | undefined;
 }
@@ -72,6 +74,7 @@ export function planOf(topology: Topology): PlannedNode[] {
       limits: relay.limits,
       egress: relay.egress,
       access: relay.access,
+      authentication: relay.authentication,
     };
   };
   const alone = { replica: 0, replicas: 1 };
@@ -90,6 +93,7 @@ export function planOf(topology: Topology): PlannedNode[] {
       issuer: center.issuer,
       limits: center.limits,
       egress: center.egress,
+      authentication: center.authentication,
     },
     ...relays
       .flatMap((relay) => Array.from({ length: relay.replicas }, (_, replica) => replicaOf(relay, replica)))

@@ -21,6 +21,7 @@ export interface TopologyCenter {
   readonly issuer?: Issued | undefined;
   readonly limits?: Limits | undefined;
   readonly egress?: EgressOptions | undefined;
+  readonly authentication?: TopologyAuthentication | undefined;
 }
 
 /** Where a node listens. Default: a free port of 127.0.0.1. */
@@ -55,7 +56,13 @@ export interface TopologyRelay {
   readonly issuer?: Issued | undefined;
   readonly limits?: Limits | undefined;
   readonly egress?: EgressOptions | undefined;
+  readonly authentication?: TopologyAuthentication | undefined;
   readonly access?: TopologyAccess | undefined;
+}
+
+/** The file is relative to the topology's folder. */
+export interface TopologyAuthentication {
+  readonly file: string;
 }
 
 /** Rights of users whom other nodes have authenticated. */

@@ -70,6 +70,8 @@ export const nodeConfigSchema = z.strictObject({
     })
     .optional(),
   access: accessSchema.prefault({}),
+  /** The file with the issuers of tokens that this node trusts (core/authentication/oidc-config.ts). Absent: it trusts none. */
+  authentication: z.strictObject({ file: z.string().min(1) }).optional(),
   spaces: z
     .array(z.strictObject({ name: z.string(), type: z.enum(['Workload', 'Inventory', 'System']).default('Workload') }))
     .default([]),

@@ -2,7 +2,7 @@
 import type { Duplex } from 'node:stream';
 import type { Authorizer } from '../../core/access/authorizer.ts';
 import type { NodeUrls, TreeUrls } from '../../core/apiserver/http/node-urls.ts';
-import type { IsRevoked } from '../../core/apiserver/http/request-users.ts';
+import type { IsRevoked, TokenUsers } from '../../core/apiserver/http/request-users.ts';
 import type { TokenIssuer } from '../../core/apiserver/http/token-requests.ts';
 import type { Space, UserInfo } from '../../core/apiserver/space.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -51,6 +51,8 @@ export interface NodePorts {
   readonly crashJournal?: CrashJournal;
   /** Absent: this node issues no certificates. */
   readonly signer?: CertificateSigner | undefined;
+  /** Tokens of issuers outside the tree. Absent: the node trusts no such issuer. */
+  readonly people?: Pick<TokenUsers, 'userOf'>;
   defer(run: () => void): void;
   /** Called once. `notReady` returns why the node is not ready. */
   api(answers: NodeAnswers): NodeApi;

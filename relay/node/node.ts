@@ -36,6 +36,7 @@ import { nodeLoop } from './node-loop.ts';
 import type { FleetParts, NodeParts } from './node-parts.ts';
 import type { NodeApi, NodePorts } from './node-ports.ts';
 import { type LateParts, NodeState } from './node-state.ts';
+import { NodeTokens } from './node-tokens.ts';
 import { Readiness } from './readiness.ts';
 import { guardOf, reportsOf } from './reports-and-guard.ts';
 import { sessionAbove, sessionsBelow, streamsBetween } from './sessions.ts';
@@ -231,12 +232,15 @@ export class Node implements AsyncDisposable {
     const api = this.#ports.api({
       path,
       authorizer: spaces.authorizer,
-      tokens: new AccountTokens({
-        ...{ clock, random },
-        space: spaces.system,
-        issuer: issuerOf(path),
-        key: () => tokenKeyIn(store),
-      }),
+      tokens: new NodeTokens(
+        new AccountTokens({
+          ...{ clock, random },
+          space: spaces.system,
+          issuer: issuerOf(path),
+          key: () => tokenKeyIn(store),
+        }),
+        this.#ports.people,
+      ),
       isRevoked: (user, validFromMs) => spaces.revocations.isRevoked(user, validFromMs),
       notReady: () => this.#notReady(),
       tree: treeUrls(path, this.streams, clock),

@@ -6,6 +6,9 @@ import { parseArgs } from 'node:util';
 import { pino } from 'pino';
 import { userOfCertificate } from '../../core/access/certificate-user.ts';
 import { ApiServer } from '../../core/apiserver/http/api-server.ts';
+import { fetchJson } from '../../core/authentication/bounded-fetch.ts';
+import { type OidcAuthenticator, parseAuthentication } from '../../core/authentication/oidc-config.ts';
+import { OidcTokens } from '../../core/authentication/oidc-tokens.ts';
 import { takeCrashMessage, writeCrashMessage } from '../../core/crash/crash-message.ts';
 import { withReplica } from '../../core/identity/replica.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
@@ -39,6 +42,7 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
   setHeapFlags();
   giveMemoryBackWhenIdle(systemClock);
   const config = readConfig(role);
+  const authenticators = readAuthentication(config);
   const log = pino(
     {
       level: config.logLevel,
@@ -91,6 +95,7 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
     software: packageVersion(),
     crashMessage: takeCrashMessage(crashMessageFile),
     crashJournal: openCrashJournal(join(config.data, 'work')),
+    people: new OidcTokens({ authenticators, clock: systemClock, log, fetchJson }),
     defer: (run) => setImmediate(run),
     api: (answers) =>
       new ApiServer({
@@ -129,6 +134,17 @@ function endBySignal(log: Logger, inOrder: () => Promise<void>): void {
   };
   process.on('SIGTERM', (signal) => void end(signal));
   process.on('SIGINT', (signal) => void end(signal));
+}
+
+/** A mistake in the file ends the start. Otherwise people could not sign in, and nobody would know why. */
+function readAuthentication({ authentication }: NodeConfig): readonly OidcAuthenticator[] {
+  if (!authentication) return [];
+  try {
+    return parseAuthentication(readBytes(authentication.file).toString('utf8'), authentication.file);
+  } catch (error) {
+    process.stderr.write(`${describeError(error)}\n`);
+    process.exit(2);
+  }
 }
 
 function readConfig(role: 'center' | 'relay'): NodeConfig {
