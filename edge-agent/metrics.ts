@@ -1,5 +1,6 @@
 /** The agent's metrics in the text format of Prometheus. The agent computes all values when a client asks for them, and stores none. */
 import { Gauge, Registry } from 'prom-client';
+import { measureAudit } from '../core/audit/open-audit.ts';
 import type { SessionEnds } from '../core/session/session-ends.ts';
 import { measureSessions } from '../core/session/session-metrics.ts';
 import type { StreamCounts } from '../core/stream/stream-counts.ts';
@@ -24,6 +25,8 @@ export interface Measured extends StandbyMeasured {
   readonly sessionEnds: SessionEnds;
   rootAgeMs(): number;
   limitUses(): readonly LimitUse[];
+  /** Absent: the agent has no audit log. */
+  readonly lostAuditEvents?: (() => number) | undefined;
 }
 
 /** The metrics of an agent that waits to become active. */
@@ -53,6 +56,7 @@ export function metricsOf(measured: Measured): () => Promise<string> {
   measureStreams(registry, measured.streams);
   measureSessions(registry, { parent: measured.sessionEnds, rootAgeMs: measured.rootAgeMs });
   measureLimits(registry, measured);
+  if (measured.lostAuditEvents) measureAudit(registry, measured.lostAuditEvents);
   measureProcess(gauge, measured);
   return () => registry.metrics();
 }

@@ -9,6 +9,7 @@ import { userOfCertificate } from '../core/access/certificate-user.ts';
 import { ApiServer } from '../core/apiserver/http/api-server.ts';
 import type { IsRevoked } from '../core/apiserver/http/request-users.ts';
 import type { UserInfo } from '../core/apiserver/space.ts';
+import { type OpenAudit, openAudit } from '../core/audit/open-audit.ts';
 import { deletionLimits } from '../core/feed/deletions.ts';
 import type { Clock } from '../core/runtime/clock.ts';
 import type { Logger } from '../core/runtime/logger.ts';
@@ -85,9 +86,11 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const store = LmdbStore.open({ directory: join(config.data, 'store'), failed: storeFailed }, logger);
   openFormatted(store, clock);
   const answers: { present: Answers } = { present: standingBy(options, store) };
-  const api = apiServer(options, () => answers.present);
+  const audit = config.audit && openAudit(config.audit, { clock, random: options.random, log: logger });
+  const ended = audit ? [store, audit] : [store];
+  const api = apiServer(options, () => answers.present, audit);
   const begun = (assembled: AssembledAgent, isActive: () => boolean) => {
-    answers.present = answersOf(options, store, assembled, isActive);
+    answers.present = answersOf(options, store, assembled, isActive, audit?.lostEvents);
     if (assembled.space) api.mount('', assembled.space);
     serveStreams(config.path, assembled, api);
   };
@@ -99,7 +102,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     answers.present = standingBy(options, store, leadership);
     const url = await api.listen();
     leadership.start();
-    return running(url, [memory, api, leadership, store]);
+    return running(url, [memory, api, leadership, ...ended]);
   }
   const scan = new AppliedInventoryScan(() => assembled, scanPorts(options), true);
   const assembled: AssembledAgent = await assembleAgent({
@@ -111,7 +114,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   begun(assembled, () => true);
   const url = await api.listen();
   assembled.start();
-  return running(url, [memory, api, assembled, store]);
+  return running(url, [memory, api, assembled, ...ended]);
 }
 
 /** Serves streams of the two kinds `api` and `cluster`. For an embedded cluster, both kinds use the agent's own API. */
@@ -233,6 +236,7 @@ function answersOf(
   store: LmdbStore,
   assembled: AssembledAgent,
   isActive: () => boolean,
+  lostAuditEvents: (() => number) | undefined,
 ): Answers {
   const { agent, uplink } = assembled;
   return {
@@ -257,13 +261,19 @@ function answersOf(
       limitUses: () => agent.limitUses(),
       storeBytes: () => store.size().usedBytes,
       residentBytes: () => options.residentBytes(),
+      lostAuditEvents,
     }),
   };
 }
 
-function apiServer({ config, credentials, clock, logger }: NodeOptions, present: () => Answers): ApiServer {
+function apiServer(
+  { config, credentials, clock, logger }: NodeOptions,
+  present: () => Answers,
+  audit: OpenAudit | undefined,
+): ApiServer {
   return new ApiServer({
     ...config.api,
+    audit,
     notReady: () => present().notReady(),
     readyAs: () => present().readyAs(),
     metrics: () => present().metrics(),

@@ -133,10 +133,14 @@ function namedFile(topologyFile: string, file: string): string {
 }
 
 function withNamedFiles(node: PlannedNode, topologyFile: string): PlannedNode {
-  const { link, kubeconfig, authentication } = node;
+  const { link, kubeconfig, audit, authentication } = node;
+  const policyFile = audit?.policyFile;
   return {
     ...node,
     ...(link?.ca === undefined ? {} : { link: { ...link, ca: namedFile(topologyFile, link.ca) } }),
+    ...(audit && policyFile !== undefined
+      ? { audit: { ...audit, policyFile: namedFile(topologyFile, policyFile) } }
+      : {}),
     ...(kubeconfig ? { kubeconfig: { ...kubeconfig, path: namedFile(topologyFile, kubeconfig.path) } } : {}),
     ...(authentication ? { authentication: { file: namedFile(topologyFile, authentication.file) } } : {}),
   };

@@ -37,6 +37,10 @@ export class DataDirectory {
     return join(this.logs, `${dottedPath(path)}.log`);
   }
 
+  auditLog(path: string): string {
+    return join(this.logs, `${dottedPath(path)}-audit.log`);
+  }
+
   config(path: string): string {
     return join(this.root, 'config', `${dottedPath(path)}.yaml`);
   }

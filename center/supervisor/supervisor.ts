@@ -173,6 +173,7 @@ export class Supervisor {
       pki: { ca: pki.caFile, cert: files.cert, key: files.key },
       api: { host: nodePorts.host, port: nodePorts.api },
       ...(node.limits ? { limits: node.limits } : {}),
+      ...(node.audit ? { audit: { ...node.audit, path: data.auditLog(node.id) } } : {}),
       // Whoever runs all nodes of a tree on one machine has the files of all nodes.
       ...(node.role === 'center' ? {} : { access: node.access ?? { fromAbove: 'cluster-admin' } }),
     };

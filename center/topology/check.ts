@@ -140,16 +140,19 @@ function checkPorts(topology: Topology): SchemaProblem[] {
 }
 
 function checkFiles(topology: Topology, fileProblem: (file: string) => string | undefined): SchemaProblem[] {
-  return membersOf(topology).flatMap(({ node, path }) => {
+  const { audit } = topology.center;
+  const ofCenter = { file: audit?.policyFile, path: ['spec', 'center', 'audit', 'policyFile'] as Path };
+  const ofMembers = membersOf(topology).flatMap(({ node, path }) => {
     const kubeconfig = 'provider' in node ? node.provider.kubeconfig?.path : undefined;
-    const files = [
+    return [
       { file: node.link?.ca, path: [...path, 'link', 'ca'] },
+      { file: node.audit?.policyFile, path: [...path, 'audit', 'policyFile'] },
       { file: kubeconfig, path: [...path, 'provider', 'kubeconfig', 'path'] },
     ];
-    return files.flatMap(({ file, path }) => {
-      const message = file === undefined ? undefined : fileProblem(file);
-      return message === undefined ? [] : [{ path, message }];
-    });
+  });
+  return [ofCenter, ...ofMembers].flatMap(({ file, path }) => {
+    const message = file === undefined ? undefined : fileProblem(file);
+    return message === undefined ? [] : [{ path, message }];
   });
 }
 

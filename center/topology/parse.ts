@@ -1,6 +1,7 @@
 /** Converts the text of a topology file to a Topology. If the file has problems, returns all of them with their lines. */
 import { isIP } from 'node:net';
 import * as z from 'zod';
+import { topologyAuditSchema } from '../../core/audit/audit-config.ts';
 import { limitsSchema } from '../../core/entries/deletion-guard.ts';
 import { issuedSchema } from '../../core/identity/certificate-validity.ts';
 import { replicasMax } from '../../core/identity/replica.ts';
@@ -80,6 +81,9 @@ const authentication = z
   })
   .describe('Issuers of tokens (OpenID Connect) by which people sign in at this node.');
 const egress = egressSchema.describe('Which addresses the node calls for users: webhooks of rollout gates.');
+const audit = topologyAuditSchema.describe(
+  'Log of requests, NODE-audit.log in logs/ of the data directory. Default: none.',
+);
 const relay = z.strictObject({
   name: z.string().describe("The last part of the relay's path."),
   parent: z.string().default('').describe('Path of the node above, such as eu:paris. Default: the center.'),
@@ -99,6 +103,7 @@ const relay = z.strictObject({
   issuer: issuedSchema.optional(),
   limits: limitsSchema.optional(),
   egress: egress.optional(),
+  audit: audit.optional(),
   access: relayAccess.optional(),
   authentication: authentication.optional(),
 });
@@ -110,6 +115,7 @@ const cluster = z.strictObject({
   properties: strings.default({}).describe('Properties of the SyncTarget.'),
   link: link.optional(),
   limits: limitsSchema.optional(),
+  audit: audit.optional(),
   access: clusterAccess.optional(),
   provider: z
     .strictObject({
@@ -152,6 +158,7 @@ export const topologySchema = z.strictObject({
         limits: limitsSchema.optional(),
         egress: egress.optional(),
         authentication: authentication.optional(),
+        audit: audit.optional(),
       })
       .default({ labels: {}, spaces: [] }),
     relays: z.array(relay).default([]),

@@ -1,5 +1,6 @@
 /** A topology as the list of its nodes. Parents come before children, and each node has everything that its configuration needs. */
 
+import type { TopologyAudit } from '../../core/audit/audit-config.ts';
 import type { Limits } from '../../core/entries/deletion-guard.ts';
 import type { Issued } from '../../core/identity/certificate-validity.ts';
 import { childPath, depthOf, dottedPath } from '../../core/identity/node-path.ts';
@@ -43,6 +44,7 @@ export interface PlannedNode {
   readonly link?: TopologyLink | undefined;
   readonly limits?: Limits | undefined;
   readonly egress?: EgressOptions | undefined;
+  readonly audit?: TopologyAudit | undefined;
   readonly access?: TopologyAccess | undefined;
   readonly authentication?: TopologyAuthentication | undefined;
   /** Only for an agent with a real cluster. */
@@ -73,6 +75,7 @@ export function planOf(topology: Topology): PlannedNode[] {
       inventory,
       limits: relay.limits,
       egress: relay.egress,
+      audit: relay.audit,
       access: relay.access,
       authentication: relay.authentication,
     };
@@ -94,6 +97,7 @@ export function planOf(topology: Topology): PlannedNode[] {
       limits: center.limits,
       egress: center.egress,
       authentication: center.authentication,
+      audit: center.audit,
     },
     ...relays
       .flatMap((relay) => Array.from({ length: relay.replicas }, (_, replica) => replicaOf(relay, replica)))
@@ -112,6 +116,7 @@ export function planOf(topology: Topology): PlannedNode[] {
         parents,
         link: cluster.link,
         limits: cluster.limits,
+        audit: cluster.audit,
         access: cluster.access,
         kubeconfig: cluster.provider.kubeconfig,
       };

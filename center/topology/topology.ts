@@ -1,5 +1,6 @@
 /** The types of a topology. */
 
+import type { TopologyAudit } from '../../core/audit/audit-config.ts';
 import type { Limits } from '../../core/entries/deletion-guard.ts';
 import type { Issued } from '../../core/identity/certificate-validity.ts';
 import type { EgressOptions } from '../../core/runtime/egress.ts';
@@ -22,6 +23,7 @@ export interface TopologyCenter {
   readonly limits?: Limits | undefined;
   readonly egress?: EgressOptions | undefined;
   readonly authentication?: TopologyAuthentication | undefined;
+  readonly audit?: TopologyAudit | undefined;
 }
 
 /** Where a node listens. Default: a free port of 127.0.0.1. */
@@ -57,6 +59,7 @@ export interface TopologyRelay {
   readonly limits?: Limits | undefined;
   readonly egress?: EgressOptions | undefined;
   readonly authentication?: TopologyAuthentication | undefined;
+  readonly audit?: TopologyAudit | undefined;
   readonly access?: TopologyAccess | undefined;
 }
 
@@ -79,6 +82,7 @@ export interface TopologyCluster {
   readonly provider: TopologyProvider;
   readonly link?: TopologyLink | undefined;
   readonly limits?: Limits | undefined;
+  readonly audit?: TopologyAudit | undefined;
   readonly access?: TopologyAccess | undefined;
 }
 

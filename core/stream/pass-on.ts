@@ -25,6 +25,16 @@ export interface PassOn {
   readonly ask: Ask;
   /** Called if the request fails before any part of the answer was sent. */
   failed(error: unknown): void;
+  /** Called with the status of the answer, before the head is sent. 101: the protocol changes. Then `bytes` counts what passes. */
+  readonly answers?: ((status: number, bytes: PassedBytes) => void) | undefined;
+}
+
+/** The counters of a connection that has changed its protocol. */
+export interface PassedBytes {
+  /** From the client. */
+  received: number;
+  /** To the client. */
+  sent: number;
 }
 
 const ofConnection = new Set([
@@ -46,7 +56,7 @@ const ofUser = /^(authorization|impersonate-.*|x-remote-.*)$/;
 export async function passOn(
   from: IncomingMessage | Http2ServerRequest,
   to: ServerResponse | Http2ServerResponse,
-  { target, ask, failed }: PassOn,
+  { target, ask, failed, answers }: PassOn,
 ): Promise<void> {
   const clientClosed = closedOf(to);
   const sent = await beginRequest(from, target, ask, failed);
@@ -71,6 +81,7 @@ export async function passOn(
       answer.on('error', () => {}).destroy();
       return failed(noAnswer(`has the status ${answer.statusCode}`));
     }
+    answers?.(answer.statusCode!, { received: 0, sent: 0 });
     (to as ServerResponse).writeHead(answer.statusCode!, passedHeaders(answer.headers));
     sendHead(to);
     answer.once('end', () => {
@@ -91,7 +102,7 @@ export async function passUpgrade(
   from: IncomingMessage,
   socket: Duplex,
   head: Buffer,
-  { target, ask, failed }: PassOn,
+  { target, ask, failed, answers }: PassOn,
 ): Promise<void> {
   socket.on('error', () => {});
   const clientClosed = closedOf(socket);
@@ -99,6 +110,10 @@ export async function passUpgrade(
   if (!sent) return;
   if (clientClosed()) return giveUp(sent);
   let isAnswered = false;
+  const bytes: PassedBytes = { received: head.length, sent: 0 };
+  // An edge cluster may leave the id out. The client needs the id to find the request in the audit logs.
+  const auditId = from.headers['audit-id'];
+  const ownHeaders = auditId === undefined ? {} : { 'audit-id': auditId };
   const clientGone = () => sent.destroy();
   socket.once('close', clientGone);
   sent.on('error', (error) => {
@@ -109,15 +124,24 @@ export async function passUpgrade(
     isAnswered = true;
     socket.off('close', clientGone);
     const upgradeHeaders = { connection: 'Upgrade', upgrade: answer.headers.upgrade };
-    socket.write(headOf(answer, { ...passedHeaders(answer.headers), ...upgradeHeaders }));
+    bytes.sent += farHead.length;
+    answers?.(101, bytes);
+    socket.write(headOf(answer, { ...ownHeaders, ...passedHeaders(answer.headers), ...upgradeHeaders }));
     if (farHead.length > 0) socket.write(farHead);
     if (head.length > 0) far.write(head);
+    far.on('data', (chunk: Buffer) => {
+      bytes.sent += chunk.length;
+    });
+    socket.on('data', (chunk: Buffer) => {
+      bytes.received += chunk.length;
+    });
     pipeOneWay(far, socket);
     pipeOneWay(socket, far);
   });
   sent.once('response', (answer) => {
     isAnswered = true;
-    socket.write(headOf(answer, { ...passedHeaders(answer.headers), connection: 'close' }));
+    answers?.(answer.statusCode ?? 0, bytes);
+    socket.write(headOf(answer, { ...ownHeaders, ...passedHeaders(answer.headers), connection: 'close' }));
     pipeline(answer, socket, () => {});
   });
   sent.end();

@@ -1,5 +1,6 @@
 /** The configuration of an agent: one YAML file, checked as a whole before anything starts. */
 import * as z from 'zod';
+import { auditConfigSchema } from '../../core/audit/audit-config.ts';
 import { limitsSchema } from '../../core/entries/deletion-guard.ts';
 import { parseConfig } from '../../core/runtime/config-file.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
@@ -91,6 +92,8 @@ const agentConfigSchema = z.strictObject({
     })
     .optional(),
   access: accessSchema.prefault({}),
+  /** The log of requests to the embedded cluster's API. Absent: there is none. A real cluster has its own audit log. */
+  audit: auditConfigSchema.optional(),
   /** Requests that people send to the cluster through the tree: kubectl's get, logs and exec by streams. Absent: no such requests are allowed. */
   streams: z
     .strictObject({

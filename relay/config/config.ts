@@ -1,5 +1,6 @@
 /** The configuration of a relay or the center: one YAML file, checked whole before anything starts. */
 import * as z from 'zod';
+import { auditConfigSchema } from '../../core/audit/audit-config.ts';
 import { limitsSchema } from '../../core/entries/deletion-guard.ts';
 import { issuedSchema } from '../../core/identity/certificate-validity.ts';
 import { replicasMax } from '../../core/identity/replica.ts';
@@ -72,6 +73,8 @@ export const nodeConfigSchema = z.strictObject({
   access: accessSchema.prefault({}),
   /** The file with the issuers of tokens that this node trusts (core/authentication/oidc-config.ts). Absent: it trusts none. */
   authentication: z.strictObject({ file: z.string().min(1) }).optional(),
+  /** The log of requests. Absent: there is none. */
+  audit: auditConfigSchema.optional(),
   spaces: z
     .array(z.strictObject({ name: z.string(), type: z.enum(['Workload', 'Inventory', 'System']).default('Workload') }))
     .default([]),

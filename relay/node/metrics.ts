@@ -1,6 +1,7 @@
 /** The metrics of a node's process, in the text format of Prometheus. */
 
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { measureAudit } from '../../core/audit/open-audit.ts';
 import { type MeasuredSessions, measureSessions } from '../../core/session/session-metrics.ts';
 import type { StreamCounts } from '../../core/stream/stream-counts.ts';
 import { measureStreams } from '../../core/stream/stream-metrics.ts';
@@ -15,10 +16,14 @@ export function processMetrics(): Promise<string> {
 }
 
 /** Registers the metrics of sessions and byte streams. Called once in a process, because a process is one node. */
-export function measureNode(node: {
-  readonly streamCounts: StreamCounts;
-  readonly sessionEnds: MeasuredSessions;
-}): void {
+export function measureNode(
+  node: {
+    readonly streamCounts: StreamCounts;
+    readonly sessionEnds: MeasuredSessions;
+  },
+  lostAuditEvents?: () => number,
+): void {
+  if (lostAuditEvents) measureAudit(registry, lostAuditEvents);
   measureSessions(registry, node.sessionEnds);
   measureStreams(registry, node.streamCounts);
 }

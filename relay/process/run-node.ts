@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { pino } from 'pino';
 import { userOfCertificate } from '../../core/access/certificate-user.ts';
 import { ApiServer } from '../../core/apiserver/http/api-server.ts';
+import { openAudit } from '../../core/audit/open-audit.ts';
 import { fetchJson } from '../../core/authentication/bounded-fetch.ts';
 import { type OidcAuthenticator, parseAuthentication } from '../../core/authentication/oidc-config.ts';
 import { OidcTokens } from '../../core/authentication/oidc-tokens.ts';
@@ -75,6 +76,7 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
       random: systemRandom,
       lifeMs: issuer.certificateSeconds && issuer.certificateSeconds * 1_000,
     });
+  const audit = config.audit && openAudit(config.audit, { clock: systemClock, random: systemRandom, log });
   const node = new Node(config, {
     store,
     signer,
@@ -106,14 +108,16 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
         log,
         authenticate: userOfCertificate,
         metrics: processMetrics,
+        audit,
       }),
     fatal,
   });
-  measureNode(node);
+  measureNode(node, audit?.lostEvents);
   const starting = node.start();
   endInOrder = async () => {
     await starting;
     await node[Symbol.asyncDispose]();
+    await audit?.[Symbol.asyncDispose]();
     await store[Symbol.asyncDispose]();
   };
   const { url, meshAddress } = await starting;

@@ -2,9 +2,11 @@
 import type { IncomingMessage } from 'node:http';
 import { constants, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
+import type { AccessAttributes } from '../../access/attributes.ts';
 import type { Authorizer } from '../../access/authorizer.ts';
 import { describePart } from '../../access/grant-scope.ts';
 import { accessRefused } from '../../access/refusal.ts';
+import type { AuditPort } from '../../audit/audit-port.ts';
 import { shownPath } from '../../identity/node-path.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 import { answerOf, passOn, passUpgrade, sendHead } from '../../stream/pass-on.ts';
@@ -15,6 +17,7 @@ import { SpaceHandler } from './handler.ts';
 import { HttpsListener, type HttpsListenerOptions } from './https-listener.ts';
 import type { NodeUrls, TreeUrls } from './node-urls.ts';
 import { breakOff, type OutgoingAnswer, OutgoingAnswers, writePieces, writeStream } from './outgoing.ts';
+import { RequestAudit } from './request-audit.ts';
 import { type Authenticate, connectionOf, type IsRevoked, RequestUsers } from './request-users.ts';
 import type { ApiRequest, ApiResponse, StreamedResponse } from './requests.ts';
 import { reviewOf } from './reviews.ts';
@@ -41,6 +44,8 @@ export interface ApiServerOptions extends HttpsListenerOptions {
   readonly tree?: TreeUrls;
   /** Serves further URLs of the node. Absent: there are none. */
   readonly urls?: NodeUrls;
+  /** Absent: the node has no audit log. `newId` makes the id of a request that has none. */
+  readonly audit?: { readonly port: AuditPort; newId(): string } | undefined;
 }
 
 /** Time limit for the whole body of a request. node:http has such a limit for HTTP/1.1; node:http2 would wait for ever. */
@@ -59,6 +64,7 @@ export class ApiServer implements AsyncDisposable {
   readonly #unfinished = new Set<AbortController>();
   readonly #outgoing: OutgoingAnswers;
   readonly #yaml: YamlThread;
+  readonly #audits = new WeakMap<Http2ServerResponse, RequestAudit>();
   constructor(options: ApiServerOptions) {
     this.#options = options;
     this.#outgoing = new OutgoingAnswers(options.clock);
@@ -112,7 +118,8 @@ export class ApiServer implements AsyncDisposable {
     try {
       const url = urlOf(request.url);
       if (await this.#health(url.pathname, response)) return;
-      const access = await this.#accessOf(request, url);
+      const audit = this.#auditOf(request, response);
+      const access = await this.#accessOf(request, url, audit);
       const { user } = access.attributes;
       const connection = connectionOf(request);
       this.#outgoing.admit(connection);
@@ -129,7 +136,12 @@ export class ApiServer implements AsyncDisposable {
         headers: request.headers,
         user,
         alsoMay: (verb) => this.#authorize({ ...access, attributes: { ...access.attributes, verb } }),
-        body: () => this.#body(request),
+        body: () =>
+          this.#body(request).then((bytes) => {
+            audit?.bodyCame(bytes.length);
+            return bytes;
+          }),
+        parsed: (body) => audit?.bodyParsed(body),
         readLongYaml: (text) => this.#yaml.read(text),
       };
       const { tree } = this.#options;
@@ -138,7 +150,7 @@ export class ApiServer implements AsyncDisposable {
       // A request that is passed on to another node is not in `#outgoing`. Its stream already bounds the unread bytes. And such a request may wait for a
       // long time, for example while a person scrolls through a log.
       const failed = (error: unknown) => this.#fail(request, response, error);
-      if (way) return await passOn(request, response, { ...way, failed });
+      if (way) return await passOn(request, response, { ...way, failed, answers: audit?.passedOn });
       const outgoing = this.#outgoing.begin(response, { connection, failed });
       if (isTree) return this.#answer(response, await tree.answer(asked));
       const { place } = access;
@@ -154,7 +166,8 @@ export class ApiServer implements AsyncDisposable {
       const { handler, path } = this.#find(url.pathname);
       const handled = await handler.handle({ ...asked, path });
       if ('answer' in handled) return this.#answer(response, handled.answer);
-      if ('list' in handled) return this.#list(handled.list, outgoing, response);
+      if ('list' in handled) return this.#list(audit?.pieces(handled.list) ?? handled.list, outgoing, response);
+      audit?.started(200);
       this.#watch(handled.watch, outgoing, response);
     } catch (error) {
       this.#fail(request, response, error);
@@ -162,18 +175,34 @@ export class ApiServer implements AsyncDisposable {
   }
 
   /** Throws Unauthorized and Forbidden. */
-  async #accessOf(request: Http2ServerRequest, url: URL): Promise<AskedAccess> {
+  async #accessOf(request: Http2ServerRequest, url: URL, audit: RequestAudit | undefined): Promise<AskedAccess> {
     const { path, authorizer } = this.#options;
-    const user = await this.#users.of(request, (attributes) => authorizer.decide(attributes, { node: path }));
-    const asked = { user, method: request.method, path: url.pathname, query: url.searchParams };
-    const access = askedAccess(asked, path);
-    this.#authorize(access);
+    const decide = (attributes: AccessAttributes) => authorizer.decide(attributes, { node: path });
+    const accessOf = (user: UserInfo) =>
+      askedAccess({ user, method: request.method, path: url.pathname, query: url.searchParams }, path);
+    const user = await this.#users.of(request, decide, (own) => audit?.authenticated(own, accessOf(own)));
+    audit?.actsAs(user);
+    const access = accessOf(user);
+    this.#authorize(access, audit);
     return access;
   }
 
-  #authorize({ attributes, place }: AskedAccess): void {
+  /** The audit of the request. A request is followed only once, although `#upgrade` may give the request to `#serve`. */
+  #auditOf(request: Http2ServerRequest, response: Http2ServerResponse): RequestAudit | undefined {
+    const { audit, clock } = this.#options;
+    if (!audit) return undefined;
+    const known = this.#audits.get(response);
+    if (known) return known;
+    const followed = new RequestAudit({ ...audit, clock }, request, response);
+    this.#audits.set(response, followed);
+    return followed;
+  }
+
+  #authorize({ attributes, place }: AskedAccess, audit?: RequestAudit): void {
     const { authorizer, path } = this.#options;
-    const { allowed, reason } = authorizer.decide(attributes, place);
+    const decision = authorizer.decide(attributes, place);
+    const { allowed, reason } = decision;
+    audit?.decided(decision);
     if (allowed) return;
     const isHere = 'node' in place && place.node === path;
     const missing = isHere ? '' : `no AccessGrant of ${shownPath(path)} allows this ${describePart({ place })}`;
@@ -215,13 +244,14 @@ export class ApiServer implements AsyncDisposable {
     const { tree } = this.#options;
     try {
       const url = urlOf(request.url ?? '');
+      const audit = url.pathname.startsWith('/tree/') ? this.#auditOf(asked, answer) : undefined;
       const way = url.pathname.startsWith('/tree/')
-        ? tree?.way(targetOf(url), (await this.#accessOf(asked, url)).attributes.user)
+        ? tree?.way(targetOf(url), (await this.#accessOf(asked, url, audit)).attributes.user)
         : undefined;
       if (socket.destroyed) return;
       if (!way) return void this.#serve(asked, answer);
       const failed = (error: unknown) => this.#fail(asked, answer, error);
-      void passUpgrade(request, socket, head, { ...way, failed });
+      void passUpgrade(request, socket, head, { ...way, failed, answers: audit?.passedOn });
     } catch (error) {
       this.#fail(asked, answer, error);
     }
@@ -257,13 +287,15 @@ export class ApiServer implements AsyncDisposable {
     return handler;
   }
 
-  #answer(response: Http2ServerResponse, { status, body, headers }: ApiResponse): void {
+  #answer(response: Http2ServerResponse, answer: ApiResponse): void {
+    const { status, body, headers } = answer;
     if (response.writableEnded || response.destroyed) return;
     if (response.headersSent) {
       // A part is already sent. The client must see that this part is not the whole answer.
       breakOff(response);
       return;
     }
+    this.#audits.get(response)?.answered(answer);
     response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length, ...headers });
     response.end(body);
   }

@@ -50,10 +50,18 @@ export class RequestUsers {
     this.#keep(connection, { user });
   }
 
-  /** The user of a request, or the user as whom the request acts. `decide`: decides about a user in the system space of the node. */
-  async of(request: Http2ServerRequest, decide: (attributes: AccessAttributes) => AccessDecision): Promise<UserInfo> {
+  /**
+   * The user of a request, or the user as whom the request acts. `decide`: decides about a user in the system space of the node. `authenticated` gets the user
+   * before anything is decided.
+   */
+  async of(
+    request: Http2ServerRequest,
+    decide: (attributes: AccessAttributes) => AccessDecision,
+    authenticated: (user: UserInfo) => void,
+  ): Promise<UserInfo> {
     const user = this.#holderOf(request) ?? (await this.#bearerOf(request));
     if (!user) throw new BanyanError('Unauthorized', 'Unauthorized');
+    authenticated(user);
     return impersonated(request.headers, user, decide);
   }
 

@@ -12,6 +12,8 @@ export interface ApiRequest {
   /** Throws Forbidden if the user may not use another verb on the resource of the request. */
   alsoMay(verb: string): void;
   body(): Promise<Buffer>;
+  /** Gets the body in the form in which the server understood the body. */
+  parsed?(body: unknown): void;
   /** Returns the JSON of a long YAML text. A separate thread parses the text (yaml-thread.ts). Throws BadRequest, TooLarge or TooManyRequests. */
   readLongYaml(text: string): Promise<string>;
 }

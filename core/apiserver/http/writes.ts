@@ -141,6 +141,7 @@ async function bodyOf(
 ): Promise<unknown> {
   const bytes = await request.body();
   const body = await parseRequestBody(bytes, media, decodeProtobuf, request.readLongYaml);
+  request.parsed?.(body);
   reportDuplicateFields(duplicatesIn(bytes, media, body), { kind, version, options, isPatch });
   return body;
 }

@@ -7,6 +7,7 @@ import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } f
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { AuditPolicy } from '../../../core/audit/policy.ts';
 import { freePorts } from '../free-ports.ts';
 import { type Binaries, controlPlaneBinaries } from './binaries.ts';
 import { type ClusterCredentials, makeCredentials, type User, writeKubeconfig } from './credentials.ts';
@@ -18,8 +19,8 @@ export interface ControlPlaneOptions {
   readonly directory: string;
   /** True: the programs continue after the process that started them has ended. */
   readonly detached?: boolean;
-  /** True: every request is recorded. `audited` returns the records. */
-  readonly audit?: boolean;
+  /** True: every request is recorded. A policy: the requests that the policy names. `audited` returns the records. */
+  readonly audit?: boolean | AuditPolicy;
 }
 
 /** A request with its answer. The fields are those of https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/#audit-k8s-io-v1-Event */
@@ -235,9 +236,10 @@ export class ControlPlane implements AsyncDisposable {
 
   #auditArguments(): string[] {
     const policy = this.#file('audit-policy.json');
-    const omitStages = ['RequestReceived'];
-    const rules = [{ level: 'Metadata' }];
-    writeFileSync(policy, JSON.stringify({ apiVersion: 'audit.k8s.io/v1', kind: 'Policy', omitStages, rules }));
+    const { audit } = this.#options;
+    const everything: AuditPolicy = { omitStages: ['RequestReceived'], rules: [{ level: 'Metadata' }] };
+    const chosen = typeof audit === 'object' ? audit : everything;
+    writeFileSync(policy, JSON.stringify({ apiVersion: 'audit.k8s.io/v1', kind: 'Policy', ...chosen }));
     return [`--audit-policy-file=${policy}`, `--audit-log-path=${this.#file('audit.log')}`];
   }
 

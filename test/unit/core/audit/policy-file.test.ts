@@ -29,6 +29,7 @@ describe('a policy file', () => {
     ['rules: [{level: None, nonResourceURLs: ["/a*b"]}]', /rules\[0\]\.nonResourceURLs\[0\].*only at the end/],
     ['rules: [{level: None, nonResourceURLs: ["*"], namespaces: [a]}]', /nonResourceURLs.*write two rules/],
     ['rules: [{level: None, resources: [{group: apps/v1}]}]', /rules\[0\]\.resources\[0\]\.group.*without a version/],
+    ['rules: [{level: None, resources: [{group: "*"}]}]', /resources\[0\]\.group.*name of an API group/],
     ['rules: [{level: None, resources: [{resourceNames: [a]}]}]', /resources\[0\]\.resourceNames.*add "resources"/],
   ])('names rule, field and remedy: %s', (rules, expected) => {
     expect(problemOf(rules)).toMatch(expected);

@@ -2,7 +2,7 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
 import { type Authorizer, onlyPrivileged } from '../../../../../core/access/authorizer.ts';
 import { userOfCertificate } from '../../../../../core/access/certificate-user.ts';
-import { ApiServer } from '../../../../../core/apiserver/http/api-server.ts';
+import { ApiServer, type ApiServerOptions } from '../../../../../core/apiserver/http/api-server.ts';
 import type { ApiTls } from '../../../../../core/apiserver/http/https-listener.ts';
 import type { NodeUrls, TreeUrls } from '../../../../../core/apiserver/http/node-urls.ts';
 import type { IsRevoked } from '../../../../../core/apiserver/http/request-users.ts';
@@ -60,6 +60,8 @@ export interface BenchOptions {
   /** Absent: only members of system:masters may do anything. */
   authorizer?: Authorizer;
   isRevoked?: IsRevoked;
+  /** Absent: the bench has no audit log. */
+  audit?: ApiServerOptions['audit'];
 }
 
 /** Shared by all benches: one authority, one node and one user, Jo. */
@@ -99,6 +101,7 @@ export class ApiBench implements AsyncDisposable {
     urls,
     authorizer = onlyPrivileged,
     isRevoked = () => false,
+    audit,
   }: BenchOptions = {}): Promise<ApiBench> {
     const { ca, server: node, user } = await tls;
     const first = { ca, key: Buffer.from(node.keyPem), cert: Buffer.from(node.certPem) };
@@ -112,6 +115,7 @@ export class ApiBench implements AsyncDisposable {
       authorizer,
       isRevoked,
       path: '',
+      audit,
       notReady: notReady ?? (() => undefined),
       metrics: () => Promise.resolve('# none\n'),
       ...(urls ? { urls } : {}),
