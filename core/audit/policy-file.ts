@@ -75,6 +75,8 @@ export const defaultAuditPolicy: AuditPolicy = {
   rules: [
     { level: 'Metadata', resources: [{ group: '', resources: ['secrets', 'secrets/*'] }] },
     { level: 'Metadata', verbs: ['create', 'update', 'patch', 'delete', 'deletecollection'] },
+    // Acts of the node itself: see node-acts.ts.
+    { level: 'Metadata', verbs: ['join', 'renew', 'attach', 'approve'] },
     { level: 'Metadata', resources: [{ group: '', resources: ['pods/exec', 'pods/attach', 'pods/portforward'] }] },
   ],
 };

@@ -13,7 +13,7 @@ export const auditStages = ['RequestReceived', 'ResponseStarted', 'ResponseCompl
 export type AuditStage = (typeof auditStages)[number];
 
 /** An empty list and an absent list match everything. */
-export interface PolicyRule {
+export interface AuditRule {
   readonly level: AuditLevel;
   readonly users?: readonly string[] | undefined;
   readonly userGroups?: readonly string[] | undefined;
@@ -33,7 +33,7 @@ export interface ResourceRule {
 }
 
 export interface AuditPolicy {
-  readonly rules: readonly PolicyRule[];
+  readonly rules: readonly AuditRule[];
   readonly omitStages?: readonly AuditStage[] | undefined;
   readonly omitManagedFields?: boolean | undefined;
 }
@@ -60,7 +60,7 @@ export function hasBodyOf(part: 'request' | 'response', level: AuditLevel): bool
   return level === 'RequestResponse' || (part === 'request' && level === 'Request');
 }
 
-function matches(rule: PolicyRule, attributes: AccessAttributes): boolean {
+function matches(rule: AuditRule, attributes: AccessAttributes): boolean {
   const { users = [], userGroups = [], verbs = [], namespaces = [], resources = [], nonResourceURLs = [] } = rule;
   const { user, verb } = attributes;
   if (users.length > 0 && !users.includes(user.name)) return false;

@@ -36,6 +36,8 @@ export interface ParentSessionsPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** Called when a child is refused for a reason of its own, with its path. Not called for a child that only has to wait. */
+  readonly refused?: ((path: string, reason: string, message: string) => void) | undefined;
   /** Path of this node. */
   readonly path: string;
   readonly software: string;

@@ -209,6 +209,7 @@ export class SessionAcceptor {
       { child: link.peer.path, reason: retry.reason, message: retry.message },
       'a child was refused',
     );
+    if (retry.reason !== 'busy') this.#ports.refused?.(link.peer.path, retry.reason, retry.message);
     this.#ports.ends.refuse(refusalOf(retry.reason));
     link.send({ frame: { $case: 'retry', value: retry } });
     link.close(retry.message);

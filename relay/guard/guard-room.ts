@@ -1,6 +1,7 @@
 /** Prevents accidental deletions. It connects three parts: the incarnations of the own spaces, the rows that this node holds, and the approvals of people. */
 
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
+import type { NoteAct } from '../../core/audit/node-acts.ts';
 import { heldAttributes } from '../../core/entries/deletion-guard.ts';
 import { quarantinedAttributes } from '../../core/entries/quarantine-report.ts';
 import { noteSeen, reportSeenRevisions } from '../../core/entries/source-incarnations.ts';
@@ -27,6 +28,8 @@ export interface GuardRoomPorts {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Writes approved deletions into the audit log. */
+  readonly noteAct?: NoteAct | undefined;
   readonly spaces: NodeSpaces;
   readonly upstream: FeedConsumer;
   readonly outbox: Producer;
@@ -152,10 +155,11 @@ export class GuardRoom {
   }
 
   #approve(t: Transaction, token: string): void {
-    const { upstream, released, log } = this.#ports;
+    const { upstream, released, log, noteAct, path } = this.#ports;
     const changes = upstream.release(t, token);
     if (changes.length > 0) {
       log.warn({ entries: changes.length }, 'a person approved the deletion: the held entries are deleted');
+      noteAct?.({ verb: 'approve', about: path, annotations: { 'banyan.io/deleted-entries': String(changes.length) } });
       released(t, changes);
     }
     if (this.#spaceIncarnations.acknowledge(t, token)) t.announce(ownNodeTopic, 'self');

@@ -4,6 +4,7 @@
  */
 
 import type { Space } from '../../core/apiserver/space.ts';
+import { type NoteAct, refusalByError } from '../../core/audit/node-acts.ts';
 import { backdateMsMax } from '../../core/identity/certificate-validity.ts';
 import { nameOf, parentOf } from '../../core/identity/node-path.ts';
 import type { PeerIdentity } from '../../core/identity/peer-identity.ts';
@@ -40,6 +41,8 @@ export interface AdmissionsPorts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly store: Pick<Store, 'read' | 'write' | 'flushed'>;
+  /** Writes joins and renewals, and their refusals, into the audit log. */
+  readonly noteAct?: NoteAct | undefined;
   /** Ends the session of the child. Does nothing if there is none. */
   endSession(child: string, reason: string): void;
 }
@@ -65,11 +68,12 @@ export function admissionsOf(
     store,
     clock,
     log,
-  }: Pick<AdmissionsPorts, 'store' | 'clock' | 'log'> & { readonly signer?: CertificateSigner | undefined },
+    noteAct,
+  }: Pick<AdmissionsPorts, 'store' | 'clock' | 'log' | 'noteAct'> & { readonly signer?: CertificateSigner | undefined },
   { space, endSession }: Pick<AdmissionsPorts, 'space' | 'endSession'>,
 ): Admissions | undefined {
   if (!signer) return undefined;
-  return new Admissions({ path, space, signer, store, clock, log, endSession });
+  return new Admissions({ path, space, signer, store, clock, log, noteAct, endSession });
 }
 
 export class Admissions implements Joins {
@@ -102,7 +106,11 @@ export class Admissions implements Joins {
     return this.#ports.signer.authority();
   }
 
-  async join(asked: JoinRequest, from: string): Promise<JoinAnswer> {
+  join(asked: JoinRequest, from: string): Promise<JoinAnswer> {
+    return this.#noted({ verb: 'join', about: asked.path, from }, () => this.#join(asked, from));
+  }
+
+  async #join(asked: JoinRequest, from: string): Promise<JoinAnswer> {
     const { signer, store, clock, log } = this.#ports;
     const { path, request, secret } = asked;
     const token = () => (isPossible(asked) ? this.#token(asked.name) : undefined);
@@ -122,9 +130,14 @@ export class Admissions implements Joins {
     return { authority: signer.authority(), certificate };
   }
 
-  async renew({ path, role, certificate: shown }: PeerIdentity, request: string): Promise<JoinAnswer> {
-    const { signer, store, log } = this.#ports;
+  async renew(peer: PeerIdentity, request: string): Promise<JoinAnswer> {
+    // Requests beyond the limit are not noted: they would fill the audit log.
     this.#take(this.#renewals, 'agents renew their certificates faster than this node signs them');
+    return this.#noted({ verb: 'renew', about: peer.path }, () => this.#renew(peer, request));
+  }
+
+  async #renew({ path, role, certificate: shown }: PeerIdentity, request: string): Promise<JoinAnswer> {
+    const { signer, store, log } = this.#ports;
     if (role !== 'agent' || !this.#isBelow(path)) {
       throw new BanyanError('Forbidden', `the ${role} "${path}" is no agent right below "${this.#ports.path}"`);
     }
@@ -142,6 +155,19 @@ export class Admissions implements Joins {
     const certificate = await judged.sign();
     log.info({ child: path }, 'the certificate of an agent was renewed');
     return { authority: signer.authority(), certificate };
+  }
+
+  /** Does the act, and notes its end. */
+  async #noted<T>(act: Parameters<NoteAct>[0], run: () => Promise<T>): Promise<T> {
+    const { noteAct } = this.#ports;
+    try {
+      const result = await run();
+      noteAct?.(act);
+      return result;
+    } catch (error) {
+      noteAct?.({ ...act, refused: refusalByError(error) });
+      throw error;
+    }
   }
 
   /** A certificate of an earlier key ends here, together with its session: somebody else may have the earlier key. */

@@ -1,10 +1,12 @@
 /** The ports of a node: everything that the node gets from outside. The simulation gives it other implementations than a process does. */
+
 import type { Duplex } from 'node:stream';
 import type { Authorizer } from '../../core/access/authorizer.ts';
 import type { NodeUrls, TreeUrls } from '../../core/apiserver/http/node-urls.ts';
 import type { IsRevoked, TokenUsers } from '../../core/apiserver/http/request-users.ts';
 import type { TokenIssuer } from '../../core/apiserver/http/token-requests.ts';
 import type { Space, UserInfo } from '../../core/apiserver/space.ts';
+import type { NoteAct } from '../../core/audit/node-acts.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
@@ -53,6 +55,8 @@ export interface NodePorts {
   readonly signer?: CertificateSigner | undefined;
   /** Tokens of issuers outside the tree. Absent: the node trusts no such issuer. */
   readonly people?: Pick<TokenUsers, 'userOf'>;
+  /** Writes what the node decides into its audit log. Absent: there is none. */
+  readonly noteAct?: NoteAct | undefined;
   defer(run: () => void): void;
   /** Called once. `notReady` returns why the node is not ready. */
   api(answers: NodeAnswers): NodeApi;

@@ -38,13 +38,14 @@ export function reportsOf(config: NodeConfig, ports: NodePorts, parts: NodeParts
 }
 
 export function guardOf(config: NodeConfig, ports: NodePorts, parts: NodeParts): GuardRoom {
-  const { store, clock, log } = ports;
+  const { store, clock, log, noteAct } = ports;
   const { spaces, upstream, outbox, mailboxes } = parts.nodeState();
   return new GuardRoom({
     path: config.path,
     store,
     clock,
     log,
+    noteAct,
     spaces,
     upstream,
     outbox,

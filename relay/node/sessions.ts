@@ -12,8 +12,11 @@ import type { NodePorts } from './node-ports.ts';
 import { nodeUplink } from './uplink.ts';
 
 export function sessionsBelow(config: NodeConfig, ports: NodePorts, parts: NodeParts): ParentSessions {
-  const { store, clock, random, log, software, defer } = ports;
+  const { store, clock, random, log, software, defer, noteAct } = ports;
   return new ParentSessions({
+    refused:
+      noteAct &&
+      ((path, reason, message) => noteAct({ verb: 'attach', about: path, refused: { code: 403, reason, message } })),
     defer,
     store,
     clock,

@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { pino } from 'pino';
 import { userOfCertificate } from '../../core/access/certificate-user.ts';
 import { ApiServer } from '../../core/apiserver/http/api-server.ts';
+import { noteActs } from '../../core/audit/node-acts.ts';
 import { openAudit } from '../../core/audit/open-audit.ts';
 import { fetchJson } from '../../core/authentication/bounded-fetch.ts';
 import { type OidcAuthenticator, parseAuthentication } from '../../core/authentication/oidc-config.ts';
@@ -96,6 +97,7 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
     }),
     software: packageVersion(),
     crashMessage: takeCrashMessage(crashMessageFile),
+    noteAct: audit && noteActs({ ...audit, clock: systemClock, path: config.path }),
     crashJournal: openCrashJournal(join(config.data, 'work')),
     people: new OidcTokens({ authenticators, clock: systemClock, log, fetchJson }),
     defer: (run) => setImmediate(run),

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { requestAttributes } from '../../core/access/attributes.ts';
 import { routeOf } from '../../core/apiserver/http/route.ts';
 import { type AuditEvent, lasts, objectRefOf } from '../../core/audit/event.ts';
-import { type AuditPolicy, type AuditStage, auditDecision, type PolicyRule } from '../../core/audit/policy.ts';
+import { type AuditPolicy, type AuditRule, type AuditStage, auditDecision } from '../../core/audit/policy.ts';
 import { buildMsMax } from '../e2e/one-site.ts';
 import { ApiCaller } from '../support/api-caller.ts';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
@@ -20,7 +20,7 @@ const core = (resources?: string[], resourceNames?: string[]) => ({
 });
 
 /** Each rule is for a namespace of its own, so that each is tested alone. What no rule of a namespace matches has the level Request. */
-const conditions: readonly Omit<PolicyRule, 'level'>[] = [
+const conditions: readonly Omit<AuditRule, 'level'>[] = [
   core(['pods']),
   core(['pods/log']),
   core(['pods/*']),
@@ -43,7 +43,7 @@ const conditions: readonly Omit<PolicyRule, 'level'>[] = [
 const policy: AuditPolicy = {
   omitStages: ['ResponseStarted'],
   rules: [
-    ...conditions.map((rule, i): PolicyRule => ({ level: 'Metadata', namespaces: [`n${i}`], ...rule })),
+    ...conditions.map((rule, i): AuditRule => ({ level: 'Metadata', namespaces: [`n${i}`], ...rule })),
     { level: 'None', nonResourceURLs: ['/api*', '/version'], verbs: ['get'], omitStages: ['Panic'] },
     { level: 'None', namespaces: [''], resources: [{ group: '', resources: ['nodes'] }] },
     { level: 'Metadata', namespaces: [''] },

@@ -16,6 +16,8 @@ import type { Frame } from '../../core/wire/generated/mesh.ts';
 import { memoryDialer } from '../../core/wire/memory/memory-link.ts';
 
 export class SessionPair {
+  /** The refusals at the parent: the child's path and the reason. */
+  readonly refusals: string[] = [];
   readonly clock = new VirtualClock();
   readonly frames: { from: 'child' | 'parent'; frame: Frame; atMs: number }[] = [];
   readonly down: AppliedChange[] = [];
@@ -69,6 +71,7 @@ export class SessionPair {
       clock: this.clock,
       random,
       log: silentLogger,
+      refused: (path, reason) => this.refusals.push(`${path}: ${reason}`),
       path: 'eu',
       software: 'test',
       feedsOf: () => feeds,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { requestAttributes } from '../../../../core/access/attributes.ts';
 import { routeOf } from '../../../../core/apiserver/http/route.ts';
-import { type AuditLevel, type AuditPolicy, auditDecision, type PolicyRule } from '../../../../core/audit/policy.ts';
+import { type AuditLevel, type AuditPolicy, type AuditRule, auditDecision } from '../../../../core/audit/policy.ts';
 
 const joe = { name: 'joe', groups: ['ops', 'system:authenticated'] };
 
@@ -12,7 +12,7 @@ function asked(line: string) {
   return requestAttributes(joe, { method, path, query, ...(route.type === 'resource' ? { route } : {}) });
 }
 
-function levelOf(rule: Omit<PolicyRule, 'level'>, line: string): AuditLevel {
+function levelOf(rule: Omit<AuditRule, 'level'>, line: string): AuditLevel {
   return auditDecision({ rules: [{ level: 'Request', ...rule }] }, asked(line)).level;
 }
 
@@ -21,7 +21,7 @@ const core = (resources: string[], resourceNames?: string[]) => ({
 });
 
 /** What kube-apiserver does with each rule and request. */
-const facts: readonly (readonly [string, Omit<PolicyRule, 'level'>, string, boolean])[] = [
+const facts: readonly (readonly [string, Omit<AuditRule, 'level'>, string, boolean])[] = [
   ['a rule without conditions', {}, 'GET /healthz/x', true],
   ['empty lists', { users: [], verbs: [], resources: [], namespaces: [] }, 'GET /api/v1/pods', true],
   ['the user', { users: ['joe'] }, 'GET /api/v1/pods', true],

@@ -55,6 +55,7 @@ describe('a session on a link whose certificates expire', () => {
     expect(framesOf(pair).slice(0, 2)).toEqual(['child: hello', 'parent: retry']);
     expect(pair.events).toEqual([`child: unreached, expired: ${reason}`]);
     expect(pair.parent.sessions.ends.refused.get('expired')).toBe(1);
+    expect(pair.refusals).toEqual(['eu:kid: expired']);
   });
 
   it('does not begin if one of them has expired while the welcome was on its way', async () => {

@@ -15,7 +15,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../../core/runtime/errors.ts';
 import { apiKind, askOver, httpEndpoint } from '../../../../core/stream/http.ts';
-import { type Ask, answerOf, passOn, passUpgrade } from '../../../../core/stream/pass-on.ts';
+import { type Ask, answerOf, type PassedBytes, passOn, passUpgrade } from '../../../../core/stream/pass-on.ts';
 import { StreamRouter } from '../../../../core/stream/router.ts';
 import { StreamCounts } from '../../../../core/stream/stream-counts.ts';
 
@@ -43,6 +43,7 @@ async function through(act: (request: IncomingMessage, response: ServerResponse)
   const router = new StreamRouter({ path: 'eu', clock: systemClock, observer: counts, authorize, ...none });
   const far = createServer(act);
   const users: string[] = [];
+  const passed: [number, PassedBytes][] = [];
   router.register(
     apiKind,
     httpEndpoint('eu', (connection, { name }) => {
@@ -58,9 +59,14 @@ async function through(act: (request: IncomingMessage, response: ServerResponse)
   const near = createServer((from, to) => void passOn(from, to, { target: from.url!, ...on(to) }));
   near.on('upgrade', (from, socket, head) => {
     const failed = () => socket.end('HTTP/1.1 500 no\r\n\r\n');
-    void passUpgrade(from, socket, head, { target: from.url!, ask, failed });
+    void passUpgrade(from, socket, head, {
+      target: from.url!,
+      ask,
+      failed,
+      answers: (...answer) => void passed.push(answer),
+    });
   });
-  return { port: await listening(near), far, users, counts };
+  return { port: await listening(near), far, users, counts, passed };
 }
 
 it('a request arrives unchanged, without the headers of its connection, and so does the answer', async () => {
@@ -125,7 +131,7 @@ it('a request that is answered before it has fully arrived leaves nothing open',
 });
 
 it('a connection that becomes another protocol carries bytes both ways', async () => {
-  const { port, far, counts } = await through(() => {});
+  const { port, far, counts, passed } = await through(() => {});
   far.on('upgrade', (from: IncomingMessage, socket) => {
     socket.write(
       `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${from.headers.upgrade}\r\n\r\nhello `,
@@ -136,7 +142,7 @@ it('a connection that becomes another protocol carries bytes both ways', async (
     port,
     path: '/exec',
     method: 'POST',
-    headers: { connection: 'Upgrade', upgrade: 'SPDY/3.1' },
+    headers: { connection: 'Upgrade', upgrade: 'SPDY/3.1', 'audit-id': 'one' },
   });
   sent.end();
   const [answer, socket, head] = await new Promise<[IncomingMessage, NodeJS.ReadWriteStream, Buffer]>((resolve) =>
@@ -146,6 +152,8 @@ it('a connection that becomes another protocol carries bytes both ways', async (
   socket.end('and back');
   expect(head.toString() + (await text(socket))).toBe('hello and back');
   await expect.poll(() => counts.open).toBe(0);
+  expect(answer.headers['audit-id']).toBe('one');
+  expect(passed).toEqual([[101, { received: 'and back'.length, sent: 'hello and back'.length }]]);
 });
 
 it('the last bytes arrive even if the server hangs up before the client does', async () => {

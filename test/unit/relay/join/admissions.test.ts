@@ -1,7 +1,9 @@
 /** Which agents get a certificate for a join token, and the records of it, over a real system space. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Space } from '../../../../core/apiserver/space.ts';
+import type { NodeAct } from '../../../../core/audit/node-acts.ts';
 import { hashOfSecret } from '../../../../core/identity/join-token.ts';
+import type { PeerIdentity } from '../../../../core/identity/peer-identity.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
@@ -23,11 +25,13 @@ let admissions: Admissions;
 let order: string[];
 let store: MemoryStore;
 let ended: string[];
+let noted: NodeAct[];
 beforeEach(() => {
   clock = new VirtualClock(Date.UTC(2030, 0, 1));
   const random = new SeededRandom(1);
   store = new MemoryStore();
   ended = [];
+  noted = [];
   const ports = { store, clock, random, log: silentLogger, defer: () => {}, path: 'eu' };
   ({ space } = openSpace(ports, 'system', 'System', () => {}));
   order = [];
@@ -42,6 +46,7 @@ beforeEach(() => {
     endSession: (child, reason) => void ended.push(`${child}: ${reason}`),
     clock,
     log: silentLogger,
+    noteAct: (act) => void noted.push(act),
     signer: {
       authority: () => 'authority',
       judge: async (agent, request) => {
@@ -83,6 +88,22 @@ describe('a relay that gets a join token', () => {
       usedFrom: '10.0.0.7:4711',
       key: 'key-1',
     });
+  });
+
+  it('notes each join and each refusal for the audit log', async () => {
+    await admissions.join(asked, '10.0.0.7:1');
+    await admissions.join({ ...asked, secret: 't'.repeat(43) }, '10.0.0.8:2').catch(() => {});
+    expect(noted).toEqual([
+      { verb: 'join', about: path, from: '10.0.0.7:1' },
+      {
+        verb: 'join',
+        about: path,
+        from: '10.0.0.8:2',
+        refused: { code: 401, reason: 'Unauthorized', message: expect.stringContaining('not known here') },
+      },
+    ]);
+    await expect(admissions.renew({ path: 'us:till', role: 'agent' } as PeerIdentity, 'key-1')).rejects.toThrow();
+    expect(noted[2]).toMatchObject({ verb: 'renew', about: 'us:till', refused: { code: 403 } });
   });
 
   it('answers the same key again, and no other', async () => {
