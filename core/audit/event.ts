@@ -79,7 +79,7 @@ export function objectRefOf(attributes: AccessAttributes, apiVersion: string | u
 }
 
 /** `space/retail`, `mailbox/eu`, `cluster/eu:paris`, `node/center`. */
-export function placeText(place: AccessPlace): string {
+export function auditPlace(place: AccessPlace): string {
   if ('space' in place) return `space/${place.space}`;
   if ('mailbox' in place) return `mailbox/${place.mailbox}`;
   if ('cluster' in place) return `cluster/${shownPath(place.cluster)}`;

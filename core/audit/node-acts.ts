@@ -4,7 +4,7 @@ import { shownPath } from '../identity/node-path.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { BanyanError, describeError, errorTable } from '../runtime/errors.ts';
 import type { AuditPort } from './audit-port.ts';
-import { auditTime, auditUser, objectRefOf, placeAnnotation, placeText } from './event.ts';
+import { auditPlace, auditTime, auditUser, objectRefOf, placeAnnotation } from './event.ts';
 import { auditDecision } from './policy.ts';
 
 export interface NodeAct {
@@ -63,7 +63,7 @@ export function noteActs({ port, clock, path, newId }: NodeActsPorts): NoteAct {
       responseStatus: { metadata: {}, ...(refused ? { status: 'Failure', ...failure } : {}), code },
       requestReceivedTimestamp: time,
       stageTimestamp: time,
-      annotations: { [placeAnnotation]: placeText({ node: path }), ...annotations },
+      annotations: { [placeAnnotation]: auditPlace({ node: path }), ...annotations },
     });
   };
 }

@@ -18,7 +18,7 @@ export interface AuditRule {
   readonly users?: readonly string[] | undefined;
   readonly userGroups?: readonly string[] | undefined;
   readonly verbs?: readonly string[] | undefined;
-  readonly resources?: readonly ResourceRule[] | undefined;
+  readonly resources?: readonly AuditResources[] | undefined;
   /** The empty text means what is in no namespace. */
   readonly namespaces?: readonly string[] | undefined;
   readonly nonResourceURLs?: readonly string[] | undefined;
@@ -26,7 +26,7 @@ export interface AuditRule {
   readonly omitManagedFields?: boolean | undefined;
 }
 
-export interface ResourceRule {
+export interface AuditResources {
   readonly group?: string | undefined;
   readonly resources?: readonly string[] | undefined;
   readonly resourceNames?: readonly string[] | undefined;
@@ -74,7 +74,7 @@ function matches(rule: AuditRule, attributes: AccessAttributes): boolean {
 }
 
 function matchesResource(
-  { namespaces, resources }: { readonly namespaces: readonly string[]; readonly resources: readonly ResourceRule[] },
+  { namespaces, resources }: { readonly namespaces: readonly string[]; readonly resources: readonly AuditResources[] },
   attributes: ResourceAttributes,
 ): boolean {
   if (namespaces.length > 0 && !namespaces.includes(attributes.namespace)) return false;
@@ -82,7 +82,7 @@ function matchesResource(
 }
 
 /** A rule without resources matches the whole group, with all subresources and all names. */
-function matchesGroup({ group = '', resources = [], resourceNames = [] }: ResourceRule, asked: ResourceAttributes) {
+function matchesGroup({ group = '', resources = [], resourceNames = [] }: AuditResources, asked: ResourceAttributes) {
   if (group !== asked.apiGroup) return false;
   if (resources.length === 0) return true;
   if (resourceNames.length > 0 && !resourceNames.includes(asked.name)) return false;

@@ -8,13 +8,13 @@ import {
   type AuditEvent,
   type AuditStatus,
   type AuditUser,
+  auditPlace,
   auditTime,
   auditUser,
   decisionAnnotation,
   lasts,
   objectRefOf,
   placeAnnotation,
-  placeText,
   reasonAnnotation,
 } from '../../audit/event.ts';
 import { type AuditDecision, type AuditStage, auditDecision, hasBodyOf } from '../../audit/policy.ts';
@@ -75,7 +75,7 @@ export class RequestAudit {
     const decision = auditDecision(port.policy, access.attributes);
     this.#user = auditUser(user);
     this.#asked = { access, decision };
-    this.#annotations[placeAnnotation] = placeText(access.place);
+    this.#annotations[placeAnnotation] = auditPlace(access.place);
     const why = decision.level === 'None' || readingVerbs.has(access.attributes.verb) ? undefined : port.refusal();
     this.#write('RequestReceived');
     if (why !== undefined)
