@@ -43,7 +43,7 @@ function mapped({ username, groups, uid, extra }: OidcAuthenticator['claimMappin
   // As in Kubernetes: somebody could give any address to an account whose address nobody has checked.
   if (username.claim === 'email' && (claims.email_verified ?? true) !== true)
     throw new UnfitClaim('the address of the user is not verified');
-  if (name.startsWith('system:')) throw new UnfitClaim(`the name ${JSON.stringify(name)} belongs to Kubernetes itself`);
+  checkReserved('name', name);
   const named = groups ? listOf(claimValue(groups, claims)) : [];
   const prefix = groups?.prefix ?? '';
   const extras = extra.map(({ key, valueExpression }) => [key, listOf(evaluated(valueExpression, claims))] as const);
@@ -58,11 +58,22 @@ function mapped({ username, groups, uid, extra }: OidcAuthenticator['claimMappin
   };
 }
 
-/** A group of Kubernetes itself would give its rights. A person who really wants an issuer to name administrators maps another group to a role. */
 function groupName(group: string): string {
-  if (group.startsWith('system:'))
-    throw new UnfitClaim(`the group ${JSON.stringify(group)} belongs to Kubernetes itself: write a prefix`);
+  checkReserved('group', group);
   return group;
+}
+
+/**
+ * Groups of Kubernetes and of the mesh give rights by themselves, and users of the center are called `center:alice` at other nodes. An operator who wants an
+ * issuer to name administrators gives a role to a group with another name.
+ */
+const reserved = /^(system|banyan|center):/;
+
+function checkReserved(what: string, value: string): void {
+  if (reserved.test(value))
+    throw new UnfitClaim(
+      `the ${what} ${JSON.stringify(value)} belongs to Kubernetes or to the mesh itself: write another prefix`,
+    );
 }
 
 function textOf(

@@ -156,6 +156,8 @@ describe('the tokens of an issuer', () => {
     for (const claims of [
       { email: 'system:admin' },
       { email: 'a@b', groups: ['system:masters'] },
+      { email: 'a@b', groups: ['banyan:from-above'] },
+      { email: 'center:admin' },
       { email: 'a@b', email_verified: false },
       { email: '' },
     ])
