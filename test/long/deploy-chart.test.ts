@@ -177,6 +177,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
         link: { transport: 'websocket', terminatedTls: true, ca: pem },
         cluster: { uid: '0b8a', requestsPerSecond: 12.5, inFlight: 4, inFlightBytes: '32Mi' },
         streams: { users: ['center:jo', 'eu:kim'], groups: ['center:ops'] },
+        access: { fromAbove: 'none' },
         deletions: { entries: 2_000_000, fraction: 0 },
         lease: { name: 'one', namespace: 'kube-system' },
         logLevel: 'debug',
@@ -190,6 +191,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
       link: { transport: 'websocket', terminatedTls: true, ca: '/etc/banyan/config/link-ca.crt' },
       limits: { deletions: { entries: 2_000_000, fraction: 0 } },
       api: { host: '::', port: 9443 },
+      access: { fromAbove: 'none' },
       streams: { cluster: { users: ['center:jo', 'eu:kim'], groups: ['center:ops'] } },
       cluster: {
         kubernetes: {
@@ -226,8 +228,8 @@ describe.skipIf(missing)(`the chart${why}`, () => {
   });
 
   it('lets the agent impersonate the listed people from above, and nobody else', () => {
-    const rules = (streams: object) =>
-      render({ ...least, streams })
+    const rules = (streams: object, access: object = {}) =>
+      render({ ...least, streams, access })
         .find((one) => one.kind === 'ClusterRole')!
         .rules!.filter(({ verbs }) => verbs.includes('impersonate'));
     const users = (more: object) => ({ apiGroups: [''], resources: ['users'], ...more, verbs: ['impersonate'] });
@@ -239,6 +241,11 @@ describe.skipIf(missing)(`the chart${why}`, () => {
       { ...groups, resourceNames: ['center:ops'] },
     ]);
     expect(rules({ users: ['*'] })).toEqual([users({})]);
+    expect(rules({}, { fromAbove: 'none' })).toEqual([]);
+    expect(rules({}, { fromAbove: 'cluster-admin' })).toEqual([
+      users({}),
+      { ...groups, resourceNames: ['system:masters'] },
+    ]);
   });
 
   it('is accepted by the API server without a warning, object by object, with few values and with all', async () => {

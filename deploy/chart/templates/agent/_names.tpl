@@ -118,6 +118,8 @@ limits:
   deletions:
     entries: {{ int64 $agent.deletions.entries }}
     fraction: {{ toJson $agent.deletions.fraction }}
+access:
+  fromAbove: {{ $agent.access.fromAbove | quote }}
 {{- with $agent.streams }}
 {{- if .users }}
 streams:
