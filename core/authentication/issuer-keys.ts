@@ -7,12 +7,14 @@ import type { Clock } from '../runtime/clock.ts';
 import { describeError } from '../runtime/errors.ts';
 import { isRecord } from '../runtime/is-record.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { KeptKeys } from './kept-keys.ts';
 import type { OidcAuthenticator } from './oidc-config.ts';
 
 export interface IssuerKeysPorts {
   readonly issuer: OidcAuthenticator['issuer'];
   readonly clock: Clock;
   readonly log: Logger;
+  readonly kept: KeptKeys;
   /** Throws if there is no good answer. */
   fetchJson(url: string, ca: string | undefined): Promise<unknown>;
 }
@@ -22,9 +24,15 @@ const unknownEveryMs = 10_000;
 /** Keys that an issuer has withdrawn are not good for longer than this, while the issuer answers. */
 const refreshEveryMs = 3_600_000;
 
+interface Keys {
+  readonly find: JWTVerifyGetKey;
+  readonly ids: ReadonlySet<string>;
+  readonly atMs: number;
+}
+
 export class IssuerKeys {
   readonly #ports: IssuerKeysPorts;
-  #keys: { readonly find: JWTVerifyGetKey; readonly ids: ReadonlySet<string>; readonly atMs: number } | undefined;
+  #keys: Keys | undefined;
   #askedAtMs = Number.NEGATIVE_INFINITY;
   #asking: Promise<void> | undefined;
 
@@ -35,6 +43,7 @@ export class IssuerKeys {
   /** Undefined: no key is known, and the issuer gives none. `id`: the id of the key in the head of the token. */
   async keysFor(id: string | undefined): Promise<JWTVerifyGetKey | undefined> {
     const nowMs = this.#ports.clock.monotonicMs();
+    this.#keys ??= this.#stored();
     const isKnown = this.#keys !== undefined && (id === undefined || this.#keys.ids.has(id));
     const isOld = this.#keys !== undefined && nowMs - this.#keys.atMs > refreshEveryMs;
     if ((!isKnown || isOld) && (this.#asking || nowMs - this.#askedAtMs >= unknownEveryMs)) {
@@ -45,16 +54,20 @@ export class IssuerKeys {
     return this.#keys?.find;
   }
 
+  /** The keys of an earlier run of the process count as old: the issuer is asked in the background. */
+  #stored(): Keys | undefined {
+    const { issuer, kept } = this.#ports;
+    const set = kept.read(issuer.url);
+    return set && keysOf(set, Number.NEGATIVE_INFINITY);
+  }
+
   async #ask(nowMs: number): Promise<void> {
     this.#askedAtMs = nowMs;
-    const { issuer, log } = this.#ports;
+    const { issuer, kept, log } = this.#ports;
     try {
       const set = await this.#keySet();
-      this.#keys = {
-        find: createLocalJWKSet(set),
-        ids: new Set(set.keys.flatMap(({ kid }) => kid ?? [])),
-        atMs: nowMs,
-      };
+      this.#keys = keysOf(set, nowMs);
+      kept.write(issuer.url, set);
     } catch (error) {
       log.warn({ issuer: issuer.url, reason: describeError(error) }, 'the keys of an issuer of tokens can not be read');
     } finally {
@@ -79,4 +92,8 @@ export class IssuerKeys {
       throw new Error(`${at} has no list of keys`);
     return set as unknown as JSONWebKeySet;
   }
+}
+
+function keysOf(set: JSONWebKeySet, atMs: number): Keys {
+  return { find: createLocalJWKSet(set), ids: new Set(set.keys.flatMap(({ kid }) => kid ?? [])), atMs };
 }

@@ -4,6 +4,7 @@ import type { Requester } from '../access/attributes.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { IssuerKeys, type IssuerKeysPorts } from './issuer-keys.ts';
+import type { KeptKeys } from './kept-keys.ts';
 import type { OidcAuthenticator } from './oidc-config.ts';
 import { oidcUser } from './oidc-user.ts';
 import { TokenCache } from './token-cache.ts';
@@ -13,6 +14,7 @@ export interface OidcTokensPorts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly fetchJson: IssuerKeysPorts['fetchJson'];
+  readonly kept: KeptKeys;
 }
 
 /** Signatures with a secret, and no signature at all, are not among them: https://www.rfc-editor.org/rfc/rfc8725#section-3.1 */
@@ -37,11 +39,11 @@ export class OidcTokens {
 
   constructor(ports: OidcTokensPorts) {
     this.#ports = ports;
-    const { authenticators, clock, log, fetchJson } = ports;
+    const { authenticators, ...rest } = ports;
     this.#trusted = new Map(
       authenticators.map((authenticator) => {
         const { issuer } = authenticator;
-        return [issuer.url, { authenticator, keys: new IssuerKeys({ issuer, clock, log, fetchJson }) }];
+        return [issuer.url, { authenticator, keys: new IssuerKeys({ issuer, ...rest }) }];
       }),
     );
   }

@@ -138,6 +138,8 @@ export const keyspace = {
   admittedKey: 123,
   /** -> PEM of the private key with which this node signs the tokens of its ServiceAccounts (see core/authentication/token-key.ts) */
   tokenKey: 124,
+  /** … URL of an issuer -> JSON: the last good set of its public keys (see core/authentication/kept-keys.ts) */
+  issuerKeys: 125,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

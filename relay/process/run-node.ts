@@ -9,6 +9,7 @@ import { ApiServer } from '../../core/apiserver/http/api-server.ts';
 import { noteActs } from '../../core/audit/node-acts.ts';
 import { openAudit } from '../../core/audit/open-audit.ts';
 import { fetchJson } from '../../core/authentication/bounded-fetch.ts';
+import { keptKeys } from '../../core/authentication/kept-keys.ts';
 import { type OidcAuthenticator, parseAuthentication } from '../../core/authentication/oidc-config.ts';
 import { OidcTokens } from '../../core/authentication/oidc-tokens.ts';
 import { takeCrashMessage, writeCrashMessage } from '../../core/crash/crash-message.ts';
@@ -99,7 +100,7 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
     crashMessage: takeCrashMessage(crashMessageFile),
     noteAct: audit && noteActs({ ...audit, clock: systemClock, path: config.path }),
     crashJournal: openCrashJournal(join(config.data, 'work')),
-    people: new OidcTokens({ authenticators, clock: systemClock, log, fetchJson }),
+    people: new OidcTokens({ authenticators, clock: systemClock, log, fetchJson, kept: keptKeys(store) }),
     defer: (run) => setImmediate(run),
     api: (answers) =>
       new ApiServer({

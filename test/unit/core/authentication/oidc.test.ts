@@ -1,10 +1,12 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { exportJWK, SignJWT, UnsecuredJWT } from 'jose';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { keptKeys } from '../../../../core/authentication/kept-keys.ts';
 import { parseAuthentication } from '../../../../core/authentication/oidc-config.ts';
 import { OidcTokens } from '../../../../core/authentication/oidc-tokens.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 
 const url = 'https://login.example.com';
 const config = (mappings: string, more = '') => `
@@ -22,6 +24,7 @@ describe('the tokens of an issuer', () => {
   let asked: string[];
   let warned: object[];
   let keys: KeyObject;
+  let store: MemoryStore;
   const publish = async (all: Record<string, KeyObject>) => {
     const jwks = await Promise.all(
       Object.entries(all).map(async ([kid, key]) => ({ ...(await exportJWK(key)), kid, alg: 'ES256', use: 'sig' })),
@@ -35,6 +38,7 @@ describe('the tokens of an issuer', () => {
     new OidcTokens({
       authenticators: parseAuthentication(text, 'oidc.yaml'),
       clock,
+      kept: keptKeys(store),
       log: { ...silentLogger, warn: (fields: object) => void warned.push(fields) },
       fetchJson: async (at) => {
         asked.push(at);
@@ -59,6 +63,7 @@ describe('the tokens of an issuer', () => {
   beforeEach(async () => {
     clock = new VirtualClock(Date.UTC(2030, 0, 1));
     [asked, warned] = [[], []];
+    store = new MemoryStore();
     keys = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
     await publish({ one: keys });
   });
@@ -116,6 +121,21 @@ describe('the tokens of an issuer', () => {
     clock.advance(10_000);
     expect(await tokens.userOf(await strange())).toBeDefined();
     expect(await tokens.userOf(await sign({ sub: 'bob' }))).toBeUndefined();
+  });
+
+  it('stay good after the node has started again while the issuer is away, and withdrawn keys end when it is back', async () => {
+    expect(await open().userOf(await sign())).toBeDefined();
+    const about = documents;
+    documents = {};
+    const tokens = open();
+    expect(await tokens.userOf(await sign())).toBeDefined();
+    expect(asked).toHaveLength(3);
+    documents = about;
+    await publish({ two: generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey });
+    clock.advance(10_000);
+    await tokens.userOf(await sign({ sub: 'bob' }));
+    await new Promise((done) => setImmediate(done));
+    expect(await tokens.userOf(await sign({ sub: 'carol' }))).toBeUndefined();
   });
 
   it('are refused if the issuer gives documents about somebody else, or no keys', async () => {
