@@ -72,7 +72,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
   const withValues = (act: 'install' | 'upgrade', agent: object) => {
     const file = join(directory, 'values.yaml');
     const data = { hostPath: join(directory, 'n/data') };
-    const streams = { users: ['admin'], groups: ['system:masters'] };
+    const streams = { users: ['center:admin'], groups: ['center:system:masters'] };
     writeFileSync(
       file,
       stringify({ image: { ...image, pullPolicy: 'Never' }, agent: { path, data, streams, ...agent } }),
