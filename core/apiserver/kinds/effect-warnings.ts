@@ -20,6 +20,9 @@ const effective: ReadonlySet<string> = new Set([
   'events.k8s.io/events',
 ]);
 
+/** Built-in kinds that have an effect only in the system space of a node: their tokens sign in at the node. */
+const inSystem: ReadonlySet<string> = new Set(['/serviceaccounts']);
+
 const rbac = 'only the system space of the node decides about access at the node; apply it there, or an AccessGrant';
 const elsewhere = 'apply it in a workload space, with an EdgePlacement, to have it at edge clusters';
 
@@ -35,10 +38,10 @@ export function warnOfNoEffect(request: Request, kind: Kind | undefined, type: S
       `nodes write a ${kind.kind} from a placement, as a result for people; an object that somebody else writes has no effect`,
     );
   }
-  if ((type !== 'System' && type !== 'Inventory') || kind.custom || effective.has(`${key.group}/${key.resource}`))
-    return;
+  const resource = `${key.group}/${key.resource}`;
+  if ((type !== 'System' && type !== 'Inventory') || kind.custom || effective.has(resource)) return;
   const isRbac = key.group === 'rbac.authorization.k8s.io';
-  if (isRbac && type === 'System') return;
+  if (type === 'System' && (isRbac || inSystem.has(resource))) return;
   const space = type === 'System' ? "a node's system space" : 'an inventory space';
   const why = isRbac ? rbac : elsewhere;
   warn?.(`a ${kind.kind} has no effect in ${space}: ${why}`);
