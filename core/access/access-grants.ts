@@ -30,9 +30,10 @@ export class AccessGrants {
 
   /** A grant with a mistake gives nothing: the index would have to guess what its author meant. */
   put(grant: AccessGrantObject): void {
-    const isValid = checkAccessGrant(grant, this.#path).length === 0;
-    const keys = isValid ? grant.spec.subjects.map((subject) => subjectKey(subject, '')) : [];
-    this.#grants.put(grant.metadata.name!, grant, keys);
+    const name = grant.metadata.name!;
+    if (checkAccessGrant(grant, this.#path).length > 0) return this.#grants.remove(name);
+    const keys = grant.spec.subjects.map((subject) => subjectKey(subject, ''));
+    this.#grants.put(name, grant, keys);
   }
 
   remove(name: string): void {
@@ -40,10 +41,8 @@ export class AccessGrants {
   }
 
   /** All grants without a mistake. */
-  *all(): Generator<AccessGrantObject> {
-    for (const grant of this.#grants.values()) {
-      if (checkAccessGrant(grant, this.#path).length === 0) yield grant;
-    }
+  all(): Iterable<AccessGrantObject> {
+    return this.#grants.values();
   }
 
   /** Whether a grant allows the request at the place. */

@@ -10,35 +10,44 @@ export class Revocations {
   /** Keyed by the name of the Revocation. */
   readonly #own = new Map<string, { readonly user: string; readonly atMs: number }>();
   #above: RevokedUsers = {};
-  /** Own ones and those of nodes above. */
-  #all: ReadonlyMap<string, number> = new Map();
+  /** Own revocations and those of the nodes above. Undefined after a change: the next question builds the map, so that a start with many revocations builds one map. */
+  #latest: ReadonlyMap<string, number> | undefined;
+  #record: RevokedUsers | undefined;
 
   /** Sets a Revocation of this node. Undefined: it was deleted. */
   set(name: string, revoked: { readonly user: string; readonly atMs: number } | undefined): void {
     if (revoked) this.#own.set(name, revoked);
     else this.#own.delete(name);
-    this.#merge();
+    this.#forget();
   }
 
   setAbove(users: RevokedUsers): void {
     this.#above = users;
-    this.#merge();
+    this.#forget();
   }
 
   /** Whether a certificate of the user that is valid from this time on was revoked. */
   isRevoked(user: string, validFromMs: number): boolean {
-    const atMs = this.#all.get(user);
+    const atMs = this.#merged().get(user);
     return atMs !== undefined && validFromMs <= atMs;
   }
 
-  /** What the nodes below need to know. */
+  /** The revocations for the nodes below, sorted by user. Without a change between two calls, both return the same object. */
   all(): RevokedUsers {
-    return Object.fromEntries([...this.#all].sort(([a], [b]) => (a < b ? -1 : 1)));
+    this.#record ??= Object.fromEntries([...this.#merged()].sort(([a], [b]) => (a < b ? -1 : 1)));
+    return this.#record;
   }
 
-  #merge(): void {
-    const all = new Map(Object.entries(this.#above));
-    for (const { user, atMs } of this.#own.values()) all.set(user, Math.max(atMs, all.get(user) ?? 0));
-    this.#all = all;
+  #merged(): ReadonlyMap<string, number> {
+    if (this.#latest) return this.#latest;
+    const latest = new Map(Object.entries(this.#above));
+    for (const { user, atMs } of this.#own.values()) latest.set(user, Math.max(atMs, latest.get(user) ?? 0));
+    this.#latest = latest;
+    return latest;
+  }
+
+  #forget(): void {
+    this.#latest = undefined;
+    this.#record = undefined;
   }
 }
