@@ -174,7 +174,7 @@ export class Supervisor {
       api: { host: nodePorts.host, port: nodePorts.api },
       ...(node.limits ? { limits: node.limits } : {}),
       ...(node.audit ? { audit: { ...node.audit, path: data.auditLog(node.id) } } : {}),
-      // Whoever runs all nodes of a tree on one machine has the files of all nodes.
+      // A user who runs all nodes of a tree on one machine has the files of all nodes, and so all rights at them.
       ...(node.role === 'center' ? {} : { access: node.access ?? { fromAbove: 'cluster-admin' } }),
     };
     if (node.role === 'agent') return { ...common, ...this.#cluster(node) };

@@ -29,7 +29,7 @@ const adminRules = [
   ...rulesFor(all, { [rbacGroup]: 'rolebindings roles' }),
 ];
 
-/** Whoever may start pods may read all Secrets of the namespace anyway. So this role reads Secrets, and `view` does not. */
+/** A user who may start pods can mount, and so read, each Secret of the namespace. So this role reads Secrets, and `view` does not. */
 const editRules = [
   ...rulesFor(reading, { core: 'pods/attach pods/exec pods/portforward pods/proxy secrets services/proxy' }),
   ...rulesFor(['impersonate'], { core: 'serviceaccounts' }),
@@ -74,8 +74,8 @@ const viewRules = [
 ];
 
 /**
- * What a workload team writes. The status of a RolloutGate is the answer of the team's own program. Nodes write statussummaries and singleplacementslices,
- * and whoever runs the node writes the inventory.
+ * The kinds that a workload team writes. The status of a RolloutGate is the answer of the team's own program. Nodes write statussummaries and singleplacementslices,
+ * and the administrator of the node writes the inventory.
  */
 const meshEditRules = [
   ...rulesFor(writing, {

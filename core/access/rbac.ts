@@ -37,7 +37,7 @@ export interface RulesReview {
   readonly evaluationError?: string;
 }
 
-/** What somebody may do in the system space of a node. */
+/** The rights of users in the system space of a node. */
 export type Rights = Pick<Rbac, 'decide' | 'rulesOf' | 'rulesOfRole' | 'rolesThatGet'>;
 
 interface Binding {

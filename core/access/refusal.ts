@@ -1,4 +1,4 @@
-/** What the user reads whose request is refused, in the words of kube-apiserver. */
+/** The messages of refused requests, in the words of kube-apiserver. */
 import { formatGroupResource, type GroupResource } from '../object/key.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { type AccessAttributes, isForResource, type ResourceAttributes } from './attributes.ts';

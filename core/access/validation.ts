@@ -16,12 +16,7 @@ import {
   rbacGroup,
 } from './rbac-objects.ts';
 
-/** Fills in the fields that kube-apiserver fills in. Changes the object in place. */
-export function fillRbacDefaults(object: KubeObject): void {
-  fillSubjectDefaults(object);
-}
-
-/** The same for the roleRef and the subjects of any object. */
+/** Fills in the fields of the roleRef and of the subjects that kube-apiserver fills in. Changes the object in place. */
 export function fillSubjectDefaults(holder: object): void {
   const { roleRef, subjects } = holder as Partial<Writable>;
   if (roleRef) roleRef.apiGroup ||= rbacGroup;

@@ -4,7 +4,7 @@ import type { NodeAuthorizer } from '../../access/authorizer.ts';
 import { checkRbacWrite } from '../../access/escalation.ts';
 import { checkGrantedRole, checkGrantWrite } from '../../access/grant-escalation.ts';
 import { rbacKindOf } from '../../access/rbac-objects.ts';
-import { checkRbacObject, fillRbacDefaults } from '../../access/validation.ts';
+import { checkRbacObject, fillSubjectDefaults } from '../../access/validation.ts';
 import { type KubeObject, parseApiVersion } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import { isAccessGrant } from '../kinds/access-grant-kind.ts';
@@ -49,7 +49,7 @@ function role(
   { operation, user, key, old }: Request,
   object: KubeObject,
 ): void {
-  fillRbacDefaults(object);
+  fillSubjectDefaults(object);
   refuse(kind, object, checkRbacObject(object, old));
   if (!user) return;
   const write = { user, object, requestName: operation === 'create' ? '' : key.name, ...(old ? { old } : {}) };

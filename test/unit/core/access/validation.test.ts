@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { rbacGroup } from '../../../../core/access/rbac-objects.ts';
-import { checkRbacObject, fillRbacDefaults } from '../../../../core/access/validation.ts';
+import { checkRbacObject, fillSubjectDefaults } from '../../../../core/access/validation.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import { clusterRole, clusterRoleBinding, role, roleBinding, rule, userSubject } from './rbac-objects.ts';
 
@@ -106,9 +106,9 @@ describe('the check of a binding', () => {
       roleRef: { kind: 'Role', name: 'x' },
       subjects: [{ kind: 'User', name: 'eve' }, { kind: 'Group', name: 'ops' }, { ...account }],
     };
-    fillRbacDefaults(object);
+    fillSubjectDefaults(object);
     expect(flaws(object)).toEqual([]);
     expect(object.subjects[2]).toEqual(account);
-    fillRbacDefaults(role('shop', 'x', []));
+    fillSubjectDefaults(role('shop', 'x', []));
   });
 });
