@@ -67,6 +67,10 @@ const benches: Readonly<Record<string, Entry>> = {
     line: 'resident memory of the agent of a real cluster, beside 20,000 objects of others and 2,000 of its own',
     load: () => import('./site.ts'),
   },
+  hostile: {
+    line: 'small reads beside hostile clients, at a space and at a kube-apiserver',
+    load: () => import('./hostile.ts'),
+  },
   customize: {
     line: 'one object customized for 1,000 agents with three distinct values, and one Location changed',
     load: () => import('./customize.ts'),

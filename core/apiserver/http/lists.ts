@@ -3,6 +3,7 @@
  * answer needs their fields. The server makes a list while its client reads: for the part that the client has not read yet, the list keeps only the names
  * of objects.
  */
+import { labelsInBody } from '../../object/body-labels.ts';
 import { spliceMetadata } from '../../object/canonical.ts';
 import { formatApiVersion, type KubeObject } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
@@ -26,11 +27,14 @@ export interface ListRequest {
   readonly nowMs: number;
 }
 
-interface Continue {
-  /** The revision of the first page. All pages of the list show this revision. */
-  readonly revision: number;
+interface Place {
   readonly namespace: string;
   readonly name: string;
+}
+
+interface Continue extends Place {
+  /** The revision of the first page. All pages of the list show this revision. */
+  readonly revision: number;
 }
 
 const comma = Buffer.from(',');
@@ -63,6 +67,15 @@ export function selectsObject({ kind, version, selection }: Omit<Selecting, 'spa
 
 type Selecting = InVersion & Pick<ListRequest, 'selection'>;
 
+/** The same for a stored object. Most selectors read only labels, names and namespaces, and then the object is not parsed. */
+export function selectsStored(listing: Selecting, stored: StoredObject): boolean {
+  const { selection, space } = listing;
+  if (selection.isEmpty) return true;
+  if (selection.readsContent) return selectsObject(listing, space.parse(stored));
+  const { name, namespace } = stored.key;
+  return selection.matches({ metadata: { name, namespace, labels: labelsInBody(stored.body) } });
+}
+
 /** The row of an object. Throws if the row has to contain an object that can't be converted to the version. */
 export function rowOf(
   listing: ListRequest,
@@ -90,6 +103,32 @@ export function oneBytes(listing: ListRequest, stored: StoredObject): Buffer {
   return bytesInVersion(listing, stored);
 }
 
+/**
+ * A piece without bytes: the list has worked for a while and lets others work. The caller asks for the next piece after it has handled everything that has come
+ * meanwhile.
+ */
+export const pause = Buffer.alloc(0);
+/** Objects between two pauses. The thread looks at 1,000 small objects in 5 ms. */
+const turnObjectsMax = 500;
+/** Bytes of objects between two pauses: the thread parses them in 5 to 20 ms. */
+const turnBytesMax = 512 * 1024;
+
+/** Counts the work on stored objects since the last pause. */
+export class Effort {
+  #objects = 0;
+  #bytes = 0;
+
+  /** True: it is time for a pause. */
+  spend(bytes: number): boolean {
+    this.#objects++;
+    this.#bytes += bytes;
+    if (this.#objects < turnObjectsMax && this.#bytes < turnBytesMax) return false;
+    this.#objects = 0;
+    this.#bytes = 0;
+    return true;
+  }
+}
+
 /** Bytes of objects that a list keeps from its first scan. Most lists are smaller, so they read the store only once. */
 const foundBytesMax = 256 * 1024;
 
@@ -101,18 +140,21 @@ export function* listPieces(listing: ListRequest, limit: number, token: string |
   const from = token ? decodeToken(token) : undefined;
   const snapshot = new Snapshot(listing.space.storage, storedResource(listing.kind), from?.revision);
   try {
-    const page = pageOf(listing, snapshot, limit, from);
+    const effort = new Effort();
+    const page = yield* pageOf(listing, snapshot, { limit, from, effort });
     const { head, item } = formOf(listing, {
       resourceVersion: String(snapshot.revision),
       ...(page.next ? { continue: page.next } : {}),
       ...(page.remaining === undefined ? {} : { remainingItemCount: page.remaining }),
     });
     yield Buffer.from(head);
+    const parses = mustParse(listing);
     let isFirst = true;
     for (const found of page.items()) {
       if (!isFirst) yield comma;
       isFirst = false;
       yield item(found);
+      if (parses && effort.spend(found.body.length)) yield pause;
     }
     yield Buffer.from(']}\n');
   } finally {
@@ -154,20 +196,26 @@ interface Page {
   readonly remaining?: number;
 }
 
-function pageOf(listing: ListRequest, snapshot: Snapshot, limit: number, from: Continue | undefined): Page {
+interface Paging {
+  /** 0: no limit. */
+  readonly limit: number;
+  readonly from: Continue | undefined;
+  readonly effort: Effort;
+}
+
+function* pageOf(listing: ListRequest, snapshot: Snapshot, { limit, from, effort }: Paging): Generator<Buffer, Page> {
   const { space, kind, version, namespace, selection } = listing;
-  const options = {
-    ...(namespace === '' ? {} : { namespace }),
-    ...(from ? { after: { namespace: from.namespace, name: from.name } } : {}),
-  };
+  const within = namespace === '' ? {} : { namespace };
   const found: StoredObject[] = [];
   const places: string[] = [];
   let foundBytes = 0;
   let last: StoredObject | undefined;
   let remaining = 0;
   const mustConvert = kind.storesAsWritten && showsContent(listing);
-  snapshot.visit(options, (stored) => {
-    if (!selection.isEmpty && !selectsObject(listing, space.parse(stored))) return true;
+  const isRead = mustConvert || !selection.isEmpty;
+  /** Returns false if nothing that follows matters. */
+  const see = (stored: StoredObject): boolean => {
+    if (!selectsStored(listing, stored)) return true;
     if (limit > 0 && found.length + places.length === limit) {
       remaining++;
       return selection.isEmpty;
@@ -179,7 +227,17 @@ function pageOf(listing: ListRequest, snapshot: Snapshot, limit: number, from: C
     else places.push(placeText(stored.key));
     foundBytes += stored.body.length;
     return true;
-  });
+  };
+  for (let after: Place | undefined = from; ; yield pause) {
+    let seen: Place | undefined;
+    snapshot.visit({ ...within, ...(after ? { after } : {}) }, (stored) => {
+      const goesOn = see(stored);
+      if (goesOn && effort.spend(isRead ? stored.body.length : 0)) seen = stored.key;
+      return goesOn && seen === undefined;
+    });
+    if (!seen) break;
+    after = { namespace: seen.namespace, name: seen.name };
+  }
   function* items(): Generator<StoredObject> {
     yield* found.splice(0);
     const of = storedResource(kind);
@@ -188,6 +246,11 @@ function pageOf(listing: ListRequest, snapshot: Snapshot, limit: number, from: C
   if (remaining === 0 || !last) return { items };
   const next = encodeToken({ revision: snapshot.revision, namespace: last.key.namespace, name: last.key.name });
   return { items, next, ...(selection.isEmpty ? { remaining } : {}) };
+}
+
+/** Whether the server has to parse the objects in order to show them in this form. */
+export function mustParse({ form, kind }: Pick<ListRequest, 'form' | 'kind'>): boolean {
+  return form.as !== 'object' || kind.hasSeveralVersions || kind.storedAs !== undefined;
 }
 
 /** Whether the answer contains more of the objects than their metadata and columns. */

@@ -31,6 +31,8 @@ export interface AnswerOf {
   readonly connection: object;
   /** Called with the error if a further piece of the answer cannot be made. */
   failed(error: unknown): void;
+  /** Calls `act` when the request has its next turn in the thread (request-turns.ts). */
+  nextTurn(act: () => void): void;
 }
 
 /** The receiver of a watch's events. */
@@ -42,6 +44,8 @@ export interface WatchSink {
   hasRoom(): boolean;
   /** Calls `act` once, when the client has read all unread bytes. Call this only while there are unread bytes. */
   onTaken(act: () => void): void;
+  /** Calls `act` once, after other requests and everything else that has come were handled. */
+  later(act: () => void): void;
   end(): void;
   /** Ends the sink and drops the unread bytes. */
   break(): void;
@@ -53,6 +57,7 @@ export class OutgoingAnswers {
    * Answers that may have unread bytes. A watch without events is not in this set. So even with a thousand such watches, a request does not become slower.
    */
   readonly #behind = new Set<OutgoingAnswer>();
+  readonly #answers = new WeakMap<Response, OutgoingAnswer>();
   #timer: Timer | undefined;
 
   constructor(clock: Clock) {
@@ -69,16 +74,23 @@ export class OutgoingAnswers {
   }
 
   /** Counts the unread bytes of the answer until its response is closed. */
-  begin(response: Response, { connection, failed }: AnswerOf): OutgoingAnswer {
+  begin(response: Response, of: AnswerOf): OutgoingAnswer {
+    const { connection } = of;
     const othersLeaveRoom = () => {
       const { ofConnection, ofServer } = this.#unread(connection);
       return ofConnection <= connectionBytesMax && ofServer <= serverBytesMax;
     };
     const writes = () => this.#mayWait(answer);
-    const answer = new OutgoingAnswer(response, { connection, failed, othersLeaveRoom, writes });
+    const answer = new OutgoingAnswer(response, { ...of, othersLeaveRoom, writes });
     response.once('close', () => this.#behind.delete(answer));
-    this.#mayWait(answer);
+    this.#answers.set(response, answer);
     return answer;
+  }
+
+  /** Counts a whole answer that is written to the response now. */
+  sends(response: Response): void {
+    const answer = this.#answers.get(response);
+    if (answer) this.#mayWait(answer);
   }
 
   /** Number of bytes that clients have not read yet. */
@@ -154,13 +166,11 @@ export class OutgoingAnswer implements WatchSink {
   }
 
   onTaken(act: () => void): void {
-    this.#response.once('drain', () => {
-      try {
-        act();
-      } catch (error) {
-        this.#options.failed(error);
-      }
-    });
+    this.#response.once('drain', () => this.#orFail(act));
+  }
+
+  later(act: () => void): void {
+    this.#options.nextTurn(() => this.#orFail(act));
   }
 
   /** Resolves when the client has read all unread bytes, or has closed the connection. */
@@ -187,6 +197,15 @@ export class OutgoingAnswer implements WatchSink {
     breakOff(this.#response);
   }
 
+  #orFail(act: () => void): void {
+    if (this.isClosed) return;
+    try {
+      act();
+    } catch (error) {
+      this.#options.failed(error);
+    }
+  }
+
   /** The time for which the client has read none of the unread bytes. Exact only if it is called at regular intervals. */
   stalledMs(nowMs: number): number {
     const queued = this.queuedBytes();
@@ -206,25 +225,35 @@ export function breakOff(response: Response): void {
 }
 
 /**
- * Writes the head, then the pieces, as fast as the client reads them. If all pieces fit into the first write, `sendHead` gets the total length. If the
- * first piece throws, this function throws the same error and sends nothing.
+ * Writes the head, then the pieces, as fast as the client reads them. If all pieces fit into the first write, `sendHead` gets the total length. A piece without
+ * bytes lets others work before the next piece. If the first piece throws, this function throws the same error and sends nothing.
  */
 export function writePieces(
   pieces: Generator<Buffer, void>,
   answer: OutgoingAnswer,
   sendHead: (length: number | undefined) => void,
 ): void {
-  const first = take(pieces, aheadBytesMax);
-  sendHead(first.isLast ? first.bytes.length : undefined);
-  answer.write(first.bytes);
-  if (first.isLast) return answer.end();
   // When the client closes the connection, the list ends and releases its snapshot.
   answer.onClosed(() => pieces.return());
+  const held: Buffer[] = [];
+  let heldBytes = 0;
+  let isBegun = false;
+  const write = (isLast: boolean) => {
+    if (!isBegun) sendHead(isLast ? heldBytes : undefined);
+    isBegun = true;
+    answer.write(Buffer.concat(held.splice(0)));
+    heldBytes = 0;
+  };
   const goOn = () => {
     while (answer.queuedBytes() < aheadBytesMax) {
-      const { bytes, isLast } = take(pieces, pieceBytes);
-      answer.write(bytes);
-      if (isLast) return answer.end();
+      const { value, done } = pieces.next();
+      if (value) {
+        held.push(value);
+        heldBytes += value.length;
+      }
+      if (done || heldBytes >= (isBegun ? pieceBytes : aheadBytesMax)) write(done ?? false);
+      if (done) return answer.end();
+      if (value?.length === 0) return answer.later(goOn);
     }
     answer.onTaken(goOn);
   };
@@ -243,14 +272,3 @@ export async function writeStream(pieces: AsyncIterable<Uint8Array>, answer: Out
 
 /** Bytes of one write. A write of more than a few TLS records is not faster. */
 const pieceBytes = 64 * 1024;
-
-function take(pieces: Generator<Buffer, void>, bytesMin: number): { bytes: Buffer; isLast: boolean } {
-  const taken: Buffer[] = [];
-  for (let bytes = 0; bytes < bytesMin; ) {
-    const { value, done } = pieces.next();
-    if (done) return { bytes: Buffer.concat(taken), isLast: true };
-    taken.push(value!);
-    bytes += value!.length;
-  }
-  return { bytes: Buffer.concat(taken), isLast: false };
-}

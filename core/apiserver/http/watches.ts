@@ -6,7 +6,7 @@ import { storedResource } from '../space.ts';
 import { namespacedNameOf, orderOf, placeText } from '../storage/event-log.ts';
 import type { StorageEvent, StoredObject } from '../storage.ts';
 import { columnDefinitions, partialMetadata, table } from '../table/table.ts';
-import { bytesInVersion, type ListRequest, rowOf, selectsObject } from './lists.ts';
+import { bytesInVersion, Effort, type ListRequest, mustParse, rowOf, selectsStored } from './lists.ts';
 import { aheadBytesMax, type WatchSink } from './outgoing.ts';
 import { kubernetesStatusOf } from './status.ts';
 
@@ -32,6 +32,8 @@ export class WatchRequest {
    * it sends an object, it reads the present state of the object. So until then, the watch does not send events about the object.
    */
   readonly #unsent = new Set<string>();
+  readonly #effort = new Effort();
+  readonly #isRead: boolean;
   #revision = 0;
   #columnsSent = false;
   #ended = false;
@@ -41,6 +43,7 @@ export class WatchRequest {
     this.#options = options;
     this.#sink = sink;
     this.#clock = clock;
+    this.#isRead = !listing.selection.isEmpty || mustParse(listing);
   }
 
   start(): void {
@@ -79,7 +82,13 @@ export class WatchRequest {
       return !this.#ended;
     });
     if (!isAhead) return this.#endInitial();
-    this.#sink.onTaken(() => this.#continueInitial());
+    this.#continueLater();
+  }
+
+  #continueLater(): void {
+    const act = () => this.#continueInitial();
+    if (this.#sink.queuedBytes() > 0) this.#sink.onTaken(act);
+    else this.#sink.later(act);
   }
 
   #continueInitial(): void {
@@ -88,17 +97,18 @@ export class WatchRequest {
       if (this.#ended) return;
       this.#unsent.delete(place);
       const stored = this.#listing.space.storage.get({ ...of, ...namespacedNameOf(place) });
-      if (stored && !this.#sendExisting(stored)) return this.#sink.onTaken(() => this.#continueInitial());
+      if (stored && !this.#sendExisting(stored)) return this.#continueLater();
     }
     this.#endInitial();
   }
 
-  /** Sends an object as ADDED. Returns false if the client must read the sent bytes before the next object. */
+  /** Sends an object as ADDED. Returns false if the client must read the sent bytes, or others must work, before the next object. */
   #sendExisting(stored: StoredObject): boolean {
     this.#orFail(() => {
       if (this.#selects(stored)) this.#send('ADDED', stored);
     });
-    return this.#sink.queuedBytes() <= aheadBytesMax;
+    const isSpent = this.#effort.spend(this.#isRead ? stored.body.length : 0);
+    return !isSpent && this.#sink.queuedBytes() <= aheadBytesMax;
   }
 
   #endInitial(): void {
@@ -136,8 +146,7 @@ export class WatchRequest {
   }
 
   #selects(stored: StoredObject): boolean {
-    const { selection, space } = this.#listing;
-    return selection.isEmpty || selectsObject(this.#listing, space.parse(stored));
+    return selectsStored(this.#listing, stored);
   }
 
   /** If the client can't get an object in the version that it watches, the watch ends with the error, as in a Kubernetes API server. */

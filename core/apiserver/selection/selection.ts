@@ -9,7 +9,8 @@ export interface RequestSelection {
   readonly isEmpty: boolean;
   /** True if the selector reads fields outside of metadata. */
   readonly readsContent: boolean;
-  matches(object: KubeObject): boolean;
+  /** Metadata is enough unless `readsContent`. */
+  matches(object: Pick<KubeObject, 'metadata'>): boolean;
 }
 
 export const everything: RequestSelection = { isEmpty: true, readsContent: false, matches: () => true };
@@ -79,10 +80,17 @@ const operators: Readonly<Record<string, LabelRequirement['operator']>> = {
 
 /** Splits at commas, except commas in parentheses. */
 function splitTerms(text: string): string[] {
-  return text
-    .split(/,(?![^(]*\))/)
-    .map((term) => term.trim())
-    .filter((term) => term !== '');
+  const terms: string[] = [];
+  let start = 0;
+  for (let at = 0, isInside = false; at <= text.length; at++) {
+    const sign = text[at];
+    if (sign === '(') isInside = text.includes(')', at);
+    else if (sign === ')') isInside = false;
+    if (sign !== undefined && (sign !== ',' || isInside)) continue;
+    terms.push(text.slice(start, at).trim());
+    start = at + 1;
+  }
+  return terms.filter((term) => term !== '');
 }
 
 interface FieldTerm {
@@ -107,7 +115,7 @@ function parseFieldSelector(text: string, selectable: readonly string[]): FieldT
     });
 }
 
-function fieldOf(object: KubeObject, path: string): string {
+function fieldOf(object: Pick<KubeObject, 'metadata'>, path: string): string {
   const value = path
     .split('.')
     .reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], object);

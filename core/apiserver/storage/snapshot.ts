@@ -43,8 +43,12 @@ export class Snapshot implements Disposable {
     this.#before.clear();
   }
 
-  /** Calls `see` for the selected objects, sorted by namespace, then by name, until `see` returns false. */
+  /**
+   * Calls `see` for the selected objects, sorted by namespace, then by name, until `see` returns false. A caller that goes on later passes the last object as
+   * `after`. Throws Expired if too many bytes have changed since the snapshot was opened.
+   */
   visit(options: Omit<ScanOptions, 'limit'>, see: (object: StoredObject) => boolean): void {
+    this.#checkKept();
     const changed = [...this.#before.values()]
       .filter((object) => object !== undefined)
       .filter(({ key }) => isSelected(key, this.#resource, options))
@@ -60,12 +64,15 @@ export class Snapshot implements Disposable {
 
   /** The object at the revision of the snapshot. Throws Expired if too many bytes have changed since the snapshot was opened. */
   get(key: ObjectKey): StoredObject | undefined {
-    if (this.#isLost()) {
-      const message = `more than ${keptBytesMax} bytes have changed since revision ${this.revision}: list again, in chunks or faster`;
-      throw new BanyanError('Expired', message);
-    }
+    this.#checkKept();
     const id = orderOf(key);
     return this.#before.has(id) ? this.#before.get(id) : this.#storage.get(key);
+  }
+
+  #checkKept(): void {
+    if (!this.#isLost()) return;
+    const message = `more than ${keptBytesMax} bytes have changed since revision ${this.revision}: list again, in chunks or faster`;
+    throw new BanyanError('Expired', message);
   }
 
   #isLost(): boolean {

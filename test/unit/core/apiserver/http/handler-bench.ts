@@ -140,7 +140,11 @@ export class WatchLog {
     this.#taken = act;
   }
 
-  /** The client reads everything, and leaves this number of later bytes unread. */
+  later(act: () => void): void {
+    this.#taken = act;
+  }
+
+  /** Lets the watch go on. The client reads everything, and leaves this number of later bytes unread. */
   drain(queued = 0): void {
     const taken = this.#taken;
     this.#taken = undefined;

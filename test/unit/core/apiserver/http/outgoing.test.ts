@@ -44,11 +44,13 @@ function bench() {
   const begin = (connection: object) => {
     const response = new Response();
     const failures: unknown[] = [];
+    const turns: (() => void)[] = [];
     const outgoing = answers.begin(response as unknown as ServerResponse, {
       connection,
       failed: (error) => failures.push(error),
+      nextTurn: (act) => turns.push(act),
     });
-    return { response, outgoing, failures };
+    return { response, outgoing, failures, turns };
   };
   return { clock, answers, begin };
 }
@@ -64,6 +66,51 @@ describe('an answer in pieces', () => {
       made.closed = true;
     }
   }
+
+  it('goes on after a pause in its next turn, and sends nothing while it has too little', () => {
+    const { begin } = bench();
+    const { response, outgoing, turns } = begin({});
+    const heads: unknown[] = [];
+    function* pieces(): Generator<Buffer, void> {
+      yield bytes(0);
+      yield bytes(10);
+      yield bytes(0);
+      yield bytes(20);
+    }
+    writePieces(pieces(), outgoing, (length) => heads.push(length));
+    expect([response.writableLength, heads, turns.length]).toEqual([0, [], 1]);
+    turns.shift()!();
+    expect([response.writableLength, heads, turns.length]).toEqual([0, [], 1]);
+    turns.shift()!();
+    expect([response.writableLength, heads, response.ended]).toEqual([30, [30], true]);
+  });
+
+  it('reports an error after a pause, and does no more work for a client that is gone', () => {
+    const { begin } = bench();
+    const failing = begin({});
+    function* pieces(then: () => void): Generator<Buffer, void> {
+      yield bytes(0);
+      then();
+    }
+    const fails = () => {
+      throw new Error('too much has changed');
+    };
+    writePieces(pieces(fails), failing.outgoing, () => {});
+    failing.turns.shift()!();
+    expect(failing.failures.map(String)).toEqual(['Error: too much has changed']);
+    const gone = begin({});
+    let worked = false;
+    writePieces(
+      pieces(() => {
+        worked = true;
+      }),
+      gone.outgoing,
+      () => {},
+    );
+    gone.response.destroy();
+    gone.turns.shift()!();
+    expect([worked, gone.failures]).toEqual([false, []]);
+  });
 
   it('is produced only a little further than its client has read', () => {
     const { begin } = bench();

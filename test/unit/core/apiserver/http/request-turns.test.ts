@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import {
+  bytesMax,
+  FairQueue,
+  flowBytesMax,
+  flowWaitingMax,
+  lightPerHeavy,
+  waitingMax,
+} from '../../../../../core/apiserver/http/fair-queue.ts';
+import { RequestTurns } from '../../../../../core/apiserver/http/request-turns.ts';
+import { refusal } from '../kinds/space-support.ts';
+
+describe('the order of waiting requests', () => {
+  const rest = (queue: FairQueue<string>) => {
+    const order: string[] = [];
+    for (let next = queue.next(); next !== undefined; next = queue.next()) order.push(next);
+    return order;
+  };
+
+  it('gives each flow one turn after the other, in the order in which its requests came', () => {
+    const queue = new FairQueue<string>();
+    for (const request of ['a1', 'a2', 'a3', 'b1', 'c1', 'c2']) queue.add({ flow: request[0]!, bytes: 10 }, request);
+    expect([queue.size, rest(queue), queue.size]).toEqual([6, ['a1', 'b1', 'c1', 'a2', 'c2', 'a3'], 0]);
+  });
+
+  it('lets a flow that comes again wait behind the others', () => {
+    const queue = new FairQueue<string>();
+    for (const request of ['a1', 'b1']) queue.add({ flow: request[0]!, bytes: 0 }, request);
+    expect(queue.next()).toBe('a1');
+    queue.add({ flow: 'a', bytes: 0 }, 'a2');
+    expect(rest(queue)).toEqual(['b1', 'a2']);
+  });
+
+  it('lets light requests pass heavy ones', () => {
+    const queue = new FairQueue<string>();
+    for (const request of ['L1', 'L2', 'L3']) queue.add({ flow: 'a', bytes: 1_000_000 }, request);
+    queue.add({ flow: 'b', bytes: 1_000_000 }, 'M1');
+    for (const request of ['s1', 's2']) queue.add({ flow: 'a', bytes: 100 }, request);
+    expect(rest(queue)).toEqual(['s1', 's2', 'L1', 'M1', 'L2', 'L3']);
+  });
+
+  it('lets a heavy request wait for a limited number of light ones', () => {
+    const queue = new FairQueue<string>();
+    for (let i = 0; i < 2 * lightPerHeavy; i++) queue.add({ flow: 'a', bytes: 0 }, 'light');
+    for (const request of ['L1', 'L2']) queue.add({ flow: 'b', bytes: 1_000_000 }, request);
+    const order = rest(queue);
+    expect([order.indexOf('L1'), order.indexOf('L2')]).toEqual([lightPerHeavy, 2 * lightPerHeavy + 1]);
+  });
+
+  it('has bounds for a flow and for all of them, for requests and for bytes', async () => {
+    const full = new FairQueue<number>();
+    for (let i = 0; i < flowWaitingMax; i++) full.add({ flow: 'a', bytes: 1 }, i);
+    const message = `${flowWaitingMax} of your requests to this space wait, with bodies of ${flowWaitingMax} bytes: send fewer at once, or try again later`;
+    expect(await refusal(() => full.add({ flow: 'a', bytes: 1 }, 0))).toMatchObject({
+      code: 'TooManyRequests',
+      message,
+    });
+    full.add({ flow: 'b', bytes: 1 }, 0);
+    const heavy = new FairQueue<number>();
+    heavy.add({ flow: 'a', bytes: flowBytesMax }, 0);
+    expect(await refusal(() => heavy.add({ flow: 'a', bytes: 20_000 }, 0))).toMatchObject({ code: 'TooManyRequests' });
+    const many = new FairQueue<number>();
+    for (let i = 0; i < waitingMax; i++) many.add({ flow: `user-${i}`, bytes: 0 }, i);
+    expect(await refusal(() => many.add({ flow: 'one more', bytes: 0 }, 0))).toMatchObject({ code: 'TooManyRequests' });
+    const large = new FairQueue<number>();
+    for (let i = 0; i < bytesMax / flowBytesMax; i++) large.add({ flow: `user-${i}`, bytes: flowBytesMax }, i);
+    expect(await refusal(() => large.add({ flow: 'one more', bytes: 1 }, 0))).toMatchObject({
+      code: 'TooManyRequests',
+    });
+    large.next();
+    large.add({ flow: 'one more', bytes: 1 }, 0);
+  });
+});
+
+describe('turns in the thread', () => {
+  function bench() {
+    const rounds: (() => void)[] = [];
+    const log: string[] = [];
+    const turns = new RequestTurns((act) => rounds.push(act));
+    const ask = (name: string, isGone = () => false) =>
+      void turns.take({ flow: name[0]!, bytes: 0 }, isGone).then(() => log.push(name));
+    const round = async () => {
+      rounds.shift()?.();
+      await new Promise((done) => setImmediate(done));
+      return log.splice(0);
+    };
+    return { ask, round, rounds };
+  }
+
+  it('begin at once while nobody works, and then one in each round of the thread', async () => {
+    const { ask, round, rounds } = bench();
+    for (const name of ['a1', 'a2', 'b1']) ask(name);
+    await Promise.resolve();
+    expect([await round(), await round(), await round()]).toEqual([['a1', 'a2'], ['b1'], []]);
+    expect(rounds).toHaveLength(0);
+  });
+
+  it('are not given to a client that is gone', async () => {
+    const { ask, round } = bench();
+    ask('a1');
+    ask('b1', () => true);
+    ask('c1');
+    expect([await round(), await round()]).toEqual([['a1', 'c1'], []]);
+  });
+});
