@@ -5,6 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { foreignRuntime, runtime } from './runtime.ts';
 
 const root = join(import.meta.dirname, '../..');
 const modules = join(root, 'node_modules');
@@ -13,9 +14,11 @@ export const userId = 65_532;
 /** Libraries that glibc before 2.34 loads by name, to find hosts: https://sourceware.org/glibc/wiki/Release/2.34 */
 const loadedByName = ['libnss_dns.so.2', 'libnss_files.so.2', 'libresolv.so.2'];
 
-/** The lower layer of the image. It changes only when Node changes. */
+/** The lower layer of the image. It changes only when Node changes. Throws unless Node is the program of `runtime.json`. */
 export function writeRuntime(directory: string): void {
   const node = join(modules, 'node/bin/node');
+  const foreign = foreignRuntime(readFileSync(node), process.arch, runtime);
+  if (foreign !== undefined) throw new Error(foreign);
   put(directory, node, 'usr/bin/node');
   for (const library of librariesOf([node, ...nativeModules()])) put(directory, library, library);
   text(directory, 'etc/passwd', `root:x:0:0:root:/:/none\nbanyan:x:${userId}:${userId}:banyan:/data:/none\n`);
@@ -50,14 +53,14 @@ function packagesBelow(name: string, found = new Set<string>()): Set<string> {
   return found;
 }
 
-function nativeModules(): string[] {
+export function nativeModules(): string[] {
   const built = join(modules, `@lmdb/lmdb-linux-${process.arch}/node.napi.glibc.node`);
   if (existsSync(built)) return [built];
   throw new Error(`there is no ${built}: an image is built on Linux with glibc, after npm ci`);
 }
 
 /** The libraries that the dynamic loader finds, and the loader itself. */
-function librariesOf(programs: readonly string[]): Set<string> {
+export function librariesOf(programs: readonly string[]): Set<string> {
   const lddOutput = programs.map((program) => execFileSync('ldd', [program], { encoding: 'utf8' })).join('\n');
   const lacking = /^\s*(\S+) => not found/m.exec(lddOutput)?.[1];
   if (lacking) throw new Error(`${lacking} is not on this machine, and Node needs it: install it`);

@@ -4,9 +4,11 @@
  * grpc-js's own services. Banyan does not serve these, so the bundles leave the library out: its code would never run, and its text would stay in the memory
  * of each process.
  */
-import { cpSync, rmSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'esbuild';
 import { lazyBuiltins } from './lazy-builtins.ts';
+import { licenceTexts } from './licences.ts';
+import type { LockFile } from './lock-file.ts';
 
 /** The output folder. An image is built with another one. */
 const out = process.argv[2] ?? 'dist';
@@ -45,3 +47,7 @@ await build({
   },
 });
 cpSync('core/apiserver/builtin/generated/types.json', `${out}/generated/types.json`);
+writeFileSync(
+  `${out}/licences.txt`,
+  licenceTexts(JSON.parse(readFileSync('package-lock.json', 'utf8')) as LockFile, 'node_modules'),
+);

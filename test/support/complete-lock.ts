@@ -1,15 +1,14 @@
 /**
  * `npm run lock`: adds to package-lock.json the packages of other platforms that `npm install` left out. If a registry serves only some platforms, npm drops
- * the packages of the others, and `npm ci` then refuses the file everywhere. The added entries have only version and platform. So a machine of that platform
- * fetches the packages as usual.
+ * the packages of the others, and `npm ci` then refuses the file everywhere. The added entries have version, platform, and the digest that the registry names. So a
+ * machine of that platform fetches the packages as usual, and refuses others.
  */
+import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { entriesWithoutIntegrity, type LockedPackage } from './lock-file.ts';
 
-interface LockEntry {
-  version?: string;
-  dev?: boolean;
-  optional?: boolean;
+interface LockEntry extends LockedPackage {
   os?: string[];
   cpu?: string[];
   libc?: string[];
@@ -49,9 +48,20 @@ for (const entry of Object.values(lock.packages)) {
     added.push(name);
   }
 }
+let digests = 0;
+for (const [key, entry] of entriesWithoutIntegrity(lock)) {
+  const name = key.slice(key.lastIndexOf('node_modules/') + 'node_modules/'.length);
+  const answer = execFileSync('npm', ['view', `${name}@${entry.version}`, 'dist.integrity'], {
+    encoding: 'utf8',
+  }).trim();
+  if (!answer.startsWith('sha512-'))
+    throw new Error(`the registry names no SHA-512 for ${name}@${entry.version}: ${answer}`);
+  entry.integrity = answer;
+  digests++;
+}
 lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)));
 writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
-console.log(`${added.length} packages of other platforms added`);
+console.log(`${added.length} packages of other platforms added, and ${digests} digests`);
 
 /** Reads the platform from the name of a platform package. */
 function platformOf(name: string): { os?: string[]; cpu?: string[]; libc?: string[] } {

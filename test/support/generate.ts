@@ -10,6 +10,8 @@ import * as z from 'zod';
 import { topologySchema } from '../../center/topology/parse.ts';
 import { authorizationPage } from './authorization-page.ts';
 import { withEntryTables } from './entry-tables.ts';
+import { licencesPage } from './licences.ts';
+import type { LockFile } from './lock-file.ts';
 import { withStatusTable } from './status-table.ts';
 
 interface Generator {
@@ -27,6 +29,7 @@ const generators: readonly Generator[] = [
   { source: 'core/entries/entry-kinds.ts', generate: generateEntryTables },
   { source: 'core/summary/status-rules.ts', generate: generateStatusTable },
   { source: 'test/support/authorization-rows.ts', generate: generateAuthorizationPage },
+  { source: 'package-lock.json', generate: generateLicences },
 ];
 
 const check = process.argv.includes('--check');
@@ -117,4 +120,14 @@ function viewOf(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 `;
+}
+
+function generateLicences(out: string): readonly string[] {
+  const file = 'docs/reference/licences.md';
+  mkdirSync(dirname(join(out, file)), { recursive: true });
+  writeFileSync(
+    join(out, file),
+    licencesPage(JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as LockFile),
+  );
+  return [file];
 }
