@@ -71,6 +71,10 @@ const benches: Readonly<Record<string, Entry>> = {
     line: 'small reads beside hostile clients, at a space and at a kube-apiserver',
     load: () => import('./hostile.ts'),
   },
+  tenants: {
+    line: 'a client of one space beside 32 connections that write into another space',
+    load: () => import('./tenants.ts'),
+  },
   customize: {
     line: 'one object customized for 1,000 agents with three distinct values, and one Location changed',
     load: () => import('./customize.ts'),
