@@ -10,6 +10,7 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
+import type { AuditEvent } from '../../core/audit/event.ts';
 import { banyan, fixture, kubectlBy, LocalTree, until, untilAnswered } from '../e2e/local-tree.ts';
 import { placedInProduction } from '../e2e/placements.ts';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
@@ -102,7 +103,11 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
       '--name',
       `${image.repository}:${image.tag}`,
     ]);
-    [plane] = await Promise.all([ControlPlane.start({ directory: join(directory, 'plane') }), tree.up(), built]);
+    [plane] = await Promise.all([
+      ControlPlane.start({ directory: join(directory, 'plane'), audit: true }),
+      tree.up(),
+      built,
+    ]);
     // kwok would simulate the pods of this node too.
     await plane.stopComponents(['kwok']);
     const { mesh } = parse(readFileSync(join(tree.data, 'config/eu.yaml'), 'utf8')) as { mesh: { port: number } };
@@ -224,6 +229,28 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     });
     // The last output arrives, whichever side hangs up first.
     for (let i = 0; i < 8; i++) expect(run(shout, 'to the till').code).toBe(7);
+  });
+
+  it('has one audit id for an exec, at the center with its bytes and in the cluster with the user', async () => {
+    const [pod] = pods();
+    const marker = `marker-${Date.now()}`;
+    const exec = ['-n', namespace, 'exec', pod!, '-c', 'agent', '--', 'node', '-e', `console.log('${marker}')`];
+    expect(tree.kubectlAt('center', `/tree/${path}/cluster`, exec).out).toContain(marker);
+    const log = join(tree.data, 'logs/center-audit.log');
+    const events = () =>
+      readFileSync(log, 'utf8')
+        .split('\n')
+        .filter((line) => line.includes(marker))
+        .map((line) => JSON.parse(line) as AuditEvent);
+    await until('the end is in the log', () => events().some(({ stage }) => stage === 'ResponseComplete'));
+    const [begin, end] = events().slice(-2);
+    expect([begin, end]).toMatchObject([
+      { stage: 'ResponseStarted', user: { username: 'admin' }, objectRef: { resource: 'pods', subresource: 'exec' } },
+      { stage: 'ResponseComplete', auditID: begin!.auditID, responseStatus: { code: 101 } },
+    ]);
+    expect(Number(end!.annotations!['banyan.io/sent-bytes'])).toBeGreaterThan(marker.length);
+    const inCluster = plane.audited().filter(({ auditID }) => auditID === begin!.auditID);
+    expect(inCluster.map(({ impersonatedUser }) => impersonatedUser?.username)).toContain('center:admin');
   });
 
   it('forwards a port of a pod to a user at the center', async () => {
@@ -349,7 +376,11 @@ const topology = {
   apiVersion: 'banyan.io/v1alpha1',
   kind: 'Topology',
   metadata: { name: 'node' },
-  spec: { center: { spaces: [{ name: 'retail', type: 'Workload' }] }, relays: [{ name: 'eu' }], clusters: [] },
+  spec: {
+    center: { audit: {}, spaces: [{ name: 'retail', type: 'Workload' }] },
+    relays: [{ name: 'eu' }],
+    clusters: [],
+  },
 };
 
 const placement = placedInProduction('shop');

@@ -25,11 +25,14 @@ export interface ControlPlaneOptions {
 
 /** A request with its answer. The fields are those of https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/#audit-k8s-io-v1-Event */
 export interface Audited {
+  readonly auditID: string;
   readonly stage: 'ResponseStarted' | 'ResponseComplete' | 'Panic';
   readonly verb: string;
   readonly requestURI: string;
   readonly userAgent?: string;
   readonly user: { readonly username: string };
+  /** The user for whom the caller acts. */
+  readonly impersonatedUser?: { readonly username: string };
   readonly objectRef?: {
     readonly resource?: string;
     readonly namespace?: string;
