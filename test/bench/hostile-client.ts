@@ -5,6 +5,7 @@
 import { Agent, request } from 'node:https';
 import { answerParent } from './forked.ts';
 import { type Attack, attacks } from './hostile-bodies.ts';
+import { type ConnectionAttack, connectionAttacks } from './hostile-connections.ts';
 import { type Credentials, credentialsOf } from './hostile-target.ts';
 
 export type HostileQuestion =
@@ -27,10 +28,28 @@ answerParent(async (question: HostileQuestion): Promise<Statuses> => {
     running = undefined;
     return statuses;
   }
+  const ofConnections = connectionAttacks.find(({ name }) => name === question.attack);
+  const credentials = credentialsOf(question.kubeconfig, question.context);
+  if (ofConnections) {
+    running = runningOf(credentials, ofConnections);
+    return {};
+  }
   const attack = attacks.find(({ name }) => name === question.attack)!;
-  running = start(credentialsOf(question.kubeconfig, question.context), attack, question.connections);
+  running = start(credentials, attack, question.connections);
   return {};
 });
+
+/** The counts of such an attack are not statuses, and are not reported. */
+function runningOf(credentials: Credentials, attack: ConnectionAttack): { end(): Statuses } {
+  let isOver = false;
+  void attack.run(credentials, () => isOver);
+  return {
+    end: () => {
+      isOver = true;
+      return {};
+    },
+  };
+}
 
 let sent = 0;
 

@@ -5,8 +5,9 @@
 import type { Topology } from '../../center/topology/topology.ts';
 import { ControlPlane } from '../support/control-plane/control-plane.ts';
 import type { BenchPorts, Figure } from './figure.ts';
-import { type Attack, attacks, patched, victims, wide } from './hostile-bodies.ts';
+import { attacks, patched, victims, wide } from './hostile-bodies.ts';
 import type { HostileQuestion, Statuses } from './hostile-client.ts';
+import { connectionAttacks } from './hostile-connections.ts';
 import { credentialsOf, TargetClient } from './hostile-target.ts';
 import { clusterOf, LocalNodes, relayOf } from './local-nodes.ts';
 import { percentile } from './measure.ts';
@@ -60,7 +61,9 @@ export async function bench({ scratch, progress }: BenchPorts): Promise<Figure[]
   const only = process.env.BENCH_ATTACK;
   const figures: Figure[] = [];
   const waits = { own: [] as number[], peer: [] as number[] };
-  for (const attack of attacks.filter(({ name }) => only === undefined || name.includes(only))) {
+  for (const attack of [...attacks, ...connectionAttacks].filter(
+    ({ name }) => only === undefined || name.includes(only),
+  )) {
     const measured = async (target: Target) => {
       await ask(client, {
         type: 'start',
@@ -96,7 +99,7 @@ export async function bench({ scratch, progress }: BenchPorts): Promise<Figure[]
   ];
 }
 
-function figuresOf({ name }: Attack, own: Took, peer: Took): Figure[] {
+function figuresOf({ name }: { readonly name: string }, own: Took, peer: Took): Figure[] {
   const baseline = (value: number) => ({ baseline: { name: 'kube-apiserver', value } });
   return [
     {
