@@ -19,6 +19,7 @@ import { endOnUncaught, logWarnings } from '../core/runtime/process-log.ts';
 import { systemRandom } from '../core/runtime/random.ts';
 import { writeWhole } from '../core/runtime/whole-file.ts';
 import { proxiesOf } from '../core/wire/dialer/proxy-choice.ts';
+import { renewedAuthorities } from '../core/wire/node-credentials.ts';
 import type { Access, AccessOptions } from './cluster/kubernetes/access.ts';
 import type { KubeconfigEvents } from './cluster/kubernetes/changing-kubeconfig.ts';
 import { type AgentConfig, parseAgentConfig } from './config/config.ts';
@@ -76,6 +77,7 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
     log: logger,
     openSecret: (secret) => secretOf(config, secret),
   });
+  const { users } = config.pki;
   const kubeconfigEvents: KubeconfigEvents = {
     moved: (why) => {
       logger.error({ reason: why }, 'this agent ends, so that it is started again with the new kubeconfig');
@@ -98,6 +100,7 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
     config,
     version: packageVersion(),
     credentials,
+    usersCa: users && renewedAuthorities({ clock: systemClock, log: logger, read: () => readBytes(users.ca) }),
     renewal,
     ...(linkCaPem ? { linkCaPem } : {}),
     environment,

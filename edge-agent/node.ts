@@ -7,6 +7,7 @@ import type { Duplex } from 'node:stream';
 import { type Authorizer, onlyPrivileged } from '../core/access/authorizer.ts';
 import { userOfCertificate } from '../core/access/certificate-user.ts';
 import { ApiServer } from '../core/apiserver/http/api-server.ts';
+import { apiTls } from '../core/apiserver/http/api-tls.ts';
 import type { IsRevoked } from '../core/apiserver/http/request-users.ts';
 import type { UserInfo } from '../core/apiserver/space.ts';
 import { type OpenAudit, openAudit } from '../core/audit/open-audit.ts';
@@ -41,6 +42,8 @@ export interface NodeOptions {
   readonly config: AgentConfig;
   readonly version: string;
   readonly credentials: NodeCredentials;
+  /** The present content of the file that `pki.users.ca` of the configuration names. */
+  readonly usersCa?: (() => Buffer) | undefined;
   readonly renewal: Pick<Renewal, 'trouble' | 'onTrouble'>;
   /** The content of the file that `link.ca` of the configuration names. */
   readonly linkCaPem?: Buffer;
@@ -267,7 +270,7 @@ function answersOf(
 }
 
 function apiServer(
-  { config, credentials, clock, logger }: NodeOptions,
+  { config, credentials, usersCa, clock, logger }: NodeOptions,
   present: () => Answers,
   audit: OpenAudit | undefined,
 ): ApiServer {
@@ -278,7 +281,7 @@ function apiServer(
     readyAs: () => present().readyAs(),
     metrics: () => present().metrics(),
     urls: noFleet,
-    tls: perCredentials(credentials, ({ caPem, certPem, keyPem }) => ({ ca: caPem, cert: certPem, key: keyPem })),
+    tls: apiTls({ node: perCredentials(credentials, (current) => current), users: usersCa }),
     clock,
     log: logger,
     authenticate: userOfCertificate,

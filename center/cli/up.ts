@@ -133,7 +133,7 @@ function namedFile(topologyFile: string, file: string): string {
 }
 
 function withNamedFiles(node: PlannedNode, topologyFile: string): PlannedNode {
-  const { link, kubeconfig, audit, authentication } = node;
+  const { link, kubeconfig, audit, authentication, frontProxy } = node;
   const policyFile = audit?.policyFile;
   return {
     ...node,
@@ -143,6 +143,7 @@ function withNamedFiles(node: PlannedNode, topologyFile: string): PlannedNode {
       : {}),
     ...(kubeconfig ? { kubeconfig: { ...kubeconfig, path: namedFile(topologyFile, kubeconfig.path) } } : {}),
     ...(authentication ? { authentication: { file: namedFile(topologyFile, authentication.file) } } : {}),
+    ...(frontProxy ? { frontProxy: { ...frontProxy, clientCA: namedFile(topologyFile, frontProxy.clientCA) } } : {}),
   };
 }
 

@@ -1,5 +1,5 @@
 /**
- * The certificate authority of a tree. Issues certificates for nodes and for users of the API. Only code that issues certificates imports this file,
+ * The certificate authorities of a tree: one for nodes, one for users of the API. Only code that issues certificates imports this file,
  * because the file needs the library @peculiar/x509. Code that reads certificates needs only node:crypto (peer-identity.ts).
  */
 import { cliCommand } from '../runtime/cli-command.ts';
@@ -37,17 +37,27 @@ export interface Issuing {
   readonly random: Random;
 }
 
-export async function createAuthority(tree: string, { clock, random }: Issuing): Promise<KeyAndCertificate> {
+/** The authority of the nodes of a tree. */
+export async function createAuthority(tree: string, issuing: Issuing): Promise<KeyAndCertificate> {
   if (tree.toLowerCase().includes(issuerUnit)) {
     throw new BanyanError(
       'Invalid',
       `"${tree}" is no name for a tree: only names of issuers may contain ${issuerUnit}`,
     );
   }
+  return selfSigned(`banyan ${tree}`, issuing);
+}
+
+/** The authority of the users of a tree. No link accepts its certificates. */
+export function createUserAuthority(tree: string, issuing: Issuing): Promise<KeyAndCertificate> {
+  return selfSigned(`banyan users of ${tree}`, issuing);
+}
+
+async function selfSigned(name: string, { clock, random }: Issuing): Promise<KeyAndCertificate> {
   const keys = await generateKeys();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serial(random),
-    name: distinguishedName(`banyan ${tree}`),
+    name: distinguishedName(name),
     ...validityFrom(clock.wallMs(), authorityMs),
     signingAlgorithm: algorithm,
     keys,

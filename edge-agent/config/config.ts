@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { auditConfigSchema } from '../../core/audit/audit-config.ts';
 import { limitsSchema } from '../../core/entries/deletion-guard.ts';
+import { usersSchema } from '../../core/identity/client-authority.ts';
 import { parseConfig } from '../../core/runtime/config-file.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { logRotationSchema } from '../../core/runtime/log-rotation.ts';
@@ -66,6 +67,8 @@ const agentConfigSchema = z.strictObject({
       key: z.string().min(1),
       /** The Secret of the cluster from which the files are mounted. The agent writes a renewed certificate into this Secret. Absent: into the file. */
       secret: secret.optional(),
+      /** The authorities of users. Absent: the authority of the tree. */
+      users: usersSchema.optional(),
     }),
     /** A file with a join token. The agent makes its key and asks its parent once for a certificate. It stores both in its data directory. */
     z.strictObject({
@@ -75,6 +78,7 @@ const agentConfigSchema = z.strictObject({
        * Secret.
        */
       secret: secret.optional(),
+      users: usersSchema.optional(),
     }),
   ]),
   /** The address of the embedded cluster's API and of /readyz. With port 0, the agent uses a free port. */

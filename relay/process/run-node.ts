@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { pino } from 'pino';
 import { userOfCertificate } from '../../core/access/certificate-user.ts';
 import { ApiServer } from '../../core/apiserver/http/api-server.ts';
+import { apiTls } from '../../core/apiserver/http/api-tls.ts';
 import { noteActs } from '../../core/audit/node-acts.ts';
 import { openAudit } from '../../core/audit/open-audit.ts';
 import { fetchJson } from '../../core/authentication/bounded-fetch.ts';
@@ -29,7 +30,7 @@ import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
 import type { EnvironmentProxies } from '../../core/wire/dialer/proxy-choice.ts';
 import { tlsNetwork } from '../../core/wire/network/tls-network.ts';
 import { storedTransport } from '../../core/wire/network/transport-memory.ts';
-import { perCredentials, renewedCredentials } from '../../core/wire/node-credentials.ts';
+import { perCredentials, renewedAuthorities, renewedCredentials } from '../../core/wire/node-credentials.ts';
 import { type NodeConfig, nodeConfigSchema } from '../config/config.ts';
 import { unreadableFiles } from '../config/config-files.ts';
 import { issuerSigner } from '../join/signer.ts';
@@ -68,6 +69,8 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
     log,
     read: () => ({ caPem: pem(pki.ca), certPem: pem(pki.cert), keyPem: pem(pki.key) }),
   });
+  const authorities = (file: string | undefined) =>
+    file === undefined ? undefined : renewedAuthorities({ clock: systemClock, log, read: () => pem(file) });
   const { issuer } = pki;
   const signer =
     issuer &&
@@ -106,10 +109,15 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
       new ApiServer({
         ...config.api,
         ...answers,
-        tls: perCredentials(credentials, ({ caPem, certPem, keyPem }) => ({ ca: caPem, cert: certPem, key: keyPem })),
+        tls: apiTls({
+          node: perCredentials(credentials, (current) => current),
+          users: authorities(pki.users?.ca),
+          frontProxies: authorities(config.frontProxy?.clientCA),
+        }),
         clock: systemClock,
         log,
         authenticate: userOfCertificate,
+        frontProxy: config.frontProxy,
         metrics: processMetrics,
         audit,
       }),

@@ -23,6 +23,9 @@ export const strangers = {
   revoked: 'shows a certificate that was revoked',
   agent: 'shows the certificate of the agent eu:rivoli',
   relay: 'shows the certificate of the relay eu',
+  former: "shows a user's certificate, with the group `system:masters`, of the authority of the nodes",
+  headers:
+    'shows no certificate, and names a member of `system:masters` in the headers of a front proxy and in X-Forwarded-*',
 } as const;
 export type StrangerName = keyof typeof strangers;
 
