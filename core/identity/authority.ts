@@ -155,6 +155,26 @@ export function issueUser(
   return issue(authority, subject, [x509.ExtendedKeyUsage.clientAuth], [], issuing, lifeMs, user.afterMs);
 }
 
+/** Issues the certificate of a user who has a key already. The certificate has the common name and the organizations of the request, and nothing else of it. */
+export function issueRequested(
+  authority: KeyAndCertificate,
+  user: {
+    readonly name: string;
+    readonly groups: readonly string[];
+    readonly publicKey: x509.PublicKey;
+    /** Whether the certificate is for the encipherment of keys too, as some clients with RSA keys ask. */
+    readonly encipherment: boolean;
+    readonly afterMs?: number;
+  },
+  issuing: Issuing,
+  lifeMs: number,
+): Promise<string> {
+  const { name, groups, publicKey, encipherment, afterMs } = user;
+  const keyUsage = encipherment ? x509.KeyUsageFlags.keyEncipherment : 0;
+  const extensions = leafExtensions([x509.ExtendedKeyUsage.clientAuth], [], keyUsage);
+  return sign(authority, { subject: distinguishedName(name, groups), publicKey, lifeMs, afterMs, extensions }, issuing);
+}
+
 async function issue(
   authority: KeyAndCertificate,
   subject: x509.Name,
@@ -169,10 +189,14 @@ async function issue(
   return { certPem: await sign(authority, leaf, issuing), keyPem: await exportKey(keys.privateKey) };
 }
 
-function leafExtensions(usages: readonly string[], extensions: readonly x509.Extension[]): x509.Extension[] {
+function leafExtensions(
+  usages: readonly string[],
+  extensions: readonly x509.Extension[],
+  keyUsage = 0,
+): x509.Extension[] {
   return [
     new x509.BasicConstraintsExtension(false, undefined, true),
-    new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+    new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature | keyUsage, true),
     new x509.ExtendedKeyUsageExtension([...usages]),
     ...extensions,
   ];

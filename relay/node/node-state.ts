@@ -106,7 +106,8 @@ export class NodeState {
     const preview = (source: string): DryRunPreview => {
       return (...args) => dryRunPreview(this.previewPorts, source)(...args);
     };
-    this.spaces = new NodeSpaces({ store, clock, random, log, defer, path, preview }, config, {
+    const signsUsers = ports.userSigner !== undefined;
+    this.spaces = new NodeSpaces({ store, clock, random, log, defer, path, preview, signsUsers }, config, {
       inventoryChanged: (t, child) => this.childRegistry.widen(t, child),
       revocationsChanged: (t) => {
         this.childRegistry.inheritedChanged(t);

@@ -5,6 +5,7 @@
  */
 
 import { AccountTokens } from '../../core/apiserver/access/account-tokens.ts';
+import { type RequestControllers, requestControllers } from '../../core/apiserver/certificates/request-controllers.ts';
 import { issuerOf } from '../../core/authentication/account-token.ts';
 import { tokenKeyIn } from '../../core/authentication/token-key.ts';
 import { describeError } from '../../core/runtime/errors.ts';
@@ -60,6 +61,7 @@ export class Node implements AsyncDisposable {
   readonly streams: StreamRouter;
   readonly #guard: GuardRoom;
   readonly #admissions: Admissions | undefined;
+  readonly #signingRequests: RequestControllers;
   readonly #fleet: FleetParts;
   readonly #api: NodeApi;
   readonly streamCounts = new StreamCounts();
@@ -102,6 +104,14 @@ export class Node implements AsyncDisposable {
     this.#admissions = admissionsOf(config, ports, {
       space: this.#nodeState.spaces.system,
       endSession: (child, reason) => this.#sessions.disconnect(child, reason),
+    });
+    const { system, revocations } = this.#nodeState.spaces;
+    this.#signingRequests = requestControllers({
+      space: system,
+      signer: ports.userSigner,
+      clock: ports.clock,
+      log: ports.log,
+      revokedAtMs: (user) => revocations.revokedAtMs(user),
     });
     this.#watermarkPublisher = new WatermarkPublisher({
       clock: ports.clock,
@@ -151,6 +161,7 @@ export class Node implements AsyncDisposable {
     this.#reports.start();
     this.#guard.start();
     this.#admissions?.start();
+    this.#signingRequests.start();
     log.info({ path, url, meshAddress: this.#listener.address }, 'the node serves');
     return { url, meshAddress: this.#listener.address };
   }
@@ -166,6 +177,7 @@ export class Node implements AsyncDisposable {
     this.#reports.stop();
     this.#guard.stop();
     this.#admissions?.stop();
+    this.#signingRequests.stop();
     this.#uplink?.close();
     this.#sessions.close();
     await this.#listener?.[Symbol.asyncDispose]();

@@ -15,6 +15,7 @@ import { type OidcAuthenticator, parseAuthentication } from '../../core/authenti
 import { OidcTokens } from '../../core/authentication/oidc-tokens.ts';
 import { takeCrashMessage, writeCrashMessage } from '../../core/crash/crash-message.ts';
 import { withReplica } from '../../core/identity/replica.ts';
+import { userSigner } from '../../core/identity/user-signer.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { parseConfig, readBytes } from '../../core/runtime/config-file.ts';
 import { describeError } from '../../core/runtime/errors.ts';
@@ -81,10 +82,17 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
       random: systemRandom,
       lifeMs: issuer.certificateSeconds && issuer.certificateSeconds * 1_000,
     });
+  const users = pki.users?.signer;
   const audit = config.audit && openAudit(config.audit, { clock: systemClock, random: systemRandom, log });
   const node = new Node(config, {
     store,
     signer,
+    userSigner:
+      users &&
+      userSigner(() => ({ certPem: pem(users.cert).toString(), keyPem: pem(users.key).toString() }), {
+        clock: systemClock,
+        random: systemRandom,
+      }),
     clock: systemClock,
     random: systemRandom,
     log,

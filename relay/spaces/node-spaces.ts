@@ -3,8 +3,11 @@
 import type { Authorizer } from '../../core/access/authorizer.ts';
 import { Revocations } from '../../core/access/revocations.ts';
 import { SystemAccess } from '../../core/apiserver/access/system-access.ts';
+import { checkSigningRequest } from '../../core/apiserver/certificates/request-admission.ts';
+import { withApproval } from '../../core/apiserver/certificates/request-kind.ts';
+import { RequestReader } from '../../core/apiserver/certificates/request-reader.ts';
 import { isRevocation, revocationResource, revokedBy } from '../../core/apiserver/kinds/revocation-kind.ts';
-import type { Space, WriteAdmission } from '../../core/apiserver/space.ts';
+import type { Kind, Space, WriteAdmission } from '../../core/apiserver/space.ts';
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import { objectName } from '../../core/identity/node-path.ts';
@@ -61,8 +64,18 @@ export class NodeSpaces {
         listeners.inventoryChanged(t, name);
       }
     };
-    const admission: WriteAdmission = (request) => access?.admission(request);
-    this.#system = openSpace(ports, 'system', 'System', note, { admission });
+    const reader = new RequestReader();
+    const admission: WriteAdmission = (request) => {
+      if (!access) return;
+      access.admission(request);
+      const { kinds } = this.#system.space;
+      checkSigningRequest(
+        { ...ports, kinds, reader, authorizer: access.authorizer, signs: ports.signsUsers ?? false },
+        request,
+      );
+    };
+    const kindsOf = (kinds: readonly Kind[]) => withApproval(kinds, reader);
+    this.#system = openSpace(ports, 'system', 'System', note, { admission, kindsOf });
     for (const stored of this.#system.storage.scan(revocationResource))
       this.#noteRevocation({ type: 'ADDED', object: stored });
     this.#system.storage.subscribe((events) => {
