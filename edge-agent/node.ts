@@ -9,10 +9,12 @@ import { userOfCertificate } from '../core/access/certificate-user.ts';
 import { ApiServer } from '../core/apiserver/http/api-server.ts';
 import { apiTls } from '../core/apiserver/http/api-tls.ts';
 import type { IsRevoked } from '../core/apiserver/http/request-users.ts';
+import type { TokenIssuer } from '../core/apiserver/http/token-requests.ts';
 import type { UserInfo } from '../core/apiserver/space.ts';
 import { type OpenAudit, openAudit } from '../core/audit/open-audit.ts';
 import { deletionLimits } from '../core/feed/deletions.ts';
 import type { Clock } from '../core/runtime/clock.ts';
+import { BanyanError } from '../core/runtime/errors.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import type { Random } from '../core/runtime/random.ts';
 import { failoverDialer } from '../core/session/failover-dialer.ts';
@@ -218,6 +220,8 @@ function scanPorts({ clock, logger, config }: NodeOptions): AppliedInventoryScan
 interface Answers {
   readonly authorizer: Authorizer;
   readonly isRevoked: IsRevoked;
+  /** Absent: there are no ServiceAccounts whose tokens could sign in. */
+  readonly tokens?: TokenIssuer | undefined;
   notReady(): string | undefined;
   readyAs(): string;
   metrics(): Promise<string>;
@@ -245,6 +249,7 @@ function answersOf(
   return {
     authorizer: assembled.authorizer ?? onlyPrivileged,
     isRevoked: assembled.isRevoked,
+    tokens: assembled.tokens,
     notReady: () => {
       const why = uplink.unreached === undefined ? '' : `: ${uplink.unreached}`;
       return uplink.wasAttached ? undefined : `not attached to the parent yet${why}`;
@@ -291,6 +296,14 @@ function apiServer(
       reaches: (user, place) => present().authorizer.reaches(user, place),
     },
     isRevoked: (user, validFromMs) => present().isRevoked(user, validFromMs),
+    tokens: {
+      userOf: async (token, audiences) => present().tokens?.userOf(token, audiences),
+      issue: (namespace, name, body) => {
+        const { tokens } = present();
+        if (tokens) return tokens.issue(namespace, name, body);
+        throw new BanyanError('NotFound', 'this agent has no ServiceAccounts: a real cluster has its own API');
+      },
+    },
     path: config.path,
   });
 }

@@ -3,7 +3,7 @@
  */
 import { X509Certificate } from 'node:crypto';
 import type { Clock } from '../runtime/clock.ts';
-import { BanyanError } from '../runtime/errors.ts';
+import { BanyanError, describeError } from '../runtime/errors.ts';
 import type { Random } from '../runtime/random.ts';
 import { leafMs } from './certificate-validity.ts';
 
@@ -39,18 +39,29 @@ export function userSigner(
         );
       if (keyProblem !== undefined) throw invalid(keyProblem);
       if (!(await isSigned())) throw invalid('it is not signed with its own key');
-      const files = authority();
-      const { validTo } = new X509Certificate(files.certPem);
-      if (Date.parse(validTo) <= issuing.clock.wallMs())
-        throw new BanyanError('Unavailable', `the authority of users expired on ${validTo}: make a new one`);
-      const { issueRequested } = await import('./authority.ts');
       const afterMs = afterMsOf(name);
       const user = { name, groups, publicKey, encipherment, ...(afterMs === undefined ? {} : { afterMs }) };
-      return issueRequested(files, user, issuing, Math.min(lifeMs, leafMs));
+      return usable(async () => {
+        const files = authority();
+        const { validTo } = new X509Certificate(files.certPem);
+        if (Date.parse(validTo) <= issuing.clock.wallMs()) throw new Error(`it expired on ${validTo}: make a new one`);
+        const { issueRequested } = await import('./authority.ts');
+        return issueRequested(files, user, issuing, Math.min(lifeMs, leafMs));
+      });
     },
   };
 }
 
 function invalid(why: string): BanyanError {
   return new BanyanError('Invalid', `the request for a certificate is refused: ${why}`);
+}
+
+/** The files may be absent or half-written for a moment: then the request is tried again. */
+async function usable<T>(sign: () => Promise<T>): Promise<T> {
+  try {
+    return await sign();
+  } catch (cause) {
+    const message = `the authority of users can't sign: ${describeError(cause)}`;
+    throw new BanyanError('Unavailable', message, {}, { cause });
+  }
 }

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import type { Authorizer } from '../../core/access/authorizer.ts';
 import { Revocations } from '../../core/access/revocations.ts';
 import type { IsRevoked } from '../../core/apiserver/http/request-users.ts';
+import type { TokenIssuer } from '../../core/apiserver/http/token-requests.ts';
 import type { Space, UserInfo } from '../../core/apiserver/space.ts';
 import { deletionGuard, type Limits } from '../../core/entries/deletion-guard.ts';
 import { downFeedJudge } from '../../core/entries/down-check.ts';
@@ -86,6 +87,8 @@ export interface AssembledAgent extends AsyncDisposable {
   readonly space?: Space;
   /** Decides about requests to this API. */
   readonly authorizer?: Authorizer;
+  /** The tokens of the ServiceAccounts of this cluster. */
+  readonly tokens?: TokenIssuer;
   readonly isRevoked: IsRevoked;
   /** Passes HTTP on a connection to the API server of a real cluster: see OpenCluster. */
   take?(connection: Duplex, user: UserInfo): void;
@@ -168,6 +171,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     sessionEnds: uplink.sessionEnds,
     ...(opened.space ? { space: opened.space } : {}),
     ...(opened.authorizer ? { authorizer: opened.authorizer } : {}),
+    ...(opened.tokens ? { tokens: opened.tokens } : {}),
     ...(opened.take ? { take: opened.take } : {}),
     held: (reader) => downstream.held(reader),
     quarantined: () => agent.quarantined(),

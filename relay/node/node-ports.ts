@@ -54,6 +54,8 @@ export interface NodePorts {
   readonly crashJournal?: CrashJournal;
   /** Absent: this node issues no certificates. */
   readonly signer?: CertificateSigner | undefined;
+  /** PEM: the authorities by which clients verify the API of the node. */
+  authority(): string;
   /** Signs approved CertificateSigningRequests. Absent: the node signs none. */
   readonly userSigner?: UserSigner | undefined;
   /** Tokens of issuers outside the tree. Absent: the node trusts no such issuer. */

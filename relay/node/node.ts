@@ -5,6 +5,7 @@
  */
 
 import { AccountTokens } from '../../core/apiserver/access/account-tokens.ts';
+import { TokenSecrets } from '../../core/apiserver/access/token-secrets.ts';
 import { type RequestControllers, requestControllers } from '../../core/apiserver/certificates/request-controllers.ts';
 import { issuerOf } from '../../core/authentication/account-token.ts';
 import { tokenKeyIn } from '../../core/authentication/token-key.ts';
@@ -62,6 +63,8 @@ export class Node implements AsyncDisposable {
   readonly #guard: GuardRoom;
   readonly #admissions: Admissions | undefined;
   readonly #signingRequests: RequestControllers;
+  readonly #accountTokens: AccountTokens;
+  readonly #tokenSecrets: TokenSecrets;
   readonly #fleet: FleetParts;
   readonly #api: NodeApi;
   readonly streamCounts = new StreamCounts();
@@ -113,6 +116,15 @@ export class Node implements AsyncDisposable {
       log: ports.log,
       revokedAtMs: (user) => revocations.revokedAtMs(user),
     });
+    this.#accountTokens = new AccountTokens({
+      clock: ports.clock,
+      random: ports.random,
+      space: system,
+      issuer: issuerOf(config.path),
+      key: () => tokenKeyIn(ports.store),
+    });
+    const { authority } = ports;
+    this.#tokenSecrets = new TokenSecrets({ ...ports, space: system, tokens: this.#accountTokens, authority });
     this.#watermarkPublisher = new WatermarkPublisher({
       clock: ports.clock,
       present: () => ports.store.read((reader) => this.#nodeState.lookups.covered(reader)),
@@ -162,6 +174,7 @@ export class Node implements AsyncDisposable {
     this.#guard.start();
     this.#admissions?.start();
     this.#signingRequests.start();
+    this.#tokenSecrets.start();
     log.info({ path, url, meshAddress: this.#listener.address }, 'the node serves');
     return { url, meshAddress: this.#listener.address };
   }
@@ -178,6 +191,7 @@ export class Node implements AsyncDisposable {
     this.#guard.stop();
     this.#admissions?.stop();
     this.#signingRequests.stop();
+    this.#tokenSecrets.stop();
     this.#uplink?.close();
     this.#sessions.close();
     await this.#listener?.[Symbol.asyncDispose]();
@@ -244,15 +258,7 @@ export class Node implements AsyncDisposable {
     const api = this.#ports.api({
       path,
       authorizer: spaces.authorizer,
-      tokens: new NodeTokens(
-        new AccountTokens({
-          ...{ clock, random },
-          space: spaces.system,
-          issuer: issuerOf(path),
-          key: () => tokenKeyIn(store),
-        }),
-        this.#ports.people,
-      ),
+      tokens: new NodeTokens(this.#accountTokens, this.#ports.people),
       isRevoked: (user, validFromMs) => spaces.revocations.isRevoked(user, validFromMs),
       notReady: () => this.#notReady(),
       tree: treeUrls(path, this.streams, clock),

@@ -31,7 +31,7 @@ import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
 import type { EnvironmentProxies } from '../../core/wire/dialer/proxy-choice.ts';
 import { tlsNetwork } from '../../core/wire/network/tls-network.ts';
 import { storedTransport } from '../../core/wire/network/transport-memory.ts';
-import { perCredentials, renewedAuthorities, renewedCredentials } from '../../core/wire/node-credentials.ts';
+import { currentOf, perCredentials, renewedAuthorities, renewedCredentials } from '../../core/wire/node-credentials.ts';
 import { type NodeConfig, nodeConfigSchema } from '../config/config.ts';
 import { unreadableFiles } from '../config/config-files.ts';
 import { issuerSigner } from '../join/signer.ts';
@@ -87,6 +87,7 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
   const node = new Node(config, {
     store,
     signer,
+    authority: () => currentOf(credentials).caPem.toString(),
     userSigner:
       users &&
       userSigner(() => ({ certPem: pem(users.cert).toString(), keyPem: pem(users.key).toString() }), {

@@ -3,6 +3,7 @@
 import type { Authorizer } from '../../core/access/authorizer.ts';
 import { Revocations } from '../../core/access/revocations.ts';
 import { SystemAccess } from '../../core/apiserver/access/system-access.ts';
+import { warnOfTokenSecret } from '../../core/apiserver/access/token-secrets.ts';
 import { checkSigningRequest } from '../../core/apiserver/certificates/request-admission.ts';
 import { withApproval } from '../../core/apiserver/certificates/request-kind.ts';
 import { RequestReader } from '../../core/apiserver/certificates/request-reader.ts';
@@ -68,6 +69,7 @@ export class NodeSpaces {
     const admission: WriteAdmission = (request) => {
       if (!access) return;
       access.admission(request);
+      warnOfTokenSecret(this.#system.space, request);
       const { kinds } = this.#system.space;
       checkSigningRequest(
         { ...ports, kinds, reader, authorizer: access.authorizer, signs: ports.signsUsers ?? false },

@@ -131,11 +131,12 @@ describe.skipIf(withoutKubectl)(`a CertificateSigningRequest${why}`, () => {
     expect(certificate.subject).toBe('O=tills\nCN=jane');
     expect(Date.parse(certificate.validTo) - Date.now()).toBeLessThan(3_600_000 + 1_000);
     identify('jane', certPem, keyPem);
-    expect(as('jane', center, 'auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}').out).toBe('jane');
+    // Not by `auth whoami`: kubectl 1.27 asks for it in a version that Kubernetes has removed.
+    expect(as('jane', center, 'get', 'secrets').out).toContain('User "jane" cannot list');
     expect(as('jane', 'space/center/retail', 'get', 'configmaps', '-A').code).toBe(0);
     expect(as('jane', 'space/center/retail', 'create', 'namespace', 'x').out).toContain('User "jane" cannot create');
     // All nodes know the authority of users.
-    expect(as('jane', 'node/eu', 'auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}').out).toBe('jane');
+    expect(as('jane', 'node/eu', 'get', 'secrets').out).toContain('User "jane" cannot list');
   });
 
   it('for a user who was revoked gives a certificate that is good', async () => {
@@ -145,7 +146,7 @@ describe.skipIf(withoutKubectl)(`a CertificateSigningRequest${why}`, () => {
     tree.ok(center, 'certificate', 'approve', 'joe');
     await until('it is signed', () => of('joe', '{.status.certificate}') !== '');
     identify('joe', Buffer.from(of('joe', '{.status.certificate}'), 'base64').toString(), keyPem);
-    await until('the certificate begins', () => as('joe', center, 'auth', 'whoami').code === 0);
+    await until('the certificate begins', () => as('joe', center, 'get', '--raw', '/version').code === 0);
   });
 
   it('that was denied is never signed, and its decision stays', async () => {

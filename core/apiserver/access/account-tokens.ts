@@ -18,6 +18,9 @@ import { type Random, uuid } from '../../runtime/random.ts';
 import type { Space } from '../space.ts';
 import { conflict, invalidObject, notFound } from '../status-errors.ts';
 
+/** https://kubernetes.io/docs/concepts/configuration/secret/#serviceaccount-token-secrets */
+export const tokenSecretType = 'kubernetes.io/service-account-token';
+
 export interface AccountTokensPorts {
   readonly space: Space;
   readonly clock: Clock;
@@ -78,8 +81,24 @@ export class AccountTokens {
    */
   async userOf(text: string, audiences: readonly string[] = [this.#ports.issuer]): Promise<Requester | undefined> {
     const token = this.#known.get(text, this.#ports.clock.wallMs()) ?? (await this.#check(text));
-    if (!token?.audiences.some((audience) => audiences.includes(audience)) || !this.#isAlive(token)) return undefined;
+    if (!token?.audiences.some((audience) => audiences.includes(audience)) || !this.#isAlive(token, text))
+      return undefined;
     return accountUser(token);
+  }
+
+  /** The token for a Secret of the type `kubernetes.io/service-account-token`. It is good as long as the Secret has it. */
+  async ofSecret(secret: KubeObject, account: KubeObject): Promise<string> {
+    const { clock, random, issuer } = this.#ports;
+    const { name, namespace, uid } = secret.metadata;
+    return this.#sign({
+      namespace: namespace!,
+      account: { name: account.metadata.name!, uid: account.metadata.uid! },
+      bound: { kind: 'Secret', name: name!, uid: uid! },
+      audiences: [issuer],
+      id: uuid(random),
+      issuedMs: clock.wallMs(),
+      expiresMs: Number.POSITIVE_INFINITY,
+    });
   }
 
   #sign(token: AccountToken): Promise<string> {
@@ -108,10 +127,15 @@ export class AccountTokens {
     }
   }
 
-  #isAlive({ namespace, account, bound }: AccountToken): boolean {
-    const lives = (resource: string, { name, uid }: { readonly name: string; readonly uid: string }) =>
-      this.#ports.space.get({ group: '', resource, namespace, name })?.metadata.uid === uid;
-    return lives('serviceaccounts', account) && (!bound || lives(resourceOf[bound.kind], bound));
+  #isAlive({ namespace, account, bound, expiresMs }: AccountToken, text: string): boolean {
+    const living = (resource: string, { name, uid }: { readonly name: string; readonly uid: string }) => {
+      const found = this.#ports.space.get({ group: '', resource, namespace, name });
+      return found?.metadata.uid === uid ? found : undefined;
+    };
+    if (!living('serviceaccounts', account)) return false;
+    if (!bound) return true;
+    const holder = living(resourceOf[bound.kind], bound);
+    return holder !== undefined && (Number.isFinite(expiresMs) || tokenIn(holder) === text);
   }
 
   #bind(namespace: string, { kind, name, uid }: NonNullable<TokenRequestSpec['bound']>): BoundObject {
@@ -141,3 +165,9 @@ export class AccountTokens {
 }
 
 const resourceOf = { Pod: 'pods', Secret: 'secrets' } as const;
+
+/** The token that a Secret has. Undefined: the Secret is not of the type, or has none. */
+function tokenIn({ type, data }: KubeObject): string | undefined {
+  const { token } = (data ?? {}) as { token?: unknown };
+  return type === tokenSecretType && typeof token === 'string' ? Buffer.from(token, 'base64').toString() : undefined;
+}

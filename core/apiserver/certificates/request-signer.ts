@@ -3,9 +3,10 @@
 import type { UserSigner } from '../../identity/user-signer.ts';
 import { parseBody } from '../../object/canonical.ts';
 import { timestamp } from '../../object/conditions.ts';
-import type { Clock, Timer } from '../../runtime/clock.ts';
-import { BanyanError, describeError } from '../../runtime/errors.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { BanyanError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import { AsyncKeyQueue } from '../lifecycle/async-key-queue.ts';
 import { scanPages } from '../lifecycle/scan-pages.ts';
 import type { Space } from '../space.ts';
 import { usageProblem } from './request-check.ts';
@@ -27,20 +28,17 @@ export interface RequestSignerPorts {
   revokedAtMs(user: string): number | undefined;
 }
 
-/** Time until the next try if a signature fails for a reason outside the request: the disk is full, or the authority has expired. */
-const tryAgainMs = 60_000;
 const failedReason = 'SignerValidationFailure';
 
 export class RequestSigner {
   readonly #ports: RequestSignerPorts;
   /** Names of requests that may wait for a signature. At most as many as there are requests. */
-  readonly #waiting = new Set<string>();
-  readonly #timers = new Set<Timer>();
-  #isWorking = false;
+  readonly #waiting: AsyncKeyQueue;
   #unsubscribe: () => void = () => {};
 
   constructor(ports: RequestSignerPorts) {
     this.#ports = ports;
+    this.#waiting = new AsyncKeyQueue({ ...ports, work: (name) => this.#sign(name) });
   }
 
   /** Signs what was approved before the node started, and follows all later changes. */
@@ -55,41 +53,11 @@ export class RequestSigner {
 
   stop(): void {
     this.#unsubscribe();
-    this.#waiting.clear();
-    for (const timer of this.#timers) timer.stop();
+    this.#waiting.close();
   }
 
   #note(name: string, body: Uint8Array): void {
-    if (awaitsSignature(parseBody(body) as SigningRequest)) this.#add(name);
-  }
-
-  #add(name: string): void {
-    this.#waiting.add(name);
-    if (!this.#isWorking) void this.#work();
-  }
-
-  async #work(): Promise<void> {
-    this.#isWorking = true;
-    for (const name of this.#waiting) {
-      this.#waiting.delete(name);
-      await this.#trySign(name);
-    }
-    this.#isWorking = false;
-  }
-
-  async #trySign(name: string): Promise<void> {
-    try {
-      await this.#sign(name);
-    } catch (error) {
-      // Every other error is a broken invariant, and ends the process.
-      if (!(error instanceof BanyanError)) throw error;
-      this.#ports.log.warn({ request: name, reason: describeError(error) }, 'a request for a certificate waits');
-      const timer = this.#ports.clock.after(tryAgainMs, () => {
-        this.#timers.delete(timer);
-        this.#add(name);
-      });
-      this.#timers.add(timer);
-    }
+    if (awaitsSignature(parseBody(body) as SigningRequest)) this.#waiting.add(name);
   }
 
   async #sign(name: string): Promise<void> {

@@ -107,7 +107,22 @@ describe('the certificate of a user', () => {
       encipherment: false,
       afterMsOf: () => undefined,
     });
-    await expect(signing).rejects.toThrow('the authority of users expired');
+    await expect(signing).rejects.toMatchObject({
+      code: 'Unavailable',
+      message: expect.stringMatching(/^the authority of users can't sign: it expired on /),
+    });
+  });
+
+  it('is not made while the files of the authority can not be read, and the request can be tried again', async () => {
+    const missing = userSigner(() => {
+      throw new Error('ENOENT');
+    }, issuing);
+    const signing = missing.sign({
+      pem: await requestOf('CN=jane'),
+      encipherment: false,
+      afterMsOf: () => undefined,
+    });
+    await expect(signing).rejects.toMatchObject({ code: 'Unavailable' });
   });
 });
 

@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { SignJWT, UnsecuredJWT } from 'jose';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { AccountTokens } from '../../../../../core/apiserver/access/account-tokens.ts';
+import { AccountTokens, tokenSecretType } from '../../../../../core/apiserver/access/account-tokens.ts';
 import type { Space } from '../../../../../core/apiserver/space.ts';
 import { issuerOf } from '../../../../../core/authentication/account-token.ts';
 import { tokenKeyIn } from '../../../../../core/authentication/token-key.ts';
@@ -28,6 +28,7 @@ describe('the tokens of ServiceAccounts', () => {
     ((await tokens.issue('default', name, { spec })) as Answer).status.token;
   const robot = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'robot', namespace: 'default' } };
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', namespace: 'default' } };
+  const annotations = { 'kubernetes.io/service-account.name': 'robot' };
   const keyOf = (resource: string, name: string) => ({ group: '', resource, namespace: 'default', name });
 
   beforeEach(() => {
@@ -142,5 +143,29 @@ describe('the tokens of ServiceAccounts', () => {
       ];
       for (const token of bad) expect([token, await tokens.userOf(token)]).toEqual([token, undefined]);
     });
+  });
+
+  it('of a Secret have no end, and are good as long as the Secret has them', async () => {
+    space.create({ ...secret, type: tokenSecretType, metadata: { ...secret.metadata, annotations } });
+    const read = () => space.get(keyOf('secrets', 's'))!;
+    const account = space.get(keyOf('serviceaccounts', 'robot'))!;
+    const token = await tokens.ofSecret(read(), account);
+    const write = (data: string) => {
+      const patch = { data: { token: Buffer.from(data).toString('base64') } };
+      space.patch(keyOf('secrets', 's'), { type: 'merge', patch });
+    };
+    expect(await tokens.userOf(token)).toBeUndefined();
+    write(token);
+    clock.advance(20 * 365 * 86_400_000);
+    expect((await tokens.userOf(token))?.name).toBe('system:serviceaccount:default:robot');
+    expect((await open().userOf(token))?.name).toBe('system:serviceaccount:default:robot');
+    const other = await tokens.ofSecret(read(), account);
+    write(other);
+    expect([await tokens.userOf(token), (await tokens.userOf(other))?.name]).toEqual([
+      undefined,
+      'system:serviceaccount:default:robot',
+    ]);
+    space.delete(keyOf('secrets', 's'));
+    expect(await tokens.userOf(other)).toBeUndefined();
   });
 });
