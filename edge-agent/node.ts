@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { type Authorizer, onlyPrivileged } from '../core/access/authorizer.ts';
+import type { Authorizer } from '../core/access/authorizer.ts';
 import { userOfCertificate } from '../core/access/certificate-user.ts';
 import { ApiServer } from '../core/apiserver/http/api-server.ts';
 import { apiTls } from '../core/apiserver/http/api-tls.ts';
@@ -12,6 +12,7 @@ import type { IsRevoked } from '../core/apiserver/http/request-users.ts';
 import type { TokenIssuer } from '../core/apiserver/http/token-requests.ts';
 import type { UserInfo } from '../core/apiserver/space.ts';
 import { type OpenAudit, openAudit } from '../core/audit/open-audit.ts';
+import { type MetricsTokens, metricsAudience } from '../core/authentication/metrics-tokens.ts';
 import { deletionLimits } from '../core/feed/deletions.ts';
 import type { Clock } from '../core/runtime/clock.ts';
 import { BanyanError } from '../core/runtime/errors.ts';
@@ -31,6 +32,7 @@ import {
   scanAppliedInventory,
 } from './agent/applied-inventory-scan.ts';
 import { type AgentPorts, type AssembledAgent, assembleAgent } from './agent/assembly.ts';
+import { agentAuthorizer } from './agent-authorizer.ts';
 import type { ClusterPorts, OpenCluster, WriteGuard } from './cluster/cluster.ts';
 import type { AgentConfig } from './config/config.ts';
 import type { Renewal } from './identity/renewal.ts';
@@ -222,6 +224,8 @@ interface Answers {
   readonly isRevoked: IsRevoked;
   /** Absent: there are no ServiceAccounts whose tokens could sign in. */
   readonly tokens?: TokenIssuer | undefined;
+  /** Absent: nobody reads the metrics by a token of a node above. */
+  readonly metricsTokens?: MetricsTokens | undefined;
   notReady(): string | undefined;
   readyAs(): string;
   metrics(): Promise<string>;
@@ -229,13 +233,19 @@ interface Answers {
 
 /** The answers of an agent that is not active yet. Its health check succeeds: it is ready to become active. */
 function standingBy(
-  { residentBytes }: NodeOptions,
+  { residentBytes, config }: NodeOptions,
   store: LmdbStore,
   leadership?: Leadership<AssembledAgent>,
 ): Answers {
   const metrics = standbyMetricsOf({ storeBytes: () => store.size().usedBytes, residentBytes });
   const readyAs = () => leadership?.standing ?? 'ok';
-  return { authorizer: onlyPrivileged, isRevoked: () => false, notReady: () => undefined, readyAs, metrics };
+  return {
+    authorizer: agentAuthorizer(config.access),
+    isRevoked: () => false,
+    notReady: () => undefined,
+    readyAs,
+    metrics,
+  };
 }
 
 function answersOf(
@@ -247,9 +257,10 @@ function answersOf(
 ): Answers {
   const { agent, uplink } = assembled;
   return {
-    authorizer: assembled.authorizer ?? onlyPrivileged,
+    authorizer: assembled.authorizer ?? agentAuthorizer(options.config.access),
     isRevoked: assembled.isRevoked,
     tokens: assembled.tokens,
+    metricsTokens: assembled.metricsTokens,
     notReady: () => {
       const why = uplink.unreached === undefined ? '' : `: ${uplink.unreached}`;
       return uplink.wasAttached ? undefined : `not attached to the parent yet${why}`;
@@ -298,6 +309,8 @@ function apiServer(
     isRevoked: (user, validFromMs) => present().isRevoked(user, validFromMs),
     tokens: {
       userOf: async (token, audiences) => present().tokens?.userOf(token, audiences),
+      metricsUserOf: async (token) =>
+        (await present().tokens?.userOf(token, [metricsAudience])) ?? present().metricsTokens?.userOf(token),
       issue: (namespace, name, body) => {
         const { tokens } = present();
         if (tokens) return tokens.issue(namespace, name, body);

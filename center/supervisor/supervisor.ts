@@ -28,6 +28,8 @@ export interface TreePki {
   readonly admin: { readonly certPem: string; readonly keyPem: string };
   /** The file with the authorities of users. */
   readonly usersFile: string;
+  /** For a relay with replicas: the file with the keys that sign the tokens of ServiceAccounts. */
+  tokenKeys(path: string): string | undefined;
   /** The files with certificate and key of the authority that signs users. */
   readonly userSigner: { readonly cert: string; readonly key: string };
   /** The files with a node's certificate and key. */
@@ -182,12 +184,14 @@ export class Supervisor {
       ...(node.role === 'center' ? {} : { access: node.access ?? { fromAbove: 'cluster-admin' } }),
     };
     if (node.role === 'agent') return { ...common, ...this.#cluster(node) };
+    const tokenKeys = pki.tokenKeys(node.path);
     return {
       ...common,
       pki: {
         ...common.pki,
         // Only the center signs users: whoever has the key can be anybody at every node.
         ...(node.role === 'center' ? { users: { ...common.pki.users, signer: pki.userSigner } } : {}),
+        ...(tokenKeys === undefined ? {} : { tokenKeys }),
         issuer: { ...pki.issuerFiles(node.id), ...node.issuer },
       },
       mesh: { host: nodePorts.host, port: nodePorts.mesh, terminatedTls: node.listen?.terminatedTls ?? false },

@@ -3,6 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
+import { makeTokenKey } from '../../core/authentication/token-key.ts';
 import {
   createAuthority,
   createIssuer,
@@ -49,6 +50,11 @@ export async function ensureTreePki(
         ensure(base(issuerName(id)), clock, () => createIssuer(authority, { tree, path }, issuing)),
       ),
   );
+  const tokenKeys = new Map(
+    nodes
+      .filter(({ replicas }) => replicas > 1)
+      .map(({ path }) => [path, tokenKeyFile(base(`tokens_${dottedPath(path)}`))]),
+  );
   const users = await ensure(base(userAuthorityName), clock, () => createUserAuthority(tree, issuing));
   const usersFile = trustUsersOf(data, users.certPem, clock);
   const admin = await ensure(
@@ -63,10 +69,18 @@ export async function ensureTreePki(
     caPem: authority.certPem,
     admin,
     usersFile,
+    tokenKeys: (path) => tokenKeys.get(path),
     userSigner: filesAt(base(userAuthorityName)),
     nodeFiles: (id) => filesAt(base(dottedPath(id))),
     issuerFiles: (id) => filesAt(base(issuerName(id))),
   };
+}
+
+/** The file with the key that signs tokens, for a relay with replicas. The file is made once. People may put a newer key before it. */
+function tokenKeyFile(base: string): string {
+  const file = `${base}.key`;
+  if (!existsSync(file)) writeWhole(file, makeTokenKey());
+  return file;
 }
 
 /** The name of the files of the users' authority. No node has an underscore in its name. */

@@ -71,6 +71,12 @@ const clusterAccess = z
       .describe(
         "What users of nodes above may do at the cluster. `grants`: what the cluster's own roles say. `none`: nothing. `cluster-admin`: everything.",
       ),
+    metrics: z
+      .array(z.string().min(1))
+      .optional()
+      .describe(
+        'Users who may read the metrics of an agent beside a real cluster, such as center:system:serviceaccount:monitoring:prometheus. At an embedded cluster, the roles of the cluster decide.',
+      ),
   })
   .describe('Rights of users whom other nodes have authenticated.');
 const authentication = z

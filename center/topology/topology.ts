@@ -74,6 +74,8 @@ export interface TopologyAuthentication {
 /** Rights of users whom other nodes have authenticated. */
 export interface TopologyAccess {
   readonly fromAbove: string;
+  /** Only for a cluster: who may read the metrics of its agent. */
+  readonly metrics?: readonly string[] | undefined;
 }
 
 export interface TopologyCluster {

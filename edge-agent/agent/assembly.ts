@@ -5,10 +5,12 @@ import { Revocations } from '../../core/access/revocations.ts';
 import type { IsRevoked } from '../../core/apiserver/http/request-users.ts';
 import type { TokenIssuer } from '../../core/apiserver/http/token-requests.ts';
 import type { Space, UserInfo } from '../../core/apiserver/space.ts';
+import type { MetricsTokens } from '../../core/authentication/metrics-tokens.ts';
 import { deletionGuard, type Limits } from '../../core/entries/deletion-guard.ts';
 import { downFeedJudge } from '../../core/entries/down-check.ts';
 import { entryKey } from '../../core/entries/entry-keys.ts';
 import { keepObjectRule } from '../../core/entries/keep-object.ts';
+import { metricsIssuersAbove } from '../../core/entries/metrics-issuers.ts';
 import { revokedAbove } from '../../core/entries/revoked-users.ts';
 import { farAheadBy } from '../../core/entries/source-incarnations.ts';
 import type { QuarantinedAttributes } from '../../core/entries/up-attributes.ts';
@@ -23,6 +25,7 @@ import { beginBoot, type Forebear } from '../../core/session/node-identity.ts';
 import type { SessionEnds } from '../../core/session/session-ends.ts';
 import type { WatermarkWait } from '../../core/session/watermark-gate.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
+import { metricsTokensAt } from '../../core/stream/metrics-users.ts';
 import type { StreamRouter } from '../../core/stream/router.ts';
 import { StreamCounts } from '../../core/stream/stream-counts.ts';
 import type { Dialer } from '../../core/wire/link.ts';
@@ -89,6 +92,8 @@ export interface AssembledAgent extends AsyncDisposable {
   readonly authorizer?: Authorizer;
   /** The tokens of the ServiceAccounts of this cluster. */
   readonly tokens?: TokenIssuer;
+  /** The tokens for metrics of the nodes above. */
+  readonly metricsTokens: MetricsTokens;
   readonly isRevoked: IsRevoked;
   /** Passes HTTP on a connection to the API server of a real cluster: see OpenCluster. */
   take?(connection: Duplex, user: UserInfo): void;
@@ -137,6 +142,10 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     ports.revocationsChanged?.();
   };
   readRevocations();
+  const metricsTokens = metricsTokensAt({ clock, path, fromAbove: ports.fromAbove });
+  const readMetricsIssuers = () =>
+    metricsTokens.setIssuers(store.read((reader) => metricsIssuersAbove(reader, downstream.sound)));
+  readMetricsIssuers();
   const streamCounts = new StreamCounts();
   const streams: StreamRouter = agentStreams({
     path,
@@ -154,6 +163,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     received: (changes) => {
       agent.received(changes);
       if (changes.some(({ key }) => key === entryKey.revoked())) readRevocations();
+      if (changes.some(({ key }) => key === entryKey.metrics())) readMetricsIssuers();
     },
     streamsOf: (link) => streams.sessionWith('parent', link),
     reportSelf: () => agent.reportSelf(),
@@ -167,6 +177,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     uplink,
     streams,
     streamCounts,
+    metricsTokens,
     isRevoked: (user, validFromMs) => revocations.isRevoked(user, validFromMs),
     sessionEnds: uplink.sessionEnds,
     ...(opened.space ? { space: opened.space } : {}),

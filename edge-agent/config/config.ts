@@ -35,6 +35,11 @@ const accessSchema = z.strictObject({
    * `streams.cluster` names. `none`: nothing. `cluster-admin`: everything.
    */
   fromAbove: z.enum(fromAboveValues).default('grants'),
+  /**
+   * Users who may read the metrics of an agent beside a real cluster, as this agent names them: `center:system:serviceaccount:monitoring:prometheus`. At an embedded
+   * cluster, the roles of the cluster decide.
+   */
+  metrics: z.array(z.string().min(1)).default([]),
 });
 
 const agentConfigSchema = z.strictObject({
@@ -168,6 +173,13 @@ function consistent(config: AgentConfig, file: string): AgentConfig {
     const place = 'joinToken' in config.pki ? 'in its data directory' : 'in the files of pki';
     const reason = `An embedded cluster has no such Secret; the agent keeps its identity ${place}`;
     throw new BanyanError('BadRequest', `${file}: pki.secret: remove it. ${reason}`);
+  }
+  if (config.access.metrics.length > 0 && !('kubernetes' in config.cluster)) {
+    const remedy = 'bind the ClusterRole banyan:metrics in the cluster';
+    throw new BanyanError(
+      'BadRequest',
+      `${file}: access.metrics: remove it. The roles of an embedded cluster decide: ${remedy}`,
+    );
   }
   if (config.streams && !('kubernetes' in config.cluster)) {
     const reason = 'An embedded cluster has no users; whoever may open streams may do everything in the cluster';

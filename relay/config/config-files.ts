@@ -3,9 +3,10 @@
  * the contents that it has read.
  */
 import { auditPolicyOf } from '../../core/audit/open-audit.ts';
+import { tokenKeysOf } from '../../core/authentication/token-key.ts';
 import { certificatesIn } from '../../core/identity/client-authority.ts';
 import { readBytes } from '../../core/runtime/config-file.ts';
-import { describeError } from '../../core/runtime/errors.ts';
+import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { NodeConfig } from './config.ts';
 
 /** Returns the problems of the files: one line for each problem, with its field. */
@@ -20,12 +21,14 @@ export function unreadableFiles({ pki, link, audit, frontProxy }: NodeConfig): s
     'pki.users.signer.cert': pki.users?.signer?.cert,
     'pki.users.signer.key': pki.users?.signer?.key,
     'frontProxy.clientCA': frontProxy?.clientCA,
+    'pki.tokenKeys': pki.tokenKeys,
     'link.ca': link.ca,
     'audit.policyFile': audit?.policyFile,
   };
   const wrong = Object.entries(files).flatMap(([field, file]) => {
     try {
       if (file !== undefined && field === 'audit.policyFile') auditPolicyOf({ policyFile: file });
+      else if (file !== undefined && field === 'pki.tokenKeys') checkTokenKeys(file);
       else if (file !== undefined) readBytes(file);
       return [];
     } catch (error) {
@@ -33,6 +36,16 @@ export function unreadableFiles({ pki, link, audit, frontProxy }: NodeConfig): s
     }
   });
   return wrong.length > 0 ? wrong : sharedAuthority({ pki, frontProxy });
+}
+
+/** Throws BadRequest. The keys must be good at the start: otherwise the first person who asks for a token would find the mistake. */
+function checkTokenKeys(file: string): void {
+  const pem = readBytes(file).toString('latin1');
+  try {
+    tokenKeysOf(pem);
+  } catch (error) {
+    throw new BanyanError('BadRequest', `${file}: ${describeError(error)}`);
+  }
 }
 
 /** Without names, every certificate of the file's authorities is of a proxy. A user or a node with such a certificate could be anybody. */

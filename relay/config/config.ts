@@ -55,6 +55,11 @@ export const nodeConfigSchema = z.strictObject({
     key: z.string(),
     /** The certificate and key with which the node signs the certificates of its agents. Absent: it signs none. */
     issuer: issuedSchema.extend({ cert: z.string(), key: z.string() }).optional(),
+    /**
+     * The file with the keys that sign the tokens of ServiceAccounts, for a relay with replicas: private keys of the curve P-256 in PEM. The first one signs; the tokens
+     * of all are good. Absent: the node makes a key of its own.
+     */
+    tokenKeys: z.string().min(1).optional(),
     users: z
       .strictObject({
         ...usersSchema.shape,

@@ -56,6 +56,8 @@ export interface NodePorts {
   readonly signer?: CertificateSigner | undefined;
   /** PEM: the authorities by which clients verify the API of the node. */
   authority(): string;
+  /** PEM: the keys with which the replicas of this relay sign tokens. Absent: the node has a key of its own. */
+  tokenKeys?: (() => string) | undefined;
   /** Signs approved CertificateSigningRequests. Absent: the node signs none. */
   readonly userSigner?: UserSigner | undefined;
   /** Tokens of issuers outside the tree. Absent: the node trusts no such issuer. */

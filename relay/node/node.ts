@@ -8,7 +8,7 @@ import { AccountTokens } from '../../core/apiserver/access/account-tokens.ts';
 import { TokenSecrets } from '../../core/apiserver/access/token-secrets.ts';
 import { type RequestControllers, requestControllers } from '../../core/apiserver/certificates/request-controllers.ts';
 import { issuerOf } from '../../core/authentication/account-token.ts';
-import { tokenKeyIn } from '../../core/authentication/token-key.ts';
+import { tokenKeysIn } from '../../core/authentication/token-key.ts';
 import { describeError } from '../../core/runtime/errors.ts';
 import { pruneKeys } from '../../core/session/admitted-keys.ts';
 import type { ChildSession } from '../../core/session/child-session.ts';
@@ -121,7 +121,8 @@ export class Node implements AsyncDisposable {
       random: ports.random,
       space: system,
       issuer: issuerOf(config.path),
-      key: () => tokenKeyIn(ports.store),
+      keys: () => tokenKeysIn(ports.store, ports.tokenKeys?.()),
+      hasReplicas: (config.replicas ?? 1) > 1 && ports.tokenKeys !== undefined,
     });
     const { authority } = ports;
     this.#tokenSecrets = new TokenSecrets({ ...ports, space: system, tokens: this.#accountTokens, authority });
@@ -258,7 +259,7 @@ export class Node implements AsyncDisposable {
     const api = this.#ports.api({
       path,
       authorizer: spaces.authorizer,
-      tokens: new NodeTokens(this.#accountTokens, this.#ports.people),
+      tokens: new NodeTokens(this.#accountTokens, this.#ports.people, this.#nodeState.metricsTokens),
       isRevoked: (user, validFromMs) => spaces.revocations.isRevoked(user, validFromMs),
       notReady: () => this.#notReady(),
       tree: treeUrls(path, this.streams, clock),

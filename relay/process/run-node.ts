@@ -83,11 +83,14 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
       lifeMs: issuer.certificateSeconds && issuer.certificateSeconds * 1_000,
     });
   const users = pki.users?.signer;
+  // Read now: the keys may be needed much later, and then the file may be absent.
+  const tokenKeys = pki.tokenKeys === undefined ? Buffer.alloc(0) : pem(pki.tokenKeys);
   const audit = config.audit && openAudit(config.audit, { clock: systemClock, random: systemRandom, log });
   const node = new Node(config, {
     store,
     signer,
     authority: () => currentOf(credentials).caPem.toString(),
+    tokenKeys: pki.tokenKeys === undefined ? undefined : () => tokenKeys.toString(),
     userSigner:
       users &&
       userSigner(() => ({ certPem: pem(users.cert).toString(), keyPem: pem(users.key).toString() }), {

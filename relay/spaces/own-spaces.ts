@@ -15,6 +15,7 @@ import type { Kind, Space, WriteAdmission } from '../../core/apiserver/space.ts'
 import { EmbeddedStorage } from '../../core/apiserver/storage/embedded.ts';
 import type { StorageEvent, WriteHook } from '../../core/apiserver/storage.ts';
 import { type DryRunPreview, EmbeddedSpace } from '../../core/apiserver/verbs/embedded-space.ts';
+import type { TokenKeys } from '../../core/authentication/token-key.ts';
 import { LocalTable } from '../../core/feed/table.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -35,6 +36,8 @@ export interface SpacePorts {
   defer(run: () => void): void;
   /** The path of the node. The path of the center is empty. */
   readonly path: string;
+  /** The keys of the node's tokens. Absent: nobody signs in with tokens. */
+  tokenKeys?(): TokenKeys;
   /** Whether the node signs certificates of users. Absent: it does not. */
   readonly signsUsers?: boolean;
   /** Returns what a dry run in the workload space of a source shows in addition. Absent: nothing. */

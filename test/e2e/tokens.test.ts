@@ -31,7 +31,12 @@ describe.skipIf(withoutKubectl)(`the token of a ServiceAccount${why}`, () => {
       metadata: { name: 'tokens' },
       spec: {
         center: { spaces: [{ name: 'retail' }] },
-        relays: [{ name: 'eu' }],
+        relays: [
+          { name: 'eu' },
+          { name: 'us', replicas: 2 },
+          { name: 'asia', access: { fromAbove: 'grants' } },
+          { name: 'moon', access: { fromAbove: 'none' } },
+        ],
         clusters: [{ name: 'rivoli', parent: 'eu', labels: { env: 'prod' } }],
       },
     };
@@ -201,6 +206,50 @@ metadata: {name: till, namespace: shop, annotations: {kubernetes.io/service-acco
     expect(as(Buffer.from(held(), 'base64').toString(), cluster, 'get', 'configmaps', '-n', 'shop').code).toBe(0);
     tree.ok(cluster, 'delete', 'serviceaccount', 'till', '-n', 'shop');
     expect(as(token, cluster, 'auth', 'whoami').out).toMatch(/Unauthorized|logged in/);
+  });
+
+  it('for metrics is good at /metrics of all nodes, and for nothing else', async () => {
+    tree.ok(center, 'create', 'namespace', 'monitoring');
+    tree.ok(center, 'create', 'serviceaccount', 'prometheus', '-n', 'monitoring');
+    const name = 'system:serviceaccount:monitoring:prometheus';
+    const binding = ['--clusterrole=banyan:metrics', '--serviceaccount=monitoring:prometheus'];
+    tree.ok(center, 'create', 'clusterrolebinding', 'prometheus', ...binding);
+    const token = tree
+      .ok(center, 'create', 'token', 'prometheus', '-n', 'monitoring', '--audience', 'urn:banyan:metrics')
+      .trim();
+    const metrics = (context: string) => as(token, context, 'get', '--raw', '/metrics').out;
+    const open = [center, 'node/eu', 'node/us', 'node/us~1', 'cluster/eu:rivoli'];
+    await until('all nodes know the token', () => open.every((context) => metrics(context).includes('banyan_')));
+    for (const context of open)
+      expect(as(token, context, 'get', '--raw', '/version').out).toMatch(/Unauthorized|logged in/);
+    // A region that gives nothing away says what it gives, and one that gives nothing does not know the token.
+    await until('the region knows the token', () => !/Unauthorized|logged in/.test(metrics('node/asia')));
+    expect(metrics('node/asia')).toContain(`User "center:${name}" cannot get path "/metrics"`);
+    tree.ok('node/asia', 'create', 'clusterrolebinding', 'p', '--clusterrole=banyan:metrics', `--user=center:${name}`);
+    expect(metrics('node/asia')).toContain('banyan_');
+    expect(metrics('node/moon')).toMatch(/Unauthorized|logged in/);
+    tree.ok(center, 'delete', 'serviceaccount', 'prometheus', '-n', 'monitoring');
+    await until('no node knows the token any more', () =>
+      [...open, 'node/asia'].every((context) => /Unauthorized|logged in/.test(metrics(context))),
+    );
+  });
+
+  it('of a replica is good at the others if they have an account of the name, until they delete it', async () => {
+    const [one, two] = ['node/us', 'node/us~1'];
+    for (const context of [one, two]) tree.ok(context, 'create', 'serviceaccount', 'twin', '-n', 'default');
+    const who = (token: string, context: string) =>
+      as(token, context, 'auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}').out;
+    const make = (context: string) => tree.ok(context, 'create', 'token', 'twin', '-n', 'default').trim();
+    await until('a token is younger than both accounts', () => who(make(one), two).endsWith(':twin'));
+    const token = make(two);
+    expect([one, two].map((context) => who(token, context))).toEqual(
+      Array.from({ length: 2 }, () => 'system:serviceaccount:default:twin'),
+    );
+    tree.ok(one, 'delete', 'serviceaccount', 'twin', '-n', 'default');
+    expect(who(token, one)).toMatch(/Unauthorized|logged in/);
+    expect(who(token, two)).toBe('system:serviceaccount:default:twin');
+    tree.ok(one, 'create', 'serviceaccount', 'twin', '-n', 'default');
+    expect(who(token, one)).toMatch(/Unauthorized|logged in/);
   });
 
   function emptyReview(): string {

@@ -33,6 +33,8 @@ interface Holder {
 export interface TokenUsers {
   /** The user of a bearer token. Undefined: the token is not valid here. `audiences`: the token has to be for one of them; absent: for this node. */
   userOf(token: string, audiences?: readonly string[]): Promise<UserInfo | undefined>;
+  /** The user of a token that is only for `/metrics`. Absent: there are no such tokens. */
+  metricsUserOf?(token: string): Promise<UserInfo | undefined>;
 }
 
 export interface RequestUsersPorts {
@@ -79,9 +81,13 @@ export class RequestUsers {
     return impersonated(request.headers, user, decide);
   }
 
-  async #bearerOf({ headers }: Http2ServerRequest): Promise<UserInfo | undefined> {
+  async #bearerOf({ headers, url }: Http2ServerRequest): Promise<UserInfo | undefined> {
     const token = bearerToken(headers.authorization);
-    return token === undefined ? undefined : this.#ports.tokens?.userOf(token);
+    const { tokens } = this.#ports;
+    if (token === undefined || !tokens) return undefined;
+    const user = await tokens.userOf(token);
+    if (user || !/^\/metrics(\?|$)/.test(url)) return user;
+    return tokens.metricsUserOf?.(token);
   }
 
   /** The user of the certificate, or the user whom a front proxy names. Undefined: there is none. Throws Unauthorized if the user of the certificate was revoked. */

@@ -14,7 +14,7 @@ import type { Space } from '../../../core/apiserver/space.ts';
 import { EmbeddedStorage } from '../../../core/apiserver/storage/embedded.ts';
 import { EmbeddedSpace } from '../../../core/apiserver/verbs/embedded-space.ts';
 import { issuerOf } from '../../../core/authentication/account-token.ts';
-import { tokenKeyIn } from '../../../core/authentication/token-key.ts';
+import { tokenKeysIn } from '../../../core/authentication/token-key.ts';
 import type { ClusterPorts, OpenCluster } from '../cluster.ts';
 import type { FromAbove } from '../from-above.ts';
 import { clusterAdmission } from './admission.ts';
@@ -66,7 +66,7 @@ export function assembleCluster(options: AssembleOptions): AssembledCluster {
     fromAbove,
     defer: schedule,
   });
-  const tokens = new AccountTokens({ space, clock, random, issuer: issuerOf(path), key: () => tokenKeyIn(store) });
+  const tokens = new AccountTokens({ space, clock, random, issuer: issuerOf(path), keys: () => tokenKeysIn(store) });
   const { authority } = options;
   const tokenSecrets = authority && new TokenSecrets({ space, tokens, clock, log: logger, authority });
   tokenSecrets?.start();

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AccountTokens, tokenSecretType } from '../../../../../core/apiserver/access/account-tokens.ts';
 import { TokenSecrets } from '../../../../../core/apiserver/access/token-secrets.ts';
 import type { Space } from '../../../../../core/apiserver/space.ts';
-import { tokenKeyIn } from '../../../../../core/authentication/token-key.ts';
+import { tokenKeysIn } from '../../../../../core/authentication/token-key.ts';
 import { VirtualClock } from '../../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../../core/runtime/random.ts';
@@ -20,10 +20,10 @@ beforeEach(() => {
   const spaces = new NodeSpaces(
     { store, clock, random, log: silentLogger, defer: () => {}, path: '' },
     { spaces: [], access: { fromAbove: 'grants' } },
-    { inventoryChanged: () => {}, revocationsChanged: () => {} },
+    { inventoryChanged: () => {}, revocationsChanged: () => {}, metricsAccountsChanged: () => {} },
   );
   space = spaces.system;
-  tokens = new AccountTokens({ space, clock, random, issuer: 'me', key: () => tokenKeyIn(store) });
+  tokens = new AccountTokens({ space, clock, random, issuer: 'me', keys: () => tokenKeysIn(store) });
   ca = 'authority';
   ports = { space, tokens, clock, log: silentLogger, authority: () => ca };
   controller = new TokenSecrets(ports);
