@@ -10,7 +10,14 @@ import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError, type Cause } from '../../runtime/errors.ts';
 import type { Kinds, UserInfo, WriteAdmission } from '../space.ts';
 import { forbidden, invalidObject } from '../status-errors.ts';
-import { checkCertificate, checkConditions, checkNewRequest, withTimes } from './request-check.ts';
+import {
+  checkAdded,
+  checkCertificate,
+  checkConditions,
+  checkNewRequest,
+  isDecision,
+  withTimes,
+} from './request-check.ts';
 import type { RequestReader } from './request-reader.ts';
 import {
   isSigningRequest,
@@ -97,15 +104,20 @@ function sign(
   before: SigningRequest,
 ): void {
   const old = before.status?.conditions ?? [];
-  const ofApprovers = ({ type }: RequestCondition) => type === 'Approved' || type === 'Denied';
-  const sent = (next.status?.conditions ?? []).filter((one) => !ofApprovers(one));
-  const conditions = withTimes([...old.filter(ofApprovers), ...sent], old, timestamp(clock.wallMs()));
+  const ofApprovers = ({ type }: RequestCondition) => isDecision(type);
+  const sent = next.status?.conditions ?? [];
+  const others = sent.filter((one) => !ofApprovers(one));
+  const conditions = withTimes([...old.filter(ofApprovers), ...others], old, timestamp(clock.wallMs()));
   next.status = { ...next.status, conditions };
   const failed = (all: readonly RequestCondition[]) => all.filter(({ type }) => type === 'Failed');
   const { certificate } = next.status;
   if (certificate !== before.status?.certificate || !equalJson(failed(conditions), failed(old)))
     mustMay({ authorizer, path, key, user, verb: 'sign', signerName: before.spec.signerName });
-  refuse(key, [...checkConditions(conditions, old), ...checkCertificate(certificate, before.status?.certificate)]);
+  refuse(key, [
+    ...checkAdded(sent, old),
+    ...checkConditions(conditions, old),
+    ...checkCertificate(certificate, before.status?.certificate),
+  ]);
   if (conditions.length === 0) delete next.status.conditions;
 }
 

@@ -1,6 +1,7 @@
 /** Checks the fields of CertificateSigningRequests, with the messages of Kubernetes (pkg/apis/certificates/validation). Pure. */
 import { X509Certificate } from 'node:crypto';
-import { duplicate, forbiddenField, invalidField, notSupported, required } from '../../object/field-error.ts';
+import { duplicate, forbiddenField, invalidField, notSupported, required, tooLong } from '../../object/field-error.ts';
+import { checkDnsLabel, checkDnsSubdomain } from '../../object/names.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import { describeError } from '../../runtime/errors.ts';
 import type { RequestCondition, SigningRequest } from './signing-request.ts';
@@ -32,7 +33,8 @@ const knownUsages = [
   'timestamping',
 ];
 const secondsMin = 600;
-const domainsMax = 571;
+/** A domain, a slash, and a path, as the name of a resource has room for. */
+const signerNameMax = 571;
 
 /** The fields of a new request, except for `spec.request`. */
 export function checkNewRequest({ spec }: SigningRequest): Cause[] {
@@ -57,17 +59,31 @@ function checkSignerName(name: string): Cause[] {
   if (name === 'kubernetes.io/legacy-unknown')
     return [invalidField(field, name, 'the legacy signerName is not allowed via this API version')];
   const [domain = '', path, ...more] = name.split('/');
-  const isDomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$/.test(domain);
-  const isPath = path !== undefined && /^[a-zA-Z0-9]([-._a-zA-Z0-9]*[a-zA-Z0-9])?$/.test(path);
-  if (isDomain && isPath && more.length === 0 && name.length <= domainsMax) return [];
-  return [invalidField(field, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'")];
+  if (path === undefined || more.length > 0)
+    return [
+      invalidField(field, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'"),
+    ];
+  if (name.length > signerNameMax) return [tooLong(field, signerNameMax)];
+  const labels = domain.split('.');
+  const causes = firstFlaw(labels, checkDnsLabel).map((flaw) => invalidField(field, domain, flaw));
+  if (labels.length < 2)
+    causes.push(invalidField(field, domain, 'should be a domain with at least two segments separated by dots'));
+  return [...causes, ...firstFlaw(path.split('.'), checkDnsSubdomain).map((flaw) => invalidField(field, path, flaw))];
+}
+
+/** At most one flaw: those of further labels would look the same. */
+function firstFlaw(labels: readonly string[], check: (label: string) => string | undefined): string[] {
+  for (const label of labels) {
+    const flaw = check(label);
+    if (flaw !== undefined) return [`validating label ${JSON.stringify(label)}: ${flaw}`];
+  }
+  return [];
 }
 
 /** The conditions that people and signers write. `old`: the conditions before. */
 export function checkConditions(conditions: readonly RequestCondition[], old: readonly RequestCondition[]): Cause[] {
   const field = 'status.conditions';
   const causes: Cause[] = [];
-  const has = (all: readonly RequestCondition[], type: string) => all.some((one) => one.type === type);
   for (const type of lasting) {
     if (has(old, type) && !has(conditions, type))
       causes.push(forbiddenField(field, `updates may not remove a condition of type ${JSON.stringify(type)}`));
@@ -78,17 +94,33 @@ export function checkConditions(conditions: readonly RequestCondition[], old: re
     const allowed = lasting.includes(type) ? ['True'] : ['False', 'True', 'Unknown'];
     if (!status) causes.push(required(`${at}.status`));
     else if (!allowed.includes(status)) causes.push(notSupported(`${at}.status`, status, allowed));
+    const before = conditions.slice(0, index + 1);
+    if (isDecision(type) && decisions.every((one) => has(before, one)))
+      causes.push(invalidField(field, type, 'Approved and Denied conditions are mutually exclusive'));
     if (conditions.findIndex((one) => one.type === type) !== index) causes.push(duplicate(`${at}.type`, type));
-  }
-  if (has(conditions, 'Approved') && has(conditions, 'Denied')) {
-    const why = 'Approved and Denied conditions are mutually exclusive';
-    causes.push(invalidField(`${field}[${conditions.findIndex(({ type }) => type === 'Denied')}].type`, 'Denied', why));
   }
   return causes;
 }
 
-/** Decisions that nobody takes back. */
-const lasting: readonly string[] = ['Approved', 'Denied', 'Failed'];
+/** Decisions that a write of the status would add: only the subresource `approval` may. */
+export function checkAdded(conditions: readonly RequestCondition[], old: readonly RequestCondition[]): Cause[] {
+  const added = decisions.filter((type) => has(conditions, type) && !has(old, type));
+  return added.map((type) =>
+    forbiddenField('status.conditions', `updates may not add a condition of type ${JSON.stringify(type)}`),
+  );
+}
+
+export function isDecision(type: string): boolean {
+  return decisions.includes(type);
+}
+
+function has(all: readonly RequestCondition[], type: string): boolean {
+  return all.some((one) => one.type === type);
+}
+
+const decisions: readonly string[] = ['Approved', 'Denied'];
+/** What nobody takes back. */
+const lasting: readonly string[] = [...decisions, 'Failed'];
 
 /** The certificate that a signer writes, in base64. */
 export function checkCertificate(certificate: string | undefined, old: string | undefined): Cause[] {

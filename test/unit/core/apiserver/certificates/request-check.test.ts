@@ -41,7 +41,10 @@ describe('the fields of a new request', () => {
     [{ signerName: 'nobody' }, ['spec.signerName']],
     [{ signerName: 'example.com/a/b' }, ['spec.signerName']],
     [{ signerName: 'Example.com/a' }, ['spec.signerName']],
-    [{ signerName: 'example.com/Own-1.x' }, []],
+    [{ signerName: 'example.com/own-1.x' }, []],
+    [{ signerName: 'example.com/Own' }, ['spec.signerName']],
+    [{ signerName: 'com/own' }, ['spec.signerName']],
+    [{ signerName: `example.com/${'a.'.repeat(400)}a` }, ['spec.signerName']],
     [{ expirationSeconds: 599 }, ['spec.expirationSeconds']],
     [{ expirationSeconds: 600 }, []],
   ])('%j: %j', (spec, fields) => {
@@ -61,7 +64,7 @@ it.each([
 describe('conditions', () => {
   it.each([
     [['Approved'], [], []],
-    [['Approved', 'Denied'], [], ['status.conditions[1].type']],
+    [['Approved', 'Denied'], [], ['status.conditions']],
     [['Denied'], ['Approved'], ['status.conditions']],
     [[], ['Failed'], ['status.conditions']],
     [['Own', 'Own'], [], ['status.conditions[1].type']],
