@@ -88,6 +88,12 @@ export async function startTree(
   }
   writeWhole(data.supervisor, JSON.stringify({ pid: process.pid }));
   const pki = await ensureTreePki(data, topology.name, nodes, systemClock);
+  if (pki.refusesFormer) {
+    const command = cliCommand('user', 'add', 'NAME');
+    print(
+      `users have an authority of their own now: certificates of users from before are refused. New ones: ${command}`,
+    );
+  }
   const supervisor = new Supervisor({
     nodes,
     data,

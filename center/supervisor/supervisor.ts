@@ -26,6 +26,8 @@ export interface TreePki {
   readonly caFile: string;
   readonly caPem: string;
   readonly admin: { readonly certPem: string; readonly keyPem: string };
+  /** True: certificates of users that were made before this start are refused from now on. */
+  readonly refusesFormer: boolean;
   /** The file with the authorities of users. */
   readonly usersFile: string;
   /** For a relay with replicas: the file with the keys that sign the tokens of ServiceAccounts. */

@@ -55,6 +55,8 @@ export async function ensureTreePki(
       .filter(({ replicas }) => replicas > 1)
       .map(({ path }) => [path, tokenKeyFile(base(`tokens_${dottedPath(path)}`))]),
   );
+  const hadUsers = existsSync(`${base('user-admin')}.crt`);
+  const refusesFormer = hadUsers && !existsSync(`${base(userAuthorityName)}.crt`);
   const users = await ensure(base(userAuthorityName), clock, () => createUserAuthority(tree, issuing));
   const usersFile = trustUsersOf(data, users.certPem, clock);
   const admin = await ensure(
@@ -69,6 +71,7 @@ export async function ensureTreePki(
     caPem: authority.certPem,
     admin,
     usersFile,
+    refusesFormer,
     tokenKeys: (path) => tokenKeys.get(path),
     userSigner: filesAt(base(userAuthorityName)),
     nodeFiles: (id) => filesAt(base(dottedPath(id))),

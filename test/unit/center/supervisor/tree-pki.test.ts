@@ -56,6 +56,7 @@ it('signs users with an authority of their own, also in a directory of the time 
   for (const file of [first.usersFile, first.userSigner.cert, first.userSigner.key]) rmSync(file);
 
   const pki = await pkiOf('former');
+  expect([first, pki, await pkiOf('former')].map(({ refusesFormer }) => refusesFormer)).toEqual([false, true, false]);
   expect(pki.caPem).toBe(first.caPem);
   expect(trustedBy(pki.usersFile)).toHaveLength(1);
   expect([former.certPem, pki.admin.certPem].map((pem) => isFrom(pem, pki.usersFile))).toEqual([false, true]);
