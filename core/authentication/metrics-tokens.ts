@@ -4,7 +4,6 @@
  * is good for `/metrics` and for nothing else: a node below can't ask whether the account has more rights.
  */
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import { decodeProtectedHeader, errors, jwtVerify } from 'jose';
 import type { Requester } from '../access/attributes.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type AccountToken, accountUser, issuerOf, tokenOf } from './account-token.ts';
@@ -68,6 +67,9 @@ export class MetricsTokens {
   }
 
   async #check(text: string): Promise<Known | undefined> {
+    if (this.#keys.size === 0) return undefined;
+    // Loaded with the first token: most agents never see one, and have little memory (decision 0038).
+    const { decodeProtectedHeader, errors, jwtVerify } = await import('jose');
     try {
       const { kid = '' } = decodeProtectedHeader(text);
       const found = this.#keys.get(kid);
