@@ -35,29 +35,31 @@ export function readUserRequest(pem: string): RequestedCertificate {
     throw new BanyanError('Invalid', `it has ${pem.length} characters; at most ${requestCharactersMax} are read`);
   if (!/^\s*-----BEGIN CERTIFICATE REQUEST-----[\s\S]+-----END CERTIFICATE REQUEST-----\s*$/.test(pem))
     throw new BanyanError('Invalid', 'PEM block type must be CERTIFICATE REQUEST');
-  const request = read(pem);
-  const names = request.subjectName.getField('CN');
+  try {
+    return read(pem);
+  } catch (cause) {
+    throw new BanyanError('Invalid', `no request for a certificate: ${describeError(cause)}`, {}, { cause });
+  }
+}
+
+/** The library reads some parts only when they are asked for, and throws then. */
+function read(pem: string): RequestedCertificate {
+  const request = new x509.Pkcs10CertificateRequest(pem);
+  const { publicKey, subjectName, extensions } = request;
+  const names = subjectName.getField('CN');
   return {
     name: names.length === 1 ? names[0]! : '',
-    groups: request.subjectName.getField('O'),
-    alternativeNames: request.extensions.flatMap((extension) =>
+    groups: subjectName.getField('O'),
+    alternativeNames: extensions.flatMap((extension) =>
       extension instanceof x509.SubjectAlternativeNameExtension
         ? extension.names.items.map(({ type, value }) => `${type}:${value}`)
         : [],
     ),
-    publicKey: request.publicKey,
-    keyProblem: keyProblem(request.publicKey),
+    publicKey,
+    keyProblem: keyProblem(publicKey),
     // The library throws if the signature does not have the form that the key requires.
     isSigned: () => request.verify().catch(() => false),
   };
-}
-
-function read(pem: string): x509.Pkcs10CertificateRequest {
-  try {
-    return new x509.Pkcs10CertificateRequest(pem);
-  } catch (cause) {
-    throw new BanyanError('Invalid', `no request for a certificate: ${describeError(cause)}`, {}, { cause });
-  }
 }
 
 function keyProblem({ algorithm }: x509.PublicKey): string | undefined {

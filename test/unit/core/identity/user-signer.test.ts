@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { generateKeyPairSync, type KeyObject, webcrypto, X509Certificate } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
+import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createUserAuthority, type KeyAndCertificate } from '../../../../core/identity/authority.ts';
 import { leafMs } from '../../../../core/identity/certificate-validity.ts';
@@ -133,4 +134,21 @@ it.each([
   ['a huge text', `-----BEGIN CERTIFICATE REQUEST-----\n${'A'.repeat(40_000)}\n-----END CERTIFICATE REQUEST-----`],
 ])('%s is refused', (_, pem) => {
   expect(() => readUserRequest(pem)).toThrow(expect.objectContaining({ code: 'Invalid' }));
+});
+
+it('a request with changed bytes is read or refused, and never fails in another way', async () => {
+  const der = Buffer.from(x509.PemConverter.decodeFirst(await requestOf('CN=jane, O=tills')));
+  const bytes = fc.array(fc.tuple(fc.nat(der.length - 1), fc.nat(255)), { minLength: 1, maxLength: 4 });
+  await fc.assert(
+    fc.asyncProperty(bytes, async (changes) => {
+      const changed = Buffer.from(der);
+      for (const [at, value] of changes) changed[at] = value;
+      try {
+        await readUserRequest(x509.PemConverter.encode(changed, 'CERTIFICATE REQUEST')).isSigned();
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'Invalid' });
+      }
+    }),
+    { numRuns: 2_000, seed: 1 },
+  );
 });
