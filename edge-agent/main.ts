@@ -19,6 +19,7 @@ import { endOnUncaught, logWarnings } from '../core/runtime/process-log.ts';
 import { systemRandom } from '../core/runtime/random.ts';
 import { writeWhole } from '../core/runtime/whole-file.ts';
 import { proxiesOf } from '../core/wire/dialer/proxy-choice.ts';
+import { currentOf, renewedAuthorities } from '../core/wire/node-credentials.ts';
 import type { Access, AccessOptions } from './cluster/kubernetes/access.ts';
 import type { KubeconfigEvents } from './cluster/kubernetes/changing-kubeconfig.ts';
 import { type AgentConfig, parseAgentConfig } from './config/config.ts';
@@ -76,6 +77,7 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
     log: logger,
     openSecret: (secret) => secretOf(config, secret),
   });
+  const { users } = config.pki;
   const kubeconfigEvents: KubeconfigEvents = {
     moved: (why) => {
       logger.error({ reason: why }, 'this agent ends, so that it is started again with the new kubeconfig');
@@ -88,7 +90,8 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
         "the kubeconfig was changed and can't be used: the agent continues with the previous one",
       ),
   };
-  const openCluster = await clusterOf(config, kubeconfigEvents);
+  const authority = () => currentOf(credentials).caPem.toString();
+  const openCluster = await clusterOf(config, kubeconfigEvents, authority);
   const lease = await leaseOf(config, kubeconfigEvents, (why) => {
     logger.error({ reason: why }, 'this agent is not active any more');
     end(lostLease);
@@ -98,6 +101,7 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
     config,
     version: packageVersion(),
     credentials,
+    usersCa: users && renewedAuthorities({ clock: systemClock, log: logger, read: () => readBytes(users.ca) }),
     renewal,
     ...(linkCaPem ? { linkCaPem } : {}),
     environment,
@@ -160,10 +164,11 @@ function containerBytes(): number | undefined {
 async function clusterOf(
   { cluster, streams, path, access: { fromAbove } }: AgentConfig,
   events: KubeconfigEvents,
+  authority: () => string,
 ): Promise<NodeOptions['openCluster']> {
   if ('embedded' in cluster) {
     const { assembleCluster } = await import('./cluster/embedded/assemble.ts');
-    return (ports) => assembleCluster({ ...ports, pace: cluster.embedded, path, fromAbove });
+    return (ports) => assembleCluster({ ...ports, pace: cluster.embedded, path, fromAbove, authority });
   }
   const { openKubernetes } = await import('./open-kubernetes.ts');
   const access = await accessTo(cluster.kubernetes, events);

@@ -4,14 +4,18 @@
  */
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { type Authorizer, onlyPrivileged } from '../core/access/authorizer.ts';
+import type { Authorizer } from '../core/access/authorizer.ts';
 import { userOfCertificate } from '../core/access/certificate-user.ts';
 import { ApiServer } from '../core/apiserver/http/api-server.ts';
+import { apiTls } from '../core/apiserver/http/api-tls.ts';
 import type { IsRevoked } from '../core/apiserver/http/request-users.ts';
+import type { TokenIssuer } from '../core/apiserver/http/token-requests.ts';
 import type { UserInfo } from '../core/apiserver/space.ts';
 import { type OpenAudit, openAudit } from '../core/audit/open-audit.ts';
+import { type MetricsTokens, metricsAudience } from '../core/authentication/metrics-tokens.ts';
 import { deletionLimits } from '../core/feed/deletions.ts';
 import type { Clock } from '../core/runtime/clock.ts';
+import { BanyanError } from '../core/runtime/errors.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import type { Random } from '../core/runtime/random.ts';
 import { failoverDialer } from '../core/session/failover-dialer.ts';
@@ -28,6 +32,7 @@ import {
   scanAppliedInventory,
 } from './agent/applied-inventory-scan.ts';
 import { type AgentPorts, type AssembledAgent, assembleAgent } from './agent/assembly.ts';
+import { agentAuthorizer } from './agent-authorizer.ts';
 import type { ClusterPorts, OpenCluster, WriteGuard } from './cluster/cluster.ts';
 import type { AgentConfig } from './config/config.ts';
 import type { Renewal } from './identity/renewal.ts';
@@ -41,6 +46,8 @@ export interface NodeOptions {
   readonly config: AgentConfig;
   readonly version: string;
   readonly credentials: NodeCredentials;
+  /** The present content of the file that `pki.users.ca` of the configuration names. */
+  readonly usersCa?: (() => Buffer) | undefined;
   readonly renewal: Pick<Renewal, 'trouble' | 'onTrouble'>;
   /** The content of the file that `link.ca` of the configuration names. */
   readonly linkCaPem?: Buffer;
@@ -215,6 +222,10 @@ function scanPorts({ clock, logger, config }: NodeOptions): AppliedInventoryScan
 interface Answers {
   readonly authorizer: Authorizer;
   readonly isRevoked: IsRevoked;
+  /** Absent: there are no ServiceAccounts whose tokens could sign in. */
+  readonly tokens?: TokenIssuer | undefined;
+  /** Absent: nobody reads the metrics by a token of a node above. */
+  readonly metricsTokens?: MetricsTokens | undefined;
   notReady(): string | undefined;
   readyAs(): string;
   metrics(): Promise<string>;
@@ -222,13 +233,19 @@ interface Answers {
 
 /** The answers of an agent that is not active yet. Its health check succeeds: it is ready to become active. */
 function standingBy(
-  { residentBytes }: NodeOptions,
+  { residentBytes, config }: NodeOptions,
   store: LmdbStore,
   leadership?: Leadership<AssembledAgent>,
 ): Answers {
   const metrics = standbyMetricsOf({ storeBytes: () => store.size().usedBytes, residentBytes });
   const readyAs = () => leadership?.standing ?? 'ok';
-  return { authorizer: onlyPrivileged, isRevoked: () => false, notReady: () => undefined, readyAs, metrics };
+  return {
+    authorizer: agentAuthorizer(config.access),
+    isRevoked: () => false,
+    notReady: () => undefined,
+    readyAs,
+    metrics,
+  };
 }
 
 function answersOf(
@@ -240,8 +257,10 @@ function answersOf(
 ): Answers {
   const { agent, uplink } = assembled;
   return {
-    authorizer: assembled.authorizer ?? onlyPrivileged,
+    authorizer: assembled.authorizer ?? agentAuthorizer(options.config.access),
     isRevoked: assembled.isRevoked,
+    tokens: assembled.tokens,
+    metricsTokens: assembled.metricsTokens,
     notReady: () => {
       const why = uplink.unreached === undefined ? '' : `: ${uplink.unreached}`;
       return uplink.wasAttached ? undefined : `not attached to the parent yet${why}`;
@@ -267,7 +286,7 @@ function answersOf(
 }
 
 function apiServer(
-  { config, credentials, clock, logger }: NodeOptions,
+  { config, credentials, usersCa, clock, logger }: NodeOptions,
   present: () => Answers,
   audit: OpenAudit | undefined,
 ): ApiServer {
@@ -278,7 +297,7 @@ function apiServer(
     readyAs: () => present().readyAs(),
     metrics: () => present().metrics(),
     urls: noFleet,
-    tls: perCredentials(credentials, ({ caPem, certPem, keyPem }) => ({ ca: caPem, cert: certPem, key: keyPem })),
+    tls: apiTls({ node: perCredentials(credentials, (current) => current), users: usersCa }),
     clock,
     log: logger,
     authenticate: userOfCertificate,
@@ -288,6 +307,16 @@ function apiServer(
       reaches: (user, place) => present().authorizer.reaches(user, place),
     },
     isRevoked: (user, validFromMs) => present().isRevoked(user, validFromMs),
+    tokens: {
+      userOf: async (token, audiences) => present().tokens?.userOf(token, audiences),
+      metricsUserOf: async (token) =>
+        (await present().tokens?.userOf(token, [metricsAudience])) ?? present().metricsTokens?.userOf(token),
+      issue: (namespace, name, body) => {
+        const { tokens } = present();
+        if (tokens) return tokens.issue(namespace, name, body);
+        throw new BanyanError('NotFound', 'this agent has no ServiceAccounts: a real cluster has its own API');
+      },
+    },
     path: config.path,
   });
 }

@@ -88,6 +88,12 @@ export async function startTree(
   }
   writeWhole(data.supervisor, JSON.stringify({ pid: process.pid }));
   const pki = await ensureTreePki(data, topology.name, nodes, systemClock);
+  if (pki.refusesFormer) {
+    const command = cliCommand('user', 'add', 'NAME');
+    print(
+      `users have an authority of their own now: certificates of users from before are refused. New ones: ${command}`,
+    );
+  }
   const supervisor = new Supervisor({
     nodes,
     data,
@@ -133,7 +139,7 @@ function namedFile(topologyFile: string, file: string): string {
 }
 
 function withNamedFiles(node: PlannedNode, topologyFile: string): PlannedNode {
-  const { link, kubeconfig, audit, authentication } = node;
+  const { link, kubeconfig, audit, authentication, frontProxy } = node;
   const policyFile = audit?.policyFile;
   return {
     ...node,
@@ -143,6 +149,7 @@ function withNamedFiles(node: PlannedNode, topologyFile: string): PlannedNode {
       : {}),
     ...(kubeconfig ? { kubeconfig: { ...kubeconfig, path: namedFile(topologyFile, kubeconfig.path) } } : {}),
     ...(authentication ? { authentication: { file: namedFile(topologyFile, authentication.file) } } : {}),
+    ...(frontProxy ? { frontProxy: { ...frontProxy, clientCA: namedFile(topologyFile, frontProxy.clientCA) } } : {}),
   };
 }
 

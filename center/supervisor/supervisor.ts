@@ -26,6 +26,14 @@ export interface TreePki {
   readonly caFile: string;
   readonly caPem: string;
   readonly admin: { readonly certPem: string; readonly keyPem: string };
+  /** True: certificates of users that were made before this start are refused from now on. */
+  readonly refusesFormer: boolean;
+  /** The file with the authorities of users. */
+  readonly usersFile: string;
+  /** For a relay with replicas: the file with the keys that sign the tokens of ServiceAccounts. */
+  tokenKeys(path: string): string | undefined;
+  /** The files with certificate and key of the authority that signs users. */
+  readonly userSigner: { readonly cert: string; readonly key: string };
   /** The files with a node's certificate and key. */
   nodeFiles(id: string): { readonly cert: string; readonly key: string };
   /** For a relay or the center: the files with the issuer's certificate and key. */
@@ -170,7 +178,7 @@ export class Supervisor {
       statusFile: data.status(node.id),
       ...(home === undefined ? {} : { parent: { ...parent, path: node.parent } }),
       ...(node.link ? { link } : {}),
-      pki: { ca: pki.caFile, cert: files.cert, key: files.key },
+      pki: { ca: pki.caFile, cert: files.cert, key: files.key, users: { ca: pki.usersFile } },
       api: { host: nodePorts.host, port: nodePorts.api },
       ...(node.limits ? { limits: node.limits } : {}),
       ...(node.audit ? { audit: { ...node.audit, path: data.auditLog(node.id) } } : {}),
@@ -178,9 +186,16 @@ export class Supervisor {
       ...(node.role === 'center' ? {} : { access: node.access ?? { fromAbove: 'cluster-admin' } }),
     };
     if (node.role === 'agent') return { ...common, ...this.#cluster(node) };
+    const tokenKeys = pki.tokenKeys(node.path);
     return {
       ...common,
-      pki: { ...common.pki, issuer: { ...pki.issuerFiles(node.id), ...node.issuer } },
+      pki: {
+        ...common.pki,
+        // Only the center signs users: whoever has the key can be anybody at every node.
+        ...(node.role === 'center' ? { users: { ...common.pki.users, signer: pki.userSigner } } : {}),
+        ...(tokenKeys === undefined ? {} : { tokenKeys }),
+        issuer: { ...pki.issuerFiles(node.id), ...node.issuer },
+      },
       mesh: { host: nodePorts.host, port: nodePorts.mesh, terminatedTls: node.listen?.terminatedTls ?? false },
       ...(node.replicas > 1 ? { replica: node.replica, replicas: node.replicas } : {}),
       labels: node.labels,
@@ -188,6 +203,7 @@ export class Supervisor {
       relays: node.relays,
       ...(node.egress ? { egress: node.egress } : {}),
       ...(node.authentication ? { authentication: node.authentication } : {}),
+      ...(node.frontProxy ? { frontProxy: node.frontProxy } : {}),
       inventory: node.inventory.map(({ name, labels, annotations, properties }) => ({
         name,
         labels,

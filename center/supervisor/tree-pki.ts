@@ -3,15 +3,18 @@ import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { join } from 'node:path';
+import { makeTokenKey } from '../../core/authentication/token-key.ts';
 import {
   createAuthority,
   createIssuer,
+  createUserAuthority,
   type Issuing,
   issueNode,
   issueUser,
   type KeyAndCertificate,
 } from '../../core/identity/authority.ts';
 import { validityOf } from '../../core/identity/certificate-validity.ts';
+import { certificatesIn, leadsTo } from '../../core/identity/client-authority.ts';
 import { dottedPath } from '../../core/identity/node-path.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
@@ -47,14 +50,59 @@ export async function ensureTreePki(
         ensure(base(issuerName(id)), clock, () => createIssuer(authority, { tree, path }, issuing)),
       ),
   );
-  const admin = await ensure(base('user-admin'), clock, () => issueUser(authority, administrator, issuing));
+  const tokenKeys = new Map(
+    nodes
+      .filter(({ replicas }) => replicas > 1)
+      .map(({ path }) => [path, tokenKeyFile(base(`tokens_${dottedPath(path)}`))]),
+  );
+  const hadUsers = existsSync(`${base('user-admin')}.crt`);
+  const refusesFormer = hadUsers && !existsSync(`${base(userAuthorityName)}.crt`);
+  const users = await ensure(base(userAuthorityName), clock, () => createUserAuthority(tree, issuing));
+  const usersFile = trustUsersOf(data, users.certPem, clock);
+  const admin = await ensure(
+    base('user-admin'),
+    clock,
+    () => issueUser(users, administrator, issuing),
+    // Before trees had an authority for users, the authority of the nodes has signed this certificate.
+    (existing) => leadsTo([existing], [new X509Certificate(users.certPem)]),
+  );
   return {
     caFile: `${base('ca')}.crt`,
     caPem: authority.certPem,
     admin,
+    usersFile,
+    refusesFormer,
+    tokenKeys: (path) => tokenKeys.get(path),
+    userSigner: filesAt(base(userAuthorityName)),
     nodeFiles: (id) => filesAt(base(dottedPath(id))),
     issuerFiles: (id) => filesAt(base(issuerName(id))),
   };
+}
+
+/** The file with the key that signs tokens, for a relay with replicas. The file is made once. People may put a newer key before it. */
+function tokenKeyFile(base: string): string {
+  const file = `${base}.key`;
+  if (!existsSync(file)) writeWhole(file, makeTokenKey());
+  return file;
+}
+
+/** The name of the files of the users' authority. No node has an underscore in its name. */
+const userAuthorityName = 'users_ca';
+
+/**
+ * Writes the file with the authorities whose users all nodes know: the present one, and those before it until they expire. People may add others. Returns the path
+ * of the file.
+ */
+function trustUsersOf(data: DataDirectory, certPem: string, clock: Clock): string {
+  const file = join(data.pki, 'users_trusted.crt');
+  const before = existsSync(file) ? certificatesIn(readFileSync(file)) : [];
+  const present = new X509Certificate(certPem);
+  const others = before.filter(
+    (one) => one.fingerprint256 !== present.fingerprint256 && validityOf(one).endsAtMs > clock.wallMs(),
+  );
+  const pems = [present, ...others].map((one) => one.toString().trim());
+  writeWhole(file, `${pems.join('\n')}\n`, { mode: 0o644 });
+  return file;
 }
 
 /** The name of an issuer's files. It can't be the name of a node's files, because no node has an underscore in its name. */
@@ -94,11 +142,13 @@ export function issueTreeUser(
   },
   clock: Clock,
 ): Promise<KeyAndCertificate> {
-  return issueUser(authorityOf(data), user, { clock, random: systemRandom }, user.ttlMs);
+  // A tree that was started by a version without this authority knows the users of the nodes' authority.
+  const name = existsSync(join(data.pki, `${userAuthorityName}.key`)) ? userAuthorityName : 'ca';
+  return issueUser(authorityOf(data, name), user, { clock, random: systemRandom }, user.ttlMs);
 }
 
-function authorityOf(data: DataDirectory): KeyAndCertificate {
-  return { certPem: readPki(data, 'ca.crt'), keyPem: readPki(data, 'ca.key') };
+function authorityOf(data: DataDirectory, name = 'ca'): KeyAndCertificate {
+  return { certPem: readPki(data, `${name}.crt`), keyPem: readPki(data, `${name}.key`) };
 }
 
 function readPki(data: DataDirectory, name: string): string {

@@ -140,17 +140,22 @@ function checkPorts(topology: Topology): SchemaProblem[] {
 }
 
 function checkFiles(topology: Topology, fileProblem: (file: string) => string | undefined): SchemaProblem[] {
-  const { audit } = topology.center;
-  const ofCenter = { file: audit?.policyFile, path: ['spec', 'center', 'audit', 'policyFile'] as Path };
+  const { audit, frontProxy } = topology.center;
+  const ofCenter = [
+    { file: audit?.policyFile, path: ['spec', 'center', 'audit', 'policyFile'] as Path },
+    { file: frontProxy?.clientCA, path: ['spec', 'center', 'frontProxy', 'clientCA'] as Path },
+  ];
   const ofMembers = membersOf(topology).flatMap(({ node, path }) => {
     const kubeconfig = 'provider' in node ? node.provider.kubeconfig?.path : undefined;
+    const proxies = 'frontProxy' in node ? node.frontProxy?.clientCA : undefined;
     return [
       { file: node.link?.ca, path: [...path, 'link', 'ca'] },
       { file: node.audit?.policyFile, path: [...path, 'audit', 'policyFile'] },
+      { file: proxies, path: [...path, 'frontProxy', 'clientCA'] },
       { file: kubeconfig, path: [...path, 'provider', 'kubeconfig', 'path'] },
     ];
   });
-  return [ofCenter, ...ofMembers].flatMap(({ file, path }) => {
+  return [...ofCenter, ...ofMembers].flatMap(({ file, path }) => {
     const message = file === undefined ? undefined : fileProblem(file);
     return message === undefined ? [] : [{ path, message }];
   });

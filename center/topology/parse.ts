@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import * as z from 'zod';
 import { topologyAuditSchema } from '../../core/audit/audit-config.ts';
+import { frontProxySchema } from '../../core/authentication/front-proxy.ts';
 import { limitsSchema } from '../../core/entries/deletion-guard.ts';
 import { issuedSchema } from '../../core/identity/certificate-validity.ts';
 import { replicasMax } from '../../core/identity/replica.ts';
@@ -70,6 +71,12 @@ const clusterAccess = z
       .describe(
         "What users of nodes above may do at the cluster. `grants`: what the cluster's own roles say. `none`: nothing. `cluster-admin`: everything.",
       ),
+    metrics: z
+      .array(z.string().min(1))
+      .optional()
+      .describe(
+        'Users who may read the metrics of an agent beside a real cluster, such as center:system:serviceaccount:monitoring:prometheus. At an embedded cluster, the roles of the cluster decide.',
+      ),
   })
   .describe('Rights of users whom other nodes have authenticated.');
 const authentication = z
@@ -80,6 +87,9 @@ const authentication = z
       .describe('File with an AuthenticationConfiguration of Kubernetes, relative to the topology file.'),
   })
   .describe('Issuers of tokens (OpenID Connect) by which people sign in at this node.');
+const frontProxy = frontProxySchema.describe(
+  'Proxies that name the user of a request in headers, as kube-apiserver takes them. Files are relative to the topology file. Default: such headers mean nothing.',
+);
 const egress = egressSchema.describe('Which addresses the node calls for users: webhooks of rollout gates.');
 const audit = topologyAuditSchema.describe(
   'Log of requests, NODE-audit.log in logs/ of the data directory. Default: none.',
@@ -106,6 +116,7 @@ const relay = z.strictObject({
   audit: audit.optional(),
   access: relayAccess.optional(),
   authentication: authentication.optional(),
+  frontProxy: frontProxy.optional(),
 });
 const cluster = z.strictObject({
   name: z.string().describe('Name of the cluster, its agent, its Location and its SyncTarget.'),
@@ -158,6 +169,7 @@ export const topologySchema = z.strictObject({
         limits: limitsSchema.optional(),
         egress: egress.optional(),
         authentication: authentication.optional(),
+        frontProxy: frontProxy.optional(),
         audit: audit.optional(),
       })
       .default({ labels: {}, spaces: [] }),

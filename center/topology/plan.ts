@@ -1,6 +1,7 @@
 /** A topology as the list of its nodes. Parents come before children, and each node has everything that its configuration needs. */
 
 import type { TopologyAudit } from '../../core/audit/audit-config.ts';
+import type { FrontProxyConfig } from '../../core/authentication/front-proxy.ts';
 import type { Limits } from '../../core/entries/deletion-guard.ts';
 import type { Issued } from '../../core/identity/certificate-validity.ts';
 import { childPath, depthOf, dottedPath } from '../../core/identity/node-path.ts';
@@ -47,6 +48,7 @@ export interface PlannedNode {
   readonly audit?: TopologyAudit | undefined;
   readonly access?: TopologyAccess | undefined;
   readonly authentication?: TopologyAuthentication | undefined;
+  readonly frontProxy?: FrontProxyConfig | undefined;
   /** Only for an agent with a real cluster. */
   readonly kubeconfig?: TopologyKubeconfig | undefined;
 }
@@ -78,6 +80,7 @@ export function planOf(topology: Topology): PlannedNode[] {
       audit: relay.audit,
       access: relay.access,
       authentication: relay.authentication,
+      frontProxy: relay.frontProxy,
     };
   };
   const alone = { replica: 0, replicas: 1 };
@@ -97,6 +100,7 @@ export function planOf(topology: Topology): PlannedNode[] {
       limits: center.limits,
       egress: center.egress,
       authentication: center.authentication,
+      frontProxy: center.frontProxy,
       audit: center.audit,
     },
     ...relays

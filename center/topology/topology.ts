@@ -1,6 +1,7 @@
 /** The types of a topology. */
 
 import type { TopologyAudit } from '../../core/audit/audit-config.ts';
+import type { FrontProxyConfig } from '../../core/authentication/front-proxy.ts';
 import type { Limits } from '../../core/entries/deletion-guard.ts';
 import type { Issued } from '../../core/identity/certificate-validity.ts';
 import type { EgressOptions } from '../../core/runtime/egress.ts';
@@ -23,6 +24,7 @@ export interface TopologyCenter {
   readonly limits?: Limits | undefined;
   readonly egress?: EgressOptions | undefined;
   readonly authentication?: TopologyAuthentication | undefined;
+  readonly frontProxy?: FrontProxyConfig | undefined;
   readonly audit?: TopologyAudit | undefined;
 }
 
@@ -59,6 +61,7 @@ export interface TopologyRelay {
   readonly limits?: Limits | undefined;
   readonly egress?: EgressOptions | undefined;
   readonly authentication?: TopologyAuthentication | undefined;
+  readonly frontProxy?: FrontProxyConfig | undefined;
   readonly audit?: TopologyAudit | undefined;
   readonly access?: TopologyAccess | undefined;
 }
@@ -71,6 +74,8 @@ export interface TopologyAuthentication {
 /** Rights of users whom other nodes have authenticated. */
 export interface TopologyAccess {
   readonly fromAbove: string;
+  /** Only for a cluster: who may read the metrics of its agent. */
+  readonly metrics?: readonly string[] | undefined;
 }
 
 export interface TopologyCluster {

@@ -28,8 +28,13 @@ export class Revocations {
 
   /** Whether a certificate of the user that is valid from this time on was revoked. */
   isRevoked(user: string, validFromMs: number): boolean {
-    const atMs = this.#merged().get(user);
+    const atMs = this.revokedAtMs(user);
     return atMs !== undefined && validFromMs <= atMs;
+  }
+
+  /** The latest time of revocation of the user. Undefined: the user was never revoked. */
+  revokedAtMs(user: string): number | undefined {
+    return this.#merged().get(user);
   }
 
   /** The revocations for the nodes below, sorted by user. Without a change between two calls, both return the same object. */

@@ -26,7 +26,9 @@ export interface Kind extends GroupResource, KindSchema {
   readonly storesAsWritten: boolean;
   /** True: stored objects may be in several versions, because they were written in several, or before another version became the storage version. */
   readonly hasSeveralVersions: boolean;
-  readonly subresources: { readonly status: boolean; readonly scale?: ScalePaths };
+  readonly subresources: { readonly status: boolean; readonly scale?: ScalePaths; readonly approval?: boolean };
+  /** Loads the code that checks writes of the kind, before a client's write. Absent: the code is always there. */
+  load?(): Promise<void>;
   /** The fields of the scale in one version of a custom kind. Absent: they are the same in all versions. */
   scalePaths?(version: string): ScalePaths | undefined;
   readonly custom: boolean;
@@ -72,8 +74,11 @@ export interface WriteOptions {
   readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore';
   /** Gets the texts for `Warning: 299` headers. */
   readonly warn?: (text: string) => void;
-  /** `finalize` exists only for Namespaces, and writes only `spec.finalizers`. `scale` is only for patches; for updates, see `updateScale`. */
-  readonly subresource?: 'status' | 'scale' | 'finalize';
+  /**
+   * `finalize` exists only for Namespaces, and writes only `spec.finalizers`. `approval` writes only `status.conditions`. `scale` is only for patches; for updates,
+   * see `updateScale`.
+   */
+  readonly subresource?: 'status' | 'scale' | 'finalize' | 'approval';
   /** The served version to which a patch applies, and in which the result is returned. Absent: the stored version. */
   readonly version?: string;
   /** The user who makes the request, for admission and audit. Absent: the node itself makes the request. */

@@ -25,13 +25,14 @@ export interface AccountToken {
   /** Distinguishes the tokens of one account, for audits. */
   readonly id: string;
   readonly issuedMs: number;
+  /** Infinite for the token in a Secret: it ends with the Secret. */
   readonly expiresMs: number;
 }
 
 const named = z.object({ name: z.string().min(1), uid: z.string().min(1) });
 const claimsSchema = z.object({
   aud: z.union([z.string(), z.array(z.string())]),
-  exp: z.number(),
+  exp: z.number().exactOptional(),
   iat: z.number(),
   jti: z.string(),
   'kubernetes.io': z.object({
@@ -51,7 +52,7 @@ export function claimsOf(token: AccountToken, issuer: string): Record<string, un
     aud: audiences,
     iat: seconds(issuedMs),
     nbf: seconds(issuedMs),
-    exp: seconds(expiresMs),
+    ...(Number.isFinite(expiresMs) ? { exp: seconds(expiresMs) } : {}),
     jti: id,
     'kubernetes.io': {
       namespace,
@@ -66,6 +67,8 @@ export function tokenOf(claims: unknown): AccountToken | undefined {
   const parsed = claimsSchema.safeParse(claims);
   if (!parsed.success) return undefined;
   const { aud, exp, iat, jti, 'kubernetes.io': of } = parsed.data;
+  // Only the token in a Secret has no end of its own.
+  if (exp === undefined && !of.secret) return undefined;
   const bound = of.pod ? { kind: 'Pod' as const, ...of.pod } : of.secret && { kind: 'Secret' as const, ...of.secret };
   return {
     namespace: of.namespace,
@@ -74,7 +77,7 @@ export function tokenOf(claims: unknown): AccountToken | undefined {
     audiences: [aud].flat(),
     id: jti,
     issuedMs: iat * 1_000,
-    expiresMs: exp * 1_000,
+    expiresMs: exp === undefined ? Number.POSITIVE_INFINITY : exp * 1_000,
   };
 }
 

@@ -1,6 +1,7 @@
 /** Attributes of the entries that a parent sends to its child. A node acts on an entry only if the entry fits its schema. */
 
 import * as z from 'zod';
+import { metricsAccountsMax } from '../authentication/metrics-tokens.ts';
 import type { AssociatedItem } from '../match/resource-rules.ts';
 import type { UpsyncItem } from '../match/upsync-item.ts';
 import type { KubeObject } from '../object/meta.ts';
@@ -198,3 +199,22 @@ export interface ReportRules {
 /** For each revoked user the time of the last revocation, in ms of the wall clock: older certificates are refused. */
 export const revokedUsers = z.object({ users: z.record(z.string(), whole) });
 export type RevokedUsersAttributes = AttributesOf<typeof revokedUsers>;
+
+/** Limit for the nodes above in one entry: no tree is as deep. */
+export const issuersMax = 64;
+/** A node has one key, and a second one while it changes keys. */
+const keysMax = 8;
+
+/** For each node above: its path, the public keys of its tokens (SubjectPublicKeyInfo in base64), and the ServiceAccounts that may read metrics. */
+export const metricsIssuers = z.object({
+  issuers: z
+    .array(
+      z.object({
+        path: z.string(),
+        keys: z.array(z.object({ id: z.string(), spki: z.string() })).max(keysMax),
+        accounts: z.array(z.object({ namespace: name, name, uid: z.string() })).max(metricsAccountsMax),
+      }),
+    )
+    .max(issuersMax),
+});
+export type MetricsIssuersAttributes = AttributesOf<typeof metricsIssuers>;

@@ -143,6 +143,12 @@ export const entryKinds = {
     attributes: down.revokedUsers,
     is: 'the users whose certificates were revoked here or above, with the time; no entry: there are none',
   },
+  metrics: {
+    form: 'metrics',
+    from: 'parent',
+    attributes: down.metricsIssuers,
+    is: 'the nodes above whose tokens for metrics are good, with their public keys and the ServiceAccounts; no entry: there are none',
+  },
   inventory: {
     form: 'i/{source}/{syncTarget}',
     from: 'parent',

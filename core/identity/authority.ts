@@ -1,5 +1,5 @@
 /**
- * The certificate authority of a tree. Issues certificates for nodes and for users of the API. Only code that issues certificates imports this file,
+ * The certificate authorities of a tree: one for nodes, one for users of the API. Only code that issues certificates imports this file,
  * because the file needs the library @peculiar/x509. Code that reads certificates needs only node:crypto (peer-identity.ts).
  */
 import { cliCommand } from '../runtime/cli-command.ts';
@@ -37,17 +37,27 @@ export interface Issuing {
   readonly random: Random;
 }
 
-export async function createAuthority(tree: string, { clock, random }: Issuing): Promise<KeyAndCertificate> {
+/** The authority of the nodes of a tree. */
+export async function createAuthority(tree: string, issuing: Issuing): Promise<KeyAndCertificate> {
   if (tree.toLowerCase().includes(issuerUnit)) {
     throw new BanyanError(
       'Invalid',
       `"${tree}" is no name for a tree: only names of issuers may contain ${issuerUnit}`,
     );
   }
+  return selfSigned(`banyan ${tree}`, issuing);
+}
+
+/** The authority of the users of a tree. No link accepts its certificates. */
+export function createUserAuthority(tree: string, issuing: Issuing): Promise<KeyAndCertificate> {
+  return selfSigned(`banyan users of ${tree}`, issuing);
+}
+
+async function selfSigned(name: string, { clock, random }: Issuing): Promise<KeyAndCertificate> {
   const keys = await generateKeys();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serial(random),
-    name: distinguishedName(`banyan ${tree}`),
+    name: distinguishedName(name),
     ...validityFrom(clock.wallMs(), authorityMs),
     signingAlgorithm: algorithm,
     keys,
@@ -145,6 +155,26 @@ export function issueUser(
   return issue(authority, subject, [x509.ExtendedKeyUsage.clientAuth], [], issuing, lifeMs, user.afterMs);
 }
 
+/** Issues the certificate of a user who has a key already. The certificate has the common name and the organizations of the request, and nothing else of it. */
+export function issueRequested(
+  authority: KeyAndCertificate,
+  user: {
+    readonly name: string;
+    readonly groups: readonly string[];
+    readonly publicKey: x509.PublicKey;
+    /** Whether the certificate is for the encipherment of keys too, as some clients with RSA keys ask. */
+    readonly encipherment: boolean;
+    readonly afterMs?: number;
+  },
+  issuing: Issuing,
+  lifeMs: number,
+): Promise<string> {
+  const { name, groups, publicKey, encipherment, afterMs } = user;
+  const keyUsage = encipherment ? x509.KeyUsageFlags.keyEncipherment : 0;
+  const extensions = leafExtensions([x509.ExtendedKeyUsage.clientAuth], [], keyUsage);
+  return sign(authority, { subject: distinguishedName(name, groups), publicKey, lifeMs, afterMs, extensions }, issuing);
+}
+
 async function issue(
   authority: KeyAndCertificate,
   subject: x509.Name,
@@ -159,10 +189,14 @@ async function issue(
   return { certPem: await sign(authority, leaf, issuing), keyPem: await exportKey(keys.privateKey) };
 }
 
-function leafExtensions(usages: readonly string[], extensions: readonly x509.Extension[]): x509.Extension[] {
+function leafExtensions(
+  usages: readonly string[],
+  extensions: readonly x509.Extension[],
+  keyUsage = 0,
+): x509.Extension[] {
   return [
     new x509.BasicConstraintsExtension(false, undefined, true),
-    new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+    new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature | keyUsage, true),
     new x509.ExtendedKeyUsageExtension([...usages]),
     ...extensions,
   ];

@@ -1,8 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import type { Clock } from '../runtime/clock.ts';
-import { describeError } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { reloaded } from '../runtime/reloaded-files.ts';
 
 /** The trusted authorities, and the node's own certificate and key, as PEM. */
 export interface NodeCredentials {
@@ -20,43 +20,19 @@ export interface CredentialReloadPorts {
   read(): Pick<NodeCredentials, 'caPem' | 'certPem' | 'keyPem'>;
 }
 
-/** Minimal interval between two reads of the files, however many children connect: hundreds of connections per second are possible. */
-const readEveryMs = 1_000;
-
 /**
- * Reads credentials again when their files change. Throws the error of the first `read`. If new files can't be used, keeps the old credentials, because a
- * half-written renewal is usually complete a moment later.
+ * Reads credentials again when their files change. Throws the error of the first `read`. If new files can't be used, keeps the old credentials.
  */
 export function renewedCredentials({ clock, log, read }: CredentialReloadPorts): NodeCredentials {
-  let readAtMs = clock.monotonicMs();
-  let lastReason = '';
-  const withRenewal = (found: ReturnType<CredentialReloadPorts['read']>): NodeCredentials => ({ ...found, renewed });
-  const reload = () => {
-    try {
-      const found = read();
-      if (same(found, current)) return;
-      checkWhole(found);
-      current = withRenewal(found);
-      lastReason = '';
-      log.info({}, 'renewed certificate files are used from now on');
-    } catch (error) {
-      // Logs each reason only once, because every connection may read the files again.
-      const reason = describeError(error);
-      if (reason === lastReason) return;
-      lastReason = reason;
-      log.warn({ reason }, 'the certificate files cannot be used: the files that were read before stay in use');
-    }
-  };
-  const renewed = () => {
-    const nowMs = clock.monotonicMs();
-    if (nowMs - readAtMs >= readEveryMs) {
-      readAtMs = nowMs;
-      reload();
-    }
-    return current;
-  };
-  let current = withRenewal(read());
-  return current;
+  const renewed: () => NodeCredentials = reloaded<NodeCredentials>({
+    clock,
+    log,
+    read: () => ({ ...read(), renewed: () => renewed() }),
+    same,
+    check: checkWhole,
+    files: 'certificate files',
+  });
+  return renewed();
 }
 
 /** Caches a value that is expensive to make from credentials. Makes the value again only after the credentials have changed. */
@@ -87,7 +63,28 @@ function same(a: ReturnType<CredentialReloadPorts['read']>, b: NodeCredentials):
 function checkWhole({ caPem, certPem, keyPem }: ReturnType<CredentialReloadPorts['read']>): void {
   if (!new X509Certificate(certPem).checkPrivateKey(createPrivateKey(keyPem)))
     throw new Error('the key is not the one of the certificate');
+  checkAuthorities(caPem);
+  createSecureContext({ ca: caPem, cert: certPem, key: keyPem });
+}
+
+/** Reads a file of authorities again when it changes. Throws if the first content can't be used. */
+export function renewedAuthorities(ports: {
+  readonly clock: Clock;
+  readonly log: Logger;
+  read(): Buffer;
+}): () => Buffer {
+  const present = reloaded<Buffer>({
+    ...ports,
+    same: (a, b) => a.equals(b),
+    check: checkAuthorities,
+    files: 'files of authorities',
+  });
+  checkAuthorities(present());
+  return present;
+}
+
+function checkAuthorities(caPem: Buffer): void {
   const [begun, ended] = ['BEGIN', 'END'].map((edge) => caPem.toString('latin1').split(`-----${edge} `).length - 1);
   if (begun === 0 || begun !== ended) throw new Error('the file of authorities is not whole');
-  createSecureContext({ ca: caPem, cert: certPem, key: keyPem });
+  createSecureContext({ ca: caPem });
 }

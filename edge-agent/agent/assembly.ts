@@ -3,11 +3,14 @@ import type { Duplex } from 'node:stream';
 import type { Authorizer } from '../../core/access/authorizer.ts';
 import { Revocations } from '../../core/access/revocations.ts';
 import type { IsRevoked } from '../../core/apiserver/http/request-users.ts';
+import type { TokenIssuer } from '../../core/apiserver/http/token-requests.ts';
 import type { Space, UserInfo } from '../../core/apiserver/space.ts';
+import type { MetricsTokens } from '../../core/authentication/metrics-tokens.ts';
 import { deletionGuard, type Limits } from '../../core/entries/deletion-guard.ts';
 import { downFeedJudge } from '../../core/entries/down-check.ts';
 import { entryKey } from '../../core/entries/entry-keys.ts';
 import { keepObjectRule } from '../../core/entries/keep-object.ts';
+import { metricsIssuersAbove } from '../../core/entries/metrics-issuers.ts';
 import { revokedAbove } from '../../core/entries/revoked-users.ts';
 import { farAheadBy } from '../../core/entries/source-incarnations.ts';
 import type { QuarantinedAttributes } from '../../core/entries/up-attributes.ts';
@@ -22,6 +25,7 @@ import { beginBoot, type Forebear } from '../../core/session/node-identity.ts';
 import type { SessionEnds } from '../../core/session/session-ends.ts';
 import type { WatermarkWait } from '../../core/session/watermark-gate.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
+import { metricsTokensAt } from '../../core/stream/metrics-users.ts';
 import type { StreamRouter } from '../../core/stream/router.ts';
 import { StreamCounts } from '../../core/stream/stream-counts.ts';
 import type { Dialer } from '../../core/wire/link.ts';
@@ -86,6 +90,10 @@ export interface AssembledAgent extends AsyncDisposable {
   readonly space?: Space;
   /** Decides about requests to this API. */
   readonly authorizer?: Authorizer;
+  /** The tokens of the ServiceAccounts of this cluster. */
+  readonly tokens?: TokenIssuer;
+  /** The tokens for metrics of the nodes above. */
+  readonly metricsTokens: MetricsTokens;
   readonly isRevoked: IsRevoked;
   /** Passes HTTP on a connection to the API server of a real cluster: see OpenCluster. */
   take?(connection: Duplex, user: UserInfo): void;
@@ -134,6 +142,10 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     ports.revocationsChanged?.();
   };
   readRevocations();
+  const metricsTokens = metricsTokensAt({ clock, path, fromAbove: ports.fromAbove });
+  const readMetricsIssuers = () =>
+    metricsTokens.setIssuers(store.read((reader) => metricsIssuersAbove(reader, downstream.sound)));
+  readMetricsIssuers();
   const streamCounts = new StreamCounts();
   const streams: StreamRouter = agentStreams({
     path,
@@ -151,6 +163,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     received: (changes) => {
       agent.received(changes);
       if (changes.some(({ key }) => key === entryKey.revoked())) readRevocations();
+      if (changes.some(({ key }) => key === entryKey.metrics())) readMetricsIssuers();
     },
     streamsOf: (link) => streams.sessionWith('parent', link),
     reportSelf: () => agent.reportSelf(),
@@ -164,10 +177,12 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     uplink,
     streams,
     streamCounts,
+    metricsTokens,
     isRevoked: (user, validFromMs) => revocations.isRevoked(user, validFromMs),
     sessionEnds: uplink.sessionEnds,
     ...(opened.space ? { space: opened.space } : {}),
     ...(opened.authorizer ? { authorizer: opened.authorizer } : {}),
+    ...(opened.tokens ? { tokens: opened.tokens } : {}),
     ...(opened.take ? { take: opened.take } : {}),
     held: (reader) => downstream.held(reader),
     quarantined: () => agent.quarantined(),

@@ -5,6 +5,7 @@
 
 import type { Duplex } from 'node:stream';
 import type { Authorizer } from '../../core/access/authorizer.ts';
+import type { TokenIssuer } from '../../core/apiserver/http/token-requests.ts';
 import type { Space, UserInfo } from '../../core/apiserver/space.ts';
 import type { PropagationPolicy } from '../../core/entries/down-attributes.ts';
 import type { GroupResource, ObjectKey } from '../../core/object/key.ts';
@@ -180,6 +181,8 @@ export interface OpenCluster extends AsyncDisposable {
   readonly space?: Space;
   /** Decides about requests to this API. Present together with `space`. */
   readonly authorizer?: Authorizer;
+  /** The tokens of the ServiceAccounts of the cluster. Present together with `space`. */
+  readonly tokens?: TokenIssuer;
   /** Passes HTTP on a connection to the API server, in the name of the user. Present if another process serves the API. */
   take?(connection: Duplex, user: UserInfo): void;
 }

@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { auditConfigSchema } from '../../core/audit/audit-config.ts';
 import { limitsSchema } from '../../core/entries/deletion-guard.ts';
+import { usersSchema } from '../../core/identity/client-authority.ts';
 import { parseConfig } from '../../core/runtime/config-file.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { logRotationSchema } from '../../core/runtime/log-rotation.ts';
@@ -34,6 +35,11 @@ const accessSchema = z.strictObject({
    * `streams.cluster` names. `none`: nothing. `cluster-admin`: everything.
    */
   fromAbove: z.enum(fromAboveValues).default('grants'),
+  /**
+   * Users who may read the metrics of an agent beside a real cluster, as this agent names them: `center:system:serviceaccount:monitoring:prometheus`. At an embedded
+   * cluster, the roles of the cluster decide.
+   */
+  metrics: z.array(z.string().min(1)).default([]),
 });
 
 const agentConfigSchema = z.strictObject({
@@ -66,6 +72,8 @@ const agentConfigSchema = z.strictObject({
       key: z.string().min(1),
       /** The Secret of the cluster from which the files are mounted. The agent writes a renewed certificate into this Secret. Absent: into the file. */
       secret: secret.optional(),
+      /** The authorities of users. Absent: the authority of the tree. */
+      users: usersSchema.optional(),
     }),
     /** A file with a join token. The agent makes its key and asks its parent once for a certificate. It stores both in its data directory. */
     z.strictObject({
@@ -75,6 +83,7 @@ const agentConfigSchema = z.strictObject({
        * Secret.
        */
       secret: secret.optional(),
+      users: usersSchema.optional(),
     }),
   ]),
   /** The address of the embedded cluster's API and of /readyz. With port 0, the agent uses a free port. */
@@ -164,6 +173,13 @@ function consistent(config: AgentConfig, file: string): AgentConfig {
     const place = 'joinToken' in config.pki ? 'in its data directory' : 'in the files of pki';
     const reason = `An embedded cluster has no such Secret; the agent keeps its identity ${place}`;
     throw new BanyanError('BadRequest', `${file}: pki.secret: remove it. ${reason}`);
+  }
+  if (config.access.metrics.length > 0 && !('kubernetes' in config.cluster)) {
+    const remedy = 'bind the ClusterRole banyan:metrics in the cluster';
+    throw new BanyanError(
+      'BadRequest',
+      `${file}: access.metrics: remove it. The roles of an embedded cluster decide: ${remedy}`,
+    );
   }
   if (config.streams && !('kubernetes' in config.cluster)) {
     const reason = 'An embedded cluster has no users; whoever may open streams may do everything in the cluster';

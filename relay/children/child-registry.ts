@@ -1,6 +1,7 @@
 /** The children of this node, with what the scheduler needs to know about each. The registry reads them from the inventory and from their reports. */
 
 import type { Revocations } from '../../core/access/revocations.ts';
+import type { MetricsAccounts } from '../../core/apiserver/access/metrics-accounts.ts';
 import { entryKey } from '../../core/entries/entry-keys.ts';
 import type { ChildRole } from '../../core/entries/entry-kind.ts';
 import type { Table } from '../../core/feed/feed.ts';
@@ -40,6 +41,7 @@ import {
 } from './inventory.ts';
 import { LabelSummaryPublisher, type LabelSummaryPublisherPorts } from './label-summary-publisher.ts';
 import { forgetHeldLabelSummary, heldLabelSummary } from './label-summary-shrink-guard.ts';
+import { sendMetricsIssuers } from './metrics-issuers.ts';
 import { OwnedLabelSummary, readOwnedLabelSummary } from './owned-label-summary.ts';
 import { sendRevokedUsers } from './revoked-users.ts';
 
@@ -54,6 +56,7 @@ export interface ChildRegistryPorts extends LabelSummaryPublisherPorts {
   /** Shows which children this node counts, if relays have replicas. */
   readonly counting: { readonly isOtherReplica: boolean; counts(child: string): boolean };
   readonly revocations: Pick<Revocations, 'all'>;
+  readonly metricsAccounts: Pick<MetricsAccounts, 'issuers'>;
   /** Returns the labels that Locations of this node inherit. */
   inherited(): Labels;
   readonly path: string;
@@ -209,7 +212,7 @@ export class ChildRegistry {
     return { producer, consumer };
   }
 
-  /** Call it when the labels from above or the revocations have changed. Marks all children, because all of them inherit both. */
+  /** Call it when the labels from above, the revocations or the issuers of tokens have changed. Marks all children, because all of them inherit these. */
   inheritedChanged(t: Transaction): void {
     for (const name of this.children.keys()) markDirty(t, 'child', name);
   }
@@ -226,7 +229,7 @@ export class ChildRegistry {
     if (!mailbox) return;
     if (mailbox.role === 'agent') {
       const { destinations, labels } = this.#agentOf(t, name);
-      sendRevokedUsers(t, mailbox.producer, this.#ports.revocations);
+      this.#sendInherited(t, mailbox);
       this.children.set(name, { name, role: 'agent', destinations });
       this.#contribute(name, labels);
       return;
@@ -237,7 +240,7 @@ export class ChildRegistry {
     const reported = { ...(labels ? { labels } : {}), ...(counted && counted !== labels ? { counted } : {}) };
     this.children.set(name, { name, role: 'relay', destinations: [], hasReportedLabels, ...reported });
     this.#contribute(name, labels ?? emptyLabelSummary);
-    sendRevokedUsers(t, mailbox.producer, this.#ports.revocations);
+    this.#sendInherited(t, mailbox);
     const path = childPath(this.#ports.path, name);
     const tree = { path, labels: inheritedBelow(path, this.#ports.inherited(), {}) };
     mailbox.producer.put(
@@ -245,6 +248,13 @@ export class ChildRegistry {
       { key: entryKey.tree(), attributes: text(stableStringify(tree)), body: new Uint8Array(0) },
       0,
     );
+  }
+
+  /** What all children get. */
+  #sendInherited(t: Transaction, { producer }: Mailbox): void {
+    const { revocations, metricsAccounts } = this.#ports;
+    sendRevokedUsers(t, producer, revocations);
+    sendMetricsIssuers(t, producer, metricsAccounts.issuers());
   }
 
   #isNamed(reader: Reader, name: string): boolean {

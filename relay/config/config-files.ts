@@ -3,28 +3,59 @@
  * the contents that it has read.
  */
 import { auditPolicyOf } from '../../core/audit/open-audit.ts';
+import { tokenKeysOf } from '../../core/authentication/token-key.ts';
+import { certificatesIn } from '../../core/identity/client-authority.ts';
 import { readBytes } from '../../core/runtime/config-file.ts';
-import { describeError } from '../../core/runtime/errors.ts';
+import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { NodeConfig } from './config.ts';
 
 /** Returns the problems of the files: one line for each problem, with its field. */
-export function unreadableFiles({ pki, link, audit }: NodeConfig): string[] {
+export function unreadableFiles({ pki, link, audit, frontProxy }: NodeConfig): string[] {
   const files: Readonly<Record<string, string | undefined>> = {
     'pki.ca': pki.ca,
     'pki.cert': pki.cert,
     'pki.key': pki.key,
     'pki.issuer.cert': pki.issuer?.cert,
     'pki.issuer.key': pki.issuer?.key,
+    'pki.users.ca': pki.users?.ca,
+    'pki.users.signer.cert': pki.users?.signer?.cert,
+    'pki.users.signer.key': pki.users?.signer?.key,
+    'frontProxy.clientCA': frontProxy?.clientCA,
+    'pki.tokenKeys': pki.tokenKeys,
     'link.ca': link.ca,
     'audit.policyFile': audit?.policyFile,
   };
-  return Object.entries(files).flatMap(([field, file]) => {
+  const wrong = Object.entries(files).flatMap(([field, file]) => {
     try {
       if (file !== undefined && field === 'audit.policyFile') auditPolicyOf({ policyFile: file });
+      else if (file !== undefined && field === 'pki.tokenKeys') checkTokenKeys(file);
       else if (file !== undefined) readBytes(file);
       return [];
     } catch (error) {
       return [`${field}: ${describeError(error)}`];
     }
+  });
+  return wrong.length > 0 ? wrong : sharedAuthority({ pki, frontProxy });
+}
+
+/** Throws BadRequest. The keys must be good at the start: otherwise the first person who asks for a token would find the mistake. */
+function checkTokenKeys(file: string): void {
+  const pem = readBytes(file).toString('latin1');
+  try {
+    tokenKeysOf(pem);
+  } catch (error) {
+    throw new BanyanError('BadRequest', `${file}: ${describeError(error)}`);
+  }
+}
+
+/** Without names, every certificate of the file's authorities is of a proxy. A user or a node with such a certificate could be anybody. */
+function sharedAuthority({ pki, frontProxy }: Pick<NodeConfig, 'pki' | 'frontProxy'>): string[] {
+  if (!frontProxy || frontProxy.allowedNames.length > 0) return [];
+  const fingerprints = (file: string) => certificatesIn(readBytes(file)).map(({ fingerprint256 }) => fingerprint256);
+  const ofProxies = new Set(fingerprints(frontProxy.clientCA));
+  return Object.entries({ 'pki.ca': pki.ca, 'pki.users.ca': pki.users?.ca }).flatMap(([field, file]) => {
+    if (file === undefined || !fingerprints(file).some((one) => ofProxies.has(one))) return [];
+    const remedy = 'take an authority that signs only proxies, or name the proxies in frontProxy.allowedNames';
+    return [`frontProxy.clientCA: ${frontProxy.clientCA} has an authority of ${field} (${file}): ${remedy}`];
   });
 }

@@ -1,8 +1,10 @@
 /** The configuration of a relay or the center: one YAML file, checked whole before anything starts. */
 import * as z from 'zod';
 import { auditConfigSchema } from '../../core/audit/audit-config.ts';
+import { frontProxySchema } from '../../core/authentication/front-proxy.ts';
 import { limitsSchema } from '../../core/entries/deletion-guard.ts';
 import { issuedSchema } from '../../core/identity/certificate-validity.ts';
+import { usersSchema } from '../../core/identity/client-authority.ts';
 import { replicasMax } from '../../core/identity/replica.ts';
 import { egressSchema } from '../../core/runtime/egress.ts';
 import { logRotationSchema } from '../../core/runtime/log-rotation.ts';
@@ -53,6 +55,18 @@ export const nodeConfigSchema = z.strictObject({
     key: z.string(),
     /** The certificate and key with which the node signs the certificates of its agents. Absent: it signs none. */
     issuer: issuedSchema.extend({ cert: z.string(), key: z.string() }).optional(),
+    /**
+     * The file with the keys that sign the tokens of ServiceAccounts, for a relay with replicas: private keys of the curve P-256 in PEM. The first one signs; the tokens
+     * of all are good. Absent: the node makes a key of its own.
+     */
+    tokenKeys: z.string().min(1).optional(),
+    users: z
+      .strictObject({
+        ...usersSchema.shape,
+        /** The certificate and key with which the node signs approved CertificateSigningRequests of users. Absent: it signs none. */
+        signer: z.strictObject({ cert: z.string(), key: z.string() }).optional(),
+      })
+      .optional(),
   }),
   api: z.strictObject({ host: z.string().default('127.0.0.1'), port: z.number().int().min(0).max(65_535).default(0) }),
   mesh: z.strictObject({
@@ -73,6 +87,8 @@ export const nodeConfigSchema = z.strictObject({
   access: accessSchema.prefault({}),
   /** The file with the issuers of tokens that this node trusts (core/authentication/oidc-config.ts). Absent: it trusts none. */
   authentication: z.strictObject({ file: z.string().min(1) }).optional(),
+  /** Proxies that name the user of a request in headers. Absent: such headers mean nothing. */
+  frontProxy: frontProxySchema.optional(),
   /** The log of requests. Absent: there is none. */
   audit: auditConfigSchema.optional(),
   spaces: z

@@ -11,7 +11,7 @@ import type { GuardRoom } from '../guard/guard-room.ts';
 import type { NodeReports } from '../inventory-status/node-reports.ts';
 import { noteSourceChange } from '../schedule/source-changes.ts';
 import { markDirty } from '../work/dirty.ts';
-import { childReportTopic, parentFeedTopic, revocationsTopic } from '../work/topics.ts';
+import { childReportTopic, metricsIssuersTopic, parentFeedTopic, revocationsTopic } from '../work/topics.ts';
 import type { Downsync } from './downsync.ts';
 import type { NodeState } from './node-state.ts';
 import type { StatusAggregation } from './status-aggregation.ts';
@@ -43,6 +43,10 @@ export class FeedEventRouter {
       if (change.key === entryKey.revoked()) {
         nodeState.childRegistry.inheritedChanged(t);
         t.announce(revocationsTopic, 'self');
+      }
+      if (change.key === entryKey.metrics()) {
+        nodeState.childRegistry.inheritedChanged(t);
+        t.announce(metricsIssuersTopic, 'self');
       }
     }
     guard().fromAbove(t, changes);

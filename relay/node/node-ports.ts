@@ -7,6 +7,7 @@ import type { IsRevoked, TokenUsers } from '../../core/apiserver/http/request-us
 import type { TokenIssuer } from '../../core/apiserver/http/token-requests.ts';
 import type { Space, UserInfo } from '../../core/apiserver/space.ts';
 import type { NoteAct } from '../../core/audit/node-acts.ts';
+import type { UserSigner } from '../../core/identity/user-signer.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
@@ -53,6 +54,12 @@ export interface NodePorts {
   readonly crashJournal?: CrashJournal;
   /** Absent: this node issues no certificates. */
   readonly signer?: CertificateSigner | undefined;
+  /** PEM: the authorities by which clients verify the API of the node. */
+  authority(): string;
+  /** PEM: the keys with which the replicas of this relay sign tokens. Absent: the node has a key of its own. */
+  tokenKeys?: (() => string) | undefined;
+  /** Signs approved CertificateSigningRequests. Absent: the node signs none. */
+  readonly userSigner?: UserSigner | undefined;
   /** Tokens of issuers outside the tree. Absent: the node trusts no such issuer. */
   readonly people?: Pick<TokenUsers, 'userOf'>;
   /** Writes what the node decides into its audit log. Absent: there is none. */

@@ -2,10 +2,13 @@
 
 import type { Space } from '../../core/apiserver/space.ts';
 import type { DryRunPreview } from '../../core/apiserver/verbs/embedded-space.ts';
+import type { MetricsTokens } from '../../core/authentication/metrics-tokens.ts';
+import { tokenKeysIn } from '../../core/authentication/token-key.ts';
 import { deletionGuard } from '../../core/entries/deletion-guard.ts';
 import type { TreeAttributes } from '../../core/entries/down-attributes.ts';
 import { downFeedJudge } from '../../core/entries/down-check.ts';
 import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
+import { metricsIssuersAbove } from '../../core/entries/metrics-issuers.ts';
 import { revokedAbove } from '../../core/entries/revoked-users.ts';
 import { farAheadBy } from '../../core/entries/source-incarnations.ts';
 import { FeedConsumer } from '../../core/feed/consumer.ts';
@@ -17,6 +20,7 @@ import type { Labels } from '../../core/object/selector.ts';
 import { beginBoot, type NodeIdentity } from '../../core/session/node-identity.ts';
 import { readWatermarks, type Watermarks } from '../../core/session/watermark.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
+import { metricsTokensAt } from '../../core/stream/metrics-users.ts';
 import type { ChildConnection } from '../../core/summary/contribution.ts';
 import { LabelSummaryAcknowledgement } from '../catch-up/label-summary-acknowledgement.ts';
 import { ChildRegistry } from '../children/child-registry.ts';
@@ -79,6 +83,8 @@ export class NodeState {
   readonly outbox: FeedProducer;
   readonly mailboxes: Mailboxes;
   readonly spaces: NodeSpaces;
+  /** The tokens for metrics of the nodes above. */
+  readonly metricsTokens: MetricsTokens;
   readonly placements = new Placements();
   readonly inventory: InventoryBelow;
   readonly childRegistry: ChildRegistry;
@@ -106,14 +112,19 @@ export class NodeState {
     const preview = (source: string): DryRunPreview => {
       return (...args) => dryRunPreview(this.previewPorts, source)(...args);
     };
-    this.spaces = new NodeSpaces({ store, clock, random, log, defer, path, preview }, config, {
+    const signsUsers = ports.userSigner !== undefined;
+    const tokenKeys = () => tokenKeysIn(store, ports.tokenKeys?.());
+    this.spaces = new NodeSpaces({ store, clock, random, log, defer, path, preview, signsUsers, tokenKeys }, config, {
       inventoryChanged: (t, child) => this.childRegistry.widen(t, child),
       revocationsChanged: (t) => {
         this.childRegistry.inheritedChanged(t);
         t.announce(revocationsTopic, 'self');
       },
+      metricsAccountsChanged: () => lateParts.enqueue((t) => this.childRegistry.inheritedChanged(t)),
     });
     this.readRevocationsAbove();
+    this.metricsTokens = metricsTokensAt({ clock, path, fromAbove: config.access.fromAbove });
+    this.readMetricsIssuersAbove();
     const tableOf = (source: string) => this.spaces.tableOf(source) ?? this.upstream.sound;
     this.inventory = new InventoryBelow({
       path,
@@ -152,6 +163,7 @@ export class NodeState {
         }),
       ),
       revocations: this.spaces.revocations,
+      metricsAccounts: this.spaces.metricsAccounts,
       inherited: () => this.#inherited(config, ports),
       path,
     });
@@ -192,6 +204,13 @@ export class NodeState {
   get previewPorts(): PlacePreviewPorts {
     const { children, pathOf, placements } = this.lookups;
     return { children, pathOf, present: (id) => placements.get(id) };
+  }
+
+  /** Call it when the entry from above has changed. */
+  readMetricsIssuersAbove(): void {
+    const issuers = this.#store.read((reader) => metricsIssuersAbove(reader, this.upstream.sound));
+    this.spaces.metricsAccounts.setAbove(issuers);
+    this.metricsTokens.setIssuers(issuers);
   }
 
   /** Call it when the entry from above has changed. */

@@ -5,8 +5,10 @@
  */
 
 import { AccountTokens } from '../../core/apiserver/access/account-tokens.ts';
+import { TokenSecrets } from '../../core/apiserver/access/token-secrets.ts';
+import { type RequestControllers, requestControllers } from '../../core/apiserver/certificates/request-controllers.ts';
 import { issuerOf } from '../../core/authentication/account-token.ts';
-import { tokenKeyIn } from '../../core/authentication/token-key.ts';
+import { tokenKeysIn } from '../../core/authentication/token-key.ts';
 import { describeError } from '../../core/runtime/errors.ts';
 import { pruneKeys } from '../../core/session/admitted-keys.ts';
 import type { ChildSession } from '../../core/session/child-session.ts';
@@ -60,6 +62,9 @@ export class Node implements AsyncDisposable {
   readonly streams: StreamRouter;
   readonly #guard: GuardRoom;
   readonly #admissions: Admissions | undefined;
+  readonly #signingRequests: RequestControllers;
+  readonly #accountTokens: AccountTokens;
+  readonly #tokenSecrets: TokenSecrets;
   readonly #fleet: FleetParts;
   readonly #api: NodeApi;
   readonly streamCounts = new StreamCounts();
@@ -103,6 +108,24 @@ export class Node implements AsyncDisposable {
       space: this.#nodeState.spaces.system,
       endSession: (child, reason) => this.#sessions.disconnect(child, reason),
     });
+    const { system, revocations } = this.#nodeState.spaces;
+    this.#signingRequests = requestControllers({
+      space: system,
+      signer: ports.userSigner,
+      clock: ports.clock,
+      log: ports.log,
+      revokedAtMs: (user) => revocations.revokedAtMs(user),
+    });
+    this.#accountTokens = new AccountTokens({
+      clock: ports.clock,
+      random: ports.random,
+      space: system,
+      issuer: issuerOf(config.path),
+      keys: () => tokenKeysIn(ports.store, ports.tokenKeys?.()),
+      hasReplicas: (config.replicas ?? 1) > 1 && ports.tokenKeys !== undefined,
+    });
+    const { authority } = ports;
+    this.#tokenSecrets = new TokenSecrets({ ...ports, space: system, tokens: this.#accountTokens, authority });
     this.#watermarkPublisher = new WatermarkPublisher({
       clock: ports.clock,
       present: () => ports.store.read((reader) => this.#nodeState.lookups.covered(reader)),
@@ -151,6 +174,8 @@ export class Node implements AsyncDisposable {
     this.#reports.start();
     this.#guard.start();
     this.#admissions?.start();
+    this.#signingRequests.start();
+    this.#tokenSecrets.start();
     log.info({ path, url, meshAddress: this.#listener.address }, 'the node serves');
     return { url, meshAddress: this.#listener.address };
   }
@@ -166,6 +191,8 @@ export class Node implements AsyncDisposable {
     this.#reports.stop();
     this.#guard.stop();
     this.#admissions?.stop();
+    this.#signingRequests.stop();
+    this.#tokenSecrets.stop();
     this.#uplink?.close();
     this.#sessions.close();
     await this.#listener?.[Symbol.asyncDispose]();
@@ -232,15 +259,7 @@ export class Node implements AsyncDisposable {
     const api = this.#ports.api({
       path,
       authorizer: spaces.authorizer,
-      tokens: new NodeTokens(
-        new AccountTokens({
-          ...{ clock, random },
-          space: spaces.system,
-          issuer: issuerOf(path),
-          key: () => tokenKeyIn(store),
-        }),
-        this.#ports.people,
-      ),
+      tokens: new NodeTokens(this.#accountTokens, this.#ports.people, this.#nodeState.metricsTokens),
       isRevoked: (user, validFromMs) => spaces.revocations.isRevoked(user, validFromMs),
       notReady: () => this.#notReady(),
       tree: treeUrls(path, this.streams, clock),

@@ -19,6 +19,7 @@ import {
   connectionTopic,
   contributionTopic,
   feedReadyTopic,
+  metricsIssuersTopic,
   objectRowTopic,
   ownContributionTopic,
   ownNodeTopic,
@@ -62,6 +63,7 @@ function subscribeSums(store: Store, parts: NodeParts, { on, each }: Subscriber)
     parts.nodeState().readRevocationsAbove();
     parts.api().revocationsChanged();
   });
+  on(metricsIssuersTopic, () => parts.nodeState().readMetricsIssuersAbove());
   each(childRemovedTopic, (child) => parts.down().restoreBarrier.childRemoved(child));
   on(connectionTopic, (children) => announceContributions(store, parts, children));
   on(quarantineTopic, (tables) => {

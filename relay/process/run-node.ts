@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { pino } from 'pino';
 import { userOfCertificate } from '../../core/access/certificate-user.ts';
 import { ApiServer } from '../../core/apiserver/http/api-server.ts';
+import { apiTls } from '../../core/apiserver/http/api-tls.ts';
 import { noteActs } from '../../core/audit/node-acts.ts';
 import { openAudit } from '../../core/audit/open-audit.ts';
 import { fetchJson } from '../../core/authentication/bounded-fetch.ts';
@@ -14,6 +15,7 @@ import { type OidcAuthenticator, parseAuthentication } from '../../core/authenti
 import { OidcTokens } from '../../core/authentication/oidc-tokens.ts';
 import { takeCrashMessage, writeCrashMessage } from '../../core/crash/crash-message.ts';
 import { withReplica } from '../../core/identity/replica.ts';
+import { userSigner } from '../../core/identity/user-signer.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { parseConfig, readBytes } from '../../core/runtime/config-file.ts';
 import { describeError } from '../../core/runtime/errors.ts';
@@ -29,7 +31,7 @@ import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
 import type { EnvironmentProxies } from '../../core/wire/dialer/proxy-choice.ts';
 import { tlsNetwork } from '../../core/wire/network/tls-network.ts';
 import { storedTransport } from '../../core/wire/network/transport-memory.ts';
-import { perCredentials, renewedCredentials } from '../../core/wire/node-credentials.ts';
+import { currentOf, perCredentials, renewedAuthorities, renewedCredentials } from '../../core/wire/node-credentials.ts';
 import { type NodeConfig, nodeConfigSchema } from '../config/config.ts';
 import { unreadableFiles } from '../config/config-files.ts';
 import { issuerSigner } from '../join/signer.ts';
@@ -68,6 +70,8 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
     log,
     read: () => ({ caPem: pem(pki.ca), certPem: pem(pki.cert), keyPem: pem(pki.key) }),
   });
+  const authorities = (file: string | undefined) =>
+    file === undefined ? undefined : renewedAuthorities({ clock: systemClock, log, read: () => pem(file) });
   const { issuer } = pki;
   const signer =
     issuer &&
@@ -78,10 +82,21 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
       random: systemRandom,
       lifeMs: issuer.certificateSeconds && issuer.certificateSeconds * 1_000,
     });
+  const users = pki.users?.signer;
+  // Read now: the keys may be needed much later, and then the file may be absent.
+  const tokenKeys = pki.tokenKeys === undefined ? Buffer.alloc(0) : pem(pki.tokenKeys);
   const audit = config.audit && openAudit(config.audit, { clock: systemClock, random: systemRandom, log });
   const node = new Node(config, {
     store,
     signer,
+    authority: () => currentOf(credentials).caPem.toString(),
+    tokenKeys: pki.tokenKeys === undefined ? undefined : () => tokenKeys.toString(),
+    userSigner:
+      users &&
+      userSigner(() => ({ certPem: pem(users.cert).toString(), keyPem: pem(users.key).toString() }), {
+        clock: systemClock,
+        random: systemRandom,
+      }),
     clock: systemClock,
     random: systemRandom,
     log,
@@ -106,10 +121,15 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
       new ApiServer({
         ...config.api,
         ...answers,
-        tls: perCredentials(credentials, ({ caPem, certPem, keyPem }) => ({ ca: caPem, cert: certPem, key: keyPem })),
+        tls: apiTls({
+          node: perCredentials(credentials, (current) => current),
+          users: authorities(pki.users?.ca),
+          frontProxies: authorities(config.frontProxy?.clientCA),
+        }),
         clock: systemClock,
         log,
         authenticate: userOfCertificate,
+        frontProxy: config.frontProxy,
         metrics: processMetrics,
         audit,
       }),

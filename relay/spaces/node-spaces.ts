@@ -2,10 +2,16 @@
 
 import type { Authorizer } from '../../core/access/authorizer.ts';
 import { Revocations } from '../../core/access/revocations.ts';
+import { MetricsAccounts } from '../../core/apiserver/access/metrics-accounts.ts';
 import { SystemAccess } from '../../core/apiserver/access/system-access.ts';
+import { warnOfTokenSecret } from '../../core/apiserver/access/token-secrets.ts';
+import { checkSigningRequest } from '../../core/apiserver/certificates/request-admission.ts';
+import { withApproval } from '../../core/apiserver/certificates/request-kind.ts';
+import { RequestReader } from '../../core/apiserver/certificates/request-reader.ts';
 import { isRevocation, revocationResource, revokedBy } from '../../core/apiserver/kinds/revocation-kind.ts';
-import type { Space, WriteAdmission } from '../../core/apiserver/space.ts';
+import type { Kind, Space, WriteAdmission } from '../../core/apiserver/space.ts';
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
+import { tokenKeysIn } from '../../core/authentication/token-key.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import { objectName } from '../../core/identity/node-path.ts';
 import { parseBody } from '../../core/object/canonical.ts';
@@ -34,12 +40,16 @@ export interface SpaceListeners {
   inventoryChanged(t: Transaction, syncTarget: string): void;
   /** Called in the transaction that changes the revocations of this node. */
   revocationsChanged(t: Transaction): void;
+  /** Called when other ServiceAccounts of this node may read metrics below. */
+  metricsAccountsChanged(): void;
 }
 
 export class NodeSpaces {
   readonly inventory: Inventory;
   /** Which users' certificates this node refuses. */
   readonly revocations = new Revocations();
+  /** Which ServiceAccounts of this node and of the nodes above may read metrics below. */
+  readonly metricsAccounts: MetricsAccounts;
   readonly #system: OpenSpace;
   readonly #access: SystemAccess;
   /** Keyed by source: `center.retail`. */
@@ -61,8 +71,19 @@ export class NodeSpaces {
         listeners.inventoryChanged(t, name);
       }
     };
-    const admission: WriteAdmission = (request) => access?.admission(request);
-    this.#system = openSpace(ports, 'system', 'System', note, { admission });
+    const reader = new RequestReader();
+    const admission: WriteAdmission = (request) => {
+      if (!access) return;
+      access.admission(request);
+      warnOfTokenSecret(this.#system.space, request);
+      const { kinds } = this.#system.space;
+      checkSigningRequest(
+        { ...ports, kinds, reader, authorizer: access.authorizer, signs: ports.signsUsers ?? false },
+        request,
+      );
+    };
+    const kindsOf = (kinds: readonly Kind[]) => withApproval(kinds, reader);
+    this.#system = openSpace(ports, 'system', 'System', note, { admission, kindsOf });
     for (const stored of this.#system.storage.scan(revocationResource))
       this.#noteRevocation({ type: 'ADDED', object: stored });
     this.#system.storage.subscribe((events) => {
@@ -72,6 +93,12 @@ export class NodeSpaces {
     this.inventory = inventory;
     access = new SystemAccess({ ...ports, fromAbove, space: this.#system.space });
     this.#access = access;
+    this.metricsAccounts = new MetricsAccounts({
+      ...ports,
+      space: this.#system.space,
+      keys: () => ports.tokenKeys?.() ?? tokenKeysIn(ports.store),
+      changed: () => listeners.metricsAccountsChanged(),
+    });
     for (const { name, type } of spaces) {
       const source = `${objectName(ports.path)}.${name}`;
       if (type === 'Workload') this.#workload.set(source, openWorkloadSpace(ports, name, source));
@@ -145,6 +172,7 @@ export class NodeSpaces {
   close(): void {
     for (const space of [...this.#workload.values(), ...this.#inventories.values()]) space.close();
     this.#access.close();
+    this.metricsAccounts.close();
     this.#system.close();
   }
 

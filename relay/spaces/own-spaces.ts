@@ -11,10 +11,11 @@ import { EventExpiry } from '../../core/apiserver/lifecycle/event-expiry.ts';
 import { GarbageCollector } from '../../core/apiserver/lifecycle/garbage-collector.ts';
 import { NamespaceController } from '../../core/apiserver/lifecycle/namespace-controller.ts';
 import { fieldManager } from '../../core/apiserver/managed-fields/field-manager.ts';
-import type { Space, WriteAdmission } from '../../core/apiserver/space.ts';
+import type { Kind, Space, WriteAdmission } from '../../core/apiserver/space.ts';
 import { EmbeddedStorage } from '../../core/apiserver/storage/embedded.ts';
 import type { StorageEvent, WriteHook } from '../../core/apiserver/storage.ts';
 import { type DryRunPreview, EmbeddedSpace } from '../../core/apiserver/verbs/embedded-space.ts';
+import type { TokenKeys } from '../../core/authentication/token-key.ts';
 import { LocalTable } from '../../core/feed/table.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -35,6 +36,10 @@ export interface SpacePorts {
   defer(run: () => void): void;
   /** The path of the node. The path of the center is empty. */
   readonly path: string;
+  /** The keys of the node's tokens. Absent: nobody signs in with tokens. */
+  tokenKeys?(): TokenKeys;
+  /** Whether the node signs certificates of users. Absent: it does not. */
+  readonly signsUsers?: boolean;
   /** Returns what a dry run in the workload space of a source shows in addition. Absent: nothing. */
   preview?(source: string): DryRunPreview;
 }
@@ -56,19 +61,27 @@ export interface InventorySpace extends OpenSpace {
   readonly rows: InventoryRows;
 }
 
+/** What one type of space has beside the parts of all. */
+interface SpaceParts {
+  readonly preview?: DryRunPreview | undefined;
+  readonly admission?: WriteAdmission;
+  /** Changes built-in kinds that have their nature in this space. */
+  kindsOf?(kinds: readonly Kind[]): readonly Kind[];
+}
+
 /** Opens a space with the controllers that every space has: definitions, garbage collection, deletion of namespaces. */
 export function openSpace(
   ports: SpacePorts,
   name: string,
   type: SpaceType,
   hook: WriteHook,
-  { preview, admission }: { readonly preview?: DryRunPreview | undefined; readonly admission?: WriteAdmission } = {},
+  { preview, admission, kindsOf = (kinds) => kinds }: SpaceParts = {},
 ): OpenSpace {
   const { store, clock, random, log, defer, path } = ports;
   // Objects of the system space do not travel, so its revisions need not begin at the wall time (core/apiserver/storage/history.ts).
   const startsAt = type === 'System' ? {} : { startsAt: Math.floor(clock.wallMs()) };
   const storage = new EmbeddedStorage({ store, name, logger: log, hook, ...startsAt });
-  const kinds = new SpaceKinds(storage, [...builtinKinds(), ...ownKinds(type)]);
+  const kinds = new SpaceKinds(storage, [...kindsOf(builtinKinds()), ...ownKinds(type)]);
   const space = new EmbeddedSpace({
     name,
     storage,

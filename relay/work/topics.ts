@@ -44,6 +44,9 @@ export const recountedTopic = new Topic<string>('recounted');
 /** Users of this node or of the nodes above were revoked, or no longer are. The key is always `self`. */
 export const revocationsTopic = new Topic<'self'>('revocations');
 
+/** The nodes above whose tokens for metrics are good have changed, or their accounts. The key is always `self`. */
+export const metricsIssuersTopic = new Topic<'self'>('metrics issuers');
+
 /** The node's own Node object may have to change. The key is always `self`. */
 export const ownNodeTopic = new Topic<'self'>('own node');
 

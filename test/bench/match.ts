@@ -157,6 +157,7 @@ function openNode(store: LmdbStore) {
   const openBook = new ChildRegistry({
     counting: { isOtherReplica: false, counts: () => true },
     revocations: { all: () => ({}) },
+    metricsAccounts: { issuers: () => [] },
     summaryReported: () => undefined,
     inventory,
     mailboxes,

@@ -40,7 +40,7 @@ export class AgentProcess implements AsyncDisposable {
         address: meshAddress(tree, 'eu'),
         replicas: replicas.map((replica) => meshAddress(tree, replica)),
       },
-      pki,
+      pki: { ...pki, users: { ca: join(tree.data, 'pki/users_trusted.crt') } },
       cluster,
     };
   }

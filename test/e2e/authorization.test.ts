@@ -24,6 +24,18 @@ import { banyan, LocalTree, untilAnswered } from './local-tree.ts';
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const center = 'node/center';
 const rbac = 'rbac.authorization.k8s.io';
+/** Headers by which a proxy could name a user. No node of the tree has such a proxy. */
+const identityHeaders = {
+  'x-remote-user': 'admin',
+  'x-remote-group': 'system:masters',
+  'x-remote-uid': '1',
+  'x-remote-extra-scope': 'all',
+  'x-forwarded-for': '127.0.0.1',
+  'x-forwarded-user': 'admin',
+  'x-forwarded-groups': 'system:masters',
+  'x-forwarded-client-cert': 'Subject="O=system:masters,CN=admin"',
+  'ssl-client-subject-dn': 'O=system:masters,CN=admin',
+};
 const names = [...Object.keys(callers), ...Object.keys(strangers)] as (CallerName | StrangerName)[];
 
 describe.skipIf(withoutKubectl)(`who may do what${why}`, () => {
@@ -122,9 +134,12 @@ describe.skipIf(withoutKubectl)(`who may do what${why}`, () => {
     identify('admin', { certPem: pki('user-admin.crt'), keyPem: pki('user-admin.key') });
     identify('agent', { certPem: pki('eu.rivoli.crt'), keyPem: pki('eu.rivoli.key') });
     identify('relay', { certPem: pki('eu.crt'), keyPem: pki('eu.key') });
-    const authority = { certPem: pki('ca.crt'), keyPem: pki('ca.key') };
+    identify('headers');
+    const authority = (name: string) => ({ certPem: pki(`${name}.crt`), keyPem: pki(`${name}.key`) });
     const issuing = { clock: systemClock, random: systemRandom };
-    identify('expired', await issueUser(authority, { name: 'reader', groups: ['system:masters'] }, issuing, 1_000));
+    const master = { name: 'reader', groups: ['system:masters'] };
+    identify('expired', await issueUser(authority('users_ca'), master, issuing, 1_000));
+    identify('former', await issueUser(authority('ca'), master, issuing));
     identify('revoked', userOf('leaver'));
     await untilAnswered('the leaver is known', () =>
       send('revoked', version('eu:rivoli')).then((status) => status === 200),
@@ -147,6 +162,7 @@ describe.skipIf(withoutKubectl)(`who may do what${why}`, () => {
     const headers = {
       'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
       ...(caller === 'robot' ? { authorization: `Bearer ${token}` } : {}),
+      ...(caller === 'headers' ? identityHeaders : {}),
       ...(caller === 'acting' && at === 'center' ? { 'impersonate-user': 'reader' } : {}),
     };
     return new Promise<number>((resolve, reject) => {

@@ -31,7 +31,12 @@ describe.skipIf(withoutKubectl)(`the token of a ServiceAccount${why}`, () => {
       metadata: { name: 'tokens' },
       spec: {
         center: { spaces: [{ name: 'retail' }] },
-        relays: [{ name: 'eu' }],
+        relays: [
+          { name: 'eu' },
+          { name: 'us', replicas: 2 },
+          { name: 'asia', access: { fromAbove: 'grants' } },
+          { name: 'moon', access: { fromAbove: 'none' } },
+        ],
         clusters: [{ name: 'rivoli', parent: 'eu', labels: { env: 'prod' } }],
       },
     };
@@ -130,6 +135,121 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "banyan:
     tree.ok(center, 'create', 'serviceaccount', 'robot', '-n', 'robots');
     expect(as(token, center, 'auth', 'whoami').code).not.toBe(0);
     expect(as(create(), center, 'auth', 'whoami').code).toBe(0);
+  });
+
+  it('is in a Secret of its type, without an end, until the Secret or the account is deleted', async () => {
+    const secret = (name: string, account = 'robot') => `apiVersion: v1
+kind: Secret
+type: kubernetes.io/service-account-token
+metadata: {name: ${name}, namespace: robots, annotations: {kubernetes.io/service-account.name: ${account}}}
+`;
+    apply(center, secret('held'));
+    const field = (path: string) => {
+      const { stdout } = tree.kubectl(center, ['get', 'secret', 'held', '-n', 'robots', '-o', `jsonpath=${path}`]);
+      return Buffer.from(stdout, 'base64').toString();
+    };
+    await until('the Secret has a token', () => field('{.data.token}') !== '');
+    const token = field('{.data.token}');
+    expect(field('{.data.namespace}')).toBe('robots');
+    expect(field('{.data.ca\\.crt}')).toBe(readFileSync(join(tree.data, 'pki/ca.crt'), 'utf8'));
+    expect(as(token, center, 'auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}').out).toBe(
+      'system:serviceaccount:robots:robot',
+    );
+    tree.ok(center, 'delete', 'secret', 'held', '-n', 'robots');
+    expect(as(token, center, 'auth', 'whoami').out).toMatch(/Unauthorized|logged in/);
+    expect(tree.kubectl(center, ['apply', '-f', '-'], secret('lost', 'nobody')).out).toContain(
+      'Warning: there is no ServiceAccount robots/nobody',
+    );
+    await until('the Secret is deleted', () => !tree.ok(center, 'get', 'secrets', '-n', 'robots').includes('lost'));
+    tree.ok(center, 'create', 'serviceaccount', 'brief', '-n', 'robots');
+    apply(center, secret('brief', 'brief'));
+    tree.ok(center, 'delete', 'serviceaccount', 'brief', '-n', 'robots');
+    await until('it goes with its account', () => !tree.ok(center, 'get', 'secrets', '-n', 'robots').includes('brief'));
+  });
+
+  it('is good at an embedded cluster, where the roles of the cluster decide', async () => {
+    const cluster = 'cluster/eu:rivoli';
+    tree.ok(cluster, 'create', 'namespace', 'shop');
+    tree.ok(cluster, 'create', 'serviceaccount', 'till', '-n', 'shop');
+    tree.ok(cluster, 'create', 'rolebinding', 'till', '-n', 'shop', '--clusterrole=view', '--serviceaccount=shop:till');
+    const token = tree.ok(cluster, 'create', 'token', 'till', '-n', 'shop', '--duration', '10m').trim();
+    expect(as(token, cluster, 'auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}').out).toBe(
+      'system:serviceaccount:shop:till',
+    );
+    expect(as(token, cluster, 'get', 'configmaps', '-n', 'shop').code).toBe(0);
+    expect(as(token, cluster, 'get', 'configmaps', '-n', 'default').out).toContain(
+      'User "system:serviceaccount:shop:till" cannot list resource "configmaps"',
+    );
+    const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } };
+    const url = '/apis/authentication.k8s.io/v1/tokenreviews';
+    const reviewed = tree.kubectl(cluster, ['create', '--raw', url, '-f', '-'], JSON.stringify(review)).stdout;
+    expect(JSON.parse(reviewed).status).toMatchObject({
+      authenticated: true,
+      user: { username: 'system:serviceaccount:shop:till' },
+    });
+    // Through the tree, people make tokens of the cluster too.
+    const through = tree.kubectlAt('center', '/tree/eu:rivoli/cluster', ['create', 'token', 'till', '-n', 'shop']);
+    expect(as(through.stdout.trim(), cluster, 'get', 'configmaps', '-n', 'shop').code, through.out).toBe(0);
+    // Each API has a key of its own.
+    for (const context of [center, 'node/eu'])
+      expect(as(token, context, 'get', 'nodes').out).toMatch(/Unauthorized|logged in/);
+    apply(
+      cluster,
+      `apiVersion: v1
+kind: Secret
+type: kubernetes.io/service-account-token
+metadata: {name: till, namespace: shop, annotations: {kubernetes.io/service-account.name: till}}
+`,
+    );
+    const held = () => tree.ok(cluster, 'get', 'secret', 'till', '-n', 'shop', '-o', 'jsonpath={.data.token}');
+    await until('the Secret of the cluster has a token', () => held() !== '');
+    expect(as(Buffer.from(held(), 'base64').toString(), cluster, 'get', 'configmaps', '-n', 'shop').code).toBe(0);
+    tree.ok(cluster, 'delete', 'serviceaccount', 'till', '-n', 'shop');
+    expect(as(token, cluster, 'auth', 'whoami').out).toMatch(/Unauthorized|logged in/);
+  });
+
+  it('for metrics is good at /metrics of all nodes, and for nothing else', async () => {
+    tree.ok(center, 'create', 'namespace', 'monitoring');
+    tree.ok(center, 'create', 'serviceaccount', 'prometheus', '-n', 'monitoring');
+    const name = 'system:serviceaccount:monitoring:prometheus';
+    const binding = ['--clusterrole=banyan:metrics', '--serviceaccount=monitoring:prometheus'];
+    tree.ok(center, 'create', 'clusterrolebinding', 'prometheus', ...binding);
+    const token = tree
+      .ok(center, 'create', 'token', 'prometheus', '-n', 'monitoring', '--audience', 'urn:banyan:metrics')
+      .trim();
+    const metrics = (context: string) => as(token, context, 'get', '--raw', '/metrics').out;
+    const open = [center, 'node/eu', 'node/us', 'node/us~1', 'cluster/eu:rivoli'];
+    await until('all nodes know the token', () => open.every((context) => metrics(context).includes('banyan_')));
+    for (const context of open)
+      expect(as(token, context, 'get', '--raw', '/version').out).toMatch(/Unauthorized|logged in/);
+    // A region that gives nothing away says what it gives, and one that gives nothing does not know the token.
+    await until('the region knows the token', () => !/Unauthorized|logged in/.test(metrics('node/asia')));
+    expect(metrics('node/asia')).toContain(`User "center:${name}" cannot get path "/metrics"`);
+    tree.ok('node/asia', 'create', 'clusterrolebinding', 'p', '--clusterrole=banyan:metrics', `--user=center:${name}`);
+    expect(metrics('node/asia')).toContain('banyan_');
+    expect(metrics('node/moon')).toMatch(/Unauthorized|logged in/);
+    tree.ok(center, 'delete', 'serviceaccount', 'prometheus', '-n', 'monitoring');
+    await until('no node knows the token any more', () =>
+      [...open, 'node/asia'].every((context) => /Unauthorized|logged in/.test(metrics(context))),
+    );
+  });
+
+  it('of a replica is good at the others if they have an account of the name, until they delete it', async () => {
+    const [one, two] = ['node/us', 'node/us~1'];
+    for (const context of [one, two]) tree.ok(context, 'create', 'serviceaccount', 'twin', '-n', 'default');
+    const who = (token: string, context: string) =>
+      as(token, context, 'auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}').out;
+    const make = (context: string) => tree.ok(context, 'create', 'token', 'twin', '-n', 'default').trim();
+    await until('a token is younger than both accounts', () => who(make(one), two).endsWith(':twin'));
+    const token = make(two);
+    expect([one, two].map((context) => who(token, context))).toEqual(
+      Array.from({ length: 2 }, () => 'system:serviceaccount:default:twin'),
+    );
+    tree.ok(one, 'delete', 'serviceaccount', 'twin', '-n', 'default');
+    expect(who(token, one)).toMatch(/Unauthorized|logged in/);
+    expect(who(token, two)).toBe('system:serviceaccount:default:twin');
+    tree.ok(one, 'create', 'serviceaccount', 'twin', '-n', 'default');
+    expect(who(token, one)).toMatch(/Unauthorized|logged in/);
   });
 
   function emptyReview(): string {

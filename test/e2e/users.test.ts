@@ -1,9 +1,12 @@
 /** Users without system:masters: what roles, bindings and AccessGrants give them at a node, with stock kubectl and certificates of `banyan user add`. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { stringify } from 'yaml';
+import { parse, stringify } from 'yaml';
+import { createUserAuthority, issueUser } from '../../core/identity/authority.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
+import { systemRandom } from '../../core/runtime/random.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
 import { banyan, kubectlBy, LocalTree, until } from './local-tree.ts';
 
@@ -74,6 +77,25 @@ describe.skipIf(withoutKubectl)(`a user without system:masters${why}`, () => {
     );
     expect(as('bob', center, 'get', '--raw', '/metrics').out).toContain('User "bob" cannot get path "/metrics"');
     expect(as('bob', center, 'auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}').out).toBe('bob');
+  });
+
+  it('may have a certificate of another authority, as soon as the file of authorities has it', async () => {
+    const issuing = { clock: systemClock, random: systemRandom };
+    const authority = await createUserAuthority('next', issuing);
+    const { certPem, keyPem } = await issueUser(authority, { name: 'bob', groups: [] }, issuing);
+    const config = parse(readFileSync(join(directory, 'bob/kubeconfig'), 'utf8')) as { users: { user: object }[] };
+    const base64 = (pem: string) => Buffer.from(pem).toString('base64');
+    for (const one of config.users)
+      one.user = { 'client-certificate-data': base64(certPem), 'client-key-data': base64(keyPem) };
+    mkdirSync(join(directory, 'next'));
+    writeFileSync(join(directory, 'next/kubeconfig'), stringify(config), { mode: 0o600 });
+    const everywhere = [center, 'node/eu', 'cluster/eu:rivoli'];
+    const known = (user: string) =>
+      everywhere.map((context) => as(user, context, 'get', '--raw', '/version').code === 0);
+    expect(known('next')).toEqual([false, false, false]);
+    appendFileSync(join(tree.data, 'pki/users_trusted.crt'), authority.certPem);
+    await until('all nodes know the authority', () => !known('next').includes(false));
+    expect(known('bob')).toEqual([true, true, true]);
   });
 
   it('has the rights of the role in the namespaces of the grant, and no others', () => {

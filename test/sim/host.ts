@@ -261,6 +261,7 @@ export class Host {
       random,
       defer,
       software,
+      authority: () => '',
       log: silentLogger,
       network: network.of(this),
       api: () => this.#api(),

@@ -23,6 +23,9 @@ export const strangers = {
   revoked: 'shows a certificate that was revoked',
   agent: 'shows the certificate of the agent eu:rivoli',
   relay: 'shows the certificate of the relay eu',
+  former: "shows a user's certificate, with the group `system:masters`, of the authority of the nodes",
+  headers:
+    'shows no certificate, and names a member of `system:masters` in the headers of a front proxy and in X-Forwarded-*',
 } as const;
 export type StrangerName = keyof typeof strangers;
 
@@ -70,6 +73,10 @@ const lines = `
   center POST   /apis/mesh.banyan.io/v1alpha1/accessgrants?dryRun=All                admin
   center POST   /apis/mesh.banyan.io/v1alpha1/revocations?dryRun=All                 admin
   center POST   /apis/mesh.banyan.io/v1alpha1/jointokens?dryRun=All                  admin
+  center GET    /apis/certificates.k8s.io/v1/certificatesigningrequests              admin
+  center POST   /apis/certificates.k8s.io/v1/certificatesigningrequests?dryRun=All   admin
+  center PATCH  /apis/certificates.k8s.io/v1/certificatesigningrequests/none/approval  admin
+  center PATCH  /apis/certificates.k8s.io/v1/certificatesigningrequests/none/status  admin
   center GET    /apis/inventory.banyan.io/v1alpha1/synctargets                       admin
   center DELETE /apis/inventory.banyan.io/v1alpha1/synctargets/none                  admin
   center GET    /spaces/retail/api                                                   reader robot editor acting admin

@@ -218,6 +218,7 @@ export class WholeTree {
     });
     running.node = new Node(config, {
       ...this.#base(running),
+      authority: () => '',
       software: 'test',
       log: silentLogger,
       network: {

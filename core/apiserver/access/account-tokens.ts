@@ -1,5 +1,5 @@
 /** Issues and checks the tokens of the ServiceAccounts of a space (`kubectl create token`, TokenReview). A token ends with its ServiceAccount and its bound object. */
-import { errors, jwtVerify, SignJWT } from 'jose';
+import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose';
 import type { Requester } from '../../access/attributes.ts';
 import {
   type AccountToken,
@@ -9,7 +9,7 @@ import {
   tokenOf,
 } from '../../authentication/account-token.ts';
 import { TokenCache } from '../../authentication/token-cache.ts';
-import type { TokenKey } from '../../authentication/token-key.ts';
+import type { TokenKeys } from '../../authentication/token-key.ts';
 import { readTokenRequest, type TokenRequestSpec } from '../../authentication/token-request.ts';
 import { timestamp } from '../../object/conditions.ts';
 import type { KubeObject } from '../../object/meta.ts';
@@ -18,6 +18,9 @@ import { type Random, uuid } from '../../runtime/random.ts';
 import type { Space } from '../space.ts';
 import { conflict, invalidObject, notFound } from '../status-errors.ts';
 
+/** https://kubernetes.io/docs/concepts/configuration/secret/#serviceaccount-token-secrets */
+export const tokenSecretType = 'kubernetes.io/service-account-token';
+
 export interface AccountTokensPorts {
   readonly space: Space;
   readonly clock: Clock;
@@ -25,7 +28,12 @@ export interface AccountTokensPorts {
   /** Who issues the tokens, and the audience of a token whose request names none. */
   readonly issuer: string;
   /** Makes the key when it is needed for the first time. */
-  key(): TokenKey;
+  keys(): TokenKeys;
+  /**
+   * True: other replicas of the node sign with the same keys. Each of them has ServiceAccounts of its own, with other uids. Their tokens are good for the account of
+   * the same name if they were made after this account. Absent: false.
+   */
+  readonly hasReplicas?: boolean;
 }
 
 const algorithm = 'ES256';
@@ -35,7 +43,7 @@ const clockTolerance = '5s';
 export class AccountTokens {
   readonly #ports: AccountTokensPorts;
   readonly #known = new TokenCache<AccountToken>();
-  #key: TokenKey | undefined;
+  #keys: TokenKeys | undefined;
 
   constructor(ports: AccountTokensPorts) {
     this.#ports = ports;
@@ -78,12 +86,28 @@ export class AccountTokens {
    */
   async userOf(text: string, audiences: readonly string[] = [this.#ports.issuer]): Promise<Requester | undefined> {
     const token = this.#known.get(text, this.#ports.clock.wallMs()) ?? (await this.#check(text));
-    if (!token?.audiences.some((audience) => audiences.includes(audience)) || !this.#isAlive(token)) return undefined;
+    if (!token?.audiences.some((audience) => audiences.includes(audience)) || !this.#isAlive(token, text))
+      return undefined;
     return accountUser(token);
   }
 
+  /** The token for a Secret of the type `kubernetes.io/service-account-token`. It is good as long as the Secret has it. */
+  async ofSecret(secret: KubeObject, account: KubeObject): Promise<string> {
+    const { clock, random, issuer } = this.#ports;
+    const { name, namespace, uid } = secret.metadata;
+    return this.#sign({
+      namespace: namespace!,
+      account: { name: account.metadata.name!, uid: account.metadata.uid! },
+      bound: { kind: 'Secret', name: name!, uid: uid! },
+      audiences: [issuer],
+      id: uuid(random),
+      issuedMs: clock.wallMs(),
+      expiresMs: Number.POSITIVE_INFINITY,
+    });
+  }
+
   #sign(token: AccountToken): Promise<string> {
-    const { id, privateKey } = this.#keys();
+    const { id, privateKey } = this.#present().signing;
     return new SignJWT(claimsOf(token, this.#ports.issuer))
       .setProtectedHeader({ alg: algorithm, kid: id })
       .sign(privateKey);
@@ -91,15 +115,17 @@ export class AccountTokens {
 
   async #check(text: string): Promise<AccountToken | undefined> {
     const { clock, issuer } = this.#ports;
-    const { id, publicKey } = this.#keys();
     try {
-      const { payload, protectedHeader } = await jwtVerify(text, publicKey, {
+      const { kid } = decodeProtectedHeader(text);
+      const key = this.#present().accepted.find(({ id }) => id === kid);
+      if (!key) return undefined;
+      const { payload } = await jwtVerify(text, key.publicKey, {
         algorithms: [algorithm],
         issuer,
         currentDate: new Date(clock.wallMs()),
         clockTolerance,
       });
-      const token = protectedHeader.kid === id ? tokenOf(payload) : undefined;
+      const token = tokenOf(payload);
       if (token) this.#known.keep(text, token);
       return token;
     } catch (error) {
@@ -108,10 +134,26 @@ export class AccountTokens {
     }
   }
 
-  #isAlive({ namespace, account, bound }: AccountToken): boolean {
-    const lives = (resource: string, { name, uid }: { readonly name: string; readonly uid: string }) =>
-      this.#ports.space.get({ group: '', resource, namespace, name })?.metadata.uid === uid;
-    return lives('serviceaccounts', account) && (!bound || lives(resourceOf[bound.kind], bound));
+  #isAlive(token: AccountToken, text: string): boolean {
+    const { namespace, account, bound, expiresMs } = token;
+    const living = (resource: string, { name, uid }: { readonly name: string; readonly uid: string }) => {
+      const found = this.#ports.space.get({ group: '', resource, namespace, name });
+      return found?.metadata.uid === uid ? found : undefined;
+    };
+    if (!living('serviceaccounts', account)) return !bound && this.#isOfReplica(token);
+    if (!bound) return true;
+    const holder = living(resourceOf[bound.kind], bound);
+    return holder !== undefined && (Number.isFinite(expiresMs) || tokenIn(holder) === text);
+  }
+
+  /**
+   * Whether another replica may have made the token, for the account that this replica knows by the same name. An account that was deleted and made again is younger
+   * than the tokens of the former one. Both times are whole seconds.
+   */
+  #isOfReplica({ namespace, account: { name }, issuedMs }: AccountToken): boolean {
+    if (!this.#ports.hasReplicas) return false;
+    const own = this.#ports.space.get({ group: '', resource: 'serviceaccounts', namespace, name });
+    return own !== undefined && issuedMs > Date.parse(own.metadata.creationTimestamp ?? '');
   }
 
   #bind(namespace: string, { kind, name, uid }: NonNullable<TokenRequestSpec['bound']>): BoundObject {
@@ -134,10 +176,16 @@ export class AccountTokens {
     return found;
   }
 
-  #keys(): TokenKey {
-    this.#key ??= this.#ports.key();
-    return this.#key;
+  #present(): TokenKeys {
+    this.#keys ??= this.#ports.keys();
+    return this.#keys;
   }
 }
 
 const resourceOf = { Pod: 'pods', Secret: 'secrets' } as const;
+
+/** The token that a Secret has. Undefined: the Secret is not of the type, or has none. */
+function tokenIn({ type, data }: KubeObject): string | undefined {
+  const { token } = (data ?? {}) as { token?: unknown };
+  return type === tokenSecretType && typeof token === 'string' ? Buffer.from(token, 'base64').toString() : undefined;
+}

@@ -33,6 +33,7 @@ const selectable: Readonly<Record<string, readonly string[]>> = {
   Service: ['.spec.clusterIP', '.spec.type'],
   ReplicaSet: ['.status.replicas'],
   ReplicationController: ['.status.replicas'],
+  CertificateSigningRequest: ['.spec.signerName'],
 };
 
 let kinds: readonly Kind[] | undefined;

@@ -129,5 +129,6 @@ function aggregatedResource(kind: Kind, version: string, { readOnly }: Discovery
 }
 
 function subresourcesOf(kind: Kind): string[] {
-  return [...(kind.subresources.status ? ['status'] : []), ...(kind.subresources.scale ? ['scale'] : [])];
+  const { status, scale, approval } = kind.subresources;
+  return [...(approval ? ['approval'] : []), ...(status ? ['status'] : []), ...(scale ? ['scale'] : [])];
 }

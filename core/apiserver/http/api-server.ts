@@ -4,6 +4,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import type { Authorizer } from '../../access/authorizer.ts';
 import type { AuditPort } from '../../audit/audit-port.ts';
+import type { FrontProxyConfig } from '../../authentication/front-proxy.ts';
 import { answerOf, passOn, passUpgrade } from '../../stream/pass-on.ts';
 import type { Space, UserInfo } from '../space.ts';
 import { Answers } from './answers.ts';
@@ -28,6 +29,8 @@ export interface ApiServerOptions extends HttpsListenerOptions {
   readonly authenticate: Authenticate;
   readonly authorizer: Authorizer;
   readonly isRevoked: IsRevoked;
+  /** Which headers of a front proxy name users. Absent: none do. */
+  readonly frontProxy?: FrontProxyConfig | undefined;
   /** The tokens of the ServiceAccounts of the node. Absent: the node has none. */
   readonly tokens?: TokenIssuer | undefined;
   /** The path of the node. Empty: the center. */
@@ -60,13 +63,13 @@ export class ApiServer implements AsyncDisposable {
   readonly #yaml: YamlThread;
 
   constructor(options: ApiServerOptions) {
-    const { clock, log, audit, authenticate, authorizer, isRevoked, tokens, path } = options;
+    const { clock, log, audit, authorizer, path } = options;
     this.#options = options;
     this.#mounts = new SpaceMounts(clock);
     this.#audits = new RequestAudits(audit && { ...audit, clock });
     this.#answers = new Answers({ clock, log, audits: this.#audits });
     this.#yaml = new YamlThread(clock);
-    this.#users = new RequestUsers(authenticate, isRevoked, tokens);
+    this.#users = new RequestUsers(options);
     this.#access = new RequestAccess({ users: this.#users, authorizer, path });
     this.#listener = new HttpsListener(options, {
       request: (request, response) => void this.#serve(request, response),

@@ -119,6 +119,7 @@ export class SpaceHandler {
       throw new BanyanError('MethodNotAllowed', `${this.space.name} is read-only: it shows objects of another space`);
     }
     checkPlace(route, kind, request.method);
+    if (request.method !== 'GET') await kind.load?.();
     switch (request.method) {
       case 'GET':
         return name === '' ? this.#list(route, kind, request) : { answer: await this.#get(route, kind, key, request) };
@@ -239,11 +240,12 @@ export function checkPlace({ of, namespace, name, subresource }: ResourceRoute, 
     if (name !== '') throw notServed(why);
     throw new BanyanError('MethodNotAllowed', `the server does not allow ${method} across namespaces: ${why}`);
   }
-  const { status, scale } = kind.subresources;
+  const { status, scale, approval } = kind.subresources;
   const isThere =
     subresource === '' ||
     (subresource === 'status' && status) ||
     (subresource === 'scale' && scale !== undefined) ||
+    (subresource === 'approval' && approval === true) ||
     (subresource === 'finalize' && isNamespace(kind) && method === 'PUT');
   if (!isThere) throw notServed(`${plural} have no subresource ${JSON.stringify(subresource)}`);
 }

@@ -19,7 +19,10 @@ import type { Logger } from '../../runtime/logger.ts';
 export interface ApiTls {
   readonly key: Buffer;
   readonly cert: Buffer;
+  /** The authorities of users. */
   readonly ca: Buffer;
+  /** The authorities of front proxies. Absent: there is no front proxy. */
+  readonly frontProxyCa?: Buffer;
 }
 
 export interface HttpsListenerOptions {
@@ -68,7 +71,7 @@ export class HttpsListener {
     this.#options = options;
     this.#tls = options.tls();
     this.#server = createSecureServer({
-      ...this.#tls,
+      ...contextOf(this.#tls),
       allowHTTP1: true,
       http1Options: { keepAliveTimeout: idleConnectionMs },
       settings: { maxConcurrentStreams: streamsMax },
@@ -139,7 +142,12 @@ export class HttpsListener {
   #renew(): void {
     const tls = this.#options.tls();
     if (tls === this.#tls) return;
-    this.#server.setSecureContext({ ...tls });
+    this.#server.setSecureContext(contextOf(tls));
     this.#tls = tls;
   }
+}
+
+/** TLS accepts the authorities of all kinds. For each certificate, request-users.ts finds out which of them it is from. */
+function contextOf({ key, cert, ca, frontProxyCa }: ApiTls) {
+  return { key, cert, ca: frontProxyCa ? [ca, frontProxyCa] : ca };
 }

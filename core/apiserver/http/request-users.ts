@@ -1,13 +1,17 @@
-/** Finds the user of each request. */
+/** Finds the user of each request: by the client's certificate, by the headers of a front proxy, or by a token. */
+import type { X509Certificate } from 'node:crypto';
 import type { Http2ServerRequest } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import type { AccessAttributes } from '../../access/attributes.ts';
 import type { AccessDecision } from '../../access/refusal.ts';
 import { bearerToken } from '../../authentication/bearer.ts';
+import { type FrontProxyConfig, isAllowedProxy, proxiedUser } from '../../authentication/front-proxy.ts';
+import { certificatesIn, leadsTo, shownChain } from '../../identity/client-authority.ts';
 import { isFromIssuer } from '../../identity/issuer-name.ts';
 import { isOfNode } from '../../identity/peer-identity.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { UserInfo } from '../space.ts';
+import type { ApiTls } from './https-listener.ts';
 import { impersonated } from './impersonation.ts';
 
 /** The user of a certificate. Undefined if the certificate is not of a user. */
@@ -16,28 +20,40 @@ export type Authenticate = (certificate: { subject: Record<string, unknown> } | 
 /** Whether a certificate of the user that is valid from this time on was revoked. The time is in ms of the wall clock. */
 export type IsRevoked = (user: string, validFromMs: number) => boolean;
 
+/** What the certificate of a connection says. */
 interface Holder {
-  readonly user: UserInfo;
+  /** Absent: the certificate is of no user. */
+  readonly user?: UserInfo;
   /** Present if a certificate names the user. */
   readonly validFromMs?: number;
+  /** True: the headers of each request may name its user. */
+  readonly isFrontProxy?: boolean;
 }
 
 export interface TokenUsers {
   /** The user of a bearer token. Undefined: the token is not valid here. `audiences`: the token has to be for one of them; absent: for this node. */
   userOf(token: string, audiences?: readonly string[]): Promise<UserInfo | undefined>;
+  /** The user of a token that is only for `/metrics`. Absent: there are no such tokens. */
+  metricsUserOf?(token: string): Promise<UserInfo | undefined>;
+}
+
+export interface RequestUsersPorts {
+  readonly authenticate: Authenticate;
+  readonly isRevoked: IsRevoked;
+  readonly tokens?: TokenUsers | undefined;
+  /** Absent: headers name no users. */
+  readonly frontProxy?: FrontProxyConfig | undefined;
+  /** The present authorities. */
+  tls(): ApiTls;
 }
 
 export class RequestUsers {
-  readonly #authenticate: Authenticate;
-  readonly #tokens: TokenUsers | undefined;
-  readonly #isRevoked: IsRevoked;
-  /** The user of each connection. A client sends its certificate once per connection, and decoding a certificate takes a third of a millisecond. */
+  readonly #ports: RequestUsersPorts;
+  /** What is known of each connection. A client sends its certificate once per connection, and decoding a certificate takes a third of a millisecond. */
   readonly #holders = new Map<Connection, Holder>();
 
-  constructor(authenticate: Authenticate, isRevoked: IsRevoked, tokens?: TokenUsers) {
-    this.#authenticate = authenticate;
-    this.#tokens = tokens;
-    this.#isRevoked = isRevoked;
+  constructor(ports: RequestUsersPorts) {
+    this.#ports = ports;
   }
 
   /** Ends the connections of users who are revoked now, with all their watches and streams. */
@@ -59,31 +75,49 @@ export class RequestUsers {
     decide: (attributes: AccessAttributes) => AccessDecision,
     authenticated: (user: UserInfo) => void,
   ): Promise<UserInfo> {
-    const user = this.#holderOf(request) ?? (await this.#bearerOf(request));
+    const user = this.#shownBy(request) ?? (await this.#bearerOf(request));
     if (!user) throw new BanyanError('Unauthorized', 'Unauthorized');
     authenticated(user);
     return impersonated(request.headers, user, decide);
   }
 
-  async #bearerOf({ headers }: Http2ServerRequest): Promise<UserInfo | undefined> {
+  async #bearerOf({ headers, url }: Http2ServerRequest): Promise<UserInfo | undefined> {
     const token = bearerToken(headers.authorization);
-    return token === undefined ? undefined : this.#tokens?.userOf(token);
+    const { tokens } = this.#ports;
+    if (token === undefined || !tokens) return undefined;
+    const user = await tokens.userOf(token);
+    if (user || !/^\/metrics(\?|$)/.test(url)) return user;
+    return tokens.metricsUserOf?.(token);
   }
 
-  /** The user of the connection. Undefined: the connection has none. Throws Unauthorized if its user was revoked. */
-  #holderOf(request: Http2ServerRequest): UserInfo | undefined {
-    const socket = request.socket as TLSSocket;
+  /** The user of the certificate, or the user whom a front proxy names. Undefined: there is none. Throws Unauthorized if the user of the certificate was revoked. */
+  #shownBy(request: Http2ServerRequest): UserInfo | undefined {
     const connection = connectionOf(request);
-    const known = this.#holders.get(connection);
-    if (known) return known.user;
-    const certificate = isUser(socket) ? socket.getPeerCertificate() : undefined;
-    const user = this.#authenticate(certificate as { subject: Record<string, unknown> } | undefined);
-    if (!user) return undefined;
-    const holder = { user, validFromMs: Date.parse(certificate?.valid_from ?? '') };
-    if (this.#isOver(holder))
-      throw new BanyanError('Unauthorized', `the certificate of User ${JSON.stringify(user.name)} was revoked`);
-    this.#keep(connection, holder);
-    return user;
+    const holder = this.#holders.get(connection) ?? this.#read(request.socket as TLSSocket);
+    if (this.#isOver(holder)) {
+      const name = JSON.stringify(holder.user?.name);
+      throw new BanyanError('Unauthorized', `the certificate of User ${name} was revoked`);
+    }
+    if (!this.#holders.has(connection)) this.#keep(connection, holder);
+    const { frontProxy } = this.#ports;
+    const named = holder.isFrontProxy && frontProxy ? proxiedUser(frontProxy, request.rawHeaders) : undefined;
+    return named ?? holder.user;
+  }
+
+  #read(socket: TLSSocket): Holder {
+    const leaf = socket.authorized ? socket.getPeerX509Certificate() : undefined;
+    if (!leaf) return {};
+    const { ca, frontProxyCa } = this.#ports.tls();
+    const { frontProxy, authenticate } = this.#ports;
+    const chain = shownChain(socket);
+    const certificate = socket.getPeerCertificate() as unknown as { subject: Record<string, unknown> };
+    const isFrontProxy =
+      frontProxy !== undefined &&
+      frontProxyCa !== undefined &&
+      isAllowedProxy(frontProxy, certificate.subject?.CN) &&
+      leadsTo(chain, certificatesIn(frontProxyCa));
+    const user = isUser(leaf) && leadsTo(chain, certificatesIn(ca)) ? authenticate(certificate) : undefined;
+    return { ...(user ? { user, validFromMs: Date.parse(leaf.validFrom) } : {}), isFrontProxy };
   }
 
   #keep(connection: Connection, holder: Holder): void {
@@ -92,7 +126,7 @@ export class RequestUsers {
   }
 
   #isOver({ user, validFromMs }: Holder): boolean {
-    return validFromMs !== undefined && this.#isRevoked(user.name, validFromMs);
+    return user !== undefined && validFromMs !== undefined && this.#ports.isRevoked(user.name, validFromMs);
   }
 }
 
@@ -107,10 +141,9 @@ export function connectionOf(request: Http2ServerRequest): Connection {
 }
 
 /**
- * True if the authority of the tree itself has signed the certificate, and the certificate is not of a node. A certificate from a relay's issuer must not count:
- * whoever holds the issuer could make a certificate for any user. The key of a node is a key for links, and its name could be the name of a user.
+ * False for the certificates of nodes, and for those from the issuer of a relay: the authority of users may be the one of nodes too. Whoever holds an issuer could
+ * make a certificate for any user. The key of a node is a key for links, and its name could be the name of a user.
  */
-function isUser(socket: TLSSocket): boolean {
-  const certificate = socket.authorized ? socket.getPeerX509Certificate() : undefined;
-  return certificate !== undefined && !isFromIssuer(certificate) && !isOfNode(certificate);
+function isUser(certificate: X509Certificate): boolean {
+  return !isFromIssuer(certificate) && !isOfNode(certificate);
 }

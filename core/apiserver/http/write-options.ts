@@ -45,8 +45,8 @@ function fieldValidationOf(value: string | null, kind: OptionsKind): NonNullable
   throw unsupported(kind, 'fieldValidation', value, ['Ignore', 'Strict', 'Warn']);
 }
 
-function isSubresource(name: string): name is 'status' | 'scale' | 'finalize' {
-  return name === 'status' || name === 'scale' || name === 'finalize';
+function isSubresource(name: string): name is NonNullable<WriteOptions['subresource']> {
+  return name === 'status' || name === 'scale' || name === 'finalize' || name === 'approval';
 }
 
 function isDryRun(value: string | null, kind: OptionsKind): boolean {

@@ -20,8 +20,8 @@ const effective: ReadonlySet<string> = new Set([
   'events.k8s.io/events',
 ]);
 
-/** Built-in kinds that have an effect only in the system space of a node: their tokens sign in at the node. */
-const inSystem: ReadonlySet<string> = new Set(['/serviceaccounts']);
+/** Built-in kinds that have an effect only in the system space of a node: their tokens and certificates sign in at the node. */
+const inSystem: ReadonlySet<string> = new Set(['/serviceaccounts', 'certificates.k8s.io/certificatesigningrequests']);
 
 const rbac = 'only the system space of the node decides about access at the node; apply it there, or an AccessGrant';
 const elsewhere = 'apply it in a workload space, with an EdgePlacement, to have it at edge clusters';

@@ -195,12 +195,12 @@ function managed(fields: FieldSet): FieldSet {
 // ------------------------------------------------------------------------------------------------ objects
 
 /**
- * The part of a configuration that a request to this endpoint may set. A request to the object itself can't set status. A request to `/status` can set only
+ * The part of a configuration that a request to this endpoint may set. A request to the object itself can't set status. A request to `/status` and `/approval` can set only
  * status.
  */
 function resettable(config: KubeObject, kind: Kind, subresource: string): KubeObject {
   const { apiVersion, metadata } = config;
-  if (subresource === 'status')
+  if (subresource === 'status' || subresource === 'approval')
     return {
       apiVersion,
       kind: config.kind,

@@ -219,6 +219,16 @@ export const builtinColumns: Readonly<Record<string, readonly ComputedColumn[]>>
   'rbac.authorization.k8s.io/roles': [field('Created At', 'metadata.creationTimestamp')],
   'rbac.authorization.k8s.io/clusterroles': [field('Created At', 'metadata.creationTimestamp')],
   'apiextensions.k8s.io/customresourcedefinitions': [field('Created At', 'metadata.creationTimestamp')],
+  'certificates.k8s.io/certificatesigningrequests': [
+    age,
+    field('SignerName', 'spec.signerName', '<none>'),
+    field('Requestor', 'spec.username'),
+    column('RequestedDuration', (o) => {
+      const seconds = get(o, 'spec.expirationSeconds');
+      return typeof seconds === 'number' ? humanDuration(seconds * 1_000) : '<none>';
+    }),
+    column('Condition', (o) => requestCondition(o)),
+  ],
   'coordination.k8s.io/leases': [field('Holder', 'spec.holderIdentity'), age],
 };
 
@@ -252,6 +262,13 @@ function podStatus(pod: KubeObject): string {
     if (ended) return String(ended);
   }
   return text(pod, 'status.reason') || text(pod, 'status.phase', 'Pending');
+}
+
+function requestCondition(request: KubeObject): string {
+  const types = list(request, 'status.conditions').map(({ type }) => String(type));
+  const decided = ['Approved', 'Denied', 'Failed'].filter((type) => types.includes(type));
+  const issued = get(request, 'status.certificate') ? ['Issued'] : [];
+  return [...(decided.length > 0 ? decided : ['Pending']), ...issued].join(',');
 }
 
 function jobStatus(job: KubeObject): string {

@@ -315,6 +315,12 @@ export class EmbeddedSpace implements Space {
 
   /** The object to write: the fields that the client may write are from `sent`, all others from `old`. */
   #withKept({ kind, options }: Write, sent: KubeObject, old: KubeObject): KubeObject {
+    if (options.subresource === 'approval') {
+      const { conditions } = (sent.status ?? {}) as { conditions?: unknown };
+      const next = cloneJson(old);
+      next.status = { ...(next.status as object | undefined), conditions };
+      return next;
+    }
     if (options.subresource === 'status' || options.subresource === 'finalize') {
       const next = cloneJson(old);
       const field = options.subresource === 'status' ? 'status' : 'spec';
@@ -426,6 +432,7 @@ function checkSubresource(kind: Kind, subresource: WriteOptions['subresource']):
     subresource === undefined ||
     (subresource === 'status' && kind.subresources.status) ||
     (subresource === 'scale' && kind.subresources.scale !== undefined) ||
+    (subresource === 'approval' && kind.subresources.approval === true) ||
     (subresource === 'finalize' && isNamespace(kind));
   if (!isThere) throw status.notServed(`${formatGroupResource(kind)}/${subresource}`);
 }

@@ -1,5 +1,7 @@
 /** Assembles the embedded cluster on a store: its space, the lifecycle controllers that every space has, and the controllers of a cluster. */
+import { AccountTokens } from '../../../core/apiserver/access/account-tokens.ts';
 import { SystemAccess } from '../../../core/apiserver/access/system-access.ts';
+import { TokenSecrets } from '../../../core/apiserver/access/token-secrets.ts';
 import { builtinKinds } from '../../../core/apiserver/builtin/builtin-kinds.ts';
 import { CrdController } from '../../../core/apiserver/crd/crd-controller.ts';
 import { definitionAdmission } from '../../../core/apiserver/crd/definition-admission.ts';
@@ -11,6 +13,8 @@ import { fieldManager } from '../../../core/apiserver/managed-fields/field-manag
 import type { Space } from '../../../core/apiserver/space.ts';
 import { EmbeddedStorage } from '../../../core/apiserver/storage/embedded.ts';
 import { EmbeddedSpace } from '../../../core/apiserver/verbs/embedded-space.ts';
+import { issuerOf } from '../../../core/authentication/account-token.ts';
+import { tokenKeysIn } from '../../../core/authentication/token-key.ts';
 import type { ClusterPorts, OpenCluster } from '../cluster.ts';
 import type { FromAbove } from '../from-above.ts';
 import { clusterAdmission } from './admission.ts';
@@ -23,11 +27,14 @@ export interface AssembleOptions extends ClusterPorts {
   readonly path: string;
   /** `access.fromAbove` of the configuration. */
   readonly fromAbove: FromAbove;
+  /** PEM: the authorities by which clients verify the API of the cluster. Absent: nobody serves the API, and Secrets get no tokens. */
+  authority?(): string;
 }
 
 export interface AssembledCluster extends OpenCluster {
   readonly space: Space;
   readonly cluster: EmbeddedCluster;
+  readonly tokens: AccountTokens;
 }
 
 /** The name of the space in the agent's store. */
@@ -59,6 +66,10 @@ export function assembleCluster(options: AssembleOptions): AssembledCluster {
     fromAbove,
     defer: schedule,
   });
+  const tokens = new AccountTokens({ space, clock, random, issuer: issuerOf(path), keys: () => tokenKeysIn(store) });
+  const { authority } = options;
+  const tokenSecrets = authority && new TokenSecrets({ space, tokens, clock, log: logger, authority });
+  tokenSecrets?.start();
   const shared = { space, clock, logger, schedule };
   const lifecycle = [
     new CrdController(shared),
@@ -70,8 +81,10 @@ export function assembleCluster(options: AssembleOptions): AssembledCluster {
   return {
     space,
     authorizer: access.authorizer,
+    tokens,
     cluster,
     async [Symbol.asyncDispose]() {
+      tokenSecrets?.stop();
       await cluster[Symbol.asyncDispose]();
       for (const controller of lifecycle) controller.close();
       access.close();

@@ -45,6 +45,7 @@ class Relay {
       clock,
       random: new SeededRandom(1),
       log: silentLogger,
+      authority: () => '',
       software: 'test',
       defer: (run) => void clock.after(0, run),
       fatal: (error) => void this.failures.push(error),

@@ -76,6 +76,16 @@ describe('the configuration of an agent', () => {
     );
   });
 
+  it('accepts users who may read the metrics for a real cluster, and none for an embedded one', () => {
+    const access = 'access: {metrics: ["center:jo"]}';
+    const real = good.replace('{embedded: {}}', '{kubernetes: {}}');
+    expect(parseAgentConfig(real, 'agent.yaml').access.metrics).toEqual([]);
+    expect(parseAgentConfig(`${real}${access}`, 'agent.yaml').access.metrics).toEqual(['center:jo']);
+    expect(() => parseAgentConfig(`${good}${access}`, 'agent.yaml')).toThrow(
+      'agent.yaml: access.metrics: remove it. The roles of an embedded cluster decide: bind the ClusterRole banyan:metrics in the cluster',
+    );
+  });
+
   it('accepts a list of users from above for a real cluster, and none for an embedded one', () => {
     const streams = 'streams: {cluster: {users: ["center:jo"]}}';
     const real = good.replace('{embedded: {}}', '{kubernetes: {}}');

@@ -30,7 +30,7 @@ function open(fromAbove = 'grants'): NodeSpaces {
   return new NodeSpaces(
     ports,
     { spaces: [{ name: 'ops', type: 'Workload' }], access: { fromAbove } },
-    { inventoryChanged: () => {}, revocationsChanged: () => {} },
+    { inventoryChanged: () => {}, revocationsChanged: () => {}, metricsAccountsChanged: () => {} },
   );
 }
 

@@ -74,6 +74,7 @@ describe('the children of a node', () => {
     book = new ChildRegistry({
       counting: { isOtherReplica: false, counts: () => true },
       revocations: { all: () => ({}) },
+      metricsAccounts: { issuers: () => [] },
       summaryReported: () => undefined,
       inventory,
       mailboxes: new Mailboxes(store, random, 'boot', ''),

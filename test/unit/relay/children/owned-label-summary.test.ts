@@ -46,6 +46,7 @@ describe('the places that a node above replicas reports as counted', () => {
     return new ChildRegistry({
       counting: { isOtherReplica: false, counts: () => true },
       revocations: { all: () => ({}) },
+      metricsAccounts: { issuers: () => [] },
       summaryReported: () => undefined,
       inventory: new Inventory(new EmbeddedStorage({ store: at, name: 'system', logger: silentLogger })),
       mailboxes: children,

@@ -2,6 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createAuthority } from '../../../../core/identity/authority.ts';
+import { systemClock } from '../../../../core/runtime/clock.ts';
+import { systemRandom } from '../../../../core/runtime/random.ts';
 import { nodeConfigSchema } from '../../../../relay/config/config.ts';
 import { unreadableFiles } from '../../../../relay/config/config-files.ts';
 
@@ -12,13 +15,14 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 const place = (name: string) => join(folder, name);
-const configOf = (more: object = {}) =>
+const configOf = (more: object = {}, others: object = {}) =>
   nodeConfigSchema.parse({
     path: 'eu',
     data: place('data'),
     pki: { ca: place('ca'), cert: place('cert'), key: place('key'), ...more },
     api: {},
     mesh: {},
+    ...others,
   });
 
 it('names each missing file of a node’s configuration, with its field', () => {
@@ -34,4 +38,25 @@ it('names each missing file of a node’s configuration, with its field', () => 
 it('does not mention existing files, or files that nobody names', () => {
   for (const name of ['ca', 'cert', 'key']) writeFileSync(place(name), '');
   expect(unreadableFiles(configOf())).toEqual([]);
+});
+
+it('refuses a front proxy whose authority signs users or nodes too, unless the proxies are named', async () => {
+  const authority = () => createAuthority('test', { clock: systemClock, random: systemRandom });
+  for (const name of ['ca', 'users', 'proxies']) writeFileSync(place(name), (await authority()).certPem);
+  for (const name of ['cert', 'key']) writeFileSync(place(name), '');
+  const problems = (clientCA: string, allowedNames: string[] = []) =>
+    unreadableFiles(
+      configOf({ users: { ca: place('users') } }, { frontProxy: { clientCA: place(clientCA), allowedNames } }),
+    );
+  expect(problems('proxies')).toEqual([]);
+  for (const [name, field] of [
+    ['ca', 'pki.ca'],
+    ['users', 'pki.users.ca'],
+  ] as const) {
+    expect(problems(name)).toEqual([
+      `frontProxy.clientCA: ${place(name)} has an authority of ${field} (${place(name)}): take an authority that signs only proxies, or name the proxies in frontProxy.allowedNames`,
+    ]);
+    expect(problems(name, ['front'])).toEqual([]);
+  }
+  expect(problems('none')).toEqual([expect.stringMatching(/^frontProxy\.clientCA: .*ENOENT/)]);
 });

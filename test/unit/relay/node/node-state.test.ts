@@ -41,6 +41,7 @@ it('covers sources above up to the watermark of the parent, and own spaces up to
       clock: new VirtualClock(5_000),
       random: new SeededRandom(1),
       log: silentLogger,
+      authority: () => '',
       software: 'test',
       defer: () => undefined,
       fatal: (error) => {

@@ -33,6 +33,7 @@ class Center {
       clock: this.clock,
       random: new SeededRandom(1),
       log: silentLogger,
+      authority: () => '',
       software: 'test',
       defer: (run) => void this.clock.after(0, run),
       fatal: (error) => {

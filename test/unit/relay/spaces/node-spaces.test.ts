@@ -15,7 +15,7 @@ function started(store: MemoryStore, spaces: NodeConfig['spaces']): NodeSpaces {
   return new NodeSpaces(
     ports,
     { spaces, access: { fromAbove: 'grants' } },
-    { inventoryChanged: () => {}, revocationsChanged: () => {} },
+    { inventoryChanged: () => {}, revocationsChanged: () => {}, metricsAccountsChanged: () => {} },
   );
 }
 

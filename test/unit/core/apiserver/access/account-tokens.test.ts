@@ -2,10 +2,10 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { SignJWT, UnsecuredJWT } from 'jose';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { AccountTokens } from '../../../../../core/apiserver/access/account-tokens.ts';
+import { AccountTokens, tokenSecretType } from '../../../../../core/apiserver/access/account-tokens.ts';
 import type { Space } from '../../../../../core/apiserver/space.ts';
 import { issuerOf } from '../../../../../core/authentication/account-token.ts';
-import { tokenKeyIn } from '../../../../../core/authentication/token-key.ts';
+import { makeTokenKey, tokenKeysIn } from '../../../../../core/authentication/token-key.ts';
 import { VirtualClock } from '../../../../../core/runtime/clock.ts';
 import { SeededRandom } from '../../../../../core/runtime/random.ts';
 import { MemoryStore } from '../../../../../core/store/memory/memory-store.ts';
@@ -23,11 +23,12 @@ describe('the tokens of ServiceAccounts', () => {
   let tokens: AccountTokens;
   const issuer = issuerOf('eu:paris');
   const open = () =>
-    new AccountTokens({ space, clock, random: new SeededRandom(1), issuer, key: () => tokenKeyIn(store) });
+    new AccountTokens({ space, clock, random: new SeededRandom(1), issuer, keys: () => tokenKeysIn(store) });
   const issue = async (spec: object = {}, name = 'robot') =>
     ((await tokens.issue('default', name, { spec })) as Answer).status.token;
   const robot = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'robot', namespace: 'default' } };
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', namespace: 'default' } };
+  const annotations = { 'kubernetes.io/service-account.name': 'robot' };
   const keyOf = (resource: string, name: string) => ({ group: '', resource, namespace: 'default', name });
 
   beforeEach(() => {
@@ -118,7 +119,7 @@ describe('the tokens of ServiceAccounts', () => {
         .sign(key);
 
     it('are refused: without a signature, with another key, another algorithm, another key id, another issuer', async () => {
-      const own = tokenKeyIn(store);
+      const own = tokenKeysIn(store).signing;
       const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
       const publicPem = Buffer.from(own.publicKey.export({ type: 'spki', format: 'pem' }));
       const unsigned = new UnsecuredJWT({ ...claims() }).setIssuer(issuer).setAudience(issuer).setExpirationTime('1h');
@@ -142,5 +143,79 @@ describe('the tokens of ServiceAccounts', () => {
       ];
       for (const token of bad) expect([token, await tokens.userOf(token)]).toEqual([token, undefined]);
     });
+  });
+
+  it('of a Secret have no end, and are good as long as the Secret has them', async () => {
+    space.create({ ...secret, type: tokenSecretType, metadata: { ...secret.metadata, annotations } });
+    const read = () => space.get(keyOf('secrets', 's'))!;
+    const account = space.get(keyOf('serviceaccounts', 'robot'))!;
+    const token = await tokens.ofSecret(read(), account);
+    const write = (data: string) => {
+      const patch = { data: { token: Buffer.from(data).toString('base64') } };
+      space.patch(keyOf('secrets', 's'), { type: 'merge', patch });
+    };
+    expect(await tokens.userOf(token)).toBeUndefined();
+    write(token);
+    clock.advance(20 * 365 * 86_400_000);
+    expect((await tokens.userOf(token))?.name).toBe('system:serviceaccount:default:robot');
+    expect((await open().userOf(token))?.name).toBe('system:serviceaccount:default:robot');
+    const other = await tokens.ofSecret(read(), account);
+    write(other);
+    expect([await tokens.userOf(token), (await tokens.userOf(other))?.name]).toEqual([
+      undefined,
+      'system:serviceaccount:default:robot',
+    ]);
+    space.delete(keyOf('secrets', 's'));
+    expect(await tokens.userOf(other)).toBeUndefined();
+  });
+
+  it('of a replica are good at another one with an account of the same name that is older, and with the same keys', async () => {
+    const file = makeTokenKey();
+    const replica = (keys: string | undefined, hasReplicas = true) => {
+      const { space: other } = new SpaceBench();
+      const ports = { clock, random: new SeededRandom(2), issuer, hasReplicas };
+      const otherStore = new MemoryStore();
+      return {
+        space: other,
+        tokens: new AccountTokens({ ...ports, space: other, keys: () => tokenKeysIn(otherStore, keys) }),
+      };
+    };
+    const [one, two, strange, single] = [replica(file), replica(file), replica(undefined), replica(file, false)];
+    const create = (at: Space, object: object) => at.create(object as Parameters<Space['create']>[0]);
+    const atAll = (now: number) => {
+      for (const [index, { space: at }] of [one, two, strange, single].entries()) {
+        // The spaces have equal random numbers: with as many objects, the accounts would have the same uid.
+        for (let i = 0; i < index; i++)
+          create(at, { ...robot, metadata: { name: `other-${i}`, namespace: 'default' } });
+        const metadata = { name: 'robot', namespace: 'default', creationTimestamp: new Date(now).toISOString() };
+        create(at, { ...robot, metadata });
+      }
+    };
+    atAll(clock.wallMs());
+    clock.advance(1_000);
+    const issued = async (spec: object = {}) =>
+      ((await one.tokens.issue('default', 'robot', { spec })) as Answer).status.token;
+    const token = await issued();
+    const good = (at: { tokens: AccountTokens }, text = token) =>
+      at.tokens.userOf(text).then((user) => user !== undefined);
+    expect(await Promise.all([one, two, strange, single].map((at) => good(at)))).toEqual([true, true, false, false]);
+    create(one.space, secret);
+    const bound = await issued({ boundObjectRef: { kind: 'Secret', apiVersion: 'v1', name: 's' } });
+    expect([await good(one, bound), await good(two, bound)]).toEqual([true, false]);
+    two.space.delete(keyOf('serviceaccounts', 'robot'));
+    expect([await good(one), await good(two)]).toEqual([true, false]);
+  });
+
+  it('of the own key stay good when common keys come, and so do those of a former common key', async () => {
+    const before = await issue();
+    const [first, second] = [makeTokenKey(), makeTokenKey()];
+    const withFile = (file: string) =>
+      new AccountTokens({ space, clock, random: new SeededRandom(3), issuer, keys: () => tokenKeysIn(store, file) });
+    tokens = withFile(first);
+    const between = await issue();
+    tokens = withFile(`${second}${first}`);
+    const last = await issue();
+    for (const token of [before, between, last]) expect(await tokens.userOf(token)).toBeDefined();
+    expect(await withFile(first).userOf(last)).toBeUndefined();
   });
 });

@@ -60,6 +60,7 @@ export interface BenchOptions {
   /** Absent: only members of system:masters may do anything. */
   authorizer?: Authorizer;
   isRevoked?: IsRevoked;
+  frontProxy?: ApiServerOptions['frontProxy'];
   /** Absent: the bench has no audit log. */
   audit?: ApiServerOptions['audit'];
 }
@@ -101,6 +102,7 @@ export class ApiBench implements AsyncDisposable {
     urls,
     authorizer = onlyPrivileged,
     isRevoked = () => false,
+    frontProxy,
     audit,
   }: BenchOptions = {}): Promise<ApiBench> {
     const { ca, server: node, user } = await tls;
@@ -114,6 +116,7 @@ export class ApiBench implements AsyncDisposable {
       authenticate: userOfCertificate,
       authorizer,
       isRevoked,
+      frontProxy,
       path: '',
       audit,
       notReady: notReady ?? (() => undefined),

@@ -33,8 +33,12 @@ describe('an object without an effect', () => {
       'coordination.k8s.io/leases',
       'apiextensions.k8s.io/customresourcedefinitions',
     ];
-    // The system space decides about access at its node, and its ServiceAccounts sign in there.
-    const ofSystem = ['/serviceaccounts', ...rbac.map((name) => `rbac.authorization.k8s.io/${name}`)];
+    // The system space decides about access at its node, and its ServiceAccounts and the people with its certificates sign in there.
+    const ofSystem = [
+      '/serviceaccounts',
+      'certificates.k8s.io/certificatesigningrequests',
+      ...rbac.map((name) => `rbac.authorization.k8s.io/${name}`),
+    ];
     const expected = [...others, ...(type === 'System' ? ofSystem : [])];
     const silent = silentIn(type).filter((name) => !name.includes('.banyan.io/'));
     expect(silent.toSorted()).toEqual(expected.toSorted());
