@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { spawn } from 'node:child_process';
+import { dirname } from 'node:path';
 import { Argument, Command, CommanderError, Option } from 'commander';
 /** The `banyan` command. */
 import { cliCommand } from '../../core/runtime/cli-command.ts';
@@ -7,9 +8,10 @@ import { systemClock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { packageVersion } from '../../core/runtime/package-version.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
+import { DataDirectory } from '../supervisor/data-directory.ts';
 import { launchOf } from '../supervisor/launch.ts';
 import { type ProgramRole, programOf } from '../supervisor/programs.ts';
-import { issueTreeAgent, issueTreeUser } from '../supervisor/tree-pki.ts';
+import { hasUserAuthority, issueTreeAgent, issueTreeUser } from '../supervisor/tree-pki.ts';
 import { NodeApiClient } from './api-client.ts';
 import { approveDeletions } from './approve-deletions.ts';
 import {
@@ -35,6 +37,7 @@ import { historyTable } from './history.ts';
 import { joinToken } from './join-token.ts';
 import { pingLine } from './ping.ts';
 import { plan } from './plan.ts';
+import { requestUser } from './requested-user.ts';
 import { revokedAtMs, revokeUser } from './revoke.ts';
 import { placementReport, spaceReport } from './status.ts';
 import { formatTree, treeRows } from './tree.ts';
@@ -176,22 +179,26 @@ user
       .argParser(timeToLive)
       .default(timeToLive('30d'), '30d'),
   )
-  .option('--data <dir>', 'data directory of the tree, with its certificate authority')
+  .option('--data <dir>', 'data directory of the tree: its authority signs; default: the center signs')
   .option('--kubeconfig <file>', 'kubeconfig with the contexts')
   .action(async (name: string, options) => {
-    const data = dataOf(options);
-    const request = { name, groups: options.group, ttlMs: options.ttl };
+    const kubeconfig = kubeconfigOf(options);
+    const data = options.data === undefined ? new DataDirectory(dirname(kubeconfig)) : dataOf(options);
     const issue = async (asked: UserRequest) => {
       const api = clientOf(options);
-      const revoked = await revokedAtMs(api, name).catch((error: unknown) =>
-        warn(
-          `${describeError(error)}: if ${name} was revoked in the last hour, the new certificate is refused at first`,
-        ),
-      );
-      api.close();
-      return issueTreeUser(data, { ...asked, ...(revoked ? { afterMs: revoked } : {}) }, systemClock);
+      try {
+        if (!hasUserAuthority(data)) return await requestUser(api, asked);
+        const revoked = await revokedAtMs(api, name).catch((error: unknown) =>
+          warn(
+            `${describeError(error)}: if ${name} was revoked in the last hour, the new certificate is refused at first`,
+          ),
+        );
+        return await issueTreeUser(data, { ...asked, ...(revoked ? { afterMs: revoked } : {}) }, systemClock);
+      } finally {
+        api.close();
+      }
     };
-    process.stdout.write(await addUser(options.kubeconfig ?? data.kubeconfig, request, issue));
+    process.stdout.write(await addUser(kubeconfig, { name, groups: options.group, ttlMs: options.ttl }, issue));
   });
 user
   .command('revoke')
@@ -367,9 +374,13 @@ function originSpace(api: NodeApiClient, options: { space?: string }): string {
 }
 
 /** Options of the command line have precedence over the environment of the terminal. */
-function clientOf(options: { data?: string; kubeconfig?: string }): NodeApiClient {
+function kubeconfigOf(options: { data?: string; kubeconfig?: string }): string {
   const fromEnvironment = options.data === undefined ? process.env.KUBECONFIG : undefined;
-  return new NodeApiClient(options.kubeconfig ?? fromEnvironment ?? dataOf(options).kubeconfig);
+  return options.kubeconfig ?? fromEnvironment ?? dataOf(options).kubeconfig;
+}
+
+function clientOf(options: { data?: string; kubeconfig?: string }): NodeApiClient {
+  return new NodeApiClient(kubeconfigOf(options));
 }
 
 /** Runs the node as a process of its own, with the program of its role. Passes signals on to the process, and returns its exit code. */

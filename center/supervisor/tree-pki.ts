@@ -147,6 +147,11 @@ export function issueTreeUser(
   return issueUser(authorityOf(data, name), user, { clock, random: systemRandom }, user.ttlMs);
 }
 
+/** Whether the directory has the key that signs users. */
+export function hasUserAuthority(data: DataDirectory): boolean {
+  return [userAuthorityName, 'ca'].some((name) => existsSync(join(data.pki, `${name}.key`)));
+}
+
 function authorityOf(data: DataDirectory, name = 'ca'): KeyAndCertificate {
   return { certPem: readPki(data, `${name}.crt`), keyPem: readPki(data, `${name}.key`) };
 }

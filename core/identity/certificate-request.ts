@@ -1,6 +1,6 @@
 /**
- * A request for a certificate (PKCS #10, RFC 2986). The agent makes the request and keeps the key; the signer checks the request. Only agent and signer
- * import this file.
+ * A request for a certificate (PKCS #10, RFC 2986). Whoever makes the request keeps the key; the signer checks the request. Only the programs that
+ * make or sign requests import this file.
  */
 import 'reflect-metadata';
 import { createPublicKey, generateKeyPairSync, webcrypto } from 'node:crypto';
@@ -35,14 +35,14 @@ export function newKey(): string {
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
-/** Makes the request of an agent at this path, in PEM, signed with the agent's P-256 key. */
-export async function requestFor(path: string, keyPem: string): Promise<string> {
+/** Makes a request in PEM, signed with its P-256 key. `name`: the path of an agent, or the name of a user, who may have groups. */
+export async function requestFor(name: string, keyPem: string, groups: readonly string[] = []): Promise<string> {
   const der = x509.PemConverter.decodeFirst(keyPem);
   const privateKey = await webcrypto.subtle.importKey('pkcs8', der, algorithm, false, ['sign']);
   const spki = createPublicKey(keyPem).export({ type: 'spki', format: 'der' });
   const publicKey = await webcrypto.subtle.importKey('spki', new Uint8Array(spki), algorithm, true, ['verify']);
   const request = await x509.Pkcs10CertificateRequestGenerator.create({
-    name: new x509.Name([{ CN: [{ utf8String: path }] }]),
+    name: new x509.Name([...groups.map((group) => ({ O: [{ utf8String: group }] })), { CN: [{ utf8String: name }] }]),
     keys: { privateKey, publicKey },
     signingAlgorithm: algorithm,
   });

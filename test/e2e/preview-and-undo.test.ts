@@ -5,24 +5,10 @@ import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kubectlProgram, withoutKubectl } from '../support/kubectl.ts';
 import { banyan, fixture, LocalTree, until } from './local-tree.ts';
+import { blocksOf } from './page-blocks.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const space = 'space/center/retail';
-
-interface Block {
-  readonly commands: string;
-  readonly output: readonly string[];
-}
-
-/** The `sh` blocks of a page, each with the lines of the `text` block that follows. */
-function blocksOf(page: string): Block[] {
-  const blocks: { commands: string; output: string[] }[] = [];
-  for (const [, kind, text = ''] of page.matchAll(/^```(sh|text)\n(.*?)^```$/gms)) {
-    if (kind === 'sh') blocks.push({ commands: text, output: [] });
-    else blocks.at(-1)!.output.push(...text.trimEnd().split('\n').map(plain));
-  }
-  return blocks;
-}
 
 /** A line without the values that differ from run to run. */
 function plain(line: string): string {
@@ -81,7 +67,7 @@ describe.skipIf(withoutKubectl)(`previews, history and undo${why}`, () => {
       PATH: [files, process.env.PATH].join(delimiter),
       KUBECONFIG: join(tree.data, 'kubeconfig'),
     };
-    const blocks = blocksOf(readFileSync(fixture('docs/preview-and-undo.md'), 'utf8'));
+    const blocks = blocksOf(readFileSync(fixture('docs/preview-and-undo.md'), 'utf8'), plain);
     expect(blocks.length).toBeGreaterThan(5);
     for (const { commands, output } of blocks) {
       const ran = spawnSync('bash', ['-e'], { input: commands, encoding: 'utf8', cwd: fixture('.'), env });
