@@ -49,7 +49,12 @@ export async function requestUser(api: Api, { name, groups, ttlMs }: UserRequest
   });
   const path = `${requests}/${made.metadata.name}`;
   try {
-    const approved = { type: 'Approved', status: 'True', reason: 'UserAdd', message: 'approved by the command user add' };
+    const approved = {
+      type: 'Approved',
+      status: 'True',
+      reason: 'UserAdd',
+      message: 'approved by the command user add',
+    };
     await written(api, 'PUT', `${path}/approval`, { ...made, status: { conditions: [approved] } });
     return { keyPem, certPem: await certificateOf(api, path) };
   } finally {
