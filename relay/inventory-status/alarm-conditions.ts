@@ -1,6 +1,7 @@
 /** The conditions of a Node object for alarms of its node or of its parent. A condition is left out until it was True once. */
 
 import type { DivergedAttributes, TroubleAttributes, WaitsAttributes } from '../../core/entries/up-attributes.ts';
+import type { RefusedClaims } from '../../core/match/allowed-summary.ts';
 import { type NewCondition, timestamp } from '../../core/object/conditions.ts';
 import type { Divergence } from '../../core/session/feed-alarm.ts';
 import { feedCondition } from './feed-condition.ts';
@@ -24,10 +25,13 @@ export interface Alarms {
   readonly limit?: TroubleAttributes | undefined;
   /** The reason why an agent's certificate is not renewed, as the agent reports it. */
   readonly certificateTrouble?: TroubleAttributes | undefined;
+  /** Labels and properties that a relay reports and may not claim. */
+  readonly refusedClaims?: RefusedClaims | undefined;
 }
 
 export function alarmConditions(alarms: Alarms): readonly NewCondition[] {
-  const { diverged, reportedDiverged, cloned, diskLow, waits, trouble, limit, certificateTrouble } = alarms;
+  const { diverged, reportedDiverged, cloned, diskLow, waits, trouble, limit, certificateTrouble, refusedClaims } =
+    alarms;
   const reported = reportedDiverged && { atMs: Date.parse(reportedDiverged.at), what: reportedDiverged.what };
   return [
     feedCondition(diverged ?? reported),
@@ -37,6 +41,7 @@ export function alarmConditions(alarms: Alarms): readonly NewCondition[] {
     reportedCondition('ClusterTrouble', trouble),
     reportedCondition('LimitReached', limit),
     reportedCondition('CertificateTrouble', certificateTrouble),
+    claimsCondition(refusedClaims),
   ];
 }
 
@@ -82,6 +87,19 @@ function cloneCondition(cloned: Divergence | undefined): NewCondition {
     status: 'True',
     reason: 'Clone',
     message: `a copy of this node was refused at ${timestamp(cloned.atMs)}: ${cloned.what}. Stop the copy, or give it a name and a store of its own; this is shown for a day`,
+  };
+}
+
+function claimsCondition(refused: RefusedClaims | undefined): NewCondition {
+  const type = 'ClaimsRefused';
+  if (!refused)
+    return { type, status: 'False', reason: 'AllAllowed', message: 'the node claims only what it may claim' };
+  const { count, sample } = refused;
+  return {
+    type,
+    status: 'True',
+    reason: 'BeyondClaims',
+    message: `the node reports ${count} labels or properties that it may not claim, and they have no effect here: ${sample.join(', ')}${count > sample.length ? ', …' : ''}. To allow them, write spec.claims of this object; if nobody set them, the key of the node may be stolen`,
   };
 }
 

@@ -23,6 +23,7 @@ import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { metricsTokensAt } from '../../core/stream/metrics-users.ts';
 import type { ChildConnection } from '../../core/summary/contribution.ts';
 import { LabelSummaryAcknowledgement } from '../catch-up/label-summary-acknowledgement.ts';
+import { ChildClaims } from '../children/child-claims.ts';
 import { ChildRegistry } from '../children/child-registry.ts';
 import type { Child } from '../children/children.ts';
 import { Evictions } from '../children/evictions.ts';
@@ -39,6 +40,7 @@ import { InventoryBelow } from '../schedule/inventory-below.ts';
 import { NodeSpaces } from '../spaces/node-spaces.ts';
 import { markDirty } from '../work/dirty.ts';
 import { revocationsTopic } from '../work/topics.ts';
+import { refusedClaims } from './metrics.ts';
 import type { NodePorts } from './node-ports.ts';
 
 /** The functions of the parts that the node makes after the rooms. The rooms call these functions. */
@@ -87,6 +89,7 @@ export class NodeState {
   readonly metricsTokens: MetricsTokens;
   readonly placements = new Placements();
   readonly inventory: InventoryBelow;
+  readonly claims: ChildClaims;
   readonly childRegistry: ChildRegistry;
   readonly labelSummaryAcknowledgement: LabelSummaryAcknowledgement;
   readonly replicas: Replicas;
@@ -116,6 +119,7 @@ export class NodeState {
     const tokenKeys = () => tokenKeysIn(store, ports.tokenKeys?.());
     this.spaces = new NodeSpaces({ store, clock, random, log, defer, path, preview, signsUsers, tokenKeys }, config, {
       inventoryChanged: (t, child) => this.childRegistry.widen(t, child),
+      claimsChanged: (t, child) => this.childRegistry.claimsChanged(t, child),
       revocationsChanged: (t) => {
         this.childRegistry.inheritedChanged(t);
         t.announce(revocationsTopic, 'self');
@@ -131,6 +135,17 @@ export class NodeState {
       tableOf,
       mailboxOf: (child) => this.mailboxes.get(child),
       replicasOf: (child) => this.mailboxes.replicasOf(child),
+      changedBelow: (t, child) => {
+        if (this.claims.inventoryChanged(child)) this.childRegistry.claimsChanged(t, child);
+      },
+    });
+    this.claims = new ChildClaims({
+      path,
+      clock,
+      log,
+      written: (child) => this.spaces.writtenClaims.claimsOf(child),
+      inventoryBelow: (child) => store.read((reader) => [...this.inventory.rowsBelow(reader, child)]),
+      measured: (refused) => refusedClaims.inc(refused),
     });
     this.labelSummaryAcknowledgement = new LabelSummaryAcknowledgement({
       store,
@@ -154,6 +169,7 @@ export class NodeState {
         },
       },
       mailboxes: this.mailboxes,
+      claims: this.claims,
       outbox: this.outbox,
       clock,
       write: (act) => lateParts.enqueue(act),

@@ -34,6 +34,7 @@ export function reportsOf(config: NodeConfig, ports: NodePorts, parts: NodeParts
     rootAgeMs: () => parts.uplink()?.rootAgeMs() ?? 0,
     guarded: (reader) => parts.guard().guarded(reader),
     heldInMailbox: (reader, child) => parts.guard().heldInMailbox(reader, child),
+    refusedClaims: (child) => parts.nodeState().claims.refusedOf(child),
   });
 }
 
