@@ -16,19 +16,28 @@ interface Given {
   readonly properties: Values;
 }
 
+/** `given`: what the topology gives the subtree. `claims`: what the subtree may claim beyond. */
+export interface PlannedClaims {
+  readonly given: SubtreeClaims;
+  readonly claims: SubtreeClaims;
+}
+
 /** `path`: the path of the relay. */
-export function claimsIn(topology: Topology, path: string): SubtreeClaims {
+export function claimsIn(topology: Topology, path: string): PlannedClaims {
   const relay = topology.relays.find((one) => childPath(one.parent, one.name) === path);
   const given = givenIn(topology, (node) => isAtOrBelow(node, path) || isAtOrBelow(path, node));
-  if (relay?.claims) {
-    return {
-      labels: merged(given.labels, relay.claims.labels, (values) => [...values]),
-      // The values of properties change all the time.
-      properties: merged(given.properties, relay.claims.properties, () => ['*']),
-    };
-  }
+  const written = {
+    labels: listed(given.labels, (values) => [...values].sort()),
+    // The values of properties change all the time.
+    properties: listed(given.properties, () => ['*']),
+  };
+  if (relay?.claims) return { given: written, claims: relay.claims };
   const all = givenIn(topology, () => true);
-  return { labels: openExcept(all.labels, given.labels), properties: openExcept(all.properties, given.properties) };
+  const claims = {
+    labels: openExcept(all.labels, given.labels),
+    properties: openExcept(all.properties, given.properties),
+  };
+  return { given: written, claims };
 }
 
 function givenIn({ relays, clusters }: Topology, isMeant: (path: string) => boolean): Given {
@@ -45,14 +54,8 @@ function givenIn({ relays, clusters }: Topology, isMeant: (path: string) => bool
   return given;
 }
 
-function merged(
-  given: Values,
-  claimed: SubtreeClaims['labels'],
-  valuesOf: (values: ReadonlySet<string>) => string[],
-): SubtreeClaims['labels'] {
-  const all: Record<string, readonly string[]> = { ...claimed };
-  for (const [key, values] of given) all[key] = [...new Set([...(all[key] ?? []), ...valuesOf(values)])].sort();
-  return all;
+function listed(values: Values, valuesOf: (values: ReadonlySet<string>) => string[]): SubtreeClaims['labels'] {
+  return Object.fromEntries([...values].map(([key, set]) => [key, valuesOf(set)]));
 }
 
 function openExcept(all: Values, given: Values): SubtreeClaims['labels'] {

@@ -59,6 +59,7 @@ export interface PlannedNode {
 }
 
 export interface PlannedChild {
+  readonly given?: SubtreeClaims;
   readonly claims?: SubtreeClaims;
   readonly quota?: TopologyQuota;
 }
@@ -72,10 +73,7 @@ export function planOf(topology: Topology): PlannedNode[] {
     const quotaOf = ({ quota }: { readonly quota?: TopologyQuota | undefined }) => (quota ? { quota } : {});
     const own = relays.filter((relay) => relay.parent === path);
     return Object.fromEntries([
-      ...own.map((relay) => [
-        relay.name,
-        { claims: claimsIn(topology, childPath(path, relay.name)), ...quotaOf(relay) },
-      ]),
+      ...own.map((relay) => [relay.name, { ...claimsIn(topology, childPath(path, relay.name)), ...quotaOf(relay) }]),
       ...below(path).flatMap((cluster) => (cluster.quota ? [[cluster.name, quotaOf(cluster)]] : [])),
     ]);
   };

@@ -93,6 +93,12 @@ export type AllowedValues = 'any' | ReadonlySet<string>;
 
 const none: ReadonlySet<string> = new Set();
 
+/** Returns the values that a list names for a key, without prefixes. */
+export function listedValues(given: ClaimedKeys, key: string): AllowedValues {
+  const values = Object.hasOwn(given, key) ? given[key]! : [];
+  return values.includes('*') ? 'any' : new Set(values);
+}
+
 /** Returns the values that the claims allow for a key. The longest line decides: the key itself, then its prefix, then `*`. */
 export function allowedValues(claimed: ClaimedKeys, key: string): AllowedValues {
   const prefix = key.includes('/') ? `${key.slice(0, key.indexOf('/'))}/*` : undefined;

@@ -9,7 +9,7 @@ import { type AllowedValues, allowedValues, type SubtreeClaims, treePrefix } fro
 export type ClaimSection = 'labels' | 'properties' | 'targetLabels';
 
 /** Returns the values that the parent itself gave the subtree for a key, so that the child only repeats them. */
-export type GivenValues = (section: ClaimSection, key: string) => Iterable<string>;
+export type GivenValues = (section: ClaimSection, key: string) => AllowedValues;
 
 const noValues: ReadonlySet<string> = new Set();
 
@@ -45,7 +45,8 @@ export class SummaryBounds {
   valuesOf(section: ClaimSection, key: string): AllowedValues {
     if (section === 'labels' && key.startsWith(treePrefix)) return this.#treeValues(key);
     const claimed = allowedValues(this.#claims[section === 'properties' ? 'properties' : 'labels'], key);
-    return claimed === 'any' ? claimed : new Set([...claimed, ...this.#given(section, key)]);
+    const given = claimed === 'any' ? claimed : this.#given(section, key);
+    return claimed === 'any' || given === 'any' ? 'any' : new Set([...claimed, ...given]);
   }
 
   /** Returns the knowledge about a key of which the summary does not say enough. */

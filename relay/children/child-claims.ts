@@ -7,11 +7,12 @@ import type { InventoryBody } from '../../core/entries/down-attributes.ts';
 import { childPath, replicaNodePath } from '../../core/identity/node-path.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import { allowedSummary, type RefusedClaims } from '../../core/match/allowed-summary.ts';
-import { openClaims, type SubtreeClaims } from '../../core/match/claims.ts';
+import { listedValues, openClaims, type SubtreeClaims } from '../../core/match/claims.ts';
 import type { LabelSummary } from '../../core/match/label-summary.ts';
 import { type GivenValues, SummaryBounds } from '../../core/match/summary-bounds.ts';
 import type { Labels } from '../../core/object/selector.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
+import { LogRate } from '../../core/runtime/log-rate.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Transaction } from '../../core/store/store.ts';
 
@@ -21,6 +22,8 @@ export interface ChildClaimsPorts {
   readonly log: Pick<Logger, 'warn'>;
   /** Returns the claims that were written for the child. Undefined: there are none. */
   written(child: string): SubtreeClaims | undefined;
+  /** Returns what the topology gives the child's subtree. */
+  given(child: string): SubtreeClaims | undefined;
   /** Returns the inventory of spaces of this node and above that is for agents below the child. */
   inventoryBelow(child: string): Iterable<InventoryBody>;
   /** Called with the number of claims that are refused since the last report of the child. */
@@ -35,12 +38,13 @@ const noClaims: RefusedClaims = { count: 0, sample: [] };
 export class ChildClaims {
   readonly #ports: ChildClaimsPorts;
   readonly #refused = new Map<string, RefusedClaims>();
-  readonly #loggedAtMs = new Map<string, number>();
+  readonly #logRate: LogRate;
   /** Keyed by the child: the values that this node gave the subtree by inventory spaces. Absent until a report needs them. */
   readonly #given = new Map<string, ReadonlyMap<string, ReadonlySet<string>>>();
 
   constructor(ports: ChildClaimsPorts) {
     this.#ports = ports;
+    this.#logRate = new LogRate(ports.clock, logEveryMs);
   }
 
   /** Returns the part of a relay's label summary that the relay may claim, with the bounds of everything that the summary leaves out. */
@@ -71,7 +75,7 @@ export class ChildClaims {
 
   forget(child: string): void {
     this.#refused.delete(child);
-    this.#loggedAtMs.delete(child);
+    this.#logRate.forget(child);
     this.#given.delete(splitReplica(child).name);
   }
 
@@ -84,9 +88,7 @@ export class ChildClaims {
     }
     this.#refused.set(child, refused);
     this.#ports.measured(Math.max(1, refused.count - count));
-    const nowMs = this.#ports.clock.monotonicMs();
-    if (nowMs - (this.#loggedAtMs.get(child) ?? Number.NEGATIVE_INFINITY) < logEveryMs) return;
-    this.#loggedAtMs.set(child, nowMs);
+    if (!this.#logRate.allows(child)) return;
     const node = replicaNodePath(this.#ports.path, child);
     this.#ports.log.warn(
       { child: node, ...refused },
@@ -95,9 +97,12 @@ export class ChildClaims {
   }
 
   #givenTo(child: string, inherited: Labels): GivenValues {
+    const listed = this.#ports.given(child);
     return (section, key) => {
+      const written = listed && listedValues(listed[section === 'properties' ? 'properties' : 'labels'], key);
+      if (written === 'any') return written;
       const own = section === 'labels' && Object.hasOwn(inherited, key) ? [inherited[key]!] : [];
-      return [...own, ...(this.#inventoryGivenTo(child).get(`${section}/${key}`) ?? [])];
+      return new Set([...(written ?? []), ...own, ...(this.#inventoryGivenTo(child).get(`${section}/${key}`) ?? [])]);
     };
   }
 

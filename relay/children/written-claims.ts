@@ -50,6 +50,11 @@ export class WrittenClaims {
     return this.#config.named[child]?.claims ?? this.#config.claims;
   }
 
+  /** Returns what the topology gives the child's subtree. Undefined: nobody knows a topology here. */
+  givenTo(child: string): SubtreeClaims | undefined {
+    return this.#config.named[child]?.given;
+  }
+
   quotaOf(child: string): Quota {
     const { quota } = this.#config;
     const [named, own] = [this.#config.named[child]?.quota, this.#specOf(child).quota];

@@ -49,9 +49,19 @@ export const childrenSchema = z.strictObject({
     .prefault({}),
   /** What relays may claim that have no claims of their own. Absent: everything except the path of another node. */
   claims: claimsSchema.optional(),
-  /** Keyed by the name of the child, without a replica number. `spec.claims` and `spec.quota` of the child's Node object win. */
+  /**
+   * Keyed by the name of the child, without a replica number. `given`: what the topology gives the subtree; always allowed. `claims` and `quota`: the Node object
+   * of the child wins (`spec.claims`, `spec.quota`).
+   */
   named: z
-    .record(z.string(), z.strictObject({ claims: claimsSchema.optional(), quota: childQuotaSchema.optional() }))
+    .record(
+      z.string(),
+      z.strictObject({
+        given: claimsSchema.optional(),
+        claims: claimsSchema.optional(),
+        quota: childQuotaSchema.optional(),
+      }),
+    )
     .default({}),
 });
 export type ChildrenConfig = z.infer<typeof childrenSchema>;

@@ -12,6 +12,7 @@ import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
 import type { Quarantined } from '../../core/feed/quarantine.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
+import { LogRate } from '../../core/runtime/log-rate.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { LabelSummaryShrinkGuard } from '../children/label-summary-shrink-guard.ts';
@@ -42,7 +43,12 @@ export interface GuardRoomPorts {
   released(t: Transaction, changes: readonly AppliedChange[]): void;
   readonly limits: DeletionLimits;
   /** Gauges of the process. */
-  readonly measured: { held(entries: number): void; quarantined(entries: number): void };
+  readonly measured: {
+    held(entries: number): void;
+    quarantined(entries: number): void;
+    /** The number of children that report more than their quota. */
+    short(children: number): void;
+  };
   /** Returns the quarantined work. This work would end the process. */
   quarantinedWork(): readonly Quarantined[];
   /** Returns the placements that a child's mailbox has. */
@@ -51,16 +57,21 @@ export interface GuardRoomPorts {
   labelsReleased(t: Transaction, child: string): void;
 }
 
+/** How often the log names bad entries of one child: a child that lies sends them without end. */
+const logEveryMs = 10_000;
+
 export class GuardRoom {
   readonly #ports: GuardRoomPorts;
   readonly #spaceIncarnations: SpaceIncarnations;
   readonly #heldDeletionApprovals: HeldDeletionApprovals;
   readonly #labelSummaryShrinkGuard: LabelSummaryShrinkGuard;
+  readonly #logRate: LogRate;
   #unsubscribe: (() => void) | undefined;
 
   constructor(ports: GuardRoomPorts) {
     this.#ports = ports;
     const { path, spaces, upstream, outbox, mailboxes, clock, log } = ports;
+    this.#logRate = new LogRate(clock, logEveryMs);
     this.#spaceIncarnations = new SpaceIncarnations({
       origins: spaces.spaceIncarnations(),
       outbox,
@@ -193,11 +204,26 @@ export class GuardRoom {
     const consumer = mailboxes.get(child)?.consumer;
     const { quarantined } = consumer ? store.read((reader) => quarantinedAttributes(reader, consumer)) : {};
     this.#measure();
-    if (quarantined)
+    if (quarantined && this.#logRate.allows(child))
       log.warn(
         { child, ...quarantined },
-        'this node quarantines entries of a child: they do not have the form that their keys require',
+        'this node quarantines entries of a child: they do not have the form that their keys require, or nobody asked for them',
       );
+    store.announce(childShownTopic, [child]);
+  }
+
+  /** Call it when the quota of a child has begun to refuse entries, or has room again. */
+  childShortageChanged(child: string): void {
+    const { mailboxes, store, log, measured } = this.#ports;
+    const consumer = mailboxes.get(child)?.consumer;
+    const shortage = consumer && store.read((reader) => consumer.shortage(reader));
+    measured.short(
+      store.read((reader) => [...mailboxes.all()].filter((mailbox) => mailbox.consumer.shortage(reader)).length),
+    );
+    if (shortage) {
+      const { key, reason } = shortage;
+      log.warn({ child, key, reason }, 'this node refuses entries of a child, which has used its quota');
+    } else log.info({ child }, 'there is room again for entries that the quota of a child has refused');
     store.announce(childShownTopic, [child]);
   }
 

@@ -299,6 +299,7 @@ export class NodeReports {
       limit: report?.limit,
       certificateTrouble: report?.certificateTrouble,
       refusedClaims: this.#ports.refusedClaims(child.name),
+      shortage: store.read((reader) => mailbox.consumer.shortage(reader)),
     };
     const via = transport === undefined ? {} : { transport };
     // An agent that is attached to another replica of this node has been there, although this node has never heard it.

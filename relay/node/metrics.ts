@@ -59,3 +59,9 @@ export const refusedClaims = new Counter({
   help: 'Labels and properties of subtrees that children reported and may not claim. They have no effect.',
   registers: [registry],
 });
+
+export const childrenBeyondQuota = new Gauge({
+  name: 'banyan_children_beyond_quota',
+  help: 'Children that report more than their quota allows. What is beyond the quota is refused.',
+  registers: [registry],
+});

@@ -12,7 +12,7 @@ import { metricsIssuersAbove } from '../../core/entries/metrics-issuers.ts';
 import { revokedAbove } from '../../core/entries/revoked-users.ts';
 import { farAheadBy } from '../../core/entries/source-incarnations.ts';
 import { FeedConsumer } from '../../core/feed/consumer.ts';
-import type { Producer, Table } from '../../core/feed/feed.ts';
+import type { AppliedChange, Producer, Table } from '../../core/feed/feed.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
 import { childPath, depthOf } from '../../core/identity/node-path.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -53,6 +53,8 @@ export interface LateParts {
   hasReceivedFromParent(): boolean;
   /** Returns whether the parent is one of several replicas. */
   parentHasReplicas(): boolean;
+  /** Runs in a transaction in which quarantined reports of a child have become valid. */
+  judgedAgain(t: Transaction, child: string, changes: readonly AppliedChange[]): void;
   readonly sums: Omit<ReplicaSums, 'labels'>;
   /** Called when the store is broken. */
   failed(error: unknown): void;
@@ -110,7 +112,9 @@ export class NodeState {
       FeedConsumer.open(t, { name: 'upstream', guard, judge: downFeedJudge('relay'), isFarAhead }),
     );
     this.outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce, random }));
-    this.mailboxes = new Mailboxes(store, random, bootNonce, path, isFarAhead);
+    this.mailboxes = new Mailboxes(store, random, bootNonce, path, isFarAhead, (child) =>
+      this.spaces.writtenClaims.quotaOf(child),
+    );
     // The children are not known yet when the spaces open. No client writes before the node serves.
     const preview = (source: string): DryRunPreview => {
       return (...args) => dryRunPreview(this.previewPorts, source)(...args);
@@ -144,6 +148,7 @@ export class NodeState {
       clock,
       log,
       written: (child) => this.spaces.writtenClaims.claimsOf(child),
+      given: (child) => this.spaces.writtenClaims.givenTo(child),
       inventoryBelow: (child) => store.read((reader) => [...this.inventory.rowsBelow(reader, child)]),
       measured: (refused) => refusedClaims.inc(refused),
     });

@@ -5,7 +5,7 @@
  */
 import { parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { PlacementId } from '../../core/entries/placement-id.ts';
-import { heldRowsTopic, producerRowsTopic, quarantineTopic } from '../../core/feed/topics.ts';
+import { heldRowsTopic, producerRowsTopic, quarantineTopic, shortageTopic } from '../../core/feed/topics.ts';
 import type { Store } from '../../core/store/store.ts';
 import { forEachOf, type Topic } from '../../core/store/topics.ts';
 import { childrenOfMailboxes, childrenOfReported } from '../mailbox/mailboxes.ts';
@@ -130,6 +130,9 @@ function subscribeSessionsAndReports(parts: NodeParts, { on, each }: Subscriber)
   on(quarantineTopic, (tables) => {
     if (tables.has(parts.nodeState().upstream.name)) guard().quarantineChanged();
     for (const child of childrenOfReported(tables)) guard().childQuarantineChanged(child);
+  });
+  on(shortageTopic, (tables) => {
+    for (const child of childrenOfReported(tables)) guard().childShortageChanged(child);
   });
   each(connectionTopic, (child) => reports().connectionChanged(child));
   on(producerRowsTopic, (tables) => reports().childrenChanged(childrenOfMailboxes(tables)));

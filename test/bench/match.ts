@@ -181,6 +181,7 @@ function openNode(store: LmdbStore) {
     children: openBook.children,
     placements: known,
     refreshChild: (t, name) => openBook.refresh(t, name),
+    askedChanged: () => undefined,
     auxiliaryChanged: () => undefined,
     releases: noReleases,
     stages: [],

@@ -6,7 +6,7 @@
 
 import { nameOf, parentOf } from '../../identity/node-path.ts';
 import { splitReplica } from '../../identity/replica.ts';
-import { type SubtreeClaims, claimsFlaw } from '../../match/claims.ts';
+import { claimsFlaw, type SubtreeClaims } from '../../match/claims.ts';
 import { forbiddenField, invalidField } from '../../object/field-error.ts';
 import { equalJson } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';

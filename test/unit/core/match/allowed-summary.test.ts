@@ -15,7 +15,7 @@ const claims: SubtreeClaims = {
 };
 
 function boundsOf(of: SubtreeClaims = claims, given: Record<string, string[]> = {}, path = 'eu') {
-  return new SummaryBounds(path, of, (section, key) => given[`${section}/${key}`] ?? []);
+  return new SummaryBounds(path, of, (section, key) => new Set(given[`${section}/${key}`]));
 }
 
 function oneSet(place: LocationLabels): LabelSummary {

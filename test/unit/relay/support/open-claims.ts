@@ -9,6 +9,7 @@ export function openChildClaims(path = ''): ChildClaims {
     clock: new VirtualClock(),
     log: silentLogger,
     written: () => undefined,
+    given: () => undefined,
     inventoryBelow: () => [],
     measured: () => undefined,
   });
