@@ -5,6 +5,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { issueNode } from '../../core/identity/authority.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
+import { systemRandom } from '../../core/runtime/random.ts';
 import { Kept, Outsider, type Place } from '../protocol/outsider.ts';
 import { LocalTree, until } from './local-tree.ts';
 
@@ -252,5 +255,37 @@ describe('a thief with the key of a relay', () => {
     const log = readdirSync(join(tree.data, 'logs')).filter((file) => file === 'center.log');
     const lines = readFileSync(join(tree.data, 'logs', log[0]!), 'utf8').split('\n');
     expect(lines.filter((line) => line.includes('"level":40') || line.includes('"warn"')).length).toBeLessThan(40);
+  });
+});
+
+describe('a machine that replaces a stolen one', () => {
+  it('ends the session of the thief, and is not taken for a copy', async () => {
+    const read = (file: string) => readFileSync(join(tree.data, 'pki', file), 'utf8');
+    const at = { address: place.address, path: 'desk' };
+    const stolen = { ca: read('ca.crt'), cert: read('desk.crt'), key: read('desk.key') };
+    tree.kill('desk');
+    await until('the agent is gone', () => node('desk')?.session?.state === 'Disconnected');
+    const loot = new Kept();
+    // More starts than the honest machine will ever have.
+    loot.bootCounter = 2 ** 40;
+    const robber = new Outsider(loot, { ...at, identity: stolen });
+    await robber.attach();
+    await until('the thief is attached', () => robber.caughtUp);
+
+    const authority = { certPem: read('ca.crt'), keyPem: read('ca.key') };
+    const asked = { tree: 'claims', path: 'desk', role: 'agent', hosts: ['127.0.0.1'] } as const;
+    const { certPem, keyPem } = await issueNode(authority, asked, { clock: systemClock, random: systemRandom });
+    const honest = new Outsider(new Kept(), { ...at, identity: { ca: stolen.ca, cert: certPem, key: keyPem } });
+    await honest.attach();
+    await until('the new machine is attached', () => honest.caughtUp, 5);
+    await until('the session of the thief has ended', () => robber.ended !== undefined, 5);
+
+    const again = new Outsider(loot, { ...at, identity: stolen });
+    await again.attach();
+    await until('the thief is refused', () => again.refused !== '', 5);
+    expect(again.refused).toContain('has another key now');
+    expect([honest.refused, honest.ended]).toEqual(['', undefined]);
+    expect(condition('CloneRefused', 'desk')).toBeUndefined();
+    honest.close();
   });
 });
