@@ -72,7 +72,7 @@ export class ConsumerQuota {
     if (reason === undefined) return false;
     const former = state.usage.shortage;
     state.setUsage({ shortage: { refused: (former?.refused ?? 0) + 1, key: content.key, reason, used, quota } });
-    if (!former) t.announce(shortageTopic, this.#name);
+    t.announce(shortageTopic, this.#name);
     return true;
   }
 

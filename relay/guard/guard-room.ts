@@ -57,7 +57,7 @@ export interface GuardRoomPorts {
   labelsReleased(t: Transaction, child: string): void;
 }
 
-/** How often the log names bad entries of one child: a child that lies sends them without end. */
+/** How often the log names bad or refused entries of one child: a child that lies sends them without end. */
 const logEveryMs = 10_000;
 
 export class GuardRoom {
@@ -66,12 +66,16 @@ export class GuardRoom {
   readonly #heldDeletionApprovals: HeldDeletionApprovals;
   readonly #labelSummaryShrinkGuard: LabelSummaryShrinkGuard;
   readonly #logRate: LogRate;
+  readonly #quotaLogRate: LogRate;
+  /** The children that report more than their quota. */
+  readonly #short = new Set<string>();
   #unsubscribe: (() => void) | undefined;
 
   constructor(ports: GuardRoomPorts) {
     this.#ports = ports;
     const { path, spaces, upstream, outbox, mailboxes, clock, log } = ports;
     this.#logRate = new LogRate(clock, logEveryMs);
+    this.#quotaLogRate = new LogRate(clock, logEveryMs);
     this.#spaceIncarnations = new SpaceIncarnations({
       origins: spaces.spaceIncarnations(),
       outbox,
@@ -115,6 +119,10 @@ export class GuardRoom {
     this.#unsubscribe = spaces.system.storage.subscribe((events) => this.#nodesChanged(events));
     measured.held(store.read((reader) => this.#ports.upstream.held(reader)?.entries ?? 0));
     this.#measure();
+    for (const { child, consumer } of this.#ports.mailboxes.all()) {
+      if (store.read((reader) => consumer.shortage(reader))) this.#short.add(child);
+    }
+    measured.short(this.#short.size);
     // A person may have approved a deletion just before the last process ended.
     enqueue((t) => this.#heldDeletionApprovals.consider(t, path));
   }
@@ -212,18 +220,26 @@ export class GuardRoom {
     store.announce(childShownTopic, [child]);
   }
 
-  /** Call it when the quota of a child has begun to refuse entries, or has room again. */
+  /** Call it when a child has left for good. */
+  childRemoved(child: string): void {
+    this.#short.delete(child);
+    this.#ports.measured.short(this.#short.size);
+    this.#logRate.forget(child);
+    this.#quotaLogRate.forget(child);
+  }
+
+  /** Call it when the quota of a child has refused entries, or has room again. */
   childShortageChanged(child: string): void {
     const { mailboxes, store, log, measured } = this.#ports;
     const consumer = mailboxes.get(child)?.consumer;
     const shortage = consumer && store.read((reader) => consumer.shortage(reader));
-    measured.short(
-      store.read((reader) => [...mailboxes.all()].filter((mailbox) => mailbox.consumer.shortage(reader)).length),
-    );
-    if (shortage) {
+    if (shortage) this.#short.add(child);
+    else this.#short.delete(child);
+    measured.short(this.#short.size);
+    if (shortage && this.#quotaLogRate.allows(child)) {
       const { key, reason } = shortage;
       log.warn({ child, key, reason }, 'this node refuses entries of a child, which has used its quota');
-    } else log.info({ child }, 'there is room again for entries that the quota of a child has refused');
+    } else if (!shortage) log.info({ child }, 'there is room again for entries that the quota of a child has refused');
     store.announce(childShownTopic, [child]);
   }
 

@@ -125,6 +125,7 @@ function subscribeSessionsAndReports(parts: NodeParts, { on, each }: Subscriber)
   const { sessions, reports, guard } = parts;
   each(childTopic, (child) => parts.readiness().childRead(child));
   on(feedReadyTopic, (children) => sessions().readyChanged(children));
+  each(childRemovedTopic, (child) => guard().childRemoved(child));
   each(childRemovedTopic, (child) => sessions().disconnect(child, 'it was removed from the inventory'));
   on(heldRowsTopic, () => guard().heldChanged());
   on(quarantineTopic, (tables) => {
