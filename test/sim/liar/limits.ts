@@ -36,12 +36,6 @@ export function limitLiesOf(side: 'child' | 'parent', known: Known): readonly Li
       'a request with a short fingerprint of a prefix',
       requestOf(back, [{ prefix: none, fingerprint: Buffer.alloc(3) }]),
     ),
-    ...(side === 'child'
-      ? [
-          either('labels of another place', aheadOf(out, known, 0, falseLabels(known))),
-          either('objects that nobody asked for', unaskedOf(out, known)),
-        ]
-      : []),
     ...(side === 'parent' ? [ends('watermarks of too many sources', marksOf(0), marksOf(marksOfBeat))] : []),
   ];
 }
@@ -76,26 +70,6 @@ function poisonOf(feed: Feed, known: Known, side: 'child' | 'parent'): Frame {
   const entries = Array.from({ length: poisoned }, (_, i) => {
     const object = `center.retail//configmaps/w-poison/p${i}`;
     return entryOf(side === 'parent' ? `o/${object}` : `state/${object}`, from + 1 + i, poison);
-  });
-  return batchOf(feed, known, entries, { from, to: from + poisoned, head: 2 ** 40, ahead: true });
-}
-
-/** Labels that match everything, at the path of another node. */
-function falseLabels({ cursor }: Known): Entry {
-  const labels = { env: 'prod', tier: 'store', 'tree.banyan.io/1': 'elsewhere', 'tree.banyan.io/path': 'elsewhere' };
-  const summary = { leaves: 1, sets: [{ labels, properties: {}, targetLabels: {}, leaves: 1 }] };
-  return entryOf('labels', cursor + 2, { attributes: Buffer.from(JSON.stringify(summary)) });
-}
-
-/** Valid entries about objects for which no placement asks. */
-function unaskedOf(feed: Feed, known: Known): Frame {
-  const from = known.cursor + 1;
-  const entries = Array.from({ length: poisoned }, (_, i) => {
-    const body = { metadata: { name: `o${i}`, namespace: 'w-unasked' }, apiVersion: 'v1', kind: 'ConfigMap' };
-    return entryOf(`up/center.retail/${known.path}//configmaps/w-unasked/o${i}`, from + 1 + i, {
-      attributes: Buffer.from(JSON.stringify({ refs: ['first'], namespaced: true, returnTo: 'Center' })),
-      body: Buffer.from(JSON.stringify(body)),
-    });
   });
   return batchOf(feed, known, entries, { from, to: from + poisoned, head: 2 ** 40, ahead: true });
 }
