@@ -36,6 +36,8 @@ export class WrittenClaims {
   readonly #storage: Pick<SpaceStorage, 'get'>;
   readonly #config: ChildrenConfig;
   readonly #path: string;
+  /** Each batch of a child asks for the quota of the child. Bound: one for each child. */
+  readonly #quotas = new Map<string, Quota>();
 
   constructor(storage: Pick<SpaceStorage, 'get'>, config: ChildrenConfig, path: string) {
     this.#storage = storage;
@@ -56,6 +58,17 @@ export class WrittenClaims {
   }
 
   quotaOf(child: string): Quota {
+    const known = this.#quotas.get(child) ?? this.#readQuota(child);
+    this.#quotas.set(child, known);
+    return known;
+  }
+
+  /** Call it in the transaction that changes the Node object of the child, and after the transaction. */
+  changed(child: string): void {
+    this.#quotas.delete(child);
+  }
+
+  #readQuota(child: string): Quota {
     const { quota } = this.#config;
     const [named, own] = [this.#config.named[child]?.quota, this.#specOf(child).quota];
     return {

@@ -72,7 +72,11 @@ export class NodeSpaces {
     const note = (t: Transaction, event: StorageEvent) => {
       if (isRevocation(event.object.key)) listeners.revocationsChanged(t);
       const child = childOfChange(event, ports.path);
-      if (child !== undefined) listeners.claimsChanged(t, child);
+      if (child !== undefined) {
+        this.writtenClaims.changed(child);
+        t.afterCommit(() => this.writtenClaims.changed(child));
+        listeners.claimsChanged(t, child);
+      }
       for (const name of inventory?.note(event) ?? []) {
         markDirty(t, 'child', name);
         listeners.inventoryChanged(t, name);

@@ -127,6 +127,7 @@ describe('what people write about a child', () => {
     expect(written.quotaOf('paris')).toEqual({ entries: 100, bytes: 7 });
     objects.set('eu.paris', body({ path: 'eu:paris', claims: { labels: { env: ['*'] } }, quota: { entries: 3 } }));
     expect(written.claimsOf('paris')).toEqual({ labels: { env: ['*'] }, properties: {} });
+    written.changed('paris');
     expect(written.quotaOf('paris')).toEqual({ entries: 3, bytes: 7 });
   });
 
