@@ -31,7 +31,12 @@ function open(fromAbove = 'grants'): NodeSpaces {
   return new NodeSpaces(
     ports,
     { spaces: [{ name: 'ops', type: 'Workload' }], access: { fromAbove }, children: childrenSchema.parse({}) },
-    { inventoryChanged: () => {}, revocationsChanged: () => {}, claimsChanged: () => {}, metricsAccountsChanged: () => {} },
+    {
+      inventoryChanged: () => {},
+      revocationsChanged: () => {},
+      claimsChanged: () => {},
+      metricsAccountsChanged: () => {},
+    },
   );
 }
 

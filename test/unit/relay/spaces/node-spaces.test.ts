@@ -16,7 +16,12 @@ function started(store: MemoryStore, spaces: NodeConfig['spaces']): NodeSpaces {
   return new NodeSpaces(
     ports,
     { spaces, access: { fromAbove: 'grants' }, children: childrenSchema.parse({}) },
-    { inventoryChanged: () => {}, revocationsChanged: () => {}, claimsChanged: () => {}, metricsAccountsChanged: () => {} },
+    {
+      inventoryChanged: () => {},
+      revocationsChanged: () => {},
+      claimsChanged: () => {},
+      metricsAccountsChanged: () => {},
+    },
   );
 }
 
