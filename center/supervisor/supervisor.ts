@@ -201,6 +201,7 @@ export class Supervisor {
       labels: node.labels,
       spaces: node.spaces,
       relays: node.relays,
+      children: { named: node.children },
       ...(node.egress ? { egress: node.egress } : {}),
       ...(node.authentication ? { authentication: node.authentication } : {}),
       ...(node.frontProxy ? { frontProxy: node.frontProxy } : {}),

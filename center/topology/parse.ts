@@ -6,6 +6,7 @@ import { frontProxySchema } from '../../core/authentication/front-proxy.ts';
 import { limitsSchema } from '../../core/entries/deletion-guard.ts';
 import { issuedSchema } from '../../core/identity/certificate-validity.ts';
 import { replicasMax } from '../../core/identity/replica.ts';
+import { claimsSchema } from '../../core/match/claims.ts';
 import { checkDnsSubdomain } from '../../core/object/names.ts';
 import { fileProblems, located } from '../../core/runtime/config-file.ts';
 import { egressSchema } from '../../core/runtime/egress.ts';
@@ -14,6 +15,7 @@ import { checkSchema, type SchemaProblem } from '../../core/runtime/schema-probl
 import { refusing } from '../../core/runtime/schema-words.ts';
 import { type FileProblem, parseYamlFile } from '../../core/runtime/yaml-text.ts';
 import { linkOptionsSchema } from '../../core/wire/dialer/link-options.ts';
+import { childQuotaSchema } from '../../relay/config/config.ts';
 import { checkTopology } from './check.ts';
 import type { Topology } from './topology.ts';
 import { withoutProblems } from './without-problems.ts';
@@ -115,6 +117,12 @@ const relay = z.strictObject({
   egress: egress.optional(),
   audit: audit.optional(),
   access: relayAccess.optional(),
+  claims: claimsSchema
+    .optional()
+    .describe(
+      'What the relay and the nodes below it may claim beyond the labels and properties that this file gives them: their parent and the nodes above ignore everything else. Default: everything except the path of another node, and label and property keys that this file gives only to other parts of the tree.',
+    ),
+  quota: childQuotaSchema.optional(),
   authentication: authentication.optional(),
   frontProxy: frontProxy.optional(),
 });
@@ -128,6 +136,7 @@ const cluster = z.strictObject({
   limits: limitsSchema.optional(),
   audit: audit.optional(),
   access: clusterAccess.optional(),
+  quota: childQuotaSchema.optional(),
   provider: z
     .strictObject({
       embedded: z.strictObject({}).optional().describe("A cluster in the agent's process, for trials and tests."),

@@ -6,8 +6,10 @@ import type { Limits } from '../../core/entries/deletion-guard.ts';
 import type { Issued } from '../../core/identity/certificate-validity.ts';
 import { childPath, depthOf, dottedPath } from '../../core/identity/node-path.ts';
 import { withReplica } from '../../core/identity/replica.ts';
+import type { SubtreeClaims } from '../../core/match/claims.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { EgressOptions } from '../../core/runtime/egress.ts';
+import { claimsIn } from './claims.ts';
 import type {
   Listen,
   Topology,
@@ -16,6 +18,7 @@ import type {
   TopologyCluster,
   TopologyKubeconfig,
   TopologyLink,
+  TopologyQuota,
   TopologyRelay,
   TopologySpace,
 } from './topology.ts';
@@ -36,6 +39,8 @@ export interface PlannedNode {
   readonly spaces: readonly TopologySpace[];
   /** Names of the relays right below this node. */
   readonly relays: readonly string[];
+  /** What the nodes right below this node may claim and report, keyed by name. */
+  readonly children: Readonly<Record<string, PlannedChild>>;
   /** The clusters right below this node. */
   readonly inventory: readonly TopologyCluster[];
   readonly listen?: Listen | undefined;
@@ -53,11 +58,25 @@ export interface PlannedNode {
   readonly kubeconfig?: TopologyKubeconfig | undefined;
 }
 
+export interface PlannedChild {
+  readonly given?: SubtreeClaims;
+  readonly claims?: SubtreeClaims;
+  readonly quota?: TopologyQuota;
+}
+
 export function planOf(topology: Topology): PlannedNode[] {
   const { center, relays, clusters } = topology;
   const below = (path: string) => clusters.filter((cluster) => cluster.parent === path);
   const relaysBelow = (path: string) =>
     relays.filter((relay) => relay.parent === path).flatMap((relay) => replicasOf(relay.name, relay.replicas));
+  const childrenOf = (path: string): Record<string, PlannedChild> => {
+    const quotaOf = ({ quota }: { readonly quota?: TopologyQuota | undefined }) => (quota ? { quota } : {});
+    const own = relays.filter((relay) => relay.parent === path);
+    return Object.fromEntries([
+      ...own.map((relay) => [relay.name, { ...claimsIn(topology, childPath(path, relay.name)), ...quotaOf(relay) }]),
+      ...below(path).flatMap((cluster) => (cluster.quota ? [[cluster.name, quotaOf(cluster)]] : [])),
+    ]);
+  };
   const replicasAt = new Map(relays.map((relay) => [childPath(relay.parent, relay.name), relay.replicas]));
   const parentsOf = (parent: string, id: string) => inOrderFor(id, replicasOf(parent, replicasAt.get(parent) ?? 1));
   const replicaOf = (relay: TopologyRelay, replica: number): PlannedNode => {
@@ -74,6 +93,7 @@ export function planOf(topology: Topology): PlannedNode[] {
       replica,
       parents: parentsOf(parent, id),
       relays: relaysHere,
+      children: childrenOf(path),
       inventory,
       limits: relay.limits,
       egress: relay.egress,
@@ -94,6 +114,7 @@ export function planOf(topology: Topology): PlannedNode[] {
       labels: center.labels,
       spaces: center.spaces,
       relays: relaysBelow(''),
+      children: childrenOf(''),
       inventory: below(''),
       listen: center.listen,
       issuer: center.issuer,
@@ -108,7 +129,7 @@ export function planOf(topology: Topology): PlannedNode[] {
       .sort((a, b) => depthOf(a.path) - depthOf(b.path)),
     ...clusters.map((cluster): PlannedNode => {
       const path = childPath(cluster.parent, cluster.name);
-      const none = { labels: {}, spaces: [], relays: [], inventory: [] };
+      const none = { labels: {}, spaces: [], relays: [], children: {}, inventory: [] };
       const parents = parentsOf(cluster.parent, path);
       return {
         ...alone,

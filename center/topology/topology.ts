@@ -4,6 +4,7 @@ import type { TopologyAudit } from '../../core/audit/audit-config.ts';
 import type { FrontProxyConfig } from '../../core/authentication/front-proxy.ts';
 import type { Limits } from '../../core/entries/deletion-guard.ts';
 import type { Issued } from '../../core/identity/certificate-validity.ts';
+import type { SubtreeClaims } from '../../core/match/claims.ts';
 import type { EgressOptions } from '../../core/runtime/egress.ts';
 import type { LogRotation } from '../../core/runtime/log-rotation.ts';
 import type { LinkOptions } from '../../core/wire/dialer/link-options.ts';
@@ -64,6 +65,14 @@ export interface TopologyRelay {
   readonly frontProxy?: FrontProxyConfig | undefined;
   readonly audit?: TopologyAudit | undefined;
   readonly access?: TopologyAccess | undefined;
+  readonly claims?: SubtreeClaims | undefined;
+  readonly quota?: TopologyQuota | undefined;
+}
+
+/** How much a node may report to its parent. */
+export interface TopologyQuota {
+  readonly entries?: number | undefined;
+  readonly bytes?: number | undefined;
 }
 
 /** The file is relative to the topology's folder. */
@@ -89,6 +98,7 @@ export interface TopologyCluster {
   readonly limits?: Limits | undefined;
   readonly audit?: TopologyAudit | undefined;
   readonly access?: TopologyAccess | undefined;
+  readonly quota?: TopologyQuota | undefined;
 }
 
 /** Where the cluster is. */

@@ -4,7 +4,7 @@
  */
 import * as z from 'zod';
 import type { Content } from '../feed/feed.ts';
-import type { EntryFlaw, Judge } from '../feed/quarantine.ts';
+import type { EntryFlaw } from '../feed/quarantine.ts';
 import { text } from '../store/bytes.ts';
 import { checkedJson } from './checked-json.ts';
 import { type EntryKey, parseEntryKey } from './entry-keys.ts';
@@ -13,7 +13,7 @@ import { downKind, keyFlaw } from './entry-lookup.ts';
 import { entryKeyBytesMax, name, placementIdBytesMax } from './shapes.ts';
 
 /** `role`: the role of the node that gets the entries. */
-export function downFeedJudge(role: ChildRole): Judge {
+export function downFeedJudge(role: ChildRole): (content: Content) => EntryFlaw | undefined {
   return (content) => judge(role, content);
 }
 

@@ -8,6 +8,7 @@ import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import { type Digest, decodeDigest, digestBytes, moveDigest } from './digest.ts';
 import type { ResumeTuple } from './feed.ts';
+import { noUsage, type RowUsage, readUsage, writeUsage } from './row-quota.ts';
 
 const epochAt = digestBytes + 2 * u48Bytes;
 
@@ -22,14 +23,18 @@ export function readDigest(reader: Reader, id: number): Digest {
 /** The state within one transaction: read at the first use, changed together with the rows, written once at the end. */
 export class ConsumerState {
   readonly #t: Transaction;
+  readonly #id: number;
   readonly #key: Uint8Array;
   #record: Buffer | undefined;
   #resume: ResumeTuple | undefined;
   #isRead = false;
   #isChanged = false;
+  #usage: RowUsage | undefined;
+  #isUsageChanged = false;
 
   constructor(t: Transaction, id: number) {
     this.#t = t;
+    this.#id = id;
     this.#key = stateKey(id);
   }
 
@@ -55,8 +60,25 @@ export class ConsumerState {
     this.#isChanged = true;
   }
 
+  /** Number of live rows. */
+  get entries(): number {
+    return this.#read()?.readUIntBE(0, u48Bytes) ?? 0;
+  }
+
+  /** Only for a consumer with a quota. */
+  get usage(): RowUsage {
+    this.#usage ??= readUsage(this.#t, this.#id) ?? noUsage;
+    return this.#usage;
+  }
+
+  setUsage(change: Partial<RowUsage>): void {
+    this.#usage = { ...this.usage, ...change };
+    this.#isUsageChanged = true;
+  }
+
   write(): void {
     if (this.#isChanged && this.#record) this.#t.put(this.#key, this.#record);
+    if (this.#isUsageChanged) writeUsage(this.#t, this.#id, { ...this.usage, entries: this.entries });
   }
 
   #read(): Buffer | undefined {

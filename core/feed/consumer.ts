@@ -4,6 +4,7 @@ import { hash128 } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { equalBytes } from '../store/bytes.ts';
 import type { Reader, Transaction } from '../store/store.ts';
+import { ConsumerQuota } from './consumer-quota.ts';
 import { ConsumerState, neverAttached, readDigest, readResume } from './consumer-state.ts';
 import { contentRecordOf, dropContentReference, storeContent } from './content.ts';
 import {
@@ -38,9 +39,11 @@ import {
   listQuarantined,
   putQuarantined,
   type Quarantined,
+  quarantinedRows,
   removeQuarantined,
   SoundRows,
 } from './quarantine.ts';
+import type { RowQuota, Shortage } from './row-quota.ts';
 import { checkSameKey, openTable, removeRow, rowAt, rowKey, TableRows, writeRow, writeRowAt } from './table.ts';
 import { heldRowsTopic, quarantineTopic } from './topics.ts';
 
@@ -67,6 +70,8 @@ export interface ConsumerOptions {
    * agent that used the time as the number of its reports.
    */
   readonly ofNoSpace?: true;
+  /** Returns the quota of the producer's rows. Absent: there is none. */
+  readonly quota?: () => RowQuota;
   /** Finds origin revisions that no space can have reached yet. Every entry may replace a row with such a revision. Absent: all revisions count as possible. */
   readonly isFarAhead?: FarAhead;
 }
@@ -80,20 +85,24 @@ export class FeedConsumer extends TableRows implements Consumer {
   readonly #judge: Judge | undefined;
   readonly #ofNoSpace: boolean;
   readonly #isFarAhead: FarAhead | undefined;
+  readonly #quota: ConsumerQuota | undefined;
   /** The table that rooms read. Each quarantined row is there in its last valid form. */
   readonly sound: Table;
 
   static open(t: Transaction, options: ConsumerOptions): FeedConsumer {
-    return new FeedConsumer(openTable(t, options.name), options);
+    const consumer = new FeedConsumer(openTable(t, options.name), options);
+    consumer.#quota?.begin(t, consumer);
+    return consumer;
   }
 
-  private constructor(id: number, { name, keepRule, guard, judge, ofNoSpace, isFarAhead }: ConsumerOptions) {
+  private constructor(id: number, { name, keepRule, guard, judge, ofNoSpace, isFarAhead, quota }: ConsumerOptions) {
     super(name, id);
     this.#keepRule = keepRule;
     this.#guard = guard;
     this.#judge = judge;
     this.#ofNoSpace = ofNoSpace ?? false;
     this.#isFarAhead = isFarAhead;
+    this.#quota = quota && new ConsumerQuota(id, name, quota);
     this.sound = new SoundRows(id, this);
   }
 
@@ -103,7 +112,7 @@ export class FeedConsumer extends TableRows implements Consumer {
   }
 
   quarantinedCount(reader: Reader): number {
-    return countQuarantined(reader, this.id);
+    return this.#quota?.quarantined(reader) ?? countQuarantined(reader, this.id);
   }
 
   resume(reader: Reader): ResumeTuple {
@@ -331,6 +340,7 @@ export class FeedConsumer extends TableRows implements Consumer {
       if (!row) return undefined;
       removeRow(t, this.id, keyHash);
       state.moved(row.content?.hash, undefined);
+      this.#quota?.measure(state, row, before, undefined, false);
       const good = this.#goodOf(t, row);
       const formerContent = this.#endQuarantine(t, row) ? this.#goodContent(t, good) : before;
       if (good) dropContentReference(t, good.content);
@@ -344,13 +354,15 @@ export class FeedConsumer extends TableRows implements Consumer {
     if (before) checkSameKey(before, content.key);
     const record = contentRecordOf(content);
     const isSame = row?.content !== undefined && equalBytes(row.content.hash, record.hash);
+    const flaw = isSame ? undefined : this.#judge?.(content, t);
+    if (!isSame && this.#quota?.refuses(t, state, row, before, content, flaw !== undefined)) return undefined;
     const reference = isSame && row?.content ? row.content : storeContent(t, record);
-    const flaw = isSame ? undefined : this.#judge?.(content);
     const poisoned = flaw !== undefined || (isSame && row?.poisoned === true);
     const next = { keyHash, revision, originRevision, content: reference };
     writeRowAt(t, at, poisoned ? { ...next, poisoned } : next);
     if (isSame) return undefined;
     state.moved(row?.content?.hash, record.hash);
+    this.#quota?.measure(state, row, before, content, flaw !== undefined);
     const good = this.#goodOf(t, row);
     if (row?.content && row.poisoned) dropContentReference(t, row.content);
     if (flaw) {
@@ -360,6 +372,36 @@ export class FeedConsumer extends TableRows implements Consumer {
     const former = this.#endQuarantine(t, row) ? this.#goodContent(t, good) : before;
     if (good) dropContentReference(t, good.content);
     return { keyHash, key: content.key, originRevision, after: content, ...(former ? { before: former } : {}) };
+  }
+
+  /** The rows that the quota refused, and that the table lacks. Undefined: it lacks none. */
+  shortage(reader: Reader): Shortage | undefined {
+    return this.#quota?.shortage(reader);
+  }
+
+  /** Ends a shortage if refused rows may fit now. Returns true if it did: the caller has to reconcile, which brings the rows, or begins another shortage. */
+  endShortage(t: Transaction): boolean {
+    return this.#quota?.endShortage(t) ?? false;
+  }
+
+  /** Judges the quarantined rows again whose keys begin with `start`, because what the judge reads has changed. Returns the rows that are valid now. */
+  judgeAgain(t: Transaction, start: string): AppliedChange[] {
+    const state = new ConsumerState(t, this.id);
+    const changes = quarantinedRows(t, this.id, start).flatMap((keyHash): AppliedChange[] => {
+      const row = this.get(t, keyHash);
+      const after = this.contentOf(t, row);
+      if (!row?.poisoned || !after || this.#judge?.(after, t)) return [];
+      const good = goodForm(t, this.id, keyHash);
+      const before = this.#goodContent(t, good);
+      this.#endQuarantine(t, row);
+      this.#quota?.measure(state, row, after, after, false);
+      const { poisoned: _poisoned, ...valid } = row;
+      writeRow(t, this.id, valid);
+      if (good) dropContentReference(t, good.content);
+      return [{ keyHash, key: after.key, originRevision: row.originRevision, after, ...(before ? { before } : {}) }];
+    });
+    state.write();
+    return changes;
   }
 
   /** The form of a row that rooms use, with the reference to its content. For a quarantined row this is the last valid form, otherwise the row itself. */

@@ -18,8 +18,8 @@ export interface EntryFlaw {
   readonly refs?: readonly string[];
 }
 
-/** A pure check of one entry. Undefined: the entry is valid. */
-export type Judge = (content: Content) => EntryFlaw | undefined;
+/** A check of one entry. What the check reads from the store is not changed by the entry itself. Undefined: the entry is valid. */
+export type Judge = (content: Content, reader: Reader) => EntryFlaw | undefined;
 
 export interface Quarantined extends EntryFlaw {
   readonly key: string;
@@ -72,6 +72,16 @@ export function listQuarantined(reader: Reader, table: number, limit = Number.PO
     if (found.length >= limit) break;
     const { good: _good, ...what } = JSON.parse(asText(value)) as QuarantineRecord;
     found.push(what);
+  }
+  return found;
+}
+
+/** The key hashes of the quarantined rows whose key begins with this text. */
+export function quarantinedRows(reader: Reader, table: number, start: string): Uint8Array[] {
+  const prefix = recordKey(table);
+  const found: Uint8Array[] = [];
+  for (const [key, value] of reader.scan(prefixRange(prefix))) {
+    if ((JSON.parse(asText(value)) as QuarantineRecord).key.startsWith(start)) found.push(key.slice(prefix.length));
   }
   return found;
 }

@@ -18,6 +18,7 @@ import {
 } from './content.ts';
 import type { Content, ContentReference, FeedRow, Table } from './feed.ts';
 import { dropQuarantined } from './quarantine.ts';
+import { dropUsage } from './row-quota.ts';
 
 export class TableRows implements Table {
   readonly name: string;
@@ -184,6 +185,7 @@ export function dropTable(t: Transaction, name: string): void {
     t.remove(key);
   }
   dropQuarantined(t, id);
+  dropUsage(t, id);
   for (const space of ['tableRevision', 'producerState', 'consumerState', 'pieceRow', 'heldRow'] as const) {
     for (const [key] of [...t.scan(prefixRange(concat(prefixOf(space), u32(id))))]) t.remove(key);
   }

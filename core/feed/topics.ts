@@ -9,3 +9,6 @@ export const heldRowsTopic = new Topic<string>('held rows');
 
 /** The quarantined entries of a consumer have changed. */
 export const quarantineTopic = new Topic<string>('quarantine');
+
+/** A consumer has refused rows beyond its quota, or has room again. */
+export const shortageTopic = new Topic<string>('shortage');

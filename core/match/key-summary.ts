@@ -154,6 +154,14 @@ export function numbersOf(key: KeySummary): NumberRange | undefined {
   return range;
 }
 
+/** The summary of a key without the values that `isAllowed` refuses. Undefined: no value is left. Only for a summary that has its values. */
+export function restrictedKey(key: KeySummary, isAllowed: (value: string) => boolean): KeySummary | undefined {
+  const kept = Object.entries(key.values).filter(([value]) => isAllowed(value));
+  if (kept.length === Object.keys(key.values).length) return key;
+  const present = kept.reduce((sum, [, places]) => sum + places, 0);
+  return kept.length === 0 ? undefined : interned(boundedKey(present, Object.fromEntries(kept)));
+}
+
 /** The summary of the key without its values, like the summary of a key with too many values. */
 export function withoutValues(key: KeySummary): KeySummary {
   return manyValued(key, numbersOf(key));

@@ -21,6 +21,7 @@ import {
   keysOfValues,
   mergeKeySections,
 } from './key-summary.ts';
+import type { SummaryBounds } from './summary-bounds.ts';
 
 /** Limit for the different sets in a summary. With more sets, the summary has only counts for each key. The number comes from the design. */
 export const exactSetsMax = 256;
@@ -62,6 +63,8 @@ export interface LabelSummary {
   /** Summaries of properties. Absent although `keys` is present: not every child has reported its properties, or they have too many keys. */
   readonly properties?: KeySummaries;
   readonly targetLabels?: KeySummaries;
+  /** Of the summary of one child, at its parent: what the child can have at most. No merge has this field, and it is not sent. */
+  readonly bounds?: SummaryBounds;
 }
 
 /** A summary in the form by key, with all fields. */
@@ -168,7 +171,7 @@ export function covers(wide: LabelSummary, narrow: LabelSummary): boolean {
 
 /** Encodes a summary. Equal summaries give equal bytes, so that an unchanged summary is not sent again. */
 export function encodeLabelSummary(summary: LabelSummary): Uint8Array {
-  const { keys, properties, targetLabels, sets, leaves, places, ...rest } = summary;
+  const { keys, properties, targetLabels, sets, leaves, places, bounds: _bounds, ...rest } = summary;
   const sections = Object.entries({ keys, properties, targetLabels })
     .filter(([, section]) => section !== undefined)
     .map(([name, section]) => `${JSON.stringify(name)}:${encodeSection(section!)}`);

@@ -14,7 +14,7 @@ import { CelError } from './cel/cel-error.ts';
 import type { Syntax } from './cel/syntax.ts';
 import { evaluateAbstractly, type FieldFact, type PossibleResults } from './cel/three-valued.ts';
 import { type CelValue, celValue } from './cel/values.ts';
-import { type KeySection, keySectionIn, mayHold, numbersOf } from './key-summary.ts';
+import { type KeySection, type KeySummary, keySectionIn, mayHold, numbersOf } from './key-summary.ts';
 import {
   type Keyed,
   keyedOf,
@@ -24,6 +24,7 @@ import {
   labelsIn,
   placesOf,
 } from './label-summary.ts';
+import type { SummaryBounds } from './summary-bounds.ts';
 
 /** An expression of a placement. */
 export interface Expression {
@@ -111,12 +112,38 @@ export function judgeSet(
 function mayMatchByKey(selectors: Selectors, expression: MatchRule['expression'], summary: LabelSummary): boolean {
   const keyed = keyedOf(summary);
   const labels = labelsIn(keyed);
-  if (!selectors.some((one) => one.every((requirement) => mayHold(requirement, labels, keyed.places)))) return false;
+  const { bounds } = summary;
+  const mayBe = (requirement: LabelRequirement) =>
+    mayHold(requirement, labels, keyed.places) &&
+    (!bounds || isWithin(requirement, keySectionIn(labels, requirement.key), bounds));
+  if (!selectors.some((one) => one.every(mayBe))) return false;
   if (expression === undefined || expression === 'unreadable') return true;
   const verdict = remembered(summary, summary, expression, () =>
-    verdictOf(abstractly(expression, (path) => keyedFact(path, keyed))),
+    verdictOf(abstractly(expression, (path) => keyedFact(path, keyed, bounds))),
   );
   return verdict === 'yes' || verdict === 'maybe';
+}
+
+/** Returns whether the bounds allow the requirement, for a key whose values the summary does not have. */
+function isWithin(
+  { key, operator, values = [] }: LabelRequirement,
+  one: KeySummary | undefined,
+  bounds: SummaryBounds,
+) {
+  if (one?.complete) return true;
+  switch (operator) {
+    case 'In':
+      return values.some((value) => bounds.allows('labels', key, value));
+    case 'Exists':
+    case 'Gt':
+    case 'Lt': {
+      const allowed = bounds.valuesOf('labels', key);
+      if (allowed === 'any') return true;
+      return [...allowed].some((value) => matchesRequirement({ key, operator, values }, { [key]: value }));
+    }
+    default:
+      return true;
+  }
 }
 
 // ---------------------------------------------------------------------------------------------- expressions
@@ -124,7 +151,8 @@ function mayMatchByKey(selectors: Selectors, expression: MatchRule['expression']
 function judgePlace(expression: Expression | 'unreadable', summary: LabelSummary, place: LocationLabels): Verdict {
   if (expression === 'unreadable') return 'maybe';
   return remembered(summary, place, expression, () => {
-    if (!readsOnly(expression, place)) return verdictOf(abstractly(expression, (path) => placeFact(path, place)));
+    if (!readsOnly(expression, place))
+      return verdictOf(abstractly(expression, (path) => placeFact(path, place, summary.bounds)));
     try {
       return expression.program.evaluate(bindingsOf(place)) === true ? 'yes' : 'no';
     } catch (error) {
@@ -182,24 +210,39 @@ function mapAt(path: readonly string[], place: LocationLabels): Labels | undefin
   return found && place[found.section];
 }
 
-function placeFact(path: readonly string[], place: LocationLabels): FieldFact | undefined {
+/** Without the map, or without the values of a key, the bounds say what is possible. Undefined: everything is possible. */
+function boundedFact(path: readonly string[], bounds: SummaryBounds | undefined): FieldFact | undefined {
+  if (!bounds) return undefined;
+  if (path.length === 1 && path[0] === 'path') return { mayBePresent: true, mayBeAbsent: false, under: bounds.path };
+  const { section, key } = sectionOf(path) ?? {};
+  return section && key !== undefined ? bounds.factOf(section, key) : undefined;
+}
+
+function placeFact(
+  path: readonly string[],
+  place: LocationLabels,
+  bounds: SummaryBounds | undefined,
+): FieldFact | undefined {
   const { section, key } = sectionOf(path) ?? {};
   const values = section && place[section];
-  if (!values || key === undefined) return undefined;
+  if (!values || key === undefined) return boundedFact(path, bounds);
   const isPresent = Object.hasOwn(values, key);
   return { mayBePresent: isPresent, mayBeAbsent: !isPresent, values: isPresent ? [values[key]!] : [] };
 }
 
-function keyedFact(path: readonly string[], keyed: Keyed): FieldFact | undefined {
+function keyedFact(path: readonly string[], keyed: Keyed, bounds: SummaryBounds | undefined): FieldFact | undefined {
   const { section, key } = sectionOf(path) ?? {};
   const keys = section && sectionIn(keyed, section);
   const one = keys && key !== undefined ? keySectionIn(keys, key) : undefined;
-  if (!one) return undefined;
+  const bounded = one?.complete ? undefined : boundedFact(path, bounds);
+  if (!one) return bounded;
   const numbers = numbersOf(one);
+  const { values = one.complete ? Object.keys(one.values) : undefined, under } = bounded ?? {};
   return {
     mayBePresent: one.present > 0,
     mayBeAbsent: keyed.places - one.present > 0,
-    ...(one.complete ? { values: Object.keys(one.values) } : numbers ? { numbers } : {}),
+    ...(values ? { values } : numbers ? { numbers } : {}),
+    ...(under ? { under } : {}),
   };
 }
 

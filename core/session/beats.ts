@@ -92,14 +92,36 @@ export class Beats {
     return { revision: head, count, sum: sumBytes(sum) };
   }
 
+  /**
+   * The two ends differ by the rows that a quota has refused. If these rows may fit now, the session ends, and the next one reconciles.
+   */
+  #endShortage(): void {
+    const { store, consumer, fence } = this.#ports;
+    const isOver = store.write((t) => {
+      fence(t);
+      const ended = consumer.endShortage(t);
+      if (ended) consumer.setResume(t, { ...consumer.resume(t), incarnation: '' });
+      return ended;
+    });
+    if (isOver)
+      throw new SessionError(
+        'RoomAgain',
+        'Protocol',
+        `${consumer.name} has room again for entries that its quota has refused`,
+        { retry: 'resync' },
+      );
+  }
+
   /** Compares the digests of the two ends. If they differ, clears the incarnation in the stored tuple: the next session cannot resume, and reconciles. */
   #compare(peer: WireDigest, mode: SessionState['mode']): void {
     const { store, consumer, mismatch, fence, differs } = this.#ports;
-    const { tuple, digest } = store.read((reader) => ({
+    const { tuple, digest, shortage } = store.read((reader) => ({
       tuple: consumer.resume(reader),
       digest: consumer.digest(reader),
+      shortage: consumer.shortage(reader),
     }));
     if (mode !== 'resumed' || tuple.cursor !== peer.revision || peer.sum.length !== hashBytes) return;
+    if (shortage) return this.#endShortage();
     const peerDigest = { count: peer.count, sum: sumOf(peer.sum) };
     if (!mismatch.isOne(digestDifference(digest, peerDigest))) return;
     store.write((t) => {

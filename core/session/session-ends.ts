@@ -10,6 +10,8 @@ export type SessionEnd =
   /** The peer withdrew its readiness in the middle of a reconciliation. */
   | 'ReadyWithdrawn'
   | 'DigestMismatch'
+  /** The table of the peer's entries has room again for entries that the quota of the peer has refused. */
+  | 'RoomAgain'
   | 'Silence'
   | 'TakenOver'
   | 'Other'

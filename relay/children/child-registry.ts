@@ -7,6 +7,7 @@ import type { ChildRole } from '../../core/entries/entry-kind.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import { childPath } from '../../core/identity/node-path.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
+import type { RefusedClaims } from '../../core/match/allowed-summary.ts';
 import {
   decodeLabelSummary,
   emptyLabelSummary,
@@ -29,6 +30,7 @@ import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
 import { locationExpression, propertiesOf } from '../placements/location-expression.ts';
 import { markDirty } from '../work/dirty.ts';
 import { childRemovedTopic, childTopic } from '../work/topics.ts';
+import type { ChildClaims } from './child-claims.ts';
 import type { Child, Destination } from './children.ts';
 import type { Evictions } from './evictions.ts';
 import { inheritedBelow } from './inherited-labels.ts';
@@ -48,6 +50,8 @@ import { sendRevokedUsers } from './revoked-users.ts';
 export interface ChildRegistryPorts extends LabelSummaryPublisherPorts {
   readonly inventory: Inventory;
   readonly mailboxes: Mailboxes;
+  /** What child relays may claim. */
+  readonly claims: ChildClaims;
   readonly evictions: Evictions;
   /** Returns the rows about a child in the inventory spaces of this node and of the nodes above. */
   rowsAt(reader: Reader, child: string): readonly InventoryRow[];
@@ -100,6 +104,7 @@ export class ChildRegistry {
       this.#labels.delete(name);
       this.#owned.set(name, undefined);
       this.#ports.evictions.forget(name);
+      this.#ports.claims.forget(name);
       mailboxes.drop(t, name);
       forgetHeldLabelSummary(t, name);
       this.#publish(t);
@@ -217,6 +222,15 @@ export class ChildRegistry {
     for (const name of this.children.keys()) markDirty(t, 'child', name);
   }
 
+  /** Call it when the claims of a child, or the inventory that allows claims, have changed. `name`: without a replica number. */
+  claimsChanged(t: Transaction, name: string): void {
+    for (const replica of this.#ports.mailboxes.replicasOf(name)) {
+      if (this.#ports.mailboxes.get(replica)?.role !== 'relay') continue;
+      markDirty(t, 'child', replica);
+      this.widen(t, replica);
+    }
+  }
+
   #addRelay(t: Transaction, name: string): Mailbox {
     const mailbox = this.#ports.mailboxes.ensure(t, name, 'relay');
     markDirty(t, 'child', name);
@@ -234,7 +248,8 @@ export class ChildRegistry {
       this.#contribute(name, labels);
       return;
     }
-    const labels = this.#groupLabels(t, name);
+    const { labels, refused } = this.#groupLabels(t, name);
+    if (refused) this.#ports.claims.note(t, name, refused);
     const hasReportedLabels = this.#reportedLabels(t, mailbox) !== undefined;
     const counted = this.#countedOf(t, mailbox);
     const reported = { ...(labels ? { labels } : {}), ...(counted && counted !== labels ? { counted } : {}) };
@@ -289,9 +304,9 @@ export class ChildRegistry {
    * Returns the label summary of a relay for matching: the summaries of all its replicas, merged. So each replica gets everything that any of the replicas
    * needs, and a child of the relay finds its objects at each replica to which it may attach. Most replicas report equal summaries, and equal summaries are
    * merged once. If the summaries differ, a Location counts once for each replica that knows the Location. Counts of destinations do not use these numbers:
-   * they use the owned label summaries.
+   * they use the owned label summaries. Only the part that the relay may claim is returned.
    */
-  #groupLabels(reader: Reader, name: string): LabelSummary | undefined {
+  #groupLabels(reader: Reader, name: string): { labels?: LabelSummary; refused?: RefusedClaims } {
     const summaries = this.#ports.mailboxes.replicasOf(name).flatMap((replica) => {
       const labels = this.#reportedLabels(reader, this.#ports.mailboxes.get(replica)!);
       return labels ? [labels] : [];
@@ -300,7 +315,10 @@ export class ChildRegistry {
       summaries.map((labels) => [Buffer.from(encodeLabelSummary(labels)).toString('latin1'), labels]),
     );
     const [first, ...others] = different.values();
-    return first && others.length > 0 ? mergeLabelSummaries([first, ...others]) : first;
+    if (!first) return {};
+    const merged = others.length > 0 ? mergeLabelSummaries([first, ...others]) : first;
+    const { summary, refused } = this.#ports.claims.allowed(name, merged, this.#ports.inherited());
+    return { labels: summary, refused };
   }
 
   #reportedLabels(reader: Reader, { child, reported: table }: Mailbox): LabelSummary | undefined {
@@ -314,8 +332,13 @@ export class ChildRegistry {
     return row?.content && decodeLabelSummary(reported.content(reader, row.content).attributes);
   }
 
-  /** Returns the Locations that this replica of a relay counts. Undefined: it counts all Locations of its label summary. */
-  #countedOf(reader: Reader, { child, reported }: Mailbox): LabelSummary | undefined {
+  /** Returns the Locations that this replica of a relay counts, as far as the relay may claim them. Undefined: it counts all Locations of its label summary. */
+  #countedOf(reader: Reader, mailbox: Mailbox): LabelSummary | undefined {
+    const counted = this.#reportedCount(reader, mailbox);
+    return counted && this.#ports.claims.allowed(mailbox.child, counted, this.#ports.inherited()).summary;
+  }
+
+  #reportedCount(reader: Reader, { child, reported }: Mailbox): LabelSummary | undefined {
     const counted = readOwnedLabelSummary(reader, reported);
     if (counted) return counted;
     // The shrink guard holds an earlier label summary of this relay. Placements match that one too, but only the Locations that the relay reports now count.
@@ -329,7 +352,7 @@ export class ChildRegistry {
   /** Returns the label summary of the Locations at a child and below it, as far as this node knows them. */
   labelsOf(reader: Reader, name: string): LabelSummary {
     const mailbox = this.#ports.mailboxes.get(name);
-    if (mailbox?.role === 'relay') return this.#groupLabels(reader, name) ?? emptyLabelSummary;
+    if (mailbox?.role === 'relay') return this.#groupLabels(reader, name).labels ?? emptyLabelSummary;
     return this.#agentOf(reader, name).labels;
   }
 

@@ -6,6 +6,7 @@ import { limitsSchema } from '../../core/entries/deletion-guard.ts';
 import { issuedSchema } from '../../core/identity/certificate-validity.ts';
 import { usersSchema } from '../../core/identity/client-authority.ts';
 import { replicasMax } from '../../core/identity/replica.ts';
+import { claimsSchema } from '../../core/match/claims.ts';
 import { egressSchema } from '../../core/runtime/egress.ts';
 import { logRotationSchema } from '../../core/runtime/log-rotation.ts';
 import { linkOptionsSchema } from '../../core/wire/dialer/link-options.ts';
@@ -26,6 +27,44 @@ export const accessSchema = z.strictObject({
    */
   fromAbove: z.string().min(1).default('grants'),
 });
+
+/**
+ * How much one child may have reported at one time, with its whole subtree. The defaults are far beyond an honest subtree: a site with ten thousand objects, all
+ * of them with associated objects, reports some 50,000 entries with 200 MB.
+ */
+const quota = {
+  entries: z.number().int().min(1).describe('Number of entries.'),
+  bytes: z.number().int().min(1).describe('Bytes of their contents.'),
+};
+export const childQuotaSchema = z
+  .strictObject({ entries: quota.entries.optional(), bytes: quota.bytes.optional() })
+  .describe(
+    'How much the node and its subtree may have reported to the parent at one time. What is beyond is refused.',
+  );
+
+export const childrenSchema = z.strictObject({
+  /** For each child that has no quota of its own. */
+  quota: z
+    .strictObject({ entries: quota.entries.default(1_000_000), bytes: quota.bytes.default(2 ** 30) })
+    .prefault({}),
+  /** What relays may claim that have no claims of their own. Absent: everything except the path of another node. */
+  claims: claimsSchema.optional(),
+  /**
+   * Keyed by the name of the child, without a replica number. `given`: what the topology gives the subtree; always allowed. `claims` and `quota`: the Node object
+   * of the child wins (`spec.claims`, `spec.quota`).
+   */
+  named: z
+    .record(
+      z.string(),
+      z.strictObject({
+        given: claimsSchema.optional(),
+        claims: claimsSchema.optional(),
+        quota: childQuotaSchema.optional(),
+      }),
+    )
+    .default({}),
+});
+export type ChildrenConfig = z.infer<typeof childrenSchema>;
 
 export const nodeConfigSchema = z.strictObject({
   /** Empty at the center. */
@@ -99,6 +138,8 @@ export const nodeConfigSchema = z.strictObject({
    * the reports of these relays.
    */
   relays: z.array(z.string()).default([]),
+  /** What children may claim and report. */
+  children: childrenSchema.prefault({}),
   /** Limits of deletions: rows beyond them are held until a person approves their deletion. */
   limits: limitsSchema.optional(),
   /** Which addresses the node calls for users: webhooks of rollout gates. */

@@ -12,6 +12,7 @@ import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
 import type { Quarantined } from '../../core/feed/quarantine.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
+import { LogRate } from '../../core/runtime/log-rate.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { LabelSummaryShrinkGuard } from '../children/label-summary-shrink-guard.ts';
@@ -42,7 +43,12 @@ export interface GuardRoomPorts {
   released(t: Transaction, changes: readonly AppliedChange[]): void;
   readonly limits: DeletionLimits;
   /** Gauges of the process. */
-  readonly measured: { held(entries: number): void; quarantined(entries: number): void };
+  readonly measured: {
+    held(entries: number): void;
+    quarantined(entries: number): void;
+    /** The number of children that report more than their quota. */
+    short(children: number): void;
+  };
   /** Returns the quarantined work. This work would end the process. */
   quarantinedWork(): readonly Quarantined[];
   /** Returns the placements that a child's mailbox has. */
@@ -51,16 +57,25 @@ export interface GuardRoomPorts {
   labelsReleased(t: Transaction, child: string): void;
 }
 
+/** How often the log names bad or refused entries of one child: a child that lies sends them without end. */
+const logEveryMs = 10_000;
+
 export class GuardRoom {
   readonly #ports: GuardRoomPorts;
   readonly #spaceIncarnations: SpaceIncarnations;
   readonly #heldDeletionApprovals: HeldDeletionApprovals;
   readonly #labelSummaryShrinkGuard: LabelSummaryShrinkGuard;
+  readonly #logRate: LogRate;
+  readonly #quotaLogRate: LogRate;
+  /** The children that report more than their quota. */
+  readonly #short = new Set<string>();
   #unsubscribe: (() => void) | undefined;
 
   constructor(ports: GuardRoomPorts) {
     this.#ports = ports;
     const { path, spaces, upstream, outbox, mailboxes, clock, log } = ports;
+    this.#logRate = new LogRate(clock, logEveryMs);
+    this.#quotaLogRate = new LogRate(clock, logEveryMs);
     this.#spaceIncarnations = new SpaceIncarnations({
       origins: spaces.spaceIncarnations(),
       outbox,
@@ -104,6 +119,10 @@ export class GuardRoom {
     this.#unsubscribe = spaces.system.storage.subscribe((events) => this.#nodesChanged(events));
     measured.held(store.read((reader) => this.#ports.upstream.held(reader)?.entries ?? 0));
     this.#measure();
+    for (const { child, consumer } of this.#ports.mailboxes.all()) {
+      if (store.read((reader) => consumer.shortage(reader))) this.#short.add(child);
+    }
+    measured.short(this.#short.size);
     // A person may have approved a deletion just before the last process ended.
     enqueue((t) => this.#heldDeletionApprovals.consider(t, path));
   }
@@ -193,11 +212,34 @@ export class GuardRoom {
     const consumer = mailboxes.get(child)?.consumer;
     const { quarantined } = consumer ? store.read((reader) => quarantinedAttributes(reader, consumer)) : {};
     this.#measure();
-    if (quarantined)
+    if (quarantined && this.#logRate.allows(child))
       log.warn(
         { child, ...quarantined },
-        'this node quarantines entries of a child: they do not have the form that their keys require',
+        'this node quarantines entries of a child: they do not have the form that their keys require, or nobody asked for them',
       );
+    store.announce(childShownTopic, [child]);
+  }
+
+  /** Call it when a child has left for good. */
+  childRemoved(child: string): void {
+    this.#short.delete(child);
+    this.#ports.measured.short(this.#short.size);
+    this.#logRate.forget(child);
+    this.#quotaLogRate.forget(child);
+  }
+
+  /** Call it when the quota of a child has refused entries, or has room again. */
+  childShortageChanged(child: string): void {
+    const { mailboxes, store, log, measured } = this.#ports;
+    const consumer = mailboxes.get(child)?.consumer;
+    const shortage = consumer && store.read((reader) => consumer.shortage(reader));
+    if (shortage) this.#short.add(child);
+    else this.#short.delete(child);
+    measured.short(this.#short.size);
+    if (shortage && this.#quotaLogRate.allows(child)) {
+      const { key, reason } = shortage;
+      log.warn({ child, key, reason }, 'this node refuses entries of a child, which has used its quota');
+    } else if (!shortage) log.info({ child }, 'there is room again for entries that the quota of a child has refused');
     store.announce(childShownTopic, [child]);
   }
 

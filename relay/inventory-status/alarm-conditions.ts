@@ -1,6 +1,8 @@
 /** The conditions of a Node object for alarms of its node or of its parent. A condition is left out until it was True once. */
 
 import type { DivergedAttributes, TroubleAttributes, WaitsAttributes } from '../../core/entries/up-attributes.ts';
+import type { Shortage } from '../../core/feed/row-quota.ts';
+import type { RefusedClaims } from '../../core/match/allowed-summary.ts';
 import { type NewCondition, timestamp } from '../../core/object/conditions.ts';
 import type { Divergence } from '../../core/session/feed-alarm.ts';
 import { feedCondition } from './feed-condition.ts';
@@ -24,10 +26,25 @@ export interface Alarms {
   readonly limit?: TroubleAttributes | undefined;
   /** The reason why an agent's certificate is not renewed, as the agent reports it. */
   readonly certificateTrouble?: TroubleAttributes | undefined;
+  /** Labels and properties that a relay reports and may not claim. */
+  readonly refusedClaims?: RefusedClaims | undefined;
+  /** Reported entries that the quota of the child refused. */
+  readonly shortage?: Shortage | undefined;
 }
 
 export function alarmConditions(alarms: Alarms): readonly NewCondition[] {
-  const { diverged, reportedDiverged, cloned, diskLow, waits, trouble, limit, certificateTrouble } = alarms;
+  const {
+    diverged,
+    reportedDiverged,
+    cloned,
+    diskLow,
+    waits,
+    trouble,
+    limit,
+    certificateTrouble,
+    refusedClaims,
+    shortage,
+  } = alarms;
   const reported = reportedDiverged && { atMs: Date.parse(reportedDiverged.at), what: reportedDiverged.what };
   return [
     feedCondition(diverged ?? reported),
@@ -37,6 +54,8 @@ export function alarmConditions(alarms: Alarms): readonly NewCondition[] {
     reportedCondition('ClusterTrouble', trouble),
     reportedCondition('LimitReached', limit),
     reportedCondition('CertificateTrouble', certificateTrouble),
+    claimsCondition(refusedClaims),
+    quotaCondition(shortage),
   ];
 }
 
@@ -82,6 +101,32 @@ function cloneCondition(cloned: Divergence | undefined): NewCondition {
     status: 'True',
     reason: 'Clone',
     message: `a copy of this node was refused at ${timestamp(cloned.atMs)}: ${cloned.what}. Stop the copy, or give it a name and a store of its own; this is shown for a day`,
+  };
+}
+
+function claimsCondition(refused: RefusedClaims | undefined): NewCondition {
+  const type = 'ClaimsRefused';
+  if (!refused)
+    return { type, status: 'False', reason: 'AllAllowed', message: 'the node claims only what it may claim' };
+  const { count, sample } = refused;
+  return {
+    type,
+    status: 'True',
+    reason: 'BeyondClaims',
+    message: `the node reports ${count} labels or properties that it may not claim, and they have no effect here: ${sample.join(', ')}${count > sample.length ? ', …' : ''}. To allow them, write spec.claims of this object; if nobody set them, the key of the node may be stolen`,
+  };
+}
+
+function quotaCondition(shortage: Shortage | undefined): NewCondition {
+  const type = 'QuotaExceeded';
+  if (!shortage)
+    return { type, status: 'False', reason: 'WithinQuota', message: 'everything that it reports is stored' };
+  const { refused, key, reason } = shortage;
+  return {
+    type,
+    status: 'True',
+    reason: 'Refused',
+    message: `the parent has refused ${refused} reported entries, the newest of them "${key}": ${reason}. What was reported before stays. The parent takes the refused entries by itself when the node reports less, or when spec.quota of this object allows more`,
   };
 }
 

@@ -14,6 +14,7 @@ import type {
 } from '../../core/entries/up-attributes.ts';
 import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
 import { childPath, objectName, replicaNodePath } from '../../core/identity/node-path.ts';
+import type { RefusedClaims } from '../../core/match/allowed-summary.ts';
 import { cutCounts } from '../../core/object/bounded-counts.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { timestamp } from '../../core/object/conditions.ts';
@@ -62,6 +63,8 @@ export interface NodeReportsPorts {
   readonly replicas?: Replicas;
   /** Returns the entries that stay in the mailbox of a relay although the relay reports fewer Locations. */
   heldInMailbox(reader: Reader, child: string): HeldAttributes | undefined;
+  /** Returns the claims of a relay that have no effect. Undefined: there are none. */
+  refusedClaims(child: string): RefusedClaims | undefined;
   /** Returns the alarms of this node itself: the entries that it holds, the spaces whose store was restored, and the quarantined entries. */
   guarded(reader: Reader): Pick<NodeAttributes, 'held' | 'rolledBack' | 'quarantined'>;
 }
@@ -295,6 +298,8 @@ export class NodeReports {
       trouble: report?.trouble,
       limit: report?.limit,
       certificateTrouble: report?.certificateTrouble,
+      refusedClaims: this.#ports.refusedClaims(child.name),
+      shortage: store.read((reader) => mailbox.consumer.shortage(reader)),
     };
     const via = transport === undefined ? {} : { transport };
     // An agent that is attached to another replica of this node has been there, although this node has never heard it.

@@ -6,6 +6,7 @@ import { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { FarAhead } from '../../core/feed/far-ahead.ts';
 import type { Content, Table } from '../../core/feed/feed.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
+import type { RowQuota } from '../../core/feed/row-quota.ts';
 import { SharedContents } from '../../core/feed/shared-contents.ts';
 import { dropTable } from '../../core/feed/table.ts';
 import { childPath, replicaNodePath } from '../../core/identity/node-path.ts';
@@ -14,7 +15,8 @@ import type { Random } from '../../core/runtime/random.ts';
 import { dismissKey } from '../../core/session/admitted-keys.ts';
 import { forgetStarts } from '../../core/session/handshake.ts';
 import { forgetHeard } from '../../core/session/last-heard.ts';
-import type { Store, Transaction } from '../../core/store/store.ts';
+import type { Reader, Store, Transaction } from '../../core/store/store.ts';
+import { unaskedFlaw } from './asked-rows.ts';
 import { forgetKeepEntries } from './keep-entries.ts';
 import { forgetChild, storeChild, storedChildren } from './stored-children.ts';
 
@@ -39,9 +41,22 @@ export class Mailboxes {
   /** Keyed by the name without the replica number: the children with this name. A relay without replicas is alone in its list. */
   readonly #replicas = new Map<string, string[]>();
 
-  /** Opens the mailboxes of all stored children; reads none of their rows. Without `isFarAhead`, every origin revision is accepted. */
-  constructor(store: Store, random: Random, bootNonce: string, path: string, isFarAhead?: FarAhead) {
+  readonly #quotaOf: ((child: string) => RowQuota) | undefined;
+
+  /**
+   * Opens the mailboxes of all stored children; reads none of their rows. Without `isFarAhead`, every origin revision is accepted. `quotaOf` returns the quota of
+   * what a child reports, by the child's name without a replica number. Without it, there is no quota.
+   */
+  constructor(
+    store: Store,
+    random: Random,
+    bootNonce: string,
+    path: string,
+    isFarAhead?: FarAhead,
+    quotaOf?: (child: string) => RowQuota,
+  ) {
     this.#isFarAhead = isFarAhead;
+    this.#quotaOf = quotaOf;
     this.#random = random;
     this.#bootNonce = bootNonce;
     this.#path = path;
@@ -98,11 +113,19 @@ export class Mailboxes {
       ...(this.#isFarAhead && { isFarAhead: this.#isFarAhead }),
     });
     const sender = { path: childPath(this.#path, child), role };
-    const judge = (content: Content) => reportedFlaw(sender, content);
-    const consumer = FeedConsumer.open(t, { name: reportedTable(child), judge, ofNoSpace: true });
+    const judge = (content: Content, reader: Reader) =>
+      reportedFlaw(sender, content) ?? unaskedFlaw(reader, producer, content);
+    const { name } = splitReplica(child);
+    const quotaOf = this.#quotaOf;
+    const quota = quotaOf && (() => quotaOf(name));
+    const consumer = FeedConsumer.open(t, {
+      name: reportedTable(child),
+      judge,
+      ofNoSpace: true,
+      ...(quota ? { quota } : {}),
+    });
     const mailbox = { child, role, producer, consumer, reported: consumer.sound };
     this.#byChild.set(child, mailbox);
-    const { name } = splitReplica(child);
     this.#replicas.set(name, [...this.replicasOf(name), child].sort());
     return mailbox;
   }

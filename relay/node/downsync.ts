@@ -13,6 +13,7 @@ import type { Aggregates } from '../gather/aggregates/aggregates.ts';
 import type { Gather } from '../gather/status/gather.ts';
 import type { SummaryRoom } from '../gather/summaries/summary-room.ts';
 import { dropUpsynced } from '../gather/upsynced.ts';
+import { askedKeys } from '../mailbox/asked-rows.ts';
 import { MoveStore } from '../moves/move-store.ts';
 import { Mover } from '../moves/mover.ts';
 import { RestoreBarrier } from '../moves/restore-barrier.ts';
@@ -206,7 +207,7 @@ export class Downsync {
     return this.#nodeState.lookups.children.get(child)?.role === 'agent';
   }
 
-  #makeScheduler({ lookups, childRegistry, outbox, replicas }: NodeState, up: () => StatusBelow): Scheduler {
+  #makeScheduler({ lookups, childRegistry, mailboxes, outbox, replicas }: NodeState, up: () => StatusBelow): Scheduler {
     return new Scheduler({
       ...lookups,
       refreshChild: (t, name) => {
@@ -217,6 +218,10 @@ export class Downsync {
           replicas.removed(t, name);
         }
         return stays;
+      },
+      askedChanged: (t, child) => {
+        const changes = mailboxes.get(child)?.consumer.judgeAgain(t, askedKeys) ?? [];
+        if (changes.length > 0) this.#lateParts.judgedAgain(t, child, changes);
       },
       auxiliaryChanged: (t, source, key) => {
         this.customization.auxiliaryChanged(t, source, key);

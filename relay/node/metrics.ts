@@ -53,3 +53,15 @@ export const quarantinedEntries = new Gauge({
   help: 'Entries from the parent or from children that do not match the form that their keys require. The node uses the last valid form.',
   registers: [registry],
 });
+
+export const refusedClaims = new Counter({
+  name: 'banyan_refused_claims_total',
+  help: 'Labels and properties of subtrees that children reported and may not claim. They have no effect.',
+  registers: [registry],
+});
+
+export const childrenBeyondQuota = new Gauge({
+  name: 'banyan_children_beyond_quota',
+  help: 'Children that report more than their quota allows. What is beyond the quota is refused.',
+  registers: [registry],
+});

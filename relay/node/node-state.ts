@@ -12,7 +12,7 @@ import { metricsIssuersAbove } from '../../core/entries/metrics-issuers.ts';
 import { revokedAbove } from '../../core/entries/revoked-users.ts';
 import { farAheadBy } from '../../core/entries/source-incarnations.ts';
 import { FeedConsumer } from '../../core/feed/consumer.ts';
-import type { Producer, Table } from '../../core/feed/feed.ts';
+import type { AppliedChange, Producer, Table } from '../../core/feed/feed.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
 import { childPath, depthOf } from '../../core/identity/node-path.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -23,6 +23,7 @@ import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { metricsTokensAt } from '../../core/stream/metrics-users.ts';
 import type { ChildConnection } from '../../core/summary/contribution.ts';
 import { LabelSummaryAcknowledgement } from '../catch-up/label-summary-acknowledgement.ts';
+import { ChildClaims } from '../children/child-claims.ts';
 import { ChildRegistry } from '../children/child-registry.ts';
 import type { Child } from '../children/children.ts';
 import { Evictions } from '../children/evictions.ts';
@@ -39,6 +40,7 @@ import { InventoryBelow } from '../schedule/inventory-below.ts';
 import { NodeSpaces } from '../spaces/node-spaces.ts';
 import { markDirty } from '../work/dirty.ts';
 import { revocationsTopic } from '../work/topics.ts';
+import { refusedClaims } from './metrics.ts';
 import type { NodePorts } from './node-ports.ts';
 
 /** The functions of the parts that the node makes after the rooms. The rooms call these functions. */
@@ -51,6 +53,8 @@ export interface LateParts {
   hasReceivedFromParent(): boolean;
   /** Returns whether the parent is one of several replicas. */
   parentHasReplicas(): boolean;
+  /** Runs in a transaction in which quarantined reports of a child have become valid. */
+  judgedAgain(t: Transaction, child: string, changes: readonly AppliedChange[]): void;
   readonly sums: Omit<ReplicaSums, 'labels'>;
   /** Called when the store is broken. */
   failed(error: unknown): void;
@@ -87,6 +91,7 @@ export class NodeState {
   readonly metricsTokens: MetricsTokens;
   readonly placements = new Placements();
   readonly inventory: InventoryBelow;
+  readonly claims: ChildClaims;
   readonly childRegistry: ChildRegistry;
   readonly labelSummaryAcknowledgement: LabelSummaryAcknowledgement;
   readonly replicas: Replicas;
@@ -107,7 +112,9 @@ export class NodeState {
       FeedConsumer.open(t, { name: 'upstream', guard, judge: downFeedJudge('relay'), isFarAhead }),
     );
     this.outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce, random }));
-    this.mailboxes = new Mailboxes(store, random, bootNonce, path, isFarAhead);
+    this.mailboxes = new Mailboxes(store, random, bootNonce, path, isFarAhead, (child) =>
+      this.spaces.writtenClaims.quotaOf(child),
+    );
     // The children are not known yet when the spaces open. No client writes before the node serves.
     const preview = (source: string): DryRunPreview => {
       return (...args) => dryRunPreview(this.previewPorts, source)(...args);
@@ -116,6 +123,7 @@ export class NodeState {
     const tokenKeys = () => tokenKeysIn(store, ports.tokenKeys?.());
     this.spaces = new NodeSpaces({ store, clock, random, log, defer, path, preview, signsUsers, tokenKeys }, config, {
       inventoryChanged: (t, child) => this.childRegistry.widen(t, child),
+      claimsChanged: (t, child) => this.childRegistry.claimsChanged(t, child),
       revocationsChanged: (t) => {
         this.childRegistry.inheritedChanged(t);
         t.announce(revocationsTopic, 'self');
@@ -131,6 +139,18 @@ export class NodeState {
       tableOf,
       mailboxOf: (child) => this.mailboxes.get(child),
       replicasOf: (child) => this.mailboxes.replicasOf(child),
+      changedBelow: (t, child) => {
+        if (this.claims.inventoryChanged(child)) this.childRegistry.claimsChanged(t, child);
+      },
+    });
+    this.claims = new ChildClaims({
+      path,
+      clock,
+      log,
+      written: (child) => this.spaces.writtenClaims.claimsOf(child),
+      given: (child) => this.spaces.writtenClaims.givenTo(child),
+      inventoryBelow: (child) => store.read((reader) => [...this.inventory.rowsBelow(reader, child)]),
+      measured: (refused) => refusedClaims.inc(refused),
     });
     this.labelSummaryAcknowledgement = new LabelSummaryAcknowledgement({
       store,
@@ -154,6 +174,7 @@ export class NodeState {
         },
       },
       mailboxes: this.mailboxes,
+      claims: this.claims,
       outbox: this.outbox,
       clock,
       write: (act) => lateParts.enqueue(act),

@@ -208,6 +208,7 @@ export class Node implements AsyncDisposable {
       endSession: (child, reason) => this.#sessions.disconnect(child, reason),
       hasReceivedFromParent: () => !this.#uplink || this.#readiness.hasReceivedFromParent,
       parentHasReplicas: () => this.#uplink?.parentHasReplicas ?? false,
+      judgedAgain: (t, child, changes) => this.#feedEventRouter.receivedFromChild(t, child, changes),
       sums: {
         nodes: (t, child) => this.#reports.recount(t, child),
         placements: (t, child) => this.#up.recount(t, child),

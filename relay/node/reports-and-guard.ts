@@ -6,7 +6,7 @@ import { GuardRoom } from '../guard/guard-room.ts';
 import { NodeReports } from '../inventory-status/node-reports.ts';
 import type { Placement } from '../placements/placement.ts';
 import { markDirty } from '../work/dirty.ts';
-import { heldEntries, quarantinedEntries } from './metrics.ts';
+import { childrenBeyondQuota, heldEntries, quarantinedEntries } from './metrics.ts';
 import type { NodeParts } from './node-parts.ts';
 import type { NodePorts } from './node-ports.ts';
 import type { NodeState } from './node-state.ts';
@@ -34,6 +34,7 @@ export function reportsOf(config: NodeConfig, ports: NodePorts, parts: NodeParts
     rootAgeMs: () => parts.uplink()?.rootAgeMs() ?? 0,
     guarded: (reader) => parts.guard().guarded(reader),
     heldInMailbox: (reader, child) => parts.guard().heldInMailbox(reader, child),
+    refusedClaims: (child) => parts.nodeState().claims.refusedOf(child),
   });
 }
 
@@ -57,6 +58,7 @@ export function guardOf(config: NodeConfig, ports: NodePorts, parts: NodeParts):
     measured: {
       held: (entries) => heldEntries.set(entries),
       quarantined: (entries) => quarantinedEntries.set(entries),
+      short: (children) => childrenBeyondQuota.set(children),
     },
     quarantinedWork: () => parts.down().guard.quarantinedWork(),
     placementsOf: (child) => placementsOf(parts.nodeState(), child),

@@ -5,7 +5,7 @@
  */
 import { parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { PlacementId } from '../../core/entries/placement-id.ts';
-import { heldRowsTopic, producerRowsTopic, quarantineTopic } from '../../core/feed/topics.ts';
+import { heldRowsTopic, producerRowsTopic, quarantineTopic, shortageTopic } from '../../core/feed/topics.ts';
 import type { Store } from '../../core/store/store.ts';
 import { forEachOf, type Topic } from '../../core/store/topics.ts';
 import { childrenOfMailboxes, childrenOfReported } from '../mailbox/mailboxes.ts';
@@ -125,11 +125,15 @@ function subscribeSessionsAndReports(parts: NodeParts, { on, each }: Subscriber)
   const { sessions, reports, guard } = parts;
   each(childTopic, (child) => parts.readiness().childRead(child));
   on(feedReadyTopic, (children) => sessions().readyChanged(children));
+  each(childRemovedTopic, (child) => guard().childRemoved(child));
   each(childRemovedTopic, (child) => sessions().disconnect(child, 'it was removed from the inventory'));
   on(heldRowsTopic, () => guard().heldChanged());
   on(quarantineTopic, (tables) => {
     if (tables.has(parts.nodeState().upstream.name)) guard().quarantineChanged();
     for (const child of childrenOfReported(tables)) guard().childQuarantineChanged(child);
+  });
+  on(shortageTopic, (tables) => {
+    for (const child of childrenOfReported(tables)) guard().childShortageChanged(child);
   });
   each(connectionTopic, (child) => reports().connectionChanged(child));
   on(producerRowsTopic, (tables) => reports().childrenChanged(childrenOfMailboxes(tables)));

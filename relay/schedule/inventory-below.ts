@@ -21,6 +21,8 @@ export interface InventoryBelowPorts {
   mailboxOf(child: string): Mailbox | undefined;
   /** Returns all replicas with the child's name that have a mailbox. */
   replicasOf(child: string): readonly string[];
+  /** Called in the transaction that changes the inventory below a child relay. */
+  changedBelow(t: Transaction, child: string): void;
 }
 
 /** Limit for the rows that one transaction sends on: about 10 ms of LMDB on one core. */
@@ -45,17 +47,32 @@ export class InventoryBelow {
 
   /** Returns the rows for a child that is an agent, sorted by space and name. */
   rowsAt(reader: Reader, child: string): InventoryRow[] {
-    const { path, tableOf } = this.#ports;
-    const prefix = concat(prefixOf('inventoryAt'), text(childPath(path, child)), nul);
+    const prefix = concat(prefixOf('inventoryAt'), text(childPath(this.#ports.path, child)), nul);
     return [...reader.scan(prefixRange(prefix))].flatMap(([at]) => {
       const key = asText(at.subarray(prefix.length));
-      const entry = parseEntryKey(key);
-      const table = entry?.type === 'inventory' ? tableOf(entry.source) : undefined;
-      const row = table?.get(reader, hash128(key));
-      if (!table || !row?.content) return [];
-      const body = JSON.parse(asText(table.content(reader, row.content).body)) as InventoryBody;
-      return [{ ...body, origin: key.slice(entryKey.inventory('', '').length - 1) }];
+      const body = this.#bodyOf(reader, key);
+      return body ? [{ ...body, origin: key.slice(entryKey.inventory('', '').length - 1) }] : [];
     });
+  }
+
+  /** Returns the rows for the agents below a child that is a relay. */
+  *rowsBelow(reader: Reader, child: string): Generator<InventoryBody> {
+    const prefix = concat(prefixOf('inventoryAt'), text(`${childPath(this.#ports.path, child)}:`));
+    for (const [at] of reader.scan(prefixRange(prefix))) {
+      const tail = at.subarray(prefix.length);
+      const key = asText(tail.subarray(tail.indexOf(0) + 1));
+      const body = this.#bodyOf(reader, key);
+      if (body) yield body;
+    }
+  }
+
+  #bodyOf(reader: Reader, key: string): InventoryBody | undefined {
+    const entry = parseEntryKey(key);
+    const table = entry?.type === 'inventory' ? this.#ports.tableOf(entry.source) : undefined;
+    const row = table?.get(reader, hash128(key));
+    return table && row?.content
+      ? (JSON.parse(asText(table.content(reader, row.content).body)) as InventoryBody)
+      : undefined;
   }
 
   /** Call it when a relay has got a mailbox. Sends the rows for the subtree of the relay, which have waited for the mailbox. */
@@ -93,6 +110,7 @@ export class InventoryBelow {
       const child = childTowards(ownPath, at);
       if (child === undefined) continue;
       if (at === childPath(ownPath, child)) markDirty(t, 'child', child);
+      else this.#ports.changedBelow(t, child);
       for (const replica of replicasOf(child)) {
         const mailbox = mailboxOf(replica);
         if (mailbox?.role !== 'relay') continue;

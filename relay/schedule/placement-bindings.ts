@@ -63,8 +63,11 @@ export class PlacementBindings {
     const { id, source } = placement;
     if (child.role === 'relay') this.#writer.share(t, mailbox, source, hash128(entryKey.placement(id)));
     const rules = hash128(entryKey.rules(id));
-    if (this.#ports.tableOf(source)?.get(t, rules)?.content) this.#writer.share(t, mailbox, source, rules);
-    else this.#writer.remove(t, mailbox, rules, originRevision);
+    if (this.#ports.tableOf(source)?.get(t, rules)?.content) {
+      const before = this.#writer.rows;
+      this.#writer.share(t, mailbox, source, rules);
+      if (this.#writer.rows > before) this.#ports.askedChanged(t, child.name);
+    } else this.#writer.remove(t, mailbox, rules, originRevision);
   }
 
   /**

@@ -31,6 +31,8 @@ export interface SchedulePorts {
    * dirty for the placements that use it.
    */
   auxiliaryChanged(t: Transaction, source: string, key: ObjectKey): void;
+  /** Called when the child is asked for other objects of its clusters than before. */
+  askedChanged(t: Transaction, child: string): void;
   readonly releases: ReleaseExposure;
   /** Quarantines work that ends the process. */
   readonly guard: Pick<PoisonWorkGuard, 'begin' | 'ended' | 'rest'>;

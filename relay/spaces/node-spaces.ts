@@ -17,6 +17,7 @@ import { objectName } from '../../core/identity/node-path.ts';
 import { parseBody } from '../../core/object/canonical.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import { Inventory } from '../children/inventory.ts';
+import { childOfChange, WrittenClaims } from '../children/written-claims.ts';
 import type { NodeConfig } from '../config/config.ts';
 import type { RolloutOrigin } from '../rollout/controllers.ts';
 import { markDirty } from '../work/dirty.ts';
@@ -42,6 +43,8 @@ export interface SpaceListeners {
   revocationsChanged(t: Transaction): void;
   /** Called when other ServiceAccounts of this node may read metrics below. */
   metricsAccountsChanged(): void;
+  /** Called in the transaction that changes what a child may claim or report. */
+  claimsChanged(t: Transaction, child: string): void;
 }
 
 export class NodeSpaces {
@@ -50,6 +53,8 @@ export class NodeSpaces {
   readonly revocations = new Revocations();
   /** Which ServiceAccounts of this node and of the nodes above may read metrics below. */
   readonly metricsAccounts: MetricsAccounts;
+  /** What children may claim and report. */
+  readonly writtenClaims: WrittenClaims;
   readonly #system: OpenSpace;
   readonly #access: SystemAccess;
   /** Keyed by source: `center.retail`. */
@@ -59,13 +64,19 @@ export class NodeSpaces {
 
   constructor(
     ports: SpacePorts,
-    { spaces, access: { fromAbove } }: Pick<NodeConfig, 'spaces' | 'access'>,
+    { spaces, access: { fromAbove }, children }: Pick<NodeConfig, 'spaces' | 'access' | 'children'>,
     listeners: SpaceListeners,
   ) {
     let inventory: Inventory | undefined;
     let access: SystemAccess | undefined;
     const note = (t: Transaction, event: StorageEvent) => {
       if (isRevocation(event.object.key)) listeners.revocationsChanged(t);
+      const child = childOfChange(event, ports.path);
+      if (child !== undefined) {
+        this.writtenClaims.changed(child);
+        t.afterCommit(() => this.writtenClaims.changed(child));
+        listeners.claimsChanged(t, child);
+      }
       for (const name of inventory?.note(event) ?? []) {
         markDirty(t, 'child', name);
         listeners.inventoryChanged(t, name);
@@ -89,6 +100,7 @@ export class NodeSpaces {
     this.#system.storage.subscribe((events) => {
       for (const event of events) if (isRevocation(event.object.key)) this.#noteRevocation(event);
     });
+    this.writtenClaims = new WrittenClaims(this.#system.storage, children, ports.path);
     inventory = new Inventory(this.#system.storage);
     this.inventory = inventory;
     access = new SystemAccess({ ...ports, fromAbove, space: this.#system.space });

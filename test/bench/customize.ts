@@ -158,6 +158,7 @@ class Bench {
         this.#customization.childChanged(t, name, true);
         return true;
       },
+      askedChanged: () => undefined,
       auxiliaryChanged: (t, from, key) => this.#customization.auxiliaryChanged(t, from, key),
     });
     this.#setUp();

@@ -35,6 +35,7 @@ import { markDirty } from '../../relay/work/dirty.ts';
 import { noGuard } from '../support/no-guard.ts';
 import { openPassage } from '../support/open-passage.ts';
 import { noReleases } from '../unit/relay/support/no-releases.ts';
+import { openChildClaims } from '../unit/relay/support/open-claims.ts';
 import type { BenchPorts, Figure } from './figure.ts';
 import { median } from './measure.ts';
 
@@ -159,6 +160,7 @@ function openNode(store: LmdbStore) {
     revocations: { all: () => ({}) },
     metricsAccounts: { issuers: () => [] },
     summaryReported: () => undefined,
+    claims: openChildClaims(),
     inventory,
     mailboxes,
     outbox,
@@ -179,6 +181,7 @@ function openNode(store: LmdbStore) {
     children: openBook.children,
     placements: known,
     refreshChild: (t, name) => openBook.refresh(t, name),
+    askedChanged: () => undefined,
     auxiliaryChanged: () => undefined,
     releases: noReleases,
     stages: [],

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { programOf } from '../../center/supervisor/programs.ts';
 import type { KeyAndCertificate } from '../../core/identity/authority.ts';
 import { defaultLink } from '../../core/wire/dialer/link-options.ts';
-import { inventoryEntrySchema, type NodeConfig } from '../../relay/config/config.ts';
+import { childrenSchema, inventoryEntrySchema, type NodeConfig } from '../../relay/config/config.ts';
 import { credentialsOf, makeAuthority } from './credentials.ts';
 import { endProcess, type Scratch } from './scratch.ts';
 
@@ -63,6 +63,7 @@ export class RelayProcess {
       mesh: { host: '127.0.0.1', port: meshPort, terminatedTls: false },
       spaces: [],
       relays: [],
+      children: childrenSchema.parse({}),
       egress: { allow: [], refuse: [] },
       access: { fromAbove: 'grants' },
       inventory: clusters.map((name) => inventoryEntrySchema.parse({ name })),

@@ -19,7 +19,7 @@ import {
   write,
 } from './frames.ts';
 import { answer, compare, prefix, seedBytes } from './prefixes.ts';
-import { type Row, Rows } from './rows.ts';
+import { hash, type Row, Rows } from './rows.ts';
 
 type Fields = Parameters<typeof numberIn>[0];
 
@@ -43,6 +43,12 @@ export class Kept {
     this.revisions.set(name, ++this.head);
   }
 
+  withdraw(key: string): void {
+    const name = hash(key).toString('hex');
+    this.reported.delete(name);
+    this.revisions.set(name, ++this.head);
+  }
+
   row(key: string): Row | undefined {
     return [...this.rows.values()].find((row) => row.key === key);
   }
@@ -51,6 +57,8 @@ export class Kept {
 export interface Place {
   readonly address: string;
   readonly path: string;
+  /** Default: agent. */
+  readonly role?: 'agent' | 'relay';
   readonly identity: Identity;
 }
 
@@ -103,7 +111,7 @@ export class Outsider {
       [1, 1],
       [2, 1],
       [3, this.#place.path],
-      [4, 'agent'],
+      [4, this.#place.role ?? 'agent'],
       [5, bootCounter],
       [6, this.#nonce],
       [7, 1],
@@ -198,8 +206,15 @@ export class Outsider {
     return epoch === this.#kept.epoch && at >= 0 && seenHead <= end && cursor <= seenHead;
   }
 
-  #sendBeat(): void {
-    this.#call.send(frame('beat', write([1, ++this.#beats], [2, this.#kept.head], [5, true])));
+  /** Sends a beat now, with the digest of what was sent. */
+  beat(): void {
+    const { count, sum } = this.#kept.reported.digest();
+    const digest = write([1, this.#kept.head], [2, count], [3, sum]);
+    this.#sendBeat(this.#sent === this.#kept.head ? [[7, digest]] : []);
+  }
+
+  #sendBeat(more: Parameters<typeof write> = []): void {
+    this.#call.send(frame('beat', write([1, ++this.#beats], [2, this.#kept.head], [5, true], ...more)));
   }
 
   #receivedBeat(fields: Fields): void {

@@ -109,6 +109,7 @@ export class GatherNode {
         t.afterCommit(() => this.summaries.placeChanged(name));
         return this.#children.has(name);
       },
+      askedChanged: () => undefined,
       auxiliaryChanged: (t, of, key) => this.summaries.summarizerChanged(t, of, key),
       releases: noReleases,
       stages: [{ outgoing: (...shipped) => this.summaries.stage.outgoing(...shipped) }],

@@ -1,4 +1,5 @@
 /** mesh.banyan.io: the kinds with which every node shows itself and its neighbours in its system space. */
+import { claimedKeysMax, claimedValuesMax } from '../../match/claims.ts';
 import type { SchemaProps } from '../crd/definition.ts';
 import { conditions, definition, integer, list, object, quantities, rule, string, time } from './schema-builders.ts';
 
@@ -6,6 +7,15 @@ export const meshGroup = 'mesh.banyan.io';
 
 function count(description: string): SchemaProps {
   return integer(description, { minimum: 0 });
+}
+
+function claimedKeys(what: string): SchemaProps {
+  return {
+    type: 'object',
+    description: `${what} Each key has a list of values. PREFIX/* stands for all keys of a prefix, * for all other keys. The value * stands for any value.`,
+    maxProperties: claimedKeysMax,
+    additionalProperties: { type: 'array', maxItems: claimedValuesMax, items: { type: 'string', maxLength: 256 } },
+  };
 }
 
 const heldFields = {
@@ -29,6 +39,17 @@ const nodeDefinition = definition({
     approveHeldDeletions: string(
       'Written by a person: status.held.token, or the token of an entry of status.rolledBack. The node deletes the entries that it holds under this token, and ends the alarm. `banyan approve-deletions` writes it.',
       { maxLength: 64 },
+    ),
+    claims: object(
+      'Written by a person, for a relay directly below this node: the labels and properties that Locations and SyncTargets below the relay may have here. All others have no effect at this node and above. What this node itself gave the subtree, and keys with the prefix site.banyan.io/, are always allowed. Absent: the claims of the configuration.',
+      { labels: claimedKeys('Labels.'), properties: claimedKeys('Properties of SyncTargets.') },
+    ),
+    quota: object(
+      'Written by a person, for a child of this node: how much the child and its subtree may have reported at one time. What is beyond is refused. Absent: the quota of the configuration.',
+      {
+        entries: integer('Number of entries.', { minimum: 1 }),
+        bytes: integer('Bytes of the contents of these entries.', { minimum: 1 }),
+      },
     ),
   }),
   status: object('The state of the node.', {

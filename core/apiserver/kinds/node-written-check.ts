@@ -1,14 +1,16 @@
 /**
- * Checks writes of users to the objects of mesh.banyan.io that the node itself writes: Space, Node, Mailbox. The mesh reads only one field of a user's
- * changes: `spec.approveHeldDeletions` of a Node. So the check refuses a change without effect, with a message that names the right place for the change.
+ * Checks writes of users to the objects of mesh.banyan.io that the node itself writes: Space, Node, Mailbox. The mesh reads only three fields of
+ * a user's changes: `spec.approveHeldDeletions`, `spec.claims` and `spec.quota` of a Node. So the check refuses a change without effect, with a message that names the right place for the change.
  * Everybody may write labels and annotations.
  */
 
 import { nameOf, parentOf } from '../../identity/node-path.ts';
 import { splitReplica } from '../../identity/replica.ts';
-import { invalidField } from '../../object/field-error.ts';
+import { claimsFlaw, type SubtreeClaims } from '../../match/claims.ts';
+import { forbiddenField, invalidField } from '../../object/field-error.ts';
 import { equalJson } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
+import type { Cause } from '../../runtime/errors.ts';
 import type { WriteAdmission } from '../space.ts';
 import { forbidden, invalidObject } from '../status-errors.ts';
 import { joinTokenDefinition } from './join-token-kind.ts';
@@ -31,8 +33,9 @@ const configured =
 const nodeWritten: Readonly<Record<string, NodeWritten>> = {
   spaces: { write: configured, delete: configured, free: [] },
   nodes: {
-    write: 'the node writes its Node objects; users may write only labels, annotations and spec.approveHeldDeletions',
-    free: ['approveHeldDeletions'],
+    write:
+      'the node writes its Node objects; users may write only labels, annotations, spec.approveHeldDeletions, spec.claims and spec.quota',
+    free: ['approveHeldDeletions', 'claims', 'quota'],
   },
   mailboxes: {
     write: 'the node writes its Mailbox objects; users may write only labels and annotations',
@@ -44,18 +47,27 @@ const nodeWritten: Readonly<Record<string, NodeWritten>> = {
 const writtenAgain =
   'this node writes the Node object again with the next report about the node; nothing else was deleted';
 
+const configuredAgain =
+  'spec.claims and spec.quota of this object are gone: for this child, the configuration of the node decides again';
+
 /** `path` is the path of the node that has the system space. Writes of the node itself have no user, and are accepted. */
 export function checkMeshWrite(request: Request, path: string): void {
   if (!request.user || request.key.group !== meshGroup) return;
   const rule = nodeWritten[request.key.resource];
-  if (rule) checkNodeWritten(request, rule);
+  if (rule) checkNodeWritten(request, rule, path);
   else if (request.key.resource === joinTokenDefinition.spec.names.plural) checkJoinToken(request, path);
 }
 
-function checkNodeWritten({ operation, key, object, old, subresource, warn }: Request, rule: NodeWritten): void {
+function checkNodeWritten(
+  { operation, key, object, old, subresource, warn }: Request,
+  rule: NodeWritten,
+  path: string,
+): void {
   if (operation === 'delete') {
     if (rule.delete !== undefined) throw forbidden(key, rule.delete);
     warn?.(writtenAgain);
+    const { claims, quota } = (old?.spec ?? {}) as ChildSpec;
+    if (claims !== undefined || quota !== undefined) warn?.(configuredAgain);
     return;
   }
   if (operation === 'create') throw forbidden(key, rule.write);
@@ -64,6 +76,35 @@ function checkNodeWritten({ operation, key, object, old, subresource, warn }: Re
       ? equalJson(object?.status, old?.status)
       : equalJson(withoutFields(object, rule.free), withoutFields(old, rule.free));
   if (!isSame) throw forbidden(key, rule.write);
+  if (key.resource === 'nodes' && subresource === undefined && object) checkChild(object, old, path);
+}
+
+interface ChildSpec {
+  readonly path?: string;
+  readonly role?: string;
+  readonly claims?: Partial<SubtreeClaims>;
+  readonly quota?: object;
+}
+
+/** Refuses claims and quotas that no node would read: they count only at the parent, and only relays claim labels. */
+function checkChild(object: KubeObject, old: KubeObject | undefined, above: string): void {
+  const [spec, before] = [object.spec, old?.spec] as [ChildSpec | undefined, ChildSpec | undefined];
+  const { path = '', role, claims } = spec ?? {};
+  const isChild =
+    path !== '' && parentOf(path) === splitReplica(above).name && splitReplica(nameOf(path)).replica === 0;
+  const causes: Cause[] = [];
+  const refuse = (field: string, why: string) => causes.push(forbiddenField(`spec.${field}`, why));
+  for (const field of ['claims', 'quota'] as const) {
+    if (spec?.[field] === undefined || equalJson(spec[field], before?.[field]) || isChild) continue;
+    refuse(field, `it counts only at the parent of a node, in the Node object of the node's path: write it there`);
+  }
+  if (claims && !equalJson(claims, before?.claims)) {
+    if (isChild && role === 'Agent')
+      refuse('claims', 'an agent claims no labels: this node has its Location and SyncTarget');
+    const flaw = claimsFlaw(claims);
+    if (flaw) causes.push(invalidField(`spec.claims.${flaw.path.join('.')}`, claims, flaw.message));
+  }
+  if (causes.length > 0) throw invalidObject({ group: meshGroup, kind: 'Node' }, object.metadata.name ?? '', causes);
 }
 
 function withoutFields(object: KubeObject | undefined, free: readonly string[]): Record<string, unknown> {

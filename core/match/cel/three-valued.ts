@@ -26,6 +26,14 @@ export interface FieldFact {
   readonly values?: readonly string[];
   /** Only without `values`: the range of those values that are numbers. Empty: no value is a number. Absent: unknown. */
   readonly numbers?: readonly [low: number, high: number] | readonly [];
+  /** Only without `values`: how all values begin. */
+  readonly under?: TextsUnder;
+}
+
+/** Texts that are `above`, or begin with `above` and the separator. */
+export interface TextsUnder {
+  readonly above: string;
+  readonly separator: string;
 }
 
 export interface KnownFields {
@@ -37,7 +45,12 @@ export interface KnownFields {
 type ValueRange =
   | { readonly kind: 'some'; readonly values: readonly CelValue[]; readonly error: boolean }
   | { readonly kind: 'numbers'; readonly low: number; readonly high: number; readonly error: boolean }
-  | { readonly kind: 'texts'; readonly numbers?: FieldFact['numbers']; readonly error: boolean }
+  | {
+      readonly kind: 'texts';
+      readonly numbers?: FieldFact['numbers'];
+      readonly under?: TextsUnder;
+      readonly error: boolean;
+    }
   | { readonly kind: 'any' };
 
 const any: ValueRange = { kind: 'any' };
@@ -99,7 +112,8 @@ function fieldRange(node: Syntax, { facts }: State): ValueRange | undefined {
   if (!fact.mayBePresent) return nothing;
   const error = fact.mayBeAbsent;
   if (fact.values) return { kind: 'some', values: fact.values, error };
-  return { kind: 'texts', error, ...(fact.numbers ? { numbers: fact.numbers } : {}) };
+  const { numbers, under } = fact;
+  return { kind: 'texts', error, ...(numbers ? { numbers } : {}), ...(under ? { under } : {}) };
 }
 
 // -------------------------------------------------------------------------------------------------- logic
@@ -170,7 +184,10 @@ function membership(node: Syntax, state: State): ValueRange {
     const fact = state.facts.fieldOf([...path, item.args]);
     return fact ? presence(fact) : any;
   }
-  return applied(node, state);
+  const [text, items] = [rangeOf(item, state), rangeOf(list, state)];
+  if (text.kind !== 'texts' || !text.under || items.kind !== 'some') return operated(node, [text, items], state);
+  const values = items.values.flatMap((value): CelValue[] => (Array.isArray(value) ? value : [value]));
+  return equalityUnder('==', text, { kind: 'some', values, error: items.error }) ?? any;
 }
 
 function presence(fact: FieldFact): ValueRange {
@@ -191,7 +208,25 @@ function call(node: Syntax, state: State): ValueRange {
     const text = rangeOf(first, state);
     if (text.kind === 'texts') return numbersIn(text.numbers);
   }
+  const [receiver, argument] = partsOf(node);
+  if (node.op === 'rcall' && name === 'startsWith' && receiver && argument) {
+    const [text, start] = [rangeOf(receiver, state), rangeOf(argument, state)];
+    if (text.kind === 'texts' && text.under && start.kind === 'some')
+      return beginning(text.under, start.values, text.error || start.error);
+  }
   return applied(node, state);
+}
+
+/** Evaluates `startsWith` for texts of which only the beginning is known. */
+function beginning({ above, separator }: TextsUnder, starts: readonly CelValue[], error: boolean): ValueRange {
+  if (!starts.every((start) => typeof start === 'string')) return any;
+  const isCertain = (start: string) => above.startsWith(start);
+  const isPossible = (start: string) => isCertain(start) || start.startsWith(above + separator);
+  return fromFlags({
+    true: (starts as string[]).some(isPossible),
+    false: (starts as string[]).some((start) => !isCertain(start)),
+    error,
+  });
 }
 
 /** The range of `double()` or `int()` of a text. Above 2^53, a double is not exact, so a bound of this size counts as infinite. */
@@ -213,6 +248,8 @@ type NumberBounds = readonly [low: number, high: number];
 
 function comparison(node: Syntax, state: State): ValueRange {
   const [a, b] = partsOf(node).map((part) => rangeOf(part, state)) as [ValueRange, ValueRange];
+  const equality = equalityUnder(node.op, a, b) ?? equalityUnder(node.op, b, a);
+  if (equality) return equality;
   if (a.kind !== 'numbers' && b.kind !== 'numbers') return operated(node, [a, b], state);
   const [left, right] = [boundsOf(a), boundsOf(b)];
   if (!left || !right) return any;
@@ -221,6 +258,16 @@ function comparison(node: Syntax, state: State): ValueRange {
     false: mayCompare(opposites[node.op]!, left, right),
     error: true,
   });
+}
+
+/** Evaluates `==` and `!=` for texts of which only the beginning is known. Undefined: the operands are others. */
+function equalityUnder(op: string, text: ValueRange, other: ValueRange): ValueRange | undefined {
+  if ((op !== '==' && op !== '!=') || text.kind !== 'texts' || !text.under || other.kind !== 'some') return undefined;
+  if (!other.values.every((value) => typeof value === 'string')) return undefined;
+  const { above, separator } = text.under;
+  const mayBeEqual = (other.values as string[]).some((value) => value === above || value.startsWith(above + separator));
+  const error = text.error || other.error;
+  return fromFlags({ true: op === '==' ? mayBeEqual : true, false: op === '==' ? true : mayBeEqual, error });
 }
 
 const opposites: Readonly<Record<string, string>> = {

@@ -129,7 +129,7 @@ export function liesOf(side: 'child' | 'parent', known: Known): readonly Lie[] {
       ),
     ),
     ...(side === 'child'
-      ? childLies(batch, next, ends, either, out)
+      ? childLies(known, batch, next, ends, either, out)
       : parentLies(known, batch, next, ends, stays, either)),
   ];
 }
@@ -137,7 +137,7 @@ export function liesOf(side: 'child' | 'parent', known: Known): readonly Lie[] {
 type MakeLie = (name: string, ...frames: Frame[]) => Lie;
 type BatchOf = (entries: readonly Entry[], change?: object) => Frame;
 
-function childLies(batch: BatchOf, next: number, ends: MakeLie, either: MakeLie, out: Feed): Lie[] {
+function childLies(known: Known, batch: BatchOf, next: number, ends: MakeLie, either: MakeLie, out: Feed): Lie[] {
   const of = (key: string, attributes: object | string, body = '') =>
     batch([entryOf(key, next, textsOf(attributes, body))]);
   return [
@@ -146,9 +146,31 @@ function childLies(batch: BatchOf, next: number, ends: MakeLie, either: MakeLie,
     either('states that are no JSON', of('state/center.retail//configmaps/w/o', 'nonsense', '{')),
     either('a sum that is none', of('partial/center.retail/first', {}, '{"counts":{"expected":-1}}')),
     either('labels that are none', of('labels', { keys: 7 })),
+    either('labels of another place', of('labels', { leaves: 1, sets: [{ ...everywhere, leaves: 1 }] })),
+    either('labels that leave out what they are', of('labels', { leaves: 9, keys: {}, moreKeys: true })),
+    either('objects that nobody asked for', ...unaskedOf(known, batch, next)),
     either('a space at the end of all revisions', of('seen/center.retail', { revision: 2 ** 48 - 1 })),
     either('an entry that only a parent may send', of('tree', { path: 'x', labels: {} })),
   ];
+}
+
+/** Labels that match everything, at the path of another node. */
+const everywhere = {
+  labels: { env: 'prod', tier: 'store', 'tree.banyan.io/1': 'elsewhere', 'tree.banyan.io/path': 'elsewhere' },
+  properties: {},
+  targetLabels: {},
+};
+const unasked = 8;
+
+/** Valid entries about objects for which no placement asks. */
+function unaskedOf({ path }: Known, batch: BatchOf, next: number): Frame[] {
+  const entries = Array.from({ length: unasked }, (_, i) => {
+    const body = { metadata: { name: `o${i}`, namespace: 'w-unasked' }, apiVersion: 'v1', kind: 'ConfigMap' };
+    const attributes = { refs: ['first'], namespaced: true, returnTo: 'Center' };
+    const key = `up/center.retail/${path}//configmaps/w-unasked/o${i}`;
+    return entryOf(key, next, textsOf(attributes, JSON.stringify(body)));
+  });
+  return [batch(entries)];
 }
 
 function parentLies(known: Known, batch: BatchOf, next: number, ends: MakeLie, stays: MakeLie, either: MakeLie): Lie[] {

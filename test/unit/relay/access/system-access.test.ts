@@ -9,6 +9,7 @@ import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { childrenSchema } from '../../../../relay/config/config.ts';
 import { NodeSpaces } from '../../../../relay/spaces/node-spaces.ts';
 
 let store: MemoryStore;
@@ -29,8 +30,13 @@ function open(fromAbove = 'grants'): NodeSpaces {
   };
   return new NodeSpaces(
     ports,
-    { spaces: [{ name: 'ops', type: 'Workload' }], access: { fromAbove } },
-    { inventoryChanged: () => {}, revocationsChanged: () => {}, metricsAccountsChanged: () => {} },
+    { spaces: [{ name: 'ops', type: 'Workload' }], access: { fromAbove }, children: childrenSchema.parse({}) },
+    {
+      inventoryChanged: () => {},
+      revocationsChanged: () => {},
+      claimsChanged: () => {},
+      metricsAccountsChanged: () => {},
+    },
   );
 }
 

@@ -25,6 +25,7 @@ import {
 import { labelSummaryShrinkDelayMs } from '../../../../relay/children/label-summary-publisher.ts';
 import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
 import { clearDirty, dirtyWork, markDirty } from '../../../../relay/work/dirty.ts';
+import { openChildClaims } from '../support/open-claims.ts';
 
 const apiVersion = 'inventory.banyan.io/v1alpha1';
 const hour = 3_600_000;
@@ -76,6 +77,7 @@ describe('the children of a node', () => {
       revocations: { all: () => ({}) },
       metricsAccounts: { issuers: () => [] },
       summaryReported: () => undefined,
+      claims: openChildClaims(),
       inventory,
       mailboxes: new Mailboxes(store, random, 'boot', ''),
       outbox,

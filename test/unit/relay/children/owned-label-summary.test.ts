@@ -17,6 +17,7 @@ import { Inventory } from '../../../../relay/children/inventory.ts';
 import { labelSummaryShrinkDelayMs } from '../../../../relay/children/label-summary-publisher.ts';
 import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
 import { sites } from '../schedule/sites.ts';
+import { openChildClaims } from '../support/open-claims.ts';
 
 const everywhere = { id: 's/p', source: 's', name: 'p', locationSelectors: [{}], children: new Set<string>() };
 const [paris, otherReplica] = ['paris', 'paris~1'];
@@ -48,6 +49,7 @@ describe('the places that a node above replicas reports as counted', () => {
       revocations: { all: () => ({}) },
       metricsAccounts: { issuers: () => [] },
       summaryReported: () => undefined,
+      claims: openChildClaims(),
       inventory: new Inventory(new EmbeddedStorage({ store: at, name: 'system', logger: silentLogger })),
       mailboxes: children,
       outbox: own,

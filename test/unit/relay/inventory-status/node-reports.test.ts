@@ -49,6 +49,7 @@ function center() {
     rootAgeMs: () => 0,
     heldInMailbox: () => undefined,
     guarded: () => ({}),
+    refusedClaims: () => undefined,
   });
   const attributes = Buffer.from('{"role":"relay","version":"1","session":{"state":"Connected"}}');
   const receiveReports = (count: number) =>

@@ -121,6 +121,7 @@ class BenchNode {
         this.customization.childChanged(t, name, true);
         return true;
       },
+      askedChanged: () => undefined,
       auxiliaryChanged: (t, of, key) => this.customization.auxiliaryChanged(t, of, key),
       releases: this.exposures,
       stages: [this.exposures, this.customization],

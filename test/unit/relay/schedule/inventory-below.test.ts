@@ -20,6 +20,7 @@ describe('inventory on its way down', () => {
   let mailboxes: Mailboxes;
   let below: InventoryBelow;
   let wrote: string[];
+  let changedBelow: string[];
   let revision: number;
 
   beforeEach(() => {
@@ -37,11 +38,13 @@ describe('inventory on its way down', () => {
   function start(path = 'eu'): void {
     mailboxes = new Mailboxes(store, new SeededRandom(1), 'boot', path);
     wrote = [];
+    changedBelow = [];
     below = new InventoryBelow({
       path,
       tableOf: (name) => (name === source ? table : undefined),
       mailboxOf: (child) => mailboxes.get(child),
       replicasOf: (child) => mailboxes.replicasOf(child),
+      changedBelow: (_t, child) => changedBelow.push(child),
     });
   }
   const rows = {

@@ -36,6 +36,7 @@ describe('the loop of a scheduler', () => {
       children: new Map(),
       placements,
       refreshChild: () => false,
+      askedChanged: () => undefined,
       auxiliaryChanged: () => undefined,
       releases: noReleases,
       stages: [],

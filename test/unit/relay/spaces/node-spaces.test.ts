@@ -5,6 +5,7 @@ import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import type { NodeConfig } from '../../../../relay/config/config.ts';
+import { childrenSchema } from '../../../../relay/config/config.ts';
 import { NodeSpaces } from '../../../../relay/spaces/node-spaces.ts';
 
 const of = { group: 'mesh.banyan.io', resource: 'spaces' };
@@ -14,8 +15,13 @@ function started(store: MemoryStore, spaces: NodeConfig['spaces']): NodeSpaces {
   const ports = { store, clock, random: new SeededRandom(1), log: silentLogger, defer: () => {}, path: '' };
   return new NodeSpaces(
     ports,
-    { spaces, access: { fromAbove: 'grants' } },
-    { inventoryChanged: () => {}, revocationsChanged: () => {}, metricsAccountsChanged: () => {} },
+    { spaces, access: { fromAbove: 'grants' }, children: childrenSchema.parse({}) },
+    {
+      inventoryChanged: () => {},
+      revocationsChanged: () => {},
+      claimsChanged: () => {},
+      metricsAccountsChanged: () => {},
+    },
   );
 }
 

@@ -135,6 +135,7 @@ export class MeshRelay {
         this.#present.set(name, this.known.get(name)!);
         return true;
       },
+      askedChanged: () => undefined,
       auxiliaryChanged: () => undefined,
       releases: noReleases,
       stages: [],

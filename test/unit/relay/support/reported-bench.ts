@@ -1,6 +1,8 @@
 /** The reports of children to a node, in a memory store: their tables, and the node's own outbox. */
 
-import { entryKey } from '../../../../core/entries/entry-keys.ts';
+import { entryKey, parseEntryKey } from '../../../../core/entries/entry-keys.ts';
+import { placementId } from '../../../../core/entries/placement-id.ts';
+import type { UpsyncedAttributes } from '../../../../core/entries/up-attributes.ts';
 import { checkReporter } from '../../../../core/entries/up-check.ts';
 import type { AppliedChange } from '../../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
@@ -11,6 +13,7 @@ import type { KubeObject } from '../../../../core/object/meta.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import type { Transaction } from '../../../../core/store/store.ts';
 import { dropUpsynced, passUpsynced } from '../../../../relay/gather/upsynced.ts';
 import { type Mailbox, Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
 
@@ -80,9 +83,10 @@ export class ReportedBench {
     return this.store.write((t) => this.mailboxes.ensure(t, name, role));
   }
 
-  /** A report of a child, checked and passed on as the node does it. */
+  /** A report of a child, checked and passed on as the node does it. The child was asked for all objects that it reports. */
   report(child: string, ...reports: ChildReport[]): AppliedChange[] {
     return this.store.write((t) => {
+      for (const one of reports) this.ask(t, child, one);
       const entries = reports.map(({ key, attributes, body = new Uint8Array(0), claims = 0 }) => {
         const revision = ++this.#revision;
         const content = attributes && { key, attributes: text(JSON.stringify(attributes)), body };
@@ -96,6 +100,18 @@ export class ReportedBench {
       passUpsynced(t, { outbox: this.outbox, reportedOf, isOwn }, child, changes);
       return changes;
     });
+  }
+
+  /** Asks the child for what it reports. */
+  ask(t: Transaction, child: string, { key, attributes }: ChildReport): void {
+    const entry = parseEntryKey(key);
+    if (entry?.type !== 'upsynced' || !attributes) return;
+    const everything = { apiGroup: '*', resources: ['*'], returnTo: 'Center' };
+    for (const name of (attributes as UpsyncedAttributes).refs) {
+      const rules = entryKey.rules(placementId(entry.source, name));
+      const body = text(JSON.stringify({ associated: [], upsync: [everything] }));
+      this.mailboxes.get(child)!.producer.put(t, { key: rules, attributes: text('{}'), body }, 1);
+    }
   }
 
   /** The child leaves for good. */

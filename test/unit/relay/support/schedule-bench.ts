@@ -75,6 +75,7 @@ export class ScheduleBench {
     this.children = new Map(present.map((child) => [child.name, child]));
     this.placements = new Placements();
     this.#scheduler = new Scheduler({
+      askedChanged: () => undefined,
       tableOf: (name) => (name === source ? this.table : undefined),
       mailboxOf: (child) => this.#mailboxes.get(child)?.producer,
       covered: (reader) => readWatermarks(reader).complete,

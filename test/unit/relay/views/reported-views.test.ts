@@ -69,6 +69,7 @@ describe('the view /reported/PATH', () => {
     const events = watched(views, '/reported/eu:shop');
     const { key, attributes, body } = upsynced('eu:shop', report);
     const changes = bench.store.write((t) => {
+      bench.ask(t, 'eu~1', { key, ...(attributes ? { attributes } : {}) });
       const content = { key, attributes: text(JSON.stringify(attributes)), body: body! };
       const entries = [{ keyHash: hash128(key), revision: 1, originRevision: 0, content }];
       const applied = bench.mailboxes.get('eu~1')!.consumer.applyEntries(t, entries);

@@ -8,6 +8,7 @@ import { VirtualClock } from '../../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../../core/runtime/random.ts';
 import { MemoryStore } from '../../../../../core/store/memory/memory-store.ts';
+import { childrenSchema } from '../../../../../relay/config/config.ts';
 import { NodeSpaces } from '../../../../../relay/spaces/node-spaces.ts';
 
 let space: Space;
@@ -19,8 +20,13 @@ beforeEach(() => {
   const [store, clock, random] = [new MemoryStore(), new VirtualClock(Date.UTC(2030, 0, 1)), new SeededRandom(1)];
   const spaces = new NodeSpaces(
     { store, clock, random, log: silentLogger, defer: () => {}, path: '' },
-    { spaces: [], access: { fromAbove: 'grants' } },
-    { inventoryChanged: () => {}, revocationsChanged: () => {}, metricsAccountsChanged: () => {} },
+    { spaces: [], access: { fromAbove: 'grants' }, children: childrenSchema.parse({}) },
+    {
+      inventoryChanged: () => {},
+      revocationsChanged: () => {},
+      claimsChanged: () => {},
+      metricsAccountsChanged: () => {},
+    },
   );
   space = spaces.system;
   tokens = new AccountTokens({ space, clock, random, issuer: 'me', keys: () => tokenKeysIn(store) });
