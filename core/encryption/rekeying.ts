@@ -89,7 +89,7 @@ export class Rekeying implements AsyncDisposable {
   #warnOfMissing(keys: readonly SealingKey[]): void {
     const needed = this.#ports.store.read(readSealingRecord)?.keys ?? [];
     const missing = needed.filter((id) => !keys.some((key) => key.id === id));
-    const remedy = 'put it back until the node logs that the former keys are not needed any more';
+    const remedy = 'put it back until the node logs that all values are sealed with the first key';
     if (missing.length > 0) this.#ports.log.error({ missing }, `values are sealed with a key that the file lacks; ${remedy}`);
   }
 
@@ -104,7 +104,7 @@ export class Rekeying implements AsyncDisposable {
     try {
       const result = resealStep(store, sealer);
       if (result === 'more') this.#continue(pauseMs);
-      else this.#settling ??= this.#settle();
+      else this.#settleLater();
     } catch (error) {
       if (lacksRoom(error)) return this.#continue(roomAgainMs);
       // A value that can't be opened stays as it is. The other values are as before, sealed with keys that the node has.
@@ -113,19 +113,26 @@ export class Rekeying implements AsyncDisposable {
     }
   }
 
+  #settleLater(): void {
+    const { log } = this.#ports;
+    this.#settling ??= this.#settle()
+      .catch((error: unknown) => {
+        log.error({ error: describeError(error) }, 'the end of the sealing was not noted; the next start notes it');
+      })
+      .finally(() => {
+        this.#settling = undefined;
+      });
+  }
+
+  /** Notes the end of the pass after a flush. If another pass has ended during the flush, its end needs a flush of its own. */
   async #settle(): Promise<void> {
     const { store, log } = this.#ports;
-    try {
-      const before = store.read(readSealingRecord);
-      if (!before || before.settled) return;
+    for (;;) {
+      const ended = store.read(readSealingRecord);
+      if (!ended || ended.settled || ended.keys.length > 1) return;
       await store.flushed();
-      settle(store);
-      const values = before.resealed ?? 0;
-      log.info({ key: before.keys[0], values }, 'all values are sealed with the first key: former keys are not needed');
-    } catch (error) {
-      log.error({ error: describeError(error) }, 'the end of the sealing was not noted; the next start notes it');
-    } finally {
-      this.#settling = undefined;
+      if (settle(store, ended))
+        log.info({ key: ended.keys[0], values: ended.resealed }, 'all values are sealed with the first key');
     }
   }
 }

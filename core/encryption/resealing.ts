@@ -34,11 +34,13 @@ export function resealStep(store: Store, sealer: Sealer): StepResult {
   });
 }
 
-/** After the end of a pass and a flush: notes that the former keys are not needed any more. */
-export function settle(store: Store): void {
-  store.write((t) => {
+/** After the end of a pass and a flush: notes that former keys are not needed any more. Returns false if the record is not that of the ended pass any more. */
+export function settle(store: Store, ended: SealingRecord): boolean {
+  return store.write((t) => {
     const record = readSealingRecord(t);
-    if (record && record.keys.length === 1 && !record.settled) putSealingRecord(t, { ...record, settled: true });
+    if (!record || record.keys.join() !== ended.keys.join() || record.resealed !== ended.resealed) return false;
+    putSealingRecord(t, { ...record, settled: true });
+    return true;
   });
 }
 
