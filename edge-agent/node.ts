@@ -18,6 +18,7 @@ import { deletionLimits } from '../core/feed/deletions.ts';
 import type { Clock } from '../core/runtime/clock.ts';
 import { BanyanError } from '../core/runtime/errors.ts';
 import type { Logger } from '../core/runtime/logger.ts';
+import { makeAllPrivate } from '../core/runtime/private-files.ts';
 import type { Random } from '../core/runtime/random.ts';
 import { failoverDialer } from '../core/session/failover-dialer.ts';
 import type { Store } from '../core/store/store.ts';
@@ -93,6 +94,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const { encryption, data } = config;
   const ports = { clock, random: options.random, log: logger };
   const store = await openNodeStore({ directory: join(data, 'store'), encryption, failed: storeFailed, ...ports });
+  makeAllPrivate(data);
   const answers: { present: Answers } = { present: standingBy(options, store) };
   const audit = config.audit && openAudit(config.audit, { clock, random: options.random, log: logger });
   const ended = audit ? [store, audit] : [store];

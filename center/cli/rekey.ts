@@ -79,12 +79,18 @@ function sealedNode(file: string): SealedNode {
   const { keyFile, resources } = encryption;
   if (keyFile === undefined) {
     const remedy = 'let the program print a new first key before the former ones, and start the node again';
-    throw new UsageError(`${file}: encryption.keyCommand: the command can't change keys that a program prints; ${remedy}`);
+    throw new UsageError(
+      `${file}: encryption.keyCommand: the command can't change keys that a program prints; ${remedy}`,
+    );
   }
   return { shown: shownPath(path), directory: cluster === undefined ? data : join(data, 'store'), resources, keyFile };
 }
 
-async function rekeyNode(node: SealedNode, { dropOld, timeoutSeconds }: RekeyOptions, ports: RekeyPorts): Promise<void> {
+async function rekeyNode(
+  node: SealedNode,
+  { dropOld, timeoutSeconds }: RekeyOptions,
+  ports: RekeyPorts,
+): Promise<void> {
   const { keyFile, shown } = node;
   const keys = keysAfter(node, readKeys({ keyFile }), await recordOf(node), ports.random);
   writeWhole(keyFile, formatKeys(keys));

@@ -24,4 +24,6 @@ export function ensureKeys(nodes: readonly KeyedNode[], data: DataDirectory, ran
   }
 }
 
-type KeyedNode = Pick<PlannedNode, 'id'> & { readonly encryption?: Partial<NonNullable<PlannedNode['encryption']>> | undefined };
+type KeyedNode = Pick<PlannedNode, 'id'> & {
+  readonly encryption?: Partial<NonNullable<PlannedNode['encryption']>> | undefined;
+};

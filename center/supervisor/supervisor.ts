@@ -19,9 +19,9 @@ import { NodeProcess } from './child-process.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { contextsOf, kubeconfig } from './kubeconfig.ts';
 import { launchOf } from './launch.ts';
-import { encryptionOf } from './sealing-keys.ts';
 import type { NodePortNumbers } from './ports.ts';
 import { type ProgramRole, programOf } from './programs.ts';
+import { encryptionOf } from './sealing-keys.ts';
 
 export interface TreePki {
   readonly caFile: string;

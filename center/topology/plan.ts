@@ -147,7 +147,7 @@ export function planOf(topology: Topology): PlannedNode[] {
         link: cluster.link,
         limits: cluster.limits,
         audit: cluster.audit,
-      encryption: cluster.encryption,
+        encryption: cluster.encryption,
         access: cluster.access,
         kubeconfig: cluster.provider.kubeconfig,
       };

@@ -17,7 +17,13 @@ import { SealedStore } from './sealed-store.ts';
 import { sealedValues } from './sealed-values.ts';
 import { Sealer } from './sealer.ts';
 import { type SealingPlan, sealingPlan, type Wanted } from './sealing-plan.ts';
-import { putSealingRecord, readSealingRecord, type SealingRecord, wholeRecord, withFirstKey } from './sealing-record.ts';
+import {
+  putSealingRecord,
+  readSealingRecord,
+  type SealingRecord,
+  wholeRecord,
+  withFirstKey,
+} from './sealing-record.ts';
 
 export interface StoreOptions {
   readonly directory: string;

@@ -24,10 +24,12 @@ function keysOfFile(file: string): readonly SealingKey[] {
   try {
     bytes = readBytes(file);
   } catch (cause) {
-    const remedy = 'put the file with the keys of this node there, or correct the path; a new key opens no sealed store';
+    const remedy =
+      'put the file with the keys of this node there, or correct the path; a new key opens no sealed store';
     throw new BanyanError('BadRequest', `encryption.keyFile: ${(cause as Error).message}; ${remedy}`, {}, { cause });
   }
-  if (bytes.length > keysBytesMax) throw wrong(`${from} has ${bytes.length} bytes; a key file has at most ${keysBytesMax}`);
+  if (bytes.length > keysBytesMax)
+    throw wrong(`${from} has ${bytes.length} bytes; a key file has at most ${keysBytesMax}`);
   return parseKeys(bytes.toString('utf8'), from);
 }
 

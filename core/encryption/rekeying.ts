@@ -33,6 +33,8 @@ export class Rekeying implements AsyncDisposable {
   #step: Timer | undefined;
   #settling: Promise<void> | undefined;
   #lastProblem = '';
+  /** Keys of a changed file that are not in use yet, because the store was full. */
+  #found: readonly SealingKey[] | undefined;
   #ended = false;
 
   constructor(ports: RekeyingPorts) {
@@ -63,11 +65,15 @@ export class Rekeying implements AsyncDisposable {
   #look(): void {
     const { log, sealer } = this.#ports;
     try {
-      const keys = this.#ports.changedKeys();
+      this.#found = this.#ports.changedKeys() ?? this.#found;
+      const keys = this.#found;
+      if (keys) {
+        this.#noteFirst(keys[0]!.id);
+        log.info({ first: keys[0]!.id, keys: keys.length }, 'the key file was changed and read again');
+      }
+      this.#found = undefined;
       this.#lastProblem = '';
       if (!keys) return;
-      log.info({ first: keys[0]!.id, keys: keys.length }, 'the key file was changed and read again');
-      this.#noteFirst(keys[0]!.id);
       sealer.use(keys);
       this.#warnOfMissing(keys);
       this.#continue(0);
@@ -90,7 +96,8 @@ export class Rekeying implements AsyncDisposable {
     const needed = this.#ports.store.read(readSealingRecord)?.keys ?? [];
     const missing = needed.filter((id) => !keys.some((key) => key.id === id));
     const remedy = 'put it back until the node logs that all values are sealed with the first key';
-    if (missing.length > 0) this.#ports.log.error({ missing }, `values are sealed with a key that the file lacks; ${remedy}`);
+    if (missing.length > 0)
+      this.#ports.log.error({ missing }, `values are sealed with a key that the file lacks; ${remedy}`);
   }
 
   #continue(delayMs: number): void {

@@ -5,8 +5,8 @@
 import { prefixRange } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Store, Transaction } from '../store/store.ts';
-import { keyIdOf, type Sealer } from './sealer.ts';
 import { sealableKeyspaces } from './sealed-values.ts';
+import { keyIdOf, type Sealer } from './sealer.ts';
 import { putSealingRecord, readSealingRecord, type SealingRecord, withPassEnded } from './sealing-record.ts';
 
 /** A step of this size takes some milliseconds, so requests and sessions hardly notice it. */
@@ -45,7 +45,10 @@ export function settle(store: Store, ended: SealingRecord): boolean {
 }
 
 /** The next rows that may be sealed, after a key: all of one keyspace. */
-function nextRows(t: Transaction, after: Uint8Array | undefined): { rows: [Uint8Array, Uint8Array][]; isLast: boolean } {
+function nextRows(
+  t: Transaction,
+  after: Uint8Array | undefined,
+): { rows: [Uint8Array, Uint8Array][]; isLast: boolean } {
   const rows: [Uint8Array, Uint8Array][] = [];
   let bytes = 0;
   for (const space of sealableKeyspaces) {

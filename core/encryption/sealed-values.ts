@@ -6,9 +6,9 @@
  * bytes.
  */
 
-import { parseSealedResource } from './encryption-config.ts';
 import { asBuffer } from '../store/bytes.ts';
 import { type Keyspace, keyspace } from '../store/keyspace.ts';
+import { parseSealedResource } from './encryption-config.ts';
 
 type Rule = (key: Buffer, value: Buffer) => boolean;
 

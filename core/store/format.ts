@@ -45,7 +45,11 @@ export function markSealed(t: Transaction, isSealed: boolean): void {
 
 /** Whether the store has no data besides the record of its format. */
 export function isFresh(reader: Reader): boolean {
-  for (const _entry of reader.scan({ from: Buffer.concat([prefixOf('format'), Buffer.of(0)]), to: endOfKeys, limit: 1 }))
+  for (const _entry of reader.scan({
+    from: Buffer.concat([prefixOf('format'), Buffer.of(0)]),
+    to: endOfKeys,
+    limit: 1,
+  }))
     return false;
   return true;
 }

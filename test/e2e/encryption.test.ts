@@ -11,7 +11,12 @@ import { filesWith, formsOf } from './secret-traces.ts';
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const space = 'space/center/retail';
 const nodes = ['center', 'eu', 'eu.one', 'eu.two'];
-const stores = ['nodes/center/data.mdb', 'nodes/eu.one/store/data.mdb', 'nodes/eu.two/store/data.mdb', 'nodes/eu/data.mdb'];
+const stores = [
+  'nodes/center/data.mdb',
+  'nodes/eu.one/store/data.mdb',
+  'nodes/eu.two/store/data.mdb',
+  'nodes/eu/data.mdb',
+];
 
 function topology(encryption?: object): string {
   const off = encryption ? { encryption } : {};
@@ -86,7 +91,10 @@ describe.skipIf(withoutKubectl)(`secrets at rest${why}`, () => {
           adopt: 'Always',
           rollout: {
             strategy: 'Progressive',
-            waves: [{ name: 'first', selector: { matchLabels: { place: 'one' } }, soakSeconds: 1 }, { name: 'rest', fraction: 1 }],
+            waves: [
+              { name: 'first', selector: { matchLabels: { place: 'one' } }, soakSeconds: 1 },
+              { name: 'rest', fraction: 1 },
+            ],
           },
         },
       },
@@ -111,8 +119,11 @@ describe.skipIf(withoutKubectl)(`secrets at rest${why}`, () => {
     const born = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'born' } };
     expect(tree.apply('cluster/eu:one', born).code).toBe(0);
     expect(tree.apply('cluster/eu:one', secret('born', { stringData: { pin: text } }, {}, 'born')).code).toBe(0);
-    await until('the Secret of the edge is at the center', () =>
-      tree.kubectl('node/center', ['get', '--raw', '/reported/eu:one/api/v1/namespaces/born/secrets/born']).code === 0,
+    await until(
+      'the Secret of the edge is at the center',
+      () =>
+        tree.kubectl('node/center', ['get', '--raw', '/reported/eu:one/api/v1/namespaces/born/secrets/born']).code ===
+        0,
     );
   }
 
