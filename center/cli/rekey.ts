@@ -10,7 +10,7 @@ import * as z from 'zod';
 import { encryptionConfigSchema } from '../../core/encryption/encryption-config.ts';
 import { openNodeStore } from '../../core/encryption/open-store.ts';
 import { readKeys } from '../../core/encryption/read-keys.ts';
-import { formatKeys, newKey, type SealingKey } from '../../core/encryption/sealing-keys.ts';
+import { formatKeys, newSealingKey, type SealingKey } from '../../core/encryption/sealing-keys.ts';
 import { readSealingRecord, type SealingRecord } from '../../core/encryption/sealing-record.ts';
 import { shownPath } from '../../core/identity/node-path.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -112,7 +112,7 @@ function keysAfter(
   if (!record) {
     throw new UsageError(`${shown}: the store in ${directory} is not sealed yet; start the node once`);
   }
-  return record.settled && record.keys[0] === keys[0]!.id ? [newKey(random), ...keys] : keys;
+  return record.settled && record.keys[0] === keys[0]!.id ? [newSealingKey(random), ...keys] : keys;
 }
 
 /** Does the work in this process. Undefined: the node runs, and has the lock of its store. */

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { type EncryptionConfig, encryptionConfigSchema } from '../../core/encryption/encryption-config.ts';
 import { readKeys } from '../../core/encryption/read-keys.ts';
-import { formatKeys, newKey } from '../../core/encryption/sealing-keys.ts';
+import { formatKeys, newSealingKey } from '../../core/encryption/sealing-keys.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
 import type { PlannedNode } from '../topology/plan.ts';
@@ -19,7 +19,7 @@ export function ensureKeys(nodes: readonly KeyedNode[], data: DataDirectory, ran
   for (const node of nodes) {
     const { keyFile } = encryptionOf(node, data);
     if (keyFile === undefined) continue;
-    if (keyFile === data.keys(node.id) && !existsSync(keyFile)) writeWhole(keyFile, formatKeys([newKey(random)]));
+    if (keyFile === data.keys(node.id) && !existsSync(keyFile)) writeWhole(keyFile, formatKeys([newSealingKey(random)]));
     else readKeys({ keyFile });
   }
 }

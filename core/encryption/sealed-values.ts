@@ -34,7 +34,18 @@ export function sealedValues(resources: readonly string[]): SealedValues {
 
 /** The keyspaces with rules, in the order of their keys: the way of a pass over everything that may be sealed. */
 export const sealableKeyspaces: readonly Keyspace[] = (
-  ['content', 'spaceObject', 'customized', 'quarantined', 'pieceRow', 'endedObject', 'formerForm', 'tokenKey'] as const
+  [
+    'content',
+    'spaceObject',
+    'ownerRecord',
+    'customized',
+    'quarantined',
+    'pieceRow',
+    'formerObject',
+    'endedObject',
+    'formerForm',
+    'tokenKey',
+  ] as const
 ).toSorted((a, b) => keyspace[a] - keyspace[b]);
 
 function rulesOf(resources: readonly { readonly group: string; readonly resource: string }[]): readonly Rule[] {
@@ -56,6 +67,13 @@ function rulesOf(resources: readonly { readonly group: string; readonly resource
     quarantined: always,
     // A piece of a content does not say what the content is.
     pieceRow: always,
+    // Has the hash of the delivered body: whoever knows it can test guesses of a short secret.
+    ownerRecord: byObjectKey,
+    // Has uids. Without the uid, nobody can test guesses by the hash of a content, because the attributes of a content have the uid.
+    formerObject: (key) => {
+      const objectKeyAt = key.indexOf(0, prefixBytes) + 1;
+      return inObjectKeys.some((part) => hasAt(key, objectKeyAt, part));
+    },
     endedObject: byObjectKey,
     formerForm: byObjectKey,
     // The key signs tokens. It is a secret of the node itself.

@@ -50,7 +50,7 @@ export function formatKeys(keys: readonly SealingKey[]): string {
   return ['# The first key writes, all keys read. See docs/operations/encryption.md.', ...lines, ''].join('\n');
 }
 
-export function newKey(random: Random): SealingKey {
+export function newSealingKey(random: Random): SealingKey {
   return sealingKey(Buffer.from(random.bytes(keyBytes)));
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SealedStore } from '../../../core/encryption/sealed-store.ts';
 import { Sealer } from '../../../core/encryption/sealer.ts';
-import { newKey } from '../../../core/encryption/sealing-keys.ts';
+import { newSealingKey } from '../../../core/encryption/sealing-keys.ts';
 import { silentLogger } from '../../../core/runtime/logger.ts';
 import { systemRandom } from '../../../core/runtime/random.ts';
 import { LmdbStore } from '../../../core/store/lmdb/lmdb-store.ts';
@@ -28,7 +28,7 @@ export const stores: readonly { readonly name: string; open(): TestStore }[] = [
   {
     name: 'SealedStore',
     open() {
-      const sealer = new Sealer(new Uint8Array(16), [newKey(systemRandom)], systemRandom);
+      const sealer = new Sealer(new Uint8Array(16), [newSealingKey(systemRandom)], systemRandom);
       const store = new SealedStore(new MemoryStore(), sealer, { mayBe: () => true, isSealed: () => true });
       return { store, [Symbol.asyncDispose]: () => Promise.resolve(store[Symbol.asyncDispose]()) };
     },

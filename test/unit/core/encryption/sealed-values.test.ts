@@ -10,8 +10,8 @@ import { storePiece } from '../../../../core/feed/pieces.ts';
 import { listQuarantined, putQuarantined } from '../../../../core/feed/quarantine.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { systemRandom } from '../../../../core/runtime/random.ts';
-import { asBuffer, text } from '../../../../core/store/bytes.ts';
-import { type Keyspace, keyspace } from '../../../../core/store/keyspace.ts';
+import { asBuffer, concat, text } from '../../../../core/store/bytes.ts';
+import { type Keyspace, keyspace, prefixOf } from '../../../../core/store/keyspace.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { OwnerRecords } from '../../../../edge-agent/apply/owner-records.ts';
 import { Renderings } from '../../../../relay/customize/renderings.ts';
@@ -49,8 +49,11 @@ function writeEverywhere(store: SealedStore, group: string, resource: string) {
   const space = new EmbeddedStorage({ store, name: 'retail', logger: silentLogger });
   space.write((writer) => writer.put(keyOf(resource, group), text(marker)));
   const records = new OwnerRecords(store);
-  const record = { source: 's', bodyHash: '', uid: '', fingerprint: '', created: false };
+  const record = { source: 's', bodyHash: marker, uid: '', fingerprint: '', created: false };
   records.setFormerForm(objectKey, record, text(JSON.stringify({ data: marker })));
+  store.write((t) =>
+    t.put(concat(prefixOf('formerObject'), text('center.retail'), Buffer.of(0), text(objectKey)), text(marker)),
+  );
   const renderings = new Renderings();
   const failure = { reason: 'CustomizationFailed' as const, message: `no number: ${marker}`, refs: ['web'] };
   const row = { key: `o/center.retail/${objectKey}`, customizers: [], failure };
@@ -83,7 +86,14 @@ describe('the contents of Secrets', () => {
   ])('are told from those of %s/%s, which stay clear', (group, resource) => {
     const { store, with: having } = opened();
     writeEverywhere(store, group, resource);
-    expect(having(marker).sort()).toEqual(['content', 'customized', 'formerForm', 'spaceObject']);
+    expect(having(marker).sort()).toEqual([
+      'content',
+      'customized',
+      'formerForm',
+      'formerObject',
+      'ownerRecord',
+      'spaceObject',
+    ]);
   });
 });
 
@@ -132,7 +142,6 @@ describe('a new keyspace', () => {
     'matched',
     'placement',
     'child',
-    'ownerRecord',
     'upsynced',
     'reportedStatus',
     'heldBack',
@@ -165,7 +174,6 @@ describe('a new keyspace', () => {
     'otherHistory',
     'restoreBarrier',
     'descendant',
-    'formerObject',
     'formerGone',
     'formerCount',
     'revision',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatKeys, newKey, parseKeys, sealingKey } from '../../../../core/encryption/sealing-keys.ts';
+import { formatKeys, newSealingKey, parseKeys, sealingKey } from '../../../../core/encryption/sealing-keys.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 
 const key = (byte: number) => sealingKey(Buffer.alloc(32, byte));
@@ -11,7 +11,7 @@ describe('a key file', () => {
   });
 
   it('is read as it was written', () => {
-    const keys = [newKey(new SeededRandom(1)), newKey(new SeededRandom(2))];
+    const keys = [newSealingKey(new SeededRandom(1)), newSealingKey(new SeededRandom(2))];
     expect(parseKeys(formatKeys(keys), 'keys')).toEqual(keys);
   });
 
