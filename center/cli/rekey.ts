@@ -64,24 +64,29 @@ export function configsOf(data: DataDirectory, path: string | undefined): string
   );
 }
 
-/** Reads all configurations before it changes the first key file. Throws UsageError for a node whose keys are not in a file of its own. */
+/**
+ * Reads all configurations before it changes the first key file. A node whose keys are not in a file is left alone, with a line that says why. Throws
+ * UsageError if all nodes are of this kind.
+ */
 export async function rekey(configs: readonly string[], options: RekeyOptions, ports: RekeyPorts): Promise<void> {
   const nodes = configs.map(sealedNode);
-  for (const node of nodes) await rekeyNode(node, options, ports);
+  const sealed = nodes.filter((node) => 'keyFile' in node);
+  const others = nodes.filter((node) => 'why' in node).map(({ why }) => why);
+  if (sealed.length === 0) throw new UsageError(others.join('\n'));
+  for (const why of others) ports.print(`left alone: ${why}`);
+  for (const node of sealed) await rekeyNode(node, options, ports);
 }
 
-function sealedNode(file: string): SealedNode {
+function sealedNode(file: string): SealedNode | { readonly why: string } {
   if (!existsSync(file)) throw new UsageError(`${file}: there is no such configuration of a node`);
   const config = parseConfig(readBytes(file).toString('utf8'), file, configSchema, 'configuration of a node');
   const { encryption, path, data, cluster } = config;
   if (!encryption || encryption.resources.length === 0)
-    throw new UsageError(`${file}: encryption: this node seals nothing, so it has no key to change`);
+    return { why: `${file}: encryption: this node seals nothing, so it has no key to change` };
   const { keyFile, resources } = encryption;
   if (keyFile === undefined) {
     const remedy = 'let the program print a new first key before the former ones, and start the node again';
-    throw new UsageError(
-      `${file}: encryption.keyCommand: the command can't change keys that a program prints; ${remedy}`,
-    );
+    return { why: `${file}: encryption.keyCommand: the command can't change keys that a program prints; ${remedy}` };
   }
   return { shown: shownPath(path), directory: cluster === undefined ? data : join(data, 'store'), resources, keyFile };
 }

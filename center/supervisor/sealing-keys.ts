@@ -19,7 +19,8 @@ export function ensureKeys(nodes: readonly KeyedNode[], data: DataDirectory, ran
   for (const node of nodes) {
     const { keyFile } = encryptionOf(node, data);
     if (keyFile === undefined) continue;
-    if (keyFile === data.keys(node.id) && !existsSync(keyFile)) writeWhole(keyFile, formatKeys([newSealingKey(random)]));
+    if (keyFile === data.keys(node.id) && !existsSync(keyFile))
+      writeWhole(keyFile, formatKeys([newSealingKey(random)]));
     else readKeys({ keyFile });
   }
 }
