@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { EmbeddedStorage } from '../../../../core/apiserver/storage/embedded.ts';
-import { tokenKeyIn } from '../../../../core/authentication/token-key.ts';
+import { tokenKeysIn } from '../../../../core/authentication/token-key.ts';
 import { SealedStore } from '../../../../core/encryption/sealed-store.ts';
 import { sealableKeyspaces, sealedValues } from '../../../../core/encryption/sealed-values.ts';
 import { Sealer } from '../../../../core/encryption/sealer.ts';
@@ -111,7 +111,7 @@ it('what does not say which object it is about is sealed always', () => {
     storePiece(t, 1, { contentHash: Buffer.alloc(16), offset: 0, total: 5_000, data: Buffer.alloc(4_096, marker) });
     putQuarantined(t, 1, Buffer.alloc(16), { key: 'o/x', originRevision: 1, reason: marker }, undefined);
   });
-  tokenKeyIn(store);
+  tokenKeysIn(store);
   expect(having(marker)).toEqual([]);
   expect(having('PRIVATE KEY')).toEqual([]);
   expect(store.read((reader) => listQuarantined(reader, 1))[0]?.reason).toBe(marker);
