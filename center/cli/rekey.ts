@@ -16,7 +16,7 @@ import { shownPath } from '../../core/identity/node-path.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { parseConfig, readBytes } from '../../core/runtime/config-file.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
-import { silentLogger } from '../../core/runtime/logger.ts';
+import { type Logger, silentLogger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
 import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
@@ -101,7 +101,12 @@ async function rekeyNode(
   writeWhole(keyFile, formatKeys(keys));
   const first = keys[0]!.id;
   ports.print(`${shown}: the first key is ${first}`);
-  const resealed = (await resealHere(node, ports)) ?? (await follow(node, first, timeoutSeconds, ports));
+  const deadlineMs = ports.clock.monotonicMs() + timeoutSeconds * 1_000;
+  const inTime = async () => {
+    if (ports.clock.monotonicMs() > deadlineMs) throw notEnded(node, timeoutSeconds);
+    await pause(ports.clock);
+  };
+  const resealed = (await resealHere(node, ports, inTime)) ?? (await follow(node, first, ports, inTime));
   if (dropOld) writeWhole(keyFile, formatKeys(keys.slice(0, 1)));
   const former = dropOld ? 'former keys were removed from' : 'former keys open older backups, and stay in';
   ports.print(`${shown}: ended, ${resealed} values are sealed anew; ${former} ${keyFile}`);
@@ -124,47 +129,56 @@ function keysAfter(
 async function resealHere(
   { directory, resources, keyFile, shown }: SealedNode,
   { clock, random, print }: RekeyPorts,
+  inTime: () => Promise<void>,
 ): Promise<number | undefined> {
-  const options = { directory, encryption: { resources: [...resources], keyFile }, clock, random, log: silentLogger };
+  const error = (fields: object, message: string) => print(`${shown}: ${message}: ${JSON.stringify(fields)}`);
+  const log: Logger = { ...silentLogger, error };
+  const options = { directory, encryption: { resources: [...resources], keyFile }, clock, random, log };
+  const store = await openNodeStore(options).catch(unlessInUse);
+  if (!store) return undefined;
+  print(`${shown}: the node does not run: its store is sealed anew here`);
+  let record = store.read(readSealingRecord);
   try {
-    const store = await openNodeStore(options);
-    print(`${shown}: the node does not run: its store is sealed anew here`);
-    let record = store.read(readSealingRecord);
-    while (record && !record.settled) {
-      await pause(clock);
-      record = store.read(readSealingRecord);
-    }
+    for (; record && !record.settled; record = store.read(readSealingRecord)) await inTime();
+  } finally {
     await store[Symbol.asyncDispose]();
-    // Another opening writes the file without the free pages that the pass has left.
-    await (await openNodeStore(options))[Symbol.asyncDispose]();
-    return record?.resealed ?? 0;
-  } catch (error) {
-    if (error instanceof BanyanError && error.code === 'Unavailable') return undefined;
-    throw error;
   }
+  // Another opening writes the file without the free pages that the pass has left.
+  await (await openNodeStore(options))[Symbol.asyncDispose]();
+  return record?.resealed ?? 0;
 }
 
+function unlessInUse(error: unknown): undefined {
+  if (!(error instanceof BanyanError) || error.code !== 'Unavailable') throw error;
+}
+
+/** Watches the record until the running node has sealed everything. */
 async function follow(
   node: SealedNode,
   first: string,
-  timeoutSeconds: number,
-  { clock, print }: RekeyPorts,
+  { print }: RekeyPorts,
+  inTime: () => Promise<void>,
 ): Promise<number> {
-  const deadline = clock.monotonicMs() + timeoutSeconds * 1_000;
   let shownValues = -1;
   for (;;) {
-    const record = await recordOf(node);
-    const isOurs = record?.keys[0] === first;
-    const values = (isOurs && record.resealed) || 0;
-    if (isOurs && record.settled) return values;
+    // A node that starts meanwhile may be replacing the files.
+    const record = await recordOf(node).catch(ofStartingNode);
+    const ours = record?.keys[0] === first ? record : undefined;
+    const values = ours?.resealed ?? 0;
+    if (ours?.settled) return values;
     if (values !== shownValues) print(`${node.shown}: ${values} values are sealed with the first key`);
     shownValues = values;
-    if (clock.monotonicMs() > deadline) {
-      const remedy = 'see the log of the node; the same command goes on, and --timeout SECONDS waits longer';
-      throw new BanyanError('Timeout', `${node.shown}: not ended within ${timeoutSeconds} s; ${remedy}`);
-    }
-    await pause(clock);
+    await inTime();
   }
+}
+
+function ofStartingNode(error: unknown): undefined {
+  if (!(error instanceof BanyanError) || error.code !== 'StoreCorrupt') throw error;
+}
+
+function notEnded({ shown }: SealedNode, timeoutSeconds: number): BanyanError {
+  const remedy = 'see the log of the node; the same command goes on, and --timeout SECONDS waits longer';
+  return new BanyanError('Timeout', `${shown}: not ended within ${timeoutSeconds} s; ${remedy}`);
 }
 
 /** The record as the node has it now, also while the node runs. */

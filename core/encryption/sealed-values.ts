@@ -8,6 +8,7 @@
 
 import { asBuffer } from '../store/bytes.ts';
 import { type Keyspace, keyspace } from '../store/keyspace.ts';
+import type { KeyRange } from '../store/store.ts';
 import { parseSealedResource } from './encryption-config.ts';
 
 type Rule = (key: Buffer, value: Buffer) => boolean;
@@ -18,8 +19,10 @@ const u32Bytes = 4;
 const keyLengthBytes = 2;
 
 export interface SealedValues {
-  /** False: no value of this keyspace is ever sealed. The key is that of a row, or any key of a range. */
+  /** False: no value of the keyspace of this row is ever sealed. */
   mayBe(key: Uint8Array): boolean;
+  /** False: no value in this range is ever sealed. */
+  mayBeIn(range: KeyRange): boolean;
   isSealed(key: Uint8Array, value: Uint8Array): boolean;
 }
 
@@ -28,6 +31,7 @@ export function sealedValues(resources: readonly string[]): SealedValues {
   const rules = rulesOf(resources.map(parseSealedResource));
   return {
     mayBe: (key) => rules[numberOf(key)] !== undefined,
+    mayBeIn: ({ from, to }) => numberOf(from) !== lastNumberBelow(to) || rules[numberOf(from)] !== undefined,
     isSealed: (key, value) => rules[numberOf(key)]?.(asBuffer(key), asBuffer(value)) ?? false,
   };
 }
@@ -87,6 +91,11 @@ function rulesOf(resources: readonly { readonly group: string; readonly resource
 
 function numberOf(key: Uint8Array): number {
   return (key[0]! << 8) | key[1]!;
+}
+
+/** The keyspace of the last key before this one. A key of two bytes is the end of the keyspace before it. */
+function lastNumberBelow(key: Uint8Array): number {
+  return key.length === prefixBytes ? numberOf(key) - 1 : numberOf(key);
 }
 
 function hasAt(bytes: Buffer, at: number, part: Buffer): boolean {

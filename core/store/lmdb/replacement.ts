@@ -45,6 +45,11 @@ export function completeReplacement(directory: string): void {
   syncDirectory(directory);
 }
 
+/** Removes a copy that could not be made. Otherwise it would fill the disk until the next start. */
+export function dropReplacement(directory: string): void {
+  rmSync(rewrittenIn(directory), { recursive: true, force: true });
+}
+
 /** Carries a begun replacement to its end, or removes an unfinished copy. The caller has the lock of the directory. */
 export function finishReplacement(directory: string, readOnly: boolean, logger: Logger): void {
   const copy = rewrittenIn(directory);

@@ -29,7 +29,11 @@ export const stores: readonly { readonly name: string; open(): TestStore }[] = [
     name: 'SealedStore',
     open() {
       const sealer = new Sealer(new Uint8Array(16), [newSealingKey(systemRandom)], systemRandom);
-      const store = new SealedStore(new MemoryStore(), sealer, { mayBe: () => true, isSealed: () => true });
+      const store = new SealedStore(new MemoryStore(), sealer, {
+        mayBe: () => true,
+        mayBeIn: () => true,
+        isSealed: () => true,
+      });
       return { store, [Symbol.asyncDispose]: () => Promise.resolve(store[Symbol.asyncDispose]()) };
     },
   },

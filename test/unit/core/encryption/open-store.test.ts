@@ -13,10 +13,12 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openNodeStore } from '../../../../core/encryption/open-store.ts';
+import { rewriteStore } from '../../../../core/encryption/rewrite.ts';
 import { formatKeys, type SealingKey, sealingKey } from '../../../../core/encryption/sealing-keys.ts';
 import { readSealingRecord } from '../../../../core/encryption/sealing-record.ts';
 import { contentRecordOf, dropContentReference, readContent, storeContent } from '../../../../core/feed/content.ts';
 import { systemClock } from '../../../../core/runtime/clock.ts';
+import { BanyanError } from '../../../../core/runtime/errors.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { systemRandom } from '../../../../core/runtime/random.ts';
 import { asText, text } from '../../../../core/store/bytes.ts';
@@ -223,6 +225,33 @@ describe('a process that ends in the middle of turning on', () => {
     expect(() => LmdbStore.open({ directory: directory(), readOnly: true }, silentLogger)).toThrow(
       'start its node once',
     );
+  });
+});
+
+describe('a disk that is full', () => {
+  const into = (from: Store) =>
+    rewriteStore({ directory: directory(), logger: silentLogger, from, seal: (to) => to, finish: () => {} });
+
+  it('is known before the copy begins', async () => {
+    await used(open(), async (store) => {
+      await fill(store);
+      const small = Object.create(store, { size: { value: () => ({ ...store.size(), diskFreeBytes: 1_000 }) } });
+      await expect(into(small)).rejects.toThrow(/anew needs \d+ MiB free, and the disk has 1 MiB; free space/);
+      expect(existsSync(rewrittenIn(directory()))).toBe(false);
+    });
+  });
+
+  it('in the middle leaves no copy, and the store as before', async () => {
+    await used(open(), async (store) => {
+      await fill(store);
+      const read = () => {
+        throw new BanyanError('StoreFull', 'no space is left');
+      };
+      const failing = Object.create(store, { size: { value: () => store.size() }, read: { value: read } });
+      await expect(into(failing)).rejects.toThrow('no space is left');
+      expect(existsSync(rewrittenIn(directory()))).toBe(false);
+    });
+    await used(open(), expectFilled);
   });
 });
 

@@ -56,6 +56,10 @@ describe('a key command', () => {
     expect(() => readKeys({ keyCommand: node('setInterval(() => {}, 1000)') }, 200)).toThrow(
       badRequest('has not ended within 0.2 s'),
     );
+    // Also if a process of the program has its output and lives on.
+    expect(() => readKeys({ keyCommand: ['sh', '-c', 'sleep 3; true'] }, 200)).toThrow(
+      badRequest('has not ended within 0.2 s'),
+    );
   });
 });
 

@@ -10,7 +10,7 @@ import { storePiece } from '../../../../core/feed/pieces.ts';
 import { listQuarantined, putQuarantined } from '../../../../core/feed/quarantine.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { systemRandom } from '../../../../core/runtime/random.ts';
-import { asBuffer, concat, text } from '../../../../core/store/bytes.ts';
+import { asBuffer, concat, prefixRange, text } from '../../../../core/store/bytes.ts';
 import { type Keyspace, keyspace, prefixOf } from '../../../../core/store/keyspace.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { OwnerRecords } from '../../../../edge-agent/apply/owner-records.ts';
@@ -121,6 +121,17 @@ it('nothing is sealed with an empty list', () => {
   const { store, with: having } = opened([]);
   writeEverywhere(store, '', 'secrets');
   expect(having(marker)).not.toEqual([]);
+});
+
+it('a range is known to have no sealed values only if it is within a keyspace without them', () => {
+  const { mayBeIn } = sealedValues(['secrets']);
+  const whole = (space: Keyspace) => prefixRange(prefixOf(space));
+  expect(mayBeIn(whole('tableRow'))).toBe(false);
+  expect(mayBeIn(prefixRange(concat(prefixOf('tableRow'), Buffer.alloc(4))))).toBe(false);
+  expect(mayBeIn(whole('content'))).toBe(true);
+  expect(mayBeIn(prefixRange(concat(prefixOf('spaceObject'), Buffer.alloc(4))))).toBe(true);
+  expect(mayBeIn({ from: prefixOf('format'), to: Buffer.of(0xff) })).toBe(true);
+  expect(mayBeIn({ from: prefixOf('tableRow'), to: concat(prefixOf('spaceObject'), Buffer.of(1)) })).toBe(true);
 });
 
 describe('a new keyspace', () => {
