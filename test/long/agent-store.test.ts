@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { silentLogger } from '../../core/runtime/logger.ts';
 import { asText, text } from '../../core/store/bytes.ts';
-import { clearFormat, currentFormat } from '../../core/store/format.ts';
+import { currentFormat } from '../../core/store/format.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
 import { fixture, LocalTree } from '../e2e/local-tree.ts';
@@ -45,7 +45,7 @@ const formatOf = (store: LmdbStore): unknown => {
 it('and a store of a later format is refused, as is a store without a format', async () => {
   await tree.up();
   await tree.down();
-  expect(await withStore(formatOf)).toBe(clearFormat);
+  expect(await withStore(formatOf)).toBe(currentFormat);
   const config = join(tree.data, 'config/hq.yaml');
   // A process that a signal ends has no status: the message names the signal.
   const start = () => {
