@@ -193,6 +193,7 @@ describe('a new keyspace', () => {
     'admittedKey',
     'issuerKeys',
     'sealing',
+    'rowUsage',
   ];
 
   it('is in one of the two lists: with contents that are sealed, or without contents', () => {
