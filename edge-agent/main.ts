@@ -48,7 +48,7 @@ try {
 } catch (error) {
   if (!(error instanceof BanyanError)) throw error;
   if (error.code === 'BadRequest') process.stderr.write(`${error.message}\n`);
-  else logger?.error({ code: error.code }, `the agent can't start: ${error.message}`);
+  logger?.error({ code: error.code }, `the agent can't start: ${error.message}`);
   process.exit(error.code === 'BadRequest' ? 2 : 1);
 }
 

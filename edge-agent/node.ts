@@ -13,14 +13,15 @@ import type { TokenIssuer } from '../core/apiserver/http/token-requests.ts';
 import type { UserInfo } from '../core/apiserver/space.ts';
 import { type OpenAudit, openAudit } from '../core/audit/open-audit.ts';
 import { type MetricsTokens, metricsAudience } from '../core/authentication/metrics-tokens.ts';
+import { openNodeStore } from '../core/encryption/open-store.ts';
 import { deletionLimits } from '../core/feed/deletions.ts';
 import type { Clock } from '../core/runtime/clock.ts';
 import { BanyanError } from '../core/runtime/errors.ts';
 import type { Logger } from '../core/runtime/logger.ts';
+import { makeAllPrivate } from '../core/runtime/private-files.ts';
 import type { Random } from '../core/runtime/random.ts';
 import { failoverDialer } from '../core/session/failover-dialer.ts';
-import { openFormatted } from '../core/store/format.ts';
-import { LmdbStore } from '../core/store/lmdb/lmdb-store.ts';
+import type { Store } from '../core/store/store.ts';
 import { apiKind, clusterKind, httpEndpoint } from '../core/stream/http.ts';
 import type { EnvironmentProxies } from '../core/wire/dialer/proxy-choice.ts';
 import { dialerTo } from '../core/wire/network/tls-network.ts';
@@ -90,8 +91,10 @@ export interface RunningNode extends AsyncDisposable {
 
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const { config, clock, logger, storeFailed } = options;
-  const store = LmdbStore.open({ directory: join(config.data, 'store'), failed: storeFailed }, logger);
-  openFormatted(store, clock);
+  const { encryption, data } = config;
+  const ports = { clock, random: options.random, log: logger };
+  const store = await openNodeStore({ directory: join(data, 'store'), encryption, failed: storeFailed, ...ports });
+  makeAllPrivate(data);
   const answers: { present: Answers } = { present: standingBy(options, store) };
   const audit = config.audit && openAudit(config.audit, { clock, random: options.random, log: logger });
   const ended = audit ? [store, audit] : [store];
@@ -145,7 +148,7 @@ function memoryLimit(options: NodeOptions): MemoryLimit {
   return new MemoryLimit({ ...options, configuredBytes: options.config.limits?.memory });
 }
 
-function agentPorts(options: NodeOptions, store: LmdbStore, memory: MemoryLimit): AgentPorts {
+function agentPorts(options: NodeOptions, store: Store, memory: MemoryLimit): AgentPorts {
   const { config, clock, random, logger, version, schedule } = options;
   return {
     path: config.path,
@@ -176,7 +179,7 @@ function agentPorts(options: NodeOptions, store: LmdbStore, memory: MemoryLimit)
 function leadershipOf(
   options: NodeOptions,
   lease: LeaseOptions,
-  store: LmdbStore,
+  store: Store,
   memory: MemoryLimit,
   begun: (assembled: AssembledAgent, isActive: () => boolean) => void,
 ): Leadership<AssembledAgent> {
@@ -234,7 +237,7 @@ interface Answers {
 /** The answers of an agent that is not active yet. Its health check succeeds: it is ready to become active. */
 function standingBy(
   { residentBytes, config }: NodeOptions,
-  store: LmdbStore,
+  store: Store,
   leadership?: Leadership<AssembledAgent>,
 ): Answers {
   const metrics = standbyMetricsOf({ storeBytes: () => store.size().usedBytes, residentBytes });
@@ -250,7 +253,7 @@ function standingBy(
 
 function answersOf(
   options: NodeOptions,
-  store: LmdbStore,
+  store: Store,
   assembled: AssembledAgent,
   isActive: () => boolean,
   lostAuditEvents: (() => number) | undefined,

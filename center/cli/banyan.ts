@@ -37,6 +37,7 @@ import { historyTable } from './history.ts';
 import { joinToken } from './join-token.ts';
 import { pingLine } from './ping.ts';
 import { plan } from './plan.ts';
+import { configsOf, rekey } from './rekey.ts';
 import { requestUser } from './requested-user.ts';
 import { revokedAtMs, revokeUser } from './revoke.ts';
 import { placementReport, spaceReport } from './status.ts';
@@ -211,6 +212,20 @@ user
     const api = clientOf(options);
     print(await revokeUser(api, name, options.at, systemClock));
     api.close();
+  });
+
+program
+  .command('rekey')
+  .description('give the stores of nodes a new first key, and wait until everything is sealed with it')
+  .option('--at <path>', 'only this node (default: all nodes of the local tree)', nodePath)
+  .addOption(new Option('--config <file>', 'only the node with this configuration file').conflicts(['at', 'data']))
+  .option('--drop-old', 'remove the former keys from the key file at the end; older backups need them', false)
+  .option('--timeout <seconds>', 'how long to wait for each node', seconds, 600)
+  .option('--data <dir>', 'data directory of the tree')
+  .action(async (options) => {
+    const configs = options.config === undefined ? configsOf(dataOf(options), options.at) : [options.config];
+    const ports = { clock: systemClock, random: systemRandom, print };
+    await rekey(configs, { dropOld: options.dropOld, timeoutSeconds: options.timeout }, ports);
   });
 
 program

@@ -13,11 +13,13 @@ import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { logDestination } from '../../core/runtime/log-destination.ts';
 import { makeAllPrivate, makeOnlyPrivateFiles } from '../../core/runtime/private-files.ts';
 import { endOnUncaught, logWarnings } from '../../core/runtime/process-log.ts';
+import { systemRandom } from '../../core/runtime/random.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
 import { formatProblem } from '../../core/runtime/yaml-text.ts';
 import { DataDirectory, readJson, removeFile } from '../supervisor/data-directory.ts';
 import { endOrphans } from '../supervisor/orphans.ts';
 import { assignPorts } from '../supervisor/ports.ts';
+import { ensureKeys } from '../supervisor/sealing-keys.ts';
 import { Supervisor } from '../supervisor/supervisor.ts';
 import { ensureTreePki } from '../supervisor/tree-pki.ts';
 import { parseTopology } from '../topology/parse.ts';
@@ -82,6 +84,7 @@ export async function startTree(
     makeOnlyPrivateFiles();
     mkdirSync(data.root, { recursive: true });
     makeAllPrivate(data.root);
+    ensureKeys(nodes, data, systemRandom);
     ports = await assignPorts(nodes, data);
   } catch (error) {
     throw new UsageError(`${options.file}: ${describeError(error)}`, { cause: error });
@@ -139,13 +142,17 @@ function namedFile(topologyFile: string, file: string): string {
 }
 
 function withNamedFiles(node: PlannedNode, topologyFile: string): PlannedNode {
-  const { link, kubeconfig, audit, authentication, frontProxy } = node;
+  const { link, kubeconfig, audit, authentication, frontProxy, encryption } = node;
   const policyFile = audit?.policyFile;
+  const keyFile = encryption?.keyFile;
   return {
     ...node,
     ...(link?.ca === undefined ? {} : { link: { ...link, ca: namedFile(topologyFile, link.ca) } }),
     ...(audit && policyFile !== undefined
       ? { audit: { ...audit, policyFile: namedFile(topologyFile, policyFile) } }
+      : {}),
+    ...(encryption && keyFile !== undefined
+      ? { encryption: { ...encryption, keyFile: namedFile(topologyFile, keyFile) } }
       : {}),
     ...(kubeconfig ? { kubeconfig: { ...kubeconfig, path: namedFile(topologyFile, kubeconfig.path) } } : {}),
     ...(authentication ? { authentication: { file: namedFile(topologyFile, authentication.file) } } : {}),

@@ -29,6 +29,11 @@ export class DataDirectory {
     return join(this.root, 'supervisor.json');
   }
 
+  /** The keys with which a node seals its store, if the topology names no others. Without them, the stores can't be opened. */
+  keys(path: string): string {
+    return join(this.root, 'keys', dottedPath(path));
+  }
+
   get logs(): string {
     return join(this.root, 'logs');
   }
@@ -59,7 +64,7 @@ export class DataDirectory {
     return join(this.run, `${dottedPath(path)}.json`);
   }
 
-  /** The node's own store. It is the only part of the directory that can't be made again. */
+  /** The node's own store. The stores and their keys are the only parts of the directory that can't be made again. */
   store(path: string): string {
     return join(this.root, 'nodes', dottedPath(path));
   }

@@ -21,6 +21,7 @@ import { contextsOf, kubeconfig } from './kubeconfig.ts';
 import { launchOf } from './launch.ts';
 import type { NodePortNumbers } from './ports.ts';
 import { type ProgramRole, programOf } from './programs.ts';
+import { encryptionOf } from './sealing-keys.ts';
 
 export interface TreePki {
   readonly caFile: string;
@@ -182,6 +183,7 @@ export class Supervisor {
       api: { host: nodePorts.host, port: nodePorts.api },
       ...(node.limits ? { limits: node.limits } : {}),
       ...(node.audit ? { audit: { ...node.audit, path: data.auditLog(node.id) } } : {}),
+      encryption: encryptionOf(node, data),
       // A user who runs all nodes of a tree on one machine has the files of all nodes, and so all rights at them.
       ...(node.role === 'center' ? {} : { access: node.access ?? { fromAbove: 'cluster-admin' } }),
     };

@@ -140,10 +140,12 @@ function checkPorts(topology: Topology): SchemaProblem[] {
 }
 
 function checkFiles(topology: Topology, fileProblem: (file: string) => string | undefined): SchemaProblem[] {
-  const { audit, frontProxy } = topology.center;
-  const ofCenter = [
-    { file: audit?.policyFile, path: ['spec', 'center', 'audit', 'policyFile'] as Path },
-    { file: frontProxy?.clientCA, path: ['spec', 'center', 'frontProxy', 'clientCA'] as Path },
+  const { audit, frontProxy, encryption } = topology.center;
+  const center = ['spec', 'center'] as const;
+  const ofCenter: { file: string | undefined; path: Path }[] = [
+    { file: audit?.policyFile, path: [...center, 'audit', 'policyFile'] },
+    { file: frontProxy?.clientCA, path: [...center, 'frontProxy', 'clientCA'] },
+    { file: encryption?.keyFile, path: [...center, 'encryption', 'keyFile'] },
   ];
   const ofMembers = membersOf(topology).flatMap(({ node, path }) => {
     const kubeconfig = 'provider' in node ? node.provider.kubeconfig?.path : undefined;
@@ -152,6 +154,7 @@ function checkFiles(topology: Topology, fileProblem: (file: string) => string | 
       { file: node.link?.ca, path: [...path, 'link', 'ca'] },
       { file: node.audit?.policyFile, path: [...path, 'audit', 'policyFile'] },
       { file: proxies, path: [...path, 'frontProxy', 'clientCA'] },
+      { file: node.encryption?.keyFile, path: [...path, 'encryption', 'keyFile'] },
       { file: kubeconfig, path: [...path, 'provider', 'kubeconfig', 'path'] },
     ];
   });

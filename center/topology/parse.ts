@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import * as z from 'zod';
 import { topologyAuditSchema } from '../../core/audit/audit-config.ts';
 import { frontProxySchema } from '../../core/authentication/front-proxy.ts';
+import { topologyEncryptionSchema } from '../../core/encryption/encryption-config.ts';
 import { limitsSchema } from '../../core/entries/deletion-guard.ts';
 import { issuedSchema } from '../../core/identity/certificate-validity.ts';
 import { replicasMax } from '../../core/identity/replica.ts';
@@ -96,6 +97,9 @@ const egress = egressSchema.describe('Which addresses the node calls for users: 
 const audit = topologyAuditSchema.describe(
   'Log of requests, NODE-audit.log in logs/ of the data directory. Default: none.',
 );
+const encryption = topologyEncryptionSchema.describe(
+  'Which objects are sealed in the store of this node. Default: Secrets, with a key of its own in keys/ of the data directory.',
+);
 const relay = z.strictObject({
   name: z.string().describe("The last part of the relay's path."),
   parent: z.string().default('').describe('Path of the node above, such as eu:paris. Default: the center.'),
@@ -116,6 +120,7 @@ const relay = z.strictObject({
   limits: limitsSchema.optional(),
   egress: egress.optional(),
   audit: audit.optional(),
+  encryption: encryption.optional(),
   access: relayAccess.optional(),
   claims: claimsSchema
     .optional()
@@ -135,6 +140,7 @@ const cluster = z.strictObject({
   link: link.optional(),
   limits: limitsSchema.optional(),
   audit: audit.optional(),
+  encryption: encryption.optional(),
   access: clusterAccess.optional(),
   quota: childQuotaSchema.optional(),
   provider: z
@@ -180,6 +186,7 @@ export const topologySchema = z.strictObject({
         authentication: authentication.optional(),
         frontProxy: frontProxy.optional(),
         audit: audit.optional(),
+        encryption: encryption.optional(),
       })
       .default({ labels: {}, spaces: [] }),
     relays: z.array(relay).default([]),

@@ -2,6 +2,7 @@
 
 import type { TopologyAudit } from '../../core/audit/audit-config.ts';
 import type { FrontProxyConfig } from '../../core/authentication/front-proxy.ts';
+import type { TopologyEncryption } from '../../core/encryption/encryption-config.ts';
 import type { Limits } from '../../core/entries/deletion-guard.ts';
 import type { Issued } from '../../core/identity/certificate-validity.ts';
 import { childPath, depthOf, dottedPath } from '../../core/identity/node-path.ts';
@@ -51,6 +52,8 @@ export interface PlannedNode {
   readonly limits?: Limits | undefined;
   readonly egress?: EgressOptions | undefined;
   readonly audit?: TopologyAudit | undefined;
+  /** Absent: as `{}`. */
+  readonly encryption?: TopologyEncryption | undefined;
   readonly access?: TopologyAccess | undefined;
   readonly authentication?: TopologyAuthentication | undefined;
   readonly frontProxy?: FrontProxyConfig | undefined;
@@ -98,6 +101,7 @@ export function planOf(topology: Topology): PlannedNode[] {
       limits: relay.limits,
       egress: relay.egress,
       audit: relay.audit,
+      encryption: relay.encryption,
       access: relay.access,
       authentication: relay.authentication,
       frontProxy: relay.frontProxy,
@@ -123,6 +127,7 @@ export function planOf(topology: Topology): PlannedNode[] {
       authentication: center.authentication,
       frontProxy: center.frontProxy,
       audit: center.audit,
+      encryption: center.encryption,
     },
     ...relays
       .flatMap((relay) => Array.from({ length: relay.replicas }, (_, replica) => replicaOf(relay, replica)))
@@ -142,6 +147,7 @@ export function planOf(topology: Topology): PlannedNode[] {
         link: cluster.link,
         limits: cluster.limits,
         audit: cluster.audit,
+        encryption: cluster.encryption,
         access: cluster.access,
         kubeconfig: cluster.provider.kubeconfig,
       };

@@ -2,6 +2,7 @@
 
 import type { TopologyAudit } from '../../core/audit/audit-config.ts';
 import type { FrontProxyConfig } from '../../core/authentication/front-proxy.ts';
+import type { TopologyEncryption } from '../../core/encryption/encryption-config.ts';
 import type { Limits } from '../../core/entries/deletion-guard.ts';
 import type { Issued } from '../../core/identity/certificate-validity.ts';
 import type { SubtreeClaims } from '../../core/match/claims.ts';
@@ -27,6 +28,7 @@ export interface TopologyCenter {
   readonly authentication?: TopologyAuthentication | undefined;
   readonly frontProxy?: FrontProxyConfig | undefined;
   readonly audit?: TopologyAudit | undefined;
+  readonly encryption?: TopologyEncryption | undefined;
 }
 
 /** Where a node listens. Default: a free port of 127.0.0.1. */
@@ -64,6 +66,7 @@ export interface TopologyRelay {
   readonly authentication?: TopologyAuthentication | undefined;
   readonly frontProxy?: FrontProxyConfig | undefined;
   readonly audit?: TopologyAudit | undefined;
+  readonly encryption?: TopologyEncryption | undefined;
   readonly access?: TopologyAccess | undefined;
   readonly claims?: SubtreeClaims | undefined;
   readonly quota?: TopologyQuota | undefined;
@@ -97,6 +100,7 @@ export interface TopologyCluster {
   readonly link?: TopologyLink | undefined;
   readonly limits?: Limits | undefined;
   readonly audit?: TopologyAudit | undefined;
+  readonly encryption?: TopologyEncryption | undefined;
   readonly access?: TopologyAccess | undefined;
   readonly quota?: TopologyQuota | undefined;
 }

@@ -84,7 +84,7 @@ function outcomeOf(input: RenderInput, work: RenderWork): CustomizationOutcome {
     return { body: work.in('the result', () => bodyOf(object, input.object, input.kind)) };
   } catch (error) {
     if (error instanceof CustomizeError)
-      return { failure: { reason: 'CustomizationFailed', message: `${work.doing}: ${withField(error)}` } };
+      return { failure: { reason: 'CustomizationFailed', message: `${work.doing}: ${reasonOf(error, input.object)}` } };
     throw error;
   }
 }
@@ -101,9 +101,14 @@ function withMaps(object: RenderFields): RenderFields {
   };
 }
 
-function withField({ field, message }: CustomizeError): string {
-  return field === '' ? message : `${field}: ${message}`;
+/** The reason may quote a value of the object. Statuses and logs have the reason, and may not have values of Secrets. */
+function reasonOf({ field, message }: CustomizeError, { apiVersion, kind }: KubeObject): string {
+  const shown = apiVersion === 'v1' && kind === 'Secret' ? hiddenReason : message;
+  return field === '' ? shown : `${field}: ${shown}`;
 }
+
+const hiddenReason =
+  'fails; the reason may have values of the Secret and is not shown, so try the same with a ConfigMap';
 
 /** The rendering of one object. All its steps share one budget. */
 class RenderWork implements TemplateContext {

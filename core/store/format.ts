@@ -3,10 +3,12 @@ import type { Clock } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { asText, text } from './bytes.ts';
 import { prefixOf } from './keyspace.ts';
-import type { Store, Transaction } from './store.ts';
+import type { Reader, Store, Transaction } from './store.ts';
 
-/** Increase this number when an older program could not read the data of this program, or would damage the data. */
-export const currentFormat = 1;
+/** The newest format that this program knows. Increase it when an older program could not read the data of this program, or would damage the data. */
+export const currentFormat = 2;
+/** The format of a store without sealed values. A program that knows no sealing must not open a store with sealed values: such a store has format 2. */
+export const clearFormat = 1;
 
 export interface FormatRecord {
   readonly format: number;
@@ -33,6 +35,25 @@ export function openFormatted(store: Store, clock: Clock): FormatRecord {
   return record;
 }
 
+/** Changes the record when the store begins or ceases to have sealed values. */
+export function markSealed(t: Transaction, isSealed: boolean): void {
+  const key = prefixOf('format');
+  const found = t.get(key);
+  if (!found) throw new Error('a store without a format record is marked');
+  t.put(key, text(JSON.stringify({ ...parse(asText(found)), format: isSealed ? currentFormat : clearFormat })));
+}
+
+/** Whether the store has no data besides the record of its format. */
+export function isFresh(reader: Reader): boolean {
+  for (const _entry of reader.scan({
+    from: Buffer.concat([prefixOf('format'), Buffer.of(0)]),
+    to: endOfKeys,
+    limit: 1,
+  }))
+    return false;
+  return true;
+}
+
 function create(t: Transaction, key: Uint8Array, clock: Clock): FormatRecord {
   for (const _entry of t.scan({ from: key, to: endOfKeys, limit: 1 })) {
     throw new BanyanError(
@@ -40,7 +61,7 @@ function create(t: Transaction, key: Uint8Array, clock: Clock): FormatRecord {
       'the store has data and no format record; restore a backup, or begin with an empty directory',
     );
   }
-  const record: FormatRecord = { format: currentFormat, createdAt: new Date(clock.wallMs()).toISOString() };
+  const record: FormatRecord = { format: clearFormat, createdAt: new Date(clock.wallMs()).toISOString() };
   t.put(key, text(JSON.stringify(record)));
   return record;
 }

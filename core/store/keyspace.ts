@@ -140,6 +140,8 @@ export const keyspace = {
   tokenKey: 124,
   /** … URL of an issuer -> JSON: the last good set of its public keys (see core/authentication/kept-keys.ts) */
   issuerKeys: 125,
+  /** -> JSON SealingRecord: with which keys values of this store are sealed (see encryption/sealing-record.ts) */
+  sealing: 126,
   /** 4 tableId -> JSON RowUsage: the bytes of a consumer's rows, and the rows that its quota refused (see core/feed/row-quota.ts) */
   rowUsage: 130,
 } as const;

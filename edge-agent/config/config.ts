@@ -1,6 +1,7 @@
 /** The configuration of an agent: one YAML file, checked as a whole before anything starts. */
 import * as z from 'zod';
 import { auditConfigSchema } from '../../core/audit/audit-config.ts';
+import { encryptionConfigSchema } from '../../core/encryption/encryption-config.ts';
 import { limitsSchema } from '../../core/entries/deletion-guard.ts';
 import { usersSchema } from '../../core/identity/client-authority.ts';
 import { parseConfig } from '../../core/runtime/config-file.ts';
@@ -103,6 +104,8 @@ const agentConfigSchema = z.strictObject({
   access: accessSchema.prefault({}),
   /** The log of requests to the embedded cluster's API. Absent: there is none. A real cluster has its own audit log. */
   audit: auditConfigSchema.optional(),
+  /** Which objects are sealed in the store, and with which keys. Absent: none, and a sealed store is not opened. */
+  encryption: encryptionConfigSchema.optional(),
   /** Requests that people send to the cluster through the tree: kubectl's get, logs and exec by streams. Absent: no such requests are allowed. */
   streams: z
     .strictObject({

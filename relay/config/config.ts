@@ -2,6 +2,7 @@
 import * as z from 'zod';
 import { auditConfigSchema } from '../../core/audit/audit-config.ts';
 import { frontProxySchema } from '../../core/authentication/front-proxy.ts';
+import { encryptionConfigSchema } from '../../core/encryption/encryption-config.ts';
 import { limitsSchema } from '../../core/entries/deletion-guard.ts';
 import { issuedSchema } from '../../core/identity/certificate-validity.ts';
 import { usersSchema } from '../../core/identity/client-authority.ts';
@@ -130,6 +131,8 @@ export const nodeConfigSchema = z.strictObject({
   frontProxy: frontProxySchema.optional(),
   /** The log of requests. Absent: there is none. */
   audit: auditConfigSchema.optional(),
+  /** Which objects are sealed in the store, and with which keys. Absent: none, and a sealed store is not opened. */
+  encryption: encryptionConfigSchema.optional(),
   spaces: z
     .array(z.strictObject({ name: z.string(), type: z.enum(['Workload', 'Inventory', 'System']).default('Workload') }))
     .default([]),

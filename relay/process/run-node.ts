@@ -14,11 +14,12 @@ import { keptKeys } from '../../core/authentication/kept-keys.ts';
 import { type OidcAuthenticator, parseAuthentication } from '../../core/authentication/oidc-config.ts';
 import { OidcTokens } from '../../core/authentication/oidc-tokens.ts';
 import { takeCrashMessage, writeCrashMessage } from '../../core/crash/crash-message.ts';
+import { openNodeStore } from '../../core/encryption/open-store.ts';
 import { withReplica } from '../../core/identity/replica.ts';
 import { userSigner } from '../../core/identity/user-signer.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { parseConfig, readBytes } from '../../core/runtime/config-file.ts';
-import { describeError } from '../../core/runtime/errors.ts';
+import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { logDestination } from '../../core/runtime/log-destination.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { packageVersion } from '../../core/runtime/package-version.ts';
@@ -26,8 +27,7 @@ import { makeOnlyPrivateFiles } from '../../core/runtime/private-files.ts';
 import { endOnUncaught, logWarnings } from '../../core/runtime/process-log.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
-import { openFormatted } from '../../core/store/format.ts';
-import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
+import type { Store } from '../../core/store/store.ts';
 import type { EnvironmentProxies } from '../../core/wire/dialer/proxy-choice.ts';
 import { tlsNetwork } from '../../core/wire/network/tls-network.ts';
 import { storedTransport } from '../../core/wire/network/transport-memory.ts';
@@ -61,8 +61,7 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
   let endInOrder = async () => {};
   // The handlers of signals are set before any wait, for example for a disk: a signal ends the first process of a container only if the process handles it.
   endBySignal(log, () => endInOrder());
-  const store = LmdbStore.open({ directory: config.data, failed: fatal }, log);
-  openFormatted(store, systemClock);
+  const store = await openStore(config, log, fatal);
   const pem = (file: string) => readFileSync(file);
   const { pki } = config;
   const credentials = renewedCredentials({
@@ -148,6 +147,23 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
     writeWhole(config.statusFile, JSON.stringify({ url, meshAddress, pid: process.pid }));
   // The compile cache is written now, not only when the node ends properly: so a killed node starts faster too. Older versions of node have no compile cache.
   module.flushCompileCache?.();
+}
+
+/** Keys that can't be read, or do not fit the store, are a mistake in the configuration. */
+async function openStore(
+  { data, encryption }: NodeConfig,
+  log: Logger,
+  failed: (error: BanyanError) => void,
+): Promise<Store> {
+  try {
+    const ports = { clock: systemClock, random: systemRandom, log };
+    return await openNodeStore({ directory: data, encryption, failed, ...ports });
+  } catch (error) {
+    if (!(error instanceof BanyanError) || error.code !== 'BadRequest') throw error;
+    log.error({ code: error.code }, `the node can't start: ${error.message}`);
+    process.stderr.write(`${error.message}\n`);
+    process.exit(2);
+  }
 }
 
 function endBySignal(log: Logger, inOrder: () => Promise<void>): void {

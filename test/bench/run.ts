@@ -14,6 +14,7 @@ interface Entry {
 }
 
 const benches: Readonly<Record<string, Entry>> = {
+  encryption: { line: 'a store that seals Secrets over a clear store', load: () => import('./encryption.ts') },
   store: { line: 'durable puts and scans of the store over raw lmdb', load: () => import('./store.ts') },
   fanout: {
     line: 'one object to 100, 1,000 and 5,000 children over a raw gRPC blast',

@@ -17,6 +17,7 @@ import { fullError, isStoreFault, lostError, storeError } from './disk-errors.ts
 import { type Host, localHost } from './host.ts';
 import { LmdbReader } from './lmdb-reader.ts';
 import { prepareDataFile } from './recovery.ts';
+import { finishReplacement } from './replacement.ts';
 import { type LmdbDatabase, WriteGroup } from './write-group.ts';
 
 export interface LmdbStoreOptions {
@@ -90,6 +91,7 @@ export class LmdbStore implements Store {
         makePrivate(directory);
         lock = DirectoryLock.take(directory, host);
       }
+      finishReplacement(directory, readOnly, logger);
       prepareDataFile({ directory, host, readOnly, logger });
       return new LmdbStore({ ...options, host }, lock, logger);
     } catch (error) {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { asText, text } from '../../../../core/store/bytes.ts';
-import { currentFormat, openFormatted } from '../../../../core/store/format.ts';
+import { clearFormat, currentFormat, openFormatted } from '../../../../core/store/format.ts';
 import { prefixOf } from '../../../../core/store/keyspace.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 
@@ -10,7 +10,7 @@ const clock = new VirtualClock(Date.parse('2026-01-02T03:04:05Z'));
 describe('the format of a store', () => {
   it('is written into a new one, with the time', () => {
     const store = new MemoryStore();
-    const record = { format: currentFormat, createdAt: '2026-01-02T03:04:05.000Z' };
+    const record = { format: clearFormat, createdAt: '2026-01-02T03:04:05.000Z' };
     expect(openFormatted(store, clock)).toEqual(record);
     expect(JSON.parse(asText(store.read((reader) => reader.get(prefixOf('format')))!))).toEqual(record);
   });
