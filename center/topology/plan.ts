@@ -6,6 +6,7 @@ import type { Limits } from '../../core/entries/deletion-guard.ts';
 import type { Issued } from '../../core/identity/certificate-validity.ts';
 import { childPath, depthOf, dottedPath } from '../../core/identity/node-path.ts';
 import { withReplica } from '../../core/identity/replica.ts';
+import type { AcceptRule } from '../../core/match/delivery-config.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { EgressOptions } from '../../core/runtime/egress.ts';
 import type {
@@ -49,6 +50,8 @@ export interface PlannedNode {
   readonly access?: TopologyAccess | undefined;
   readonly authentication?: TopologyAuthentication | undefined;
   readonly frontProxy?: FrontProxyConfig | undefined;
+  /** Only for an agent: what it accepts from which sources. */
+  readonly accept?: readonly AcceptRule[] | undefined;
   /** Only for an agent with a real cluster. */
   readonly kubeconfig?: TopologyKubeconfig | undefined;
 }
@@ -122,6 +125,7 @@ export function planOf(topology: Topology): PlannedNode[] {
         limits: cluster.limits,
         audit: cluster.audit,
         access: cluster.access,
+        accept: cluster.accept,
         kubeconfig: cluster.provider.kubeconfig,
       };
     }),

@@ -4,6 +4,7 @@ import type { TopologyAudit } from '../../core/audit/audit-config.ts';
 import type { FrontProxyConfig } from '../../core/authentication/front-proxy.ts';
 import type { Limits } from '../../core/entries/deletion-guard.ts';
 import type { Issued } from '../../core/identity/certificate-validity.ts';
+import type { AcceptRule, ConfiguredSpace } from '../../core/match/delivery-config.ts';
 import type { EgressOptions } from '../../core/runtime/egress.ts';
 import type { LogRotation } from '../../core/runtime/log-rotation.ts';
 import type { LinkOptions } from '../../core/wire/dialer/link-options.ts';
@@ -42,10 +43,7 @@ export interface TopologyLink extends LinkOptions {
   readonly endpoint?: string | undefined;
 }
 
-export interface TopologySpace {
-  readonly name: string;
-  readonly type: 'Workload' | 'Inventory' | 'System';
-}
+export type TopologySpace = Readonly<ConfiguredSpace>;
 
 export interface TopologyRelay {
   readonly name: string;
@@ -89,6 +87,7 @@ export interface TopologyCluster {
   readonly limits?: Limits | undefined;
   readonly audit?: TopologyAudit | undefined;
   readonly access?: TopologyAccess | undefined;
+  readonly accept?: readonly AcceptRule[] | undefined;
 }
 
 /** Where the cluster is. */

@@ -20,6 +20,7 @@ import { Inventory } from '../children/inventory.ts';
 import type { NodeConfig } from '../config/config.ts';
 import type { RolloutOrigin } from '../rollout/controllers.ts';
 import { markDirty } from '../work/dirty.ts';
+import { writeConfigured } from './configured-spaces.ts';
 import type { InventoryRows } from './inventory-rows.ts';
 import { type OriginSpace, originSpaceOf } from './origins.ts';
 import {
@@ -32,8 +33,7 @@ import {
   type WorkloadSpace,
 } from './own-spaces.ts';
 import type { PlacementSelection } from './selection.ts';
-
-const spaceResource = { group: 'mesh.banyan.io', resource: 'spaces' };
+import { changesDelivery, isSpace, type SpaceSettings, settingsReader } from './space-settings.ts';
 
 export interface SpaceListeners {
   /** Called in the transaction that may change the destinations of a SyncTarget. */
@@ -54,6 +54,8 @@ export class NodeSpaces {
   readonly #access: SystemAccess;
   /** Keyed by source: `center.retail`. */
   readonly #workload = new Map<string, WorkloadSpace>();
+  /** Keyed by source. */
+  readonly #settings = new Map<string, () => SpaceSettings>();
 
   readonly #inventories = new Map<string, InventorySpace>();
 
@@ -66,11 +68,14 @@ export class NodeSpaces {
     let access: SystemAccess | undefined;
     const note = (t: Transaction, event: StorageEvent) => {
       if (isRevocation(event.object.key)) listeners.revocationsChanged(t);
+      if (isSpace(event.object.key) && changesDelivery(event))
+        this.#workload.get(sourceOf(event.object.key.name))?.selection.boundsChanged(t);
       for (const name of inventory?.note(event) ?? []) {
         markDirty(t, 'child', name);
         listeners.inventoryChanged(t, name);
       }
     };
+    const sourceOf = (space: string) => `${objectName(ports.path)}.${space}`;
     const reader = new RequestReader();
     const admission: WriteAdmission = (request) => {
       if (!access) return;
@@ -83,7 +88,7 @@ export class NodeSpaces {
       );
     };
     const kindsOf = (kinds: readonly Kind[]) => withApproval(kinds, reader);
-    this.#system = openSpace(ports, 'system', 'System', note, { admission, kindsOf });
+    this.#system = openSpace(ports, 'system', 'System', note, { admission: () => admission, kindsOf });
     for (const stored of this.#system.storage.scan(revocationResource))
       this.#noteRevocation({ type: 'ADDED', object: stored });
     this.#system.storage.subscribe((events) => {
@@ -100,11 +105,15 @@ export class NodeSpaces {
       changed: () => listeners.metricsAccountsChanged(),
     });
     for (const { name, type } of spaces) {
-      const source = `${objectName(ports.path)}.${name}`;
-      if (type === 'Workload') this.#workload.set(source, openWorkloadSpace(ports, name, source));
+      const source = sourceOf(name);
+      if (type === 'Workload') {
+        const settings = settingsReader(this.#system.storage, name);
+        this.#settings.set(source, settings);
+        this.#workload.set(source, openWorkloadSpace(ports, name, source, settings));
+      }
       if (type === 'Inventory') this.#inventories.set(source, openInventorySpace(ports, name, source));
     }
-    this.#show(spaces);
+    writeConfigured(this.#system.space, spaces);
   }
 
   get system(): Space {
@@ -160,6 +169,11 @@ export class NodeSpaces {
     return Object.fromEntries(sources.map(([source, { space }]) => [source, space.storage.revision()]));
   }
 
+  /** Returns the settings of a workload space as they are now. Sources of nodes above have none here. */
+  settingsOf(source: string): SpaceSettings {
+    return this.#settings.get(source)?.() ?? {};
+  }
+
   /** Returns the workload space of a source. Undefined for sources of nodes above. */
   own(source: string): Space | undefined {
     return this.#workload.get(source)?.space;
@@ -174,22 +188,5 @@ export class NodeSpaces {
     this.#access.close();
     this.metricsAccounts.close();
     this.#system.close();
-  }
-
-  /**
-   * Creates a Space object for each space of the configuration. Deletes the Space objects of spaces that the configuration no longer names, or names with
-   * another type.
-   */
-  #show(spaces: NodeConfig['spaces']): void {
-    const { space } = this.#system;
-    const types = new Map<string, string>(spaces.map(({ name, type }) => [name, type]));
-    for (const stored of space.storage.scan(spaceResource)) {
-      const { metadata, spec } = space.parse(stored);
-      const { type } = (spec ?? {}) as { type?: string };
-      if (types.get(metadata.name!) === type) types.delete(metadata.name!);
-      else space.delete(stored.key);
-    }
-    for (const [name, type] of types)
-      space.create({ apiVersion: 'mesh.banyan.io/v1alpha1', kind: 'Space', metadata: { name }, spec: { type } });
   }
 }

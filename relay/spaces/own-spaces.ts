@@ -5,13 +5,14 @@
 import { builtinKinds } from '../../core/apiserver/builtin/builtin-kinds.ts';
 import { CrdController } from '../../core/apiserver/crd/crd-controller.ts';
 import { ownKindsAdmission } from '../../core/apiserver/kinds/admission.ts';
+import { deliveryAdmission } from '../../core/apiserver/kinds/delivery-check.ts';
 import { ownKinds, type SpaceType } from '../../core/apiserver/kinds/kinds-of-space.ts';
 import { SpaceKinds } from '../../core/apiserver/kinds/space-kinds.ts';
 import { EventExpiry } from '../../core/apiserver/lifecycle/event-expiry.ts';
 import { GarbageCollector } from '../../core/apiserver/lifecycle/garbage-collector.ts';
 import { NamespaceController } from '../../core/apiserver/lifecycle/namespace-controller.ts';
 import { fieldManager } from '../../core/apiserver/managed-fields/field-manager.ts';
-import type { Kind, Space, WriteAdmission } from '../../core/apiserver/space.ts';
+import type { Kind, Kinds, Space, WriteAdmission } from '../../core/apiserver/space.ts';
 import { EmbeddedStorage } from '../../core/apiserver/storage/embedded.ts';
 import type { StorageEvent, WriteHook } from '../../core/apiserver/storage.ts';
 import { type DryRunPreview, EmbeddedSpace } from '../../core/apiserver/verbs/embedded-space.ts';
@@ -27,6 +28,7 @@ import { Bursts } from './bursts.ts';
 import { fillIn } from './filled-in.ts';
 import { InventoryRows } from './inventory-rows.ts';
 import { PlacementSelection } from './selection.ts';
+import type { SpaceSettings } from './space-settings.ts';
 
 export interface SpacePorts {
   readonly store: Store;
@@ -64,7 +66,7 @@ export interface InventorySpace extends OpenSpace {
 /** What one type of space has beside the parts of all. */
 interface SpaceParts {
   readonly preview?: DryRunPreview | undefined;
-  readonly admission?: WriteAdmission;
+  readonly admission?: (kinds: Kinds) => WriteAdmission;
   /** Changes built-in kinds that have their nature in this space. */
   kindsOf?(kinds: readonly Kind[]): readonly Kind[];
 }
@@ -92,7 +94,7 @@ export function openSpace(
     admissions: [
       ownKindsAdmission(kinds, { type, path }, storage),
       ...(type === 'Workload' ? [fillIn] : []),
-      ...(admission ? [admission] : []),
+      ...(admission ? [admission(kinds)] : []),
     ],
     ...(preview ? { preview } : {}),
   });
@@ -115,12 +117,21 @@ export function openSpace(
   };
 }
 
-/** Opens a workload space with its selection. After each commit, the space announces work for the selection. */
-export function openWorkloadSpace(ports: SpacePorts, name: string, source: string): WorkloadSpace {
+/** Opens a workload space with its selection. After each commit, the space announces work for the selection. `settings`: of the Space, as they are now. */
+export function openWorkloadSpace(
+  ports: SpacePorts,
+  name: string,
+  source: string,
+  settings: () => SpaceSettings = () => ({}),
+): WorkloadSpace {
   let selection: PlacementSelection | undefined;
   const table = ports.store.write((t) => LocalTable.open(t, `source/${source}`));
   const hook = (t: Transaction, event: StorageEvent) => selection?.note(t, event);
-  const opened = openSpace(ports, name, 'Workload', hook, { preview: ports.preview?.(source) });
+  const bounds = () => settings().delivery;
+  const opened = openSpace(ports, name, 'Workload', hook, {
+    preview: ports.preview?.(source),
+    admission: (kinds) => deliveryAdmission({ name, kinds, bounds }),
+  });
   const { storage, space } = opened;
   selection = new PlacementSelection({
     source,
@@ -129,6 +140,7 @@ export function openWorkloadSpace(ports: SpacePorts, name: string, source: strin
     table,
     noteChange: noteSourceChange,
     wallMs: () => ports.clock.wallMs(),
+    bounds,
   });
   const bursts = new Bursts();
   storage.subscribe((events) => {
