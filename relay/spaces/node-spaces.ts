@@ -1,6 +1,7 @@
 /** All spaces of one node: the system space with its inventory, and the workload and inventory spaces that the configuration names. */
 
 import type { Authorizer } from '../../core/access/authorizer.ts';
+import type { AccessPlace } from '../../core/access/grant-scope.ts';
 import { Revocations } from '../../core/access/revocations.ts';
 import { MetricsAccounts } from '../../core/apiserver/access/metrics-accounts.ts';
 import { SystemAccess } from '../../core/apiserver/access/system-access.ts';
@@ -33,7 +34,9 @@ import {
   type WorkloadSpace,
 } from './own-spaces.ts';
 import type { PlacementSelection } from './selection.ts';
+import type { RequestGate } from './space-limits.ts';
 import { changesDelivery, isSpace, type SpaceSettings, settingsReader } from './space-settings.ts';
+import { UsageStatus } from './usage-status.ts';
 
 export interface SpaceListeners {
   /** Called in the transaction that may change the destinations of a SyncTarget. */
@@ -56,6 +59,9 @@ export class NodeSpaces {
   readonly #workload = new Map<string, WorkloadSpace>();
   /** Keyed by source. */
   readonly #settings = new Map<string, () => SpaceSettings>();
+  /** Keyed by the name of the space. */
+  readonly #gates = new Map<string, RequestGate>();
+  readonly #usages: UsageStatus[] = [];
 
   readonly #inventories = new Map<string, InventorySpace>();
 
@@ -109,7 +115,10 @@ export class NodeSpaces {
       if (type === 'Workload') {
         const settings = settingsReader(this.#system.storage, name);
         this.#settings.set(source, settings);
-        this.#workload.set(source, openWorkloadSpace(ports, name, source, settings));
+        const workload = openWorkloadSpace(ports, name, source, settings);
+        this.#workload.set(source, workload);
+        this.#gates.set(name, workload.gate);
+        this.#showUsage(ports, name, workload, settings);
       }
       if (type === 'Inventory') this.#inventories.set(source, openInventorySpace(ports, name, source));
     }
@@ -169,6 +178,26 @@ export class NodeSpaces {
     return Object.fromEntries(sources.map(([source, { space }]) => [source, space.storage.revision()]));
   }
 
+  #showUsage(
+    { clock }: SpacePorts,
+    name: string,
+    { storage, usage }: WorkloadSpace,
+    settings: () => SpaceSettings,
+  ): void {
+    const { space: system } = this.#system;
+    const status = new UsageStatus({ system, space: { name, limits: () => settings().limits }, usage, clock });
+    this.#usages.push(status);
+    storage.subscribe(() => status.changed());
+    system.storage.subscribe((events) => {
+      if (events.some(({ object: { key } }) => isSpace(key) && key.name === name)) status.changed();
+    });
+  }
+
+  /** Admits a request to a space of this node (RequestGate.admit). Other places have no limits here. */
+  admitRequest(place: AccessPlace, isWatch: boolean): (() => void) | undefined {
+    return 'space' in place ? this.#gates.get(place.space)?.admit(isWatch) : undefined;
+  }
+
   /** Returns the settings of a workload space as they are now. Sources of nodes above have none here. */
   settingsOf(source: string): SpaceSettings {
     return this.#settings.get(source)?.() ?? {};
@@ -184,6 +213,7 @@ export class NodeSpaces {
   }
 
   close(): void {
+    for (const usage of this.#usages) usage.close();
     for (const space of [...this.#workload.values(), ...this.#inventories.values()]) space.close();
     this.#access.close();
     this.metricsAccounts.close();

@@ -15,7 +15,7 @@ import { fieldManager } from '../../core/apiserver/managed-fields/field-manager.
 import type { Kind, Kinds, Space, WriteAdmission } from '../../core/apiserver/space.ts';
 import { EmbeddedStorage } from '../../core/apiserver/storage/embedded.ts';
 import type { StorageEvent, WriteHook } from '../../core/apiserver/storage.ts';
-import { type DryRunPreview, EmbeddedSpace } from '../../core/apiserver/verbs/embedded-space.ts';
+import { type DryRunPreview, EmbeddedSpace, type WriteQuota } from '../../core/apiserver/verbs/embedded-space.ts';
 import type { TokenKeys } from '../../core/authentication/token-key.ts';
 import { LocalTable } from '../../core/feed/table.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -28,7 +28,9 @@ import { Bursts } from './bursts.ts';
 import { fillIn } from './filled-in.ts';
 import { InventoryRows } from './inventory-rows.ts';
 import { PlacementSelection } from './selection.ts';
+import { RequestGate, spaceQuota } from './space-limits.ts';
 import type { SpaceSettings } from './space-settings.ts';
+import { SpaceUsage } from './space-usage.ts';
 
 export interface SpacePorts {
   readonly store: Store;
@@ -56,6 +58,8 @@ export interface WorkloadSpace extends OpenSpace {
   readonly source: string;
   readonly table: LocalTable;
   readonly selection: PlacementSelection;
+  readonly usage: SpaceUsage;
+  readonly gate: RequestGate;
 }
 
 export interface InventorySpace extends OpenSpace {
@@ -67,6 +71,7 @@ export interface InventorySpace extends OpenSpace {
 interface SpaceParts {
   readonly preview?: DryRunPreview | undefined;
   readonly admission?: (kinds: Kinds) => WriteAdmission;
+  readonly quota?: (storage: EmbeddedStorage) => WriteQuota;
   /** Changes built-in kinds that have their nature in this space. */
   kindsOf?(kinds: readonly Kind[]): readonly Kind[];
 }
@@ -77,7 +82,7 @@ export function openSpace(
   name: string,
   type: SpaceType,
   hook: WriteHook,
-  { preview, admission, kindsOf = (kinds) => kinds }: SpaceParts = {},
+  { preview, admission, quota, kindsOf = (kinds) => kinds }: SpaceParts = {},
 ): OpenSpace {
   const { store, clock, random, log, defer, path } = ports;
   // Objects of the system space do not travel, so its revisions need not begin at the wall time (core/apiserver/storage/history.ts).
@@ -97,6 +102,7 @@ export function openSpace(
       ...(admission ? [admission(kinds)] : []),
     ],
     ...(preview ? { preview } : {}),
+    ...(quota ? { quota: quota(storage) } : {}),
   });
   const shared = { space, clock, logger: log, schedule: defer };
   const controllers = [
@@ -128,9 +134,15 @@ export function openWorkloadSpace(
   const table = ports.store.write((t) => LocalTable.open(t, `source/${source}`));
   const hook = (t: Transaction, event: StorageEvent) => selection?.note(t, event);
   const bounds = () => settings().delivery;
+  const limited = { name, limits: () => settings().limits };
+  let usage: SpaceUsage | undefined;
   const opened = openSpace(ports, name, 'Workload', hook, {
     preview: ports.preview?.(source),
     admission: (kinds) => deliveryAdmission({ name, kinds, bounds }),
+    quota(own) {
+      usage = new SpaceUsage(own);
+      return spaceQuota(limited, usage);
+    },
   });
   const { storage, space } = opened;
   selection = new PlacementSelection({
@@ -149,7 +161,7 @@ export function openWorkloadSpace(
     const waitMs = Math.min(...Array.from(namespaces, (namespace) => bursts.waitMs(namespace, nowMs)));
     ports.store.announce(workTopic, [waitMs]);
   });
-  return { ...opened, source, table, selection };
+  return { ...opened, source, table, selection, usage: usage!, gate: new RequestGate(limited, ports.clock) };
 }
 
 /** Opens an inventory space with its rows. The space announces work after each commit. */

@@ -23,20 +23,19 @@ export interface SpaceSettings {
 
 const none: SpaceSettings = {};
 
-/**
- * Returns a function that reads the settings of a space. Each write and each request asks, so the function parses the Space once for each of its revisions. It
- * always reads the Space of the system space itself: there is no copy that could be older.
- */
-export function settingsReader(system: Pick<SpaceStorage, 'get'>, space: string): () => SpaceSettings {
+/** Returns a function that returns the present settings of a space. Each write and each request asks, so the Space is parsed only when it has changed. */
+export function settingsReader(system: Pick<SpaceStorage, 'get' | 'subscribe'>, space: string): () => SpaceSettings {
   const key = { ...spaceResource, namespace: '', name: space };
-  let known: { readonly revision: number; readonly settings: SpaceSettings } | undefined;
+  let known: SpaceSettings | undefined;
+  system.subscribe((events) => {
+    if (events.some(({ object }) => isSpace(object.key) && object.key.name === space)) known = undefined;
+  });
   return () => {
-    const stored = system.get(key);
-    if (!stored) return none;
-    if (known?.revision !== stored.revision) {
-      known = { revision: stored.revision, settings: settingsIn(stored.body) };
+    if (!known) {
+      const stored = system.get(key);
+      known = stored ? settingsIn(stored.body) : none;
     }
-    return known.settings;
+    return known;
   };
 }
 

@@ -31,7 +31,7 @@ const worlds = values.flatMap((x) =>
 describe('a selector and its bound', () => {
   it('is within the bound only if it matches nothing outside, for all labels', () => {
     let within = 0;
-    fc.assert(
+    void fc.assert(
       fc.property(selector, selector, (one, bound) => {
         if (!isWithinSelector(one, bound)) return;
         within++;
@@ -44,7 +44,7 @@ describe('a selector and its bound', () => {
   });
 
   it('is narrowed to exactly what both match, and is then within the bound', () => {
-    fc.assert(
+    void fc.assert(
       fc.property(selector, selector, (one, bound) => {
         const narrowed = narrowedSelector(one, bound);
         expect(isWithinSelector(narrowed, bound)).toBe(true);
