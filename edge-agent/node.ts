@@ -151,6 +151,7 @@ function agentPorts(options: NodeOptions, store: LmdbStore, memory: MemoryLimit)
     path: config.path,
     version,
     fromAbove: config.access.fromAbove,
+    accept: config.accept,
     openCluster: options.openCluster,
     limits: config.limits,
     store,
