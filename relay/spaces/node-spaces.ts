@@ -25,6 +25,7 @@ import { writeConfigured } from './configured-spaces.ts';
 import type { InventoryRows } from './inventory-rows.ts';
 import { type OriginSpace, originSpaceOf } from './origins.ts';
 import {
+  followBounds,
   type InventorySpace,
   type OpenSpace,
   openInventorySpace,
@@ -74,8 +75,10 @@ export class NodeSpaces {
     let access: SystemAccess | undefined;
     const note = (t: Transaction, event: StorageEvent) => {
       if (isRevocation(event.object.key)) listeners.revocationsChanged(t);
-      if (isSpace(event.object.key) && changesDelivery(event))
-        this.#workload.get(sourceOf(event.object.key.name))?.selection.boundsChanged(t);
+      if (isSpace(event.object.key) && changesDelivery(event)) {
+        const workload = this.#workload.get(sourceOf(event.object.key.name));
+        if (workload) followBounds(t, workload);
+      }
       for (const name of inventory?.note(event) ?? []) {
         markDirty(t, 'child', name);
         listeners.inventoryChanged(t, name);

@@ -6,6 +6,7 @@ import { builtinKinds } from '../../core/apiserver/builtin/builtin-kinds.ts';
 import { CrdController } from '../../core/apiserver/crd/crd-controller.ts';
 import { ownKindsAdmission } from '../../core/apiserver/kinds/admission.ts';
 import { deliveryAdmission } from '../../core/apiserver/kinds/delivery-check.ts';
+import { placementResource } from '../../core/apiserver/kinds/edge-placement.ts';
 import { ownKinds, type SpaceType } from '../../core/apiserver/kinds/kinds-of-space.ts';
 import { SpaceKinds } from '../../core/apiserver/kinds/space-kinds.ts';
 import { EventExpiry } from '../../core/apiserver/lifecycle/event-expiry.ts';
@@ -162,6 +163,17 @@ export function openWorkloadSpace(
     ports.store.announce(workTopic, [waitMs]);
   });
   return { ...opened, source, table, selection, usage: usage!, gate: new RequestGate(limited, ports.clock) };
+}
+
+/**
+ * Call it in the transaction that changes the bounds of the space. The placements get a new revision, because they have another effect from now on: what leaves
+ * and comes back has to be newer at each node than what was there before, and the targets have to move.
+ */
+export function followBounds(t: Transaction, { storage, selection }: WorkloadSpace): void {
+  storage.writeIn(t, (writer) => {
+    for (const { key, body } of storage.scan(placementResource)) writer.put(key, body);
+  });
+  selection.boundsChanged(t);
 }
 
 /** Opens an inventory space with its rows. The space announces work after each commit. */

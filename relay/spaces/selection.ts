@@ -111,15 +111,10 @@ export class PlacementSelection {
     this.#former.deleted(t, key, uid, revision, isSent);
   }
 
-  /**
-   * Marks everything that the bounds of the space may concern. Call it in the transaction that changes them. What is no longer allowed then leaves the rows, and
-   * what is allowed again enters them.
-   */
+  /** Marks every object that the bounds of the space may concern. Call it in the transaction that changes the bounds. */
   boundsChanged(t: Transaction): void {
     const { storage } = this.#ports;
     for (const resource of storage.resources()) this.#markScope(t, resource, {}, storage.revision());
-    for (const { key } of storage.scan(placementResource))
-      markDirty(t, 'space', this.#workKey(key), [], storage.revision());
   }
 
   /** Does one bounded piece of work. Returns true if more work may be left. */

@@ -71,6 +71,7 @@ function rows(): Record<string, { attributes: Record<string, unknown>; body: str
   );
 }
 
+const target = () => rows()[`t/${source}/p`]!.attributes.target as number;
 const delivered = () =>
   Object.keys(rows())
     .filter((key) => parseEntryKey(key)?.type === 'object')
@@ -201,7 +202,9 @@ describe('bounds that come later', () => {
 
   it('give everything back when they go, also after a start in between', () => {
     const before = rows();
+    const targets = [target()];
     bound(bounds);
+    targets.push(target());
     spaces.close();
     start([{ name: 'tills', type: 'Workload' }]);
     settle();
@@ -213,6 +216,8 @@ describe('bounds that come later', () => {
         .sort(),
     );
     expect(rows()[`p/${source}/p`]).toEqual(before[`p/${source}/p`]);
+    // What comes back is newer than what has left.
+    expect([...targets, target()].sort((a, b) => a - b)).toEqual([...new Set([...targets, target()])]);
   });
 
   it('let an old placement be edited and deleted', () => {
