@@ -25,6 +25,9 @@ export interface DeliveryBounds {
   readonly priorityMax?: number | undefined;
 }
 
+/** Limit for the JSON of the bounds. Every row of a placement carries them, to every relay on the way. */
+export const deliveryBytesMax = 16 * 1024;
+
 /** A name of a namespace, or a pattern for names. */
 export const isNamespacePattern = /^[a-z0-9*]([-a-z0-9*]*[a-z0-9*])?$/;
 

@@ -2,10 +2,10 @@
 import * as z from 'zod';
 import { checkSelector } from '../object/label-selector-check.ts';
 import { refusing } from '../runtime/schema-words.ts';
-import { isNamespacePattern } from './delivery-bounds.ts';
+import { deliveryBytesMax, isNamespacePattern } from './delivery-bounds.ts';
 
-/** Every row of a placement carries the bounds of its space, so their lists are short. */
-export const boundsListMax = 64;
+/** More patterns or groups than a person reads. */
+const boundsListMax = 64;
 
 const namespaces = z
   .array(
@@ -58,6 +58,9 @@ const deliverySchema = z
       .exactOptional()
       .describe('Kinds that placements may read back. Empty: none. Default: all but Secrets, which need their name.'),
     priorityMax: z.number().int().exactOptional().describe('The highest spec.priority of a placement.'),
+  })
+  .refine((delivery) => JSON.stringify(delivery).length <= deliveryBytesMax, {
+    error: `every placement of the space carries these bounds: use at most ${deliveryBytesMax} bytes, with patterns instead of names`,
   })
   .describe('What may leave the space. Default: everything.');
 

@@ -3,7 +3,7 @@
  * name is usually a typing mistake and would select nothing. If the user wants to create the definition of the resource, they can do this first.
  */
 
-import type { DeliveryBounds } from '../../match/delivery-bounds.ts';
+import { type DeliveryBounds, deliveryBytesMax } from '../../match/delivery-bounds.ts';
 import { stableStringify } from '../../object/canonical.ts';
 import { invalidField } from '../../object/field-error.ts';
 import { checkSelector, checkSelectors } from '../../object/label-selector-check.ts';
@@ -104,9 +104,14 @@ function checkLocation(object: KubeObject): Cause[] {
 }
 
 function checkSpace(object: KubeObject): Cause[] {
-  const spec = object.spec as { delivery?: DeliveryBounds } | undefined;
-  const selector = spec?.delivery?.locationSelector;
-  return selector ? checkSelector(selector, 'spec.delivery.locationSelector') : [];
+  const { delivery } = (object.spec ?? {}) as { delivery?: DeliveryBounds };
+  if (!delivery) return [];
+  const bytes = JSON.stringify(delivery).length;
+  const tooLong = `${bytes} bytes; every placement of the space carries these bounds: use at most ${deliveryBytesMax} bytes, with patterns instead of names`;
+  return [
+    ...(delivery.locationSelector ? checkSelector(delivery.locationSelector, 'spec.delivery.locationSelector') : []),
+    ...(bytes > deliveryBytesMax ? [invalidField('spec.delivery', Object.keys(delivery), tooLong)] : []),
+  ];
 }
 
 /** Checks `downsync`, which names resources of this space. `upsync` and `associated` name resources of the edge clusters, which this space does not know. */

@@ -16,7 +16,7 @@ import {
   strings,
 } from './schema-builders.ts';
 
-/** Every row of a placement carries the bounds of its space, so their lists are short. */
+/** More patterns or groups than a person reads. `deliveryBytesMax` bounds all of them together. */
 const listMax = 64;
 const nameMax = 253;
 

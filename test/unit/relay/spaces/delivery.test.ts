@@ -278,6 +278,9 @@ describe('a Space', () => {
       'spec.delivery.locationSelector.matchExpressions[0].values',
     );
     expect(patched({ type: 'Inventory' })).not.toBe('accepted');
+    const resources = Array.from({ length: 64 }, (_, i) => `${'r'.repeat(60)}${i}`);
+    const clusterScoped = Array.from({ length: 8 }, () => ({ apiGroup: 'example.com', resources }));
+    expect(patched({ delivery: { clusterScoped } })).toContain('use at most 16384 bytes');
     expect(patched({ delivery: { namespaces: ['till-*'] } })).toBe('accepted');
   });
 });
