@@ -14,7 +14,8 @@ import type { Placement } from '../placements/placement.ts';
 
 /**
  * Whether a placement of the row that reaches the child may deliver the row. `placementOf` returns a placement of the row's source by name, if it reaches the
- * child. Rows that go to no cluster, such as Customizers, are always delivered.
+ * child. Rows that go to no cluster, such as Customizers, are always delivered. So are the promoted forms of objects: without one of them, a relay could not
+ * prove that it knows a release, and would hold the release back.
  */
 export function isDelivered(content: Content, placementOf: (name: string) => Placement | undefined): boolean {
   const wanting = attributesOf<RefsAttributes>(content)
@@ -23,7 +24,7 @@ export function isDelivered(content: Content, placementOf: (name: string) => Pla
   // Most spaces have no bounds, so most rows are not parsed.
   if (wanting.some(({ delivery }) => !delivery)) return true;
   const entry = parseEntryKey(content.key);
-  if (entry?.type !== 'object' && entry?.type !== 'promoted') return wanting.length > 0;
+  if (entry?.type !== 'object') return wanting.length > 0;
   return wanting.some(({ delivery }) => mayDeliver(delivery, entry.object));
 }
 

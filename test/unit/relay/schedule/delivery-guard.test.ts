@@ -56,6 +56,8 @@ describe('the last hop, for a space with bounds', () => {
     bench.placement('p', selecting('paris'), { delivery: outside });
     bench.settle();
     expect(bench.mailbox('paris')).toEqual(['t/p']);
+    // A relay needs the promoted form to prove that it knows the release.
+    expect(bench.mailbox('asia')).toContain('q/p/a');
   });
 
   it('matches only Locations within the bounds', () => {
