@@ -154,6 +154,7 @@ function agentPorts(options: NodeOptions, store: Store, memory: MemoryLimit): Ag
     path: config.path,
     version,
     fromAbove: config.access.fromAbove,
+    accept: config.accept,
     openCluster: options.openCluster,
     limits: config.limits,
     store,

@@ -16,6 +16,7 @@ import { checkOrigin, didYouMean, type ObjectOfKind } from './arguments.ts';
 import { checkCluster } from './known-cluster.ts';
 import { askReplicas, spaceContexts } from './node-contexts.ts';
 import { collectionPath, type FoundResource, findResource, objectPath, readObject } from './resources.ts';
+import { outsideBounds } from './why-bounds.ts';
 import { inventoryLines, reaching } from './why-destination.ts';
 import { heldBack } from './why-held.ts';
 import { inMailbox, onCluster } from './why-mailbox.ts';
@@ -60,6 +61,10 @@ export async function why(api: WhyApi, question: WhyQuestion): Promise<string[]>
   const atOrigin = `${space}: it is here, generation ${object.metadata.generation ?? 0}`;
   const { placements, exceptions } = await selectingPlacements(api, space, resource, object, name);
   if (isTerminating(object)) return [atOrigin, `${space}: ${deletedMessage(object)}`];
+  const { group, resource: plural, namespaced } = resource;
+  const key = { group, resource: plural, namespace: namespaced ? namespace : '', name };
+  const outside = await outsideBounds(api, space, key);
+  if (outside !== undefined) return [atOrigin, `${space}: ${outside}`];
   if (placements.length === 0)
     return [
       atOrigin,

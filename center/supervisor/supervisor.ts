@@ -187,7 +187,9 @@ export class Supervisor {
       // A user who runs all nodes of a tree on one machine has the files of all nodes, and so all rights at them.
       ...(node.role === 'center' ? {} : { access: node.access ?? { fromAbove: 'cluster-admin' } }),
     };
-    if (node.role === 'agent') return { ...common, ...this.#cluster(node) };
+    if (node.role === 'agent') {
+      return { ...common, ...(node.accept ? { accept: node.accept } : {}), ...this.#cluster(node) };
+    }
     const tokenKeys = pki.tokenKeys(node.path);
     return {
       ...common,

@@ -8,6 +8,7 @@ import { limitsSchema } from '../../core/entries/deletion-guard.ts';
 import { issuedSchema } from '../../core/identity/certificate-validity.ts';
 import { replicasMax } from '../../core/identity/replica.ts';
 import { claimsSchema } from '../../core/match/claims.ts';
+import { acceptSchema, spaceSchema } from '../../core/match/delivery-config.ts';
 import { checkDnsSubdomain } from '../../core/object/names.ts';
 import { fileProblems, located } from '../../core/runtime/config-file.ts';
 import { egressSchema } from '../../core/runtime/egress.ts';
@@ -22,10 +23,6 @@ import type { Topology } from './topology.ts';
 import { withoutProblems } from './without-problems.ts';
 
 const strings = z.record(z.string(), z.string());
-const space = z.strictObject({
-  name: z.string(),
-  type: z.enum(['Workload', 'Inventory', 'System']).default('Workload'),
-});
 const port = z.number().int().min(1).max(65_535);
 const listen = z.strictObject({
   host: z
@@ -104,7 +101,10 @@ const relay = z.strictObject({
   name: z.string().describe("The last part of the relay's path."),
   parent: z.string().default('').describe('Path of the node above, such as eu:paris. Default: the center.'),
   labels: strings.default({}).describe('Labels that the Locations below inherit, unless they set the key themselves.'),
-  spaces: z.array(space).default([]).describe('Kubernetes API endpoints of this relay, each with its own objects.'),
+  spaces: z
+    .array(spaceSchema)
+    .default([])
+    .describe('Kubernetes API endpoints of this relay, each with its own objects.'),
   replicas: z
     .number()
     .int()
@@ -143,6 +143,7 @@ const cluster = z.strictObject({
   encryption: encryption.optional(),
   access: clusterAccess.optional(),
   quota: childQuotaSchema.optional(),
+  accept: acceptSchema.optional(),
   provider: z
     .strictObject({
       embedded: z.strictObject({}).optional().describe("A cluster in the agent's process, for trials and tests."),
@@ -178,7 +179,7 @@ export const topologySchema = z.strictObject({
     center: z
       .strictObject({
         labels: strings.default({}),
-        spaces: z.array(space).default([]),
+        spaces: z.array(spaceSchema).default([]),
         listen: listen.optional(),
         issuer: issuedSchema.optional(),
         limits: limitsSchema.optional(),

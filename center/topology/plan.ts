@@ -8,6 +8,7 @@ import type { Issued } from '../../core/identity/certificate-validity.ts';
 import { childPath, depthOf, dottedPath } from '../../core/identity/node-path.ts';
 import { withReplica } from '../../core/identity/replica.ts';
 import type { SubtreeClaims } from '../../core/match/claims.ts';
+import type { AcceptRule } from '../../core/match/delivery-config.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { EgressOptions } from '../../core/runtime/egress.ts';
 import { claimsIn } from './claims.ts';
@@ -57,6 +58,8 @@ export interface PlannedNode {
   readonly access?: TopologyAccess | undefined;
   readonly authentication?: TopologyAuthentication | undefined;
   readonly frontProxy?: FrontProxyConfig | undefined;
+  /** Only for an agent: what it accepts from which sources. */
+  readonly accept?: readonly AcceptRule[] | undefined;
   /** Only for an agent with a real cluster. */
   readonly kubeconfig?: TopologyKubeconfig | undefined;
 }
@@ -149,6 +152,7 @@ export function planOf(topology: Topology): PlannedNode[] {
         audit: cluster.audit,
         encryption: cluster.encryption,
         access: cluster.access,
+        accept: cluster.accept,
         kubeconfig: cluster.provider.kubeconfig,
       };
     }),

@@ -6,6 +6,7 @@ import type { TopologyEncryption } from '../../core/encryption/encryption-config
 import type { Limits } from '../../core/entries/deletion-guard.ts';
 import type { Issued } from '../../core/identity/certificate-validity.ts';
 import type { SubtreeClaims } from '../../core/match/claims.ts';
+import type { AcceptRule, ConfiguredSpace } from '../../core/match/delivery-config.ts';
 import type { EgressOptions } from '../../core/runtime/egress.ts';
 import type { LogRotation } from '../../core/runtime/log-rotation.ts';
 import type { LinkOptions } from '../../core/wire/dialer/link-options.ts';
@@ -45,10 +46,7 @@ export interface TopologyLink extends LinkOptions {
   readonly endpoint?: string | undefined;
 }
 
-export interface TopologySpace {
-  readonly name: string;
-  readonly type: 'Workload' | 'Inventory' | 'System';
-}
+export type TopologySpace = Readonly<ConfiguredSpace>;
 
 export interface TopologyRelay {
   readonly name: string;
@@ -103,6 +101,7 @@ export interface TopologyCluster {
   readonly encryption?: TopologyEncryption | undefined;
   readonly access?: TopologyAccess | undefined;
   readonly quota?: TopologyQuota | undefined;
+  readonly accept?: readonly AcceptRule[] | undefined;
 }
 
 /** Where the cluster is. */

@@ -2,11 +2,12 @@
 
 import * as z from 'zod';
 import { metricsAccountsMax } from '../authentication/metrics-tokens.ts';
+import type { DeliveryBounds } from '../match/delivery-bounds.ts';
 import type { AssociatedItem } from '../match/resource-rules.ts';
 import type { UpsyncItem } from '../match/upsync-item.ts';
 import type { KubeObject } from '../object/meta.ts';
 import { formerUidsMax } from './former-uids.ts';
-import { type AttributesOf, entryKeyBytesMax, name, texts, wave, whole } from './shapes.ts';
+import { type AttributesOf, deliveryBounds, entryKeyBytesMax, name, texts, wave, whole } from './shapes.ts';
 
 /** Facts about an object or placement at its origin. `created`: the creationTimestamp. */
 const origin = { uid: z.string(), created: z.string(), generation: whole };
@@ -29,8 +30,12 @@ export const placement = z.object({
   move: z
     .object({ order: z.enum(['MakeBeforeBreak', 'BreakBeforeMake']), deadlineSeconds: z.number().min(0) })
     .exactOptional(),
+  /** What may leave the space of the placement. Every relay on the way checks it again. Absent: everything. */
+  delivery: deliveryBounds.exactOptional(),
 });
-export type PlacementAttributes = AttributesOf<typeof placement>;
+export type PlacementAttributes = Omit<AttributesOf<typeof placement>, 'delivery'> & {
+  readonly delivery?: DeliveryBounds;
+};
 
 export const object = z.object({
   ...origin,

@@ -32,3 +32,13 @@ export const wave = z.looseObject({
   fraction: z.number().optional(),
   count: z.number().optional(),
 });
+
+const resourceLists = z.array(z.looseObject({ apiGroup: z.string(), resources: z.array(z.string()) }));
+/** `spec.delivery` of a Space, as the rows of its placements carry it (core/match/delivery-bounds.ts). */
+export const deliveryBounds = z.looseObject({
+  locationSelector: selector.optional(),
+  namespaces: z.array(z.string()).optional(),
+  clusterScoped: resourceLists.optional(),
+  upsync: resourceLists.optional(),
+  priorityMax: z.number().optional(),
+});

@@ -123,6 +123,10 @@ export const node = z.object({
   limit: trouble.exactOptional(),
   /** Agents only: why the agent's certificate was not renewed, and when it expires. */
   certificateTrouble: trouble.exactOptional(),
+  /** Agents only: what the site does not accept (`accept` of its configuration). */
+  notAccepted: trouble.exactOptional(),
+  /** Agents only: objects that several sources deliver, with the names of the sources. Tenants do not see these names. */
+  sourceConflict: trouble.exactOptional(),
   /** Agents only: the facts about the cluster that the agent could not read. */
   incomplete: trouble.exactOptional(),
   /** Agents only: the platform of the API server, `linux/amd64`. */

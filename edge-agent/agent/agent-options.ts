@@ -4,6 +4,7 @@ import type { TroubleAttributes } from '../../core/entries/up-attributes.ts';
 import type { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { HeldRows } from '../../core/feed/deletions.ts';
 import type { Producer, Table } from '../../core/feed/feed.ts';
+import type { Acceptance } from '../../core/match/acceptance.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
@@ -17,6 +18,8 @@ export interface AgentOptions {
   /** `eu:paris:store-17` */
   readonly path: string;
   readonly version: string;
+  /** What the site accepts from which sources. Absent: everything. */
+  readonly accept?: Acceptance | undefined;
   readonly store: Store;
   /** The rows of the down feed's table that are not quarantined. */
   readonly downstream: Table;

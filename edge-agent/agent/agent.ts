@@ -11,7 +11,8 @@ import type { NodeAttributes, QuarantinedAttributes } from '../../core/entries/u
 import type { DeletionLimits } from '../../core/feed/deletions.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import { quarantineTopic } from '../../core/feed/topics.ts';
-import { parseKey } from '../../core/object/key.ts';
+import { accepts } from '../../core/match/acceptance.ts';
+import { type ObjectKey, parseKey } from '../../core/object/key.ts';
 import { isDiskLow } from '../../core/store/room.ts';
 import { subscribeTo } from '../../core/store/topics.ts';
 import type { Applied, AppliedInventory } from '../apply/applied-inventory.ts';
@@ -23,6 +24,7 @@ import { type RemovalObstacle, RemovalProgress } from '../apply/removal-progress
 import { Causes } from '../causes/causes.ts';
 import { Desired, type DesiredChange } from '../desired/desired.ts';
 import { deadlyObjects, Poisoned, type PoisonedChange } from '../desired/poisoned.ts';
+import { SourceTroubles } from '../desired/source-troubles.ts';
 import type { LimitUse } from '../limits/limit-use.ts';
 import { OwnLimits } from '../limits/own-limits.ts';
 import { Observer } from '../observe/observer.ts';
@@ -53,6 +55,7 @@ export class Agent {
   readonly #description: SelfDescription;
   readonly #limits: OwnLimits;
   readonly #orphanAdoption: OrphanAdoption;
+  readonly #sources: SourceTroubles;
   #stopped = false;
   #unsubscribe: (() => void) | undefined;
   /** True: the agent does not know enough about the cluster to report anything about it. */
@@ -64,7 +67,9 @@ export class Agent {
     this.#isClusterUnknown = options.isHeldBack ?? false;
     const { store, cluster, clock, random, logger } = options;
     this.#crashes = new CrashGuard({ ...options, log: logger, build: options.version });
-    this.#desired = new Desired(store, options.downstream);
+    const isAccepted = (source: string, key: ObjectKey) => accepts(options.accept, source, key);
+    this.#desired = new Desired(store, options.downstream, isAccepted);
+    this.#sources = new SourceTroubles(this.#desired);
     this.#quarantineChanged();
     this.#records = new OwnerRecords(store);
     this.#removalProgress = new RemovalProgress(clock, () => this.#touchNode());
@@ -129,6 +134,7 @@ export class Agent {
         clock,
         logger,
         desired: this.#desired,
+        isAccepted,
         placed: () => this.#records.keys(),
         uidOf: (key) => this.#observer.observation(key)?.uid,
       },
@@ -331,6 +337,7 @@ export class Agent {
     }
     for (const id of placements) this.#outbox.touch(entryKey.partial(id));
     for (const id of new Set([...placements, ...withdrawn])) this.#outbox.touch(entryKey.gone(id));
+    if (this.#sources.changed(deliveries.map(({ key }) => key))) this.#touchNode();
   }
 
   #kindsChanged(): void {
@@ -365,7 +372,7 @@ export class Agent {
   }
 
   #touchObject(key: string): void {
-    for (const delivery of this.#desired.deliveries(key)) {
+    for (const delivery of [...this.#desired.deliveries(key), ...this.#desired.refused(key)]) {
       this.#outbox.touch(entryKey.state(delivery.source, parseKey(key)));
       for (const id of delivery.placements) this.#outbox.touch(entryKey.partial(id));
     }
@@ -394,6 +401,7 @@ export class Agent {
   #touchEverything(): void {
     this.#outbox.touchAll();
     for (const key of this.#desired.objects()) this.#objectChanged(key);
+    for (const key of this.#desired.refusedObjects()) this.#touchObject(key);
     for (const id of this.#desired.placements()) this.#outbox.touch(entryKey.partial(id));
     for (const id of this.#desired.withdrawn().keys()) this.#outbox.touch(entryKey.gone(id));
     this.#touchQuarantined();
@@ -439,6 +447,7 @@ export class Agent {
       diverged: diverged?.(),
       waiting: waiting?.(),
       certificateTrouble: certificateTrouble?.(),
+      sources: this.#sources.reported,
       isDiskLow: isDiskLow(store),
     });
   }

@@ -17,6 +17,7 @@ import type { QuarantinedAttributes } from '../../core/entries/up-attributes.ts'
 import { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { HeldRows } from '../../core/feed/deletions.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
+import type { Acceptance } from '../../core/match/acceptance.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
@@ -42,6 +43,8 @@ export interface AgentPorts {
   readonly version: string;
   /** `access.fromAbove` of the configuration. */
   readonly fromAbove: FromAbove;
+  /** `accept` of the configuration: what the site accepts from which sources. Absent: everything. */
+  readonly accept?: Acceptance | undefined;
   openCluster(ports: ClusterPorts): OpenCluster;
   /** The limits above which the agent holds deletions until a person approves them. */
   readonly limits?: Limits | undefined;
@@ -124,6 +127,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     downstream: downstream.sound,
     quarantine: downstream,
     version,
+    accept: ports.accept,
     schedule,
     crashMessage: ports.crashMessage,
     memory: ports.memory,

@@ -7,7 +7,7 @@ import { type EntryKey, entryKey, parseEntryKey } from '../../core/entries/entry
 import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import type { AssociatedAttributes, UpsyncedAttributes } from '../../core/entries/up-attributes.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
-import { displayKey, formatKey, parseKey } from '../../core/object/key.ts';
+import { displayKey, formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { describeError } from '../../core/runtime/errors.ts';
@@ -18,7 +18,7 @@ import { Associated } from '../associated/associated.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Desired } from '../desired/desired.ts';
 import { type UpFeedEntry, upFeedEntryBytesMax } from '../outbox/outbox.ts';
-import { type Taker, Upsync, upsyncObjectsMax } from '../upsync/upsync.ts';
+import { type Taker, Upsync, type UpsyncEvents, upsyncObjectsMax } from '../upsync/upsync.ts';
 
 export interface EdgeReportsPorts {
   readonly path: string;
@@ -26,6 +26,8 @@ export interface EdgeReportsPorts {
   readonly desired: Desired;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Whether the site accepts an object from a source. A source reads back only such objects. */
+  isAccepted(source: string, key: ObjectKey): boolean;
   /** The keys of the objects that the agent has brought to the cluster. */
   placed(): Iterable<string>;
   /** The uid of the object on the cluster. Undefined: the object is not on the cluster. */
@@ -61,7 +63,7 @@ export class EdgeReports {
     this.#ports = ports;
     this.#events = events;
     const { cluster, clock, desired, path } = ports;
-    this.#upsync = new Upsync(cluster, clock, {
+    const ofUpsync: UpsyncEvents = {
       changed: (key, sources) => {
         for (const source of sources) events.touch(entryKey.upsynced(source, path, parseKey(key)));
       },
@@ -71,7 +73,8 @@ export class EdgeReports {
       counted: (id) => events.touch(entryKey.partial(id)),
       synced: () => this.#touchUnsure(),
       readFailed: (key, error) => this.#readFailed(key, error),
-    });
+    };
+    this.#upsync = new Upsync(cluster, clock, ofUpsync, (source, key) => ports.isAccepted(source, key));
     this.#associated = new Associated(
       { cluster, clock, deliveryOf: (key) => desired.deliveries(key)[0] },
       {

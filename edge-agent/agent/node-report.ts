@@ -8,6 +8,7 @@ import { timestamp } from '../../core/object/conditions.ts';
 import type { Divergence } from '../../core/session/feed-alarm.ts';
 import { type WatermarkWait, waitsAttributes } from '../../core/session/watermark-gate.ts';
 import { text } from '../../core/store/bytes.ts';
+import type { SourceTroublesReport } from '../desired/source-troubles.ts';
 import type { UpFeedEntry } from '../outbox/outbox.ts';
 
 export interface NodeFacts {
@@ -22,11 +23,14 @@ export interface NodeFacts {
   readonly diverged: Divergence | undefined;
   readonly waiting: WatermarkWait | undefined;
   readonly certificateTrouble: TroubleAttributes | undefined;
+  /** What the site refuses, and which sources want one object. */
+  readonly sources: SourceTroublesReport;
   readonly isDiskLow: boolean;
 }
 
 export function nodeReport(facts: NodeFacts): UpFeedEntry {
-  const { version, description, limit, held, quarantined, diverged, waiting, certificateTrouble, isDiskLow } = facts;
+  const { version, description, limit, held, quarantined, diverged, waiting, certificateTrouble, sources, isDiskLow } =
+    facts;
   const attributes = {
     role: 'agent',
     version,
@@ -37,6 +41,7 @@ export function nodeReport(facts: NodeFacts): UpFeedEntry {
     ...(diverged ? { diverged: { at: timestamp(diverged.atMs), what: diverged.what } } : {}),
     ...waitsAttributes(waiting),
     ...(certificateTrouble ? { certificateTrouble } : {}),
+    ...sources,
     ...(isDiskLow ? { diskLow: true } : {}),
   };
   return { attributes: text(stableStringify(attributes)), body: new Uint8Array(0) };

@@ -82,6 +82,11 @@ export function removalState({ reason, message, isRefused }: RemovalObstacle): O
   return { ...notApplied, desired: 0, failed: isRefused, reason, message };
 }
 
+/** The state of an object that the site does not accept from its source. */
+export function refusedState(desired: number, message: string): ObjectState {
+  return { ...notApplied, desired, failed: true, reason: 'NotAccepted', message };
+}
+
 const adoptedMessage =
   'the object was on the cluster before; when no placement wants it any more, it gets its former values back and stays';
 

@@ -8,6 +8,7 @@ import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { readSeen } from '../../core/entries/source-incarnations.ts';
 import type { GoneAttributes } from '../../core/entries/up-attributes.ts';
 import type { Table } from '../../core/feed/feed.ts';
+import { type Acceptance, notAcceptedText } from '../../core/match/acceptance.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { formatKey, parseKey } from '../../core/object/key.ts';
@@ -25,11 +26,13 @@ import { type Poisoned, poisonedState, withPoisoned } from '../desired/poisoned.
 import type { ObjectObservation, Observer } from '../observe/observer.ts';
 import type { UpFeedEntry } from '../outbox/outbox.ts';
 import type { EdgeReports } from './edge-reports.ts';
-import { type ObjectState, objectState, placementPartial, removalState } from './reported-state.ts';
+import { type ObjectState, objectState, placementPartial, refusedState, removalState } from './reported-state.ts';
 
 export interface UpFeedEntriesPorts {
   /** The path of the agent. */
   readonly path: string;
+  /** What the site accepts from which sources. */
+  readonly accept?: Acceptance | undefined;
   readonly store: Store;
   readonly clock: Clock;
   /** The table of the down feed. */
@@ -104,6 +107,8 @@ export class UpFeedEntries {
       const status = this.#observation(key)?.status;
       return { attributes: text(stableStringify(poisonedState(flaw))), body: status ?? new Uint8Array(0) };
     }
+    const refused = this.#ports.desired.refused(key).find((one) => one.source === source);
+    if (refused) return this.#refusedEntry(refused);
     if (!delivery) {
       this.#unasked.delete(entryKey.state(source, parseKey(key)));
       return undefined;
@@ -116,6 +121,17 @@ export class UpFeedEntries {
     const form = { uid: delivery.uid, generation: delivery.generation };
     const reported = { ...attributes, form, ...(failed ? { failed } : {}), ...of };
     return { attributes: text(stableStringify(reported)), body: seen?.status ?? new Uint8Array(0) };
+  }
+
+  #refusedEntry(delivery: Delivery): UpFeedEntry {
+    const { conflicted: _conflicted, waits: _waits, ...state } = this.#refusal(delivery);
+    const form = { uid: delivery.uid, generation: delivery.generation };
+    return { attributes: text(stableStringify({ ...state, form })), body: new Uint8Array(0) };
+  }
+
+  #refusal({ source, key, revision }: Delivery): ObjectState {
+    const { accept = [], path } = this.#ports;
+    return refusedState(revision, notAcceptedText(accept, path, source, parseKey(key)));
   }
 
   /**
@@ -143,6 +159,8 @@ export class UpFeedEntries {
     for (const key of placement.objects) {
       const delivery = this.#ports.desired.deliveries(key).find((one) => one.placements.includes(id));
       if (delivery) states.push([key, this.#state(delivery, [id])]);
+      const refused = this.#ports.desired.refused(key).find((one) => one.placements.includes(id));
+      if (refused) states.push([key, this.#refusal(refused)]);
     }
     for (const [key, obstacle] of this.#ports.removalProgress.removalObstacles(id))
       states.push([key, removalState(obstacle)]);

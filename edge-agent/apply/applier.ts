@@ -376,7 +376,7 @@ export class Applier {
     const { key } = delivery;
     const { logger, records } = this.#ports;
     const record = records.get(key);
-    this.#progress.report(delivery, yielded(taker));
+    this.#progress.report(delivery, yielded(taker, delivery.source));
     if (record) this.#remover.forget(key);
     try {
       await releaseOwnership(this.#ports, key, record);

@@ -4,6 +4,7 @@ import { auditConfigSchema } from '../../core/audit/audit-config.ts';
 import { encryptionConfigSchema } from '../../core/encryption/encryption-config.ts';
 import { limitsSchema } from '../../core/entries/deletion-guard.ts';
 import { usersSchema } from '../../core/identity/client-authority.ts';
+import { acceptSchema } from '../../core/match/delivery-config.ts';
 import { parseConfig } from '../../core/runtime/config-file.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { logRotationSchema } from '../../core/runtime/log-rotation.ts';
@@ -102,6 +103,8 @@ const agentConfigSchema = z.strictObject({
     })
     .optional(),
   access: accessSchema.prefault({}),
+  /** Which sources may bring what to the cluster. Absent: everything is accepted. */
+  accept: acceptSchema.optional(),
   /** The log of requests to the embedded cluster's API. Absent: there is none. A real cluster has its own audit log. */
   audit: auditConfigSchema.optional(),
   /** Which objects are sealed in the store, and with which keys. Absent: none, and a sealed store is not opened. */

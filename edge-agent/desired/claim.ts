@@ -37,22 +37,29 @@ export function compareClaims(a: DeliveryClaim, b: DeliveryClaim): number {
   return b.priority - a.priority || compareText(a.created, b.created) || compareText(a.uid, b.uid);
 }
 
-/** Explains to the author of the losing placement why the winner wins. */
+/**
+ * Explains to the author of the losing placement why another one wins. The author may not know the other source: it may be of another tenant. So the text names
+ * neither the source nor the values of its placement.
+ */
 export function precedence(winner: Claimed, loser: Claimed): string {
-  const who = winner.claim ? `EdgePlacement ${winner.claim.placement} of ${winner.source}` : winner.source;
-  return `${who} delivers the same object and has precedence: ${why(winner, loser)}`;
+  return `another source delivers the same object and has precedence: ${why(winner, loser)}. Those who run the site see which one (condition SourceConflict of its SyncTarget)`;
+}
+
+/** The same for those who run the site. */
+export function conflictText(winner: Claimed, loser: Claimed): string {
+  return `${claimantOf(winner)} delivers it, and not ${claimantOf(loser)}: ${why(winner, loser)}`;
+}
+
+function claimantOf({ source, claim }: Claimed): string {
+  return claim ? `EdgePlacement ${claim.placement} of ${source}` : source;
 }
 
 function why(winner: Claimed, loser: Claimed): string {
-  if (depthOf(winner.source) !== depthOf(loser.source)) return `${winner.source} is nearer the center`;
-  if (!winner.claim || !loser.claim) return `the placement of ${loser.source} has not arrived yet`;
-  if (winner.claim.priority !== loser.claim.priority) {
-    return `its priority is ${winner.claim.priority}, over ${loser.claim.priority}`;
-  }
-  if (winner.claim.created !== loser.claim.created) {
-    return `it is older, of ${winner.claim.created} before ${loser.claim.created}`;
-  }
-  return `priority and age are the same, and its uid is the smaller`;
+  if (depthOf(winner.source) !== depthOf(loser.source)) return 'it is nearer the center';
+  if (!winner.claim || !loser.claim) return 'this placement has not arrived yet';
+  if (winner.claim.priority !== loser.claim.priority) return 'its placement has a higher priority';
+  if (winner.claim.created !== loser.claim.created) return 'its placement is older';
+  return 'priority and age are the same, and the uid of its placement is the smaller';
 }
 
 /** `center.retail` is at depth 0, `eu.paris.ops` at depth 2. */

@@ -2,7 +2,8 @@
  * The desired content of this cluster, read from the consumer's end of the down feed: which source delivers which object, and which placements want the
  * object. The table is the truth. This class is an index of the table in memory; a start builds the index by one scan.
  *
- * If several sources deliver one object, the first of `deliveries` wins (claim.ts).
+ * If several sources deliver one object, the first of `deliveries` wins (claim.ts). What the site does not accept from a source is no delivery: nobody applies
+ * it, and what was applied of it is removed like an object that nobody wants. The index keeps it among the refused ones, for the reports.
  */
 
 import { sameRules } from '../../core/entries/apply-rules.ts';
@@ -17,7 +18,7 @@ import { type PlacementId, placementId } from '../../core/entries/placement-id.t
 import type { AppliedChange, Content, Table } from '../../core/feed/feed.ts';
 import { parseBody } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
-import { formatKey, parseKey } from '../../core/object/key.ts';
+import { formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
 import { withKeysOnce } from '../../core/object/list-keys.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { SharedValues } from '../../core/object/shared-values.ts';
@@ -95,10 +96,15 @@ export class Desired {
   readonly #withdrawn = new Map<PlacementId, number>();
   /** Entry keys that a transaction has changed and that the index has not read again. */
   readonly #stale = new Set<string>();
+  /** What the site does not accept, keyed by object key. */
+  readonly #refused = new Map<string, readonly Delivery[]>();
+  readonly #accepts: (source: string, key: ObjectKey) => boolean;
   readonly #shared = new SharedValues();
   #onChange: ((change: DesiredChange) => void) | undefined;
 
-  constructor(store: Store, table: Table) {
+  /** `accepts`: whether the site accepts an object from a source. */
+  constructor(store: Store, table: Table, accepts: (source: string, key: ObjectKey) => boolean = () => true) {
+    this.#accepts = accepts;
     this.#store = store;
     this.#table = table;
     store.read((reader) => {
@@ -134,6 +140,18 @@ export class Desired {
   deliveries(key: string): readonly Delivery[] {
     this.#refresh();
     return this.#deliveries.get(key) ?? [];
+  }
+
+  /** What sources send of this object and the site does not accept. */
+  refused(key: string): readonly Delivery[] {
+    this.#refresh();
+    return this.#refused.get(key) ?? [];
+  }
+
+  /** The keys of all objects of which the site refuses something. */
+  refusedObjects(): string[] {
+    this.#refresh();
+    return [...this.#refused.keys()];
   }
 
   deliveryOf(source: string, key: string): Delivery | undefined {
@@ -302,12 +320,13 @@ export class Desired {
 
   /** Computes the deliveries of a key again, from the rows and targets in the index. */
   #resolve(key: string): void {
-    const ofKey = this.#delivered.get(key);
-    if (!ofKey) {
-      this.#deliveries.delete(key);
-      return;
-    }
-    this.#deliveries.set(key, ofKey.map((delivered) => this.#delivery(delivered)).sort(compareClaimed));
+    const ofKey = this.#delivered.get(key) ?? [];
+    const object = parseKey(key);
+    const [accepted, refused]: [Delivery[], Delivery[]] = [[], []];
+    for (const delivered of ofKey)
+      (this.#accepts(delivered.source, object) ? accepted : refused).push(this.#delivery(delivered));
+    setOrDelete(this.#deliveries, key, accepted.sort(compareClaimed));
+    setOrDelete(this.#refused, key, refused);
   }
 
   /** The delivery is one literal with all fields. A spread would put the last fields into a second object, and there are as many deliveries as objects. */
@@ -356,4 +375,9 @@ export class Desired {
     const row = this.#table.get(reader, hash128(entry));
     return row?.content && { content: this.#table.content(reader, row.content), revision: row.originRevision };
   }
+}
+
+function setOrDelete(map: Map<string, readonly Delivery[]>, key: string, deliveries: readonly Delivery[]): void {
+  if (deliveries.length > 0) map.set(key, deliveries);
+  else map.delete(key);
 }

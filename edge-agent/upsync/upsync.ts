@@ -9,7 +9,7 @@
 import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import { namesResource } from '../../core/match/resource-rules.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
-import { formatKey, type GroupResource, parseKey } from '../../core/object/key.ts';
+import { formatKey, type GroupResource, type ObjectKey, parseKey } from '../../core/object/key.ts';
 import type { Labels } from '../../core/object/selector.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Cluster, ClusterEvent, ServedResource } from '../cluster/cluster.ts';
@@ -60,6 +60,7 @@ export class Upsync {
   readonly #bodies: Bodies;
   /** The keys of the matching objects, sorted. Keyed by placement. */
   readonly #keys = new Map<PlacementId, string[]>();
+  readonly #isAccepted: (source: string, key: ObjectKey) => boolean;
   #rules: UpsyncRules = new Map();
   /** The number of the newest request for the served kinds. Results of older requests do not count. */
   #servedRequest = 0;
@@ -73,7 +74,14 @@ export class Upsync {
   #waiting: (() => void)[] = [];
   #stopped = false;
 
-  constructor(cluster: Cluster, clock: Clock, events: UpsyncEvents) {
+  /** `isAccepted`: whether the site lets a source have an object. */
+  constructor(
+    cluster: Cluster,
+    clock: Clock,
+    events: UpsyncEvents,
+    isAccepted: (source: string, key: ObjectKey) => boolean = () => true,
+  ) {
+    this.#isAccepted = isAccepted;
     this.#cluster = cluster;
     this.#events = events;
     this.#bodies = new Bodies({
@@ -173,7 +181,7 @@ export class Upsync {
    */
   takerNow(key: string, labels: Labels): PlacementId | undefined {
     if (this.#rules.size === 0) return undefined;
-    return (this.#objects.get(key)?.taking[0] ?? takingPlacements(this.#rules, parseKey(key), labels)[0])?.id;
+    return (this.#objects.get(key)?.taking[0] ?? this.#taking(parseKey(key), labels)[0])?.id;
   }
 
   reportOf(source: string, key: string): Upsynced | undefined {
@@ -235,10 +243,15 @@ export class Upsync {
     // Aggregated API servers may return objects without a uid.
     const { labels = {}, uid = name } = object.metadata;
     // Objects that no rule matches are ignored. Most objects of a resource may be such objects.
-    if (!before && takingPlacements(this.#rules, key, labels).length === 0) return;
+    if (!before && this.#taking(key, labels).length === 0) return;
     if (before && before.uid !== uid) this.#bodies.delete(before.uid);
     this.#bodies.set(uid, object);
     this.#setObject(name, { uid, labels, namespaced });
+  }
+
+  #taking(key: ObjectKey, labels: Labels): Taking[] {
+    const taking = takingPlacements(this.#rules, key, labels);
+    return taking.filter(({ id }) => this.#isAccepted(splitPlacementId(id).source, key));
   }
 
   #forgetAll(of: GroupResource, but: ReadonlySet<string> = new Set()): void {
@@ -250,7 +263,7 @@ export class Upsync {
   /** Updates the state of the object, by the present rules. */
   #setObject(key: string, object: Omit<UpsyncedObject, 'taking'> | undefined): void {
     const before = this.#objects.get(key);
-    const taking = object ? takingPlacements(this.#rules, parseKey(key), object.labels) : [];
+    const taking = object ? this.#taking(parseKey(key), object.labels) : [];
     if (object && taking.length > 0) this.#objects.set(key, { ...object, taking });
     else {
       this.#objects.delete(key);

@@ -8,6 +8,7 @@ import { issuedSchema } from '../../core/identity/certificate-validity.ts';
 import { usersSchema } from '../../core/identity/client-authority.ts';
 import { replicasMax } from '../../core/identity/replica.ts';
 import { claimsSchema } from '../../core/match/claims.ts';
+import { spaceSchema } from '../../core/match/delivery-config.ts';
 import { egressSchema } from '../../core/runtime/egress.ts';
 import { logRotationSchema } from '../../core/runtime/log-rotation.ts';
 import { linkOptionsSchema } from '../../core/wire/dialer/link-options.ts';
@@ -133,9 +134,7 @@ export const nodeConfigSchema = z.strictObject({
   audit: auditConfigSchema.optional(),
   /** Which objects are sealed in the store, and with which keys. Absent: none, and a sealed store is not opened. */
   encryption: encryptionConfigSchema.optional(),
-  spaces: z
-    .array(z.strictObject({ name: z.string(), type: z.enum(['Workload', 'Inventory', 'System']).default('Workload') }))
-    .default([]),
+  spaces: z.array(spaceSchema).default([]),
   /**
    * Names of the relays directly below, as far as they are known beforehand; a replica has its number in the name. A node that lost its store waits for
    * the reports of these relays.

@@ -64,6 +64,8 @@ const untroubled = {
   ClusterTrouble: { reason: 'Usable', message: 'the agent reaches its cluster' },
   LimitReached: { reason: 'WithinLimits', message: 'nothing waits for a limit of the agent' },
   CertificateTrouble: { reason: 'Renewed', message: 'the certificate of the agent is renewed in time' },
+  SourceNotAccepted: { reason: 'AllAccepted', message: 'the site accepts everything that is sent to it' },
+  SourceConflict: { reason: 'NoConflict', message: 'each object comes from one source' },
   DescriptionIncomplete: { reason: 'Whole', message: 'the agent could read everything that it reports' },
 };
 

@@ -54,6 +54,8 @@ export function showSyncTarget(
       reportedCondition('ClusterTrouble', report?.trouble),
       reportedCondition('LimitReached', report?.limit),
       reportedCondition('CertificateTrouble', report?.certificateTrouble),
+      reportedCondition('SourceNotAccepted', report?.notAccepted),
+      reportedCondition('SourceConflict', report?.sourceConflict),
       reportedCondition('DescriptionIncomplete', report?.incomplete),
     ],
     wallMs,

@@ -2,6 +2,7 @@
 
 import type { Duplex } from 'node:stream';
 import type { Authorizer } from '../../core/access/authorizer.ts';
+import type { AccessPlace } from '../../core/access/grant-scope.ts';
 import type { NodeUrls, TreeUrls } from '../../core/apiserver/http/node-urls.ts';
 import type { IsRevoked, TokenUsers } from '../../core/apiserver/http/request-users.ts';
 import type { TokenIssuer } from '../../core/apiserver/http/token-requests.ts';
@@ -36,6 +37,8 @@ export interface NodeAnswers {
   /** The path of the node. */
   readonly path: string;
   notReady(): string | undefined;
+  /** Bounds the requests to a space. Throws TooManyRequests. Returns what has to be called when the answer has ended. */
+  admitRequest(place: AccessPlace, isWatch: boolean): (() => void) | undefined;
   /** Serves requests to `/tree/PATH/...`, which go to other nodes. */
   readonly tree: TreeUrls;
   /** Serves requests to `/fleet/SPACE/...`, and questions about plans and former revisions. */

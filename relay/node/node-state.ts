@@ -224,7 +224,12 @@ export class NodeState {
   /** For previews of placements: how many destinations would match. */
   get previewPorts(): PlacePreviewPorts {
     const { children, pathOf, placements } = this.lookups;
-    return { children, pathOf, present: (id) => placements.get(id) };
+    return {
+      children,
+      pathOf,
+      present: (id) => placements.get(id),
+      boundsOf: (source) => this.spaces.settingsOf(source).delivery,
+    };
   }
 
   /** Call it when the entry from above has changed. */

@@ -263,6 +263,7 @@ export class Node implements AsyncDisposable {
       tokens: new NodeTokens(this.#accountTokens, this.#ports.people, this.#nodeState.metricsTokens),
       isRevoked: (user, validFromMs) => spaces.revocations.isRevoked(user, validFromMs),
       notReady: () => this.#notReady(),
+      admitRequest: (place, isWatch) => spaces.admitRequest(place, isWatch),
       tree: treeUrls(path, this.streams, clock),
       urls: (request, signal) => ofFleets(request, signal) ?? ofPlans(request, signal),
     });

@@ -1,6 +1,7 @@
 /** One placement in the memory of this node: what decides where it goes, and which children have it. */
 import type { TargetAttributes } from '../../core/entries/down-attributes.ts';
 import type { PlacementId } from '../../core/entries/placement-id.ts';
+import type { DeliveryBounds } from '../../core/match/delivery-bounds.ts';
 import type { Move } from '../../core/move/move.ts';
 import type { LabelSelector } from '../../core/object/selector.ts';
 
@@ -17,6 +18,8 @@ export interface Placement {
    */
   readonly move?: Move & { readonly generation: number };
   readonly target?: TargetAttributes;
+  /** What may leave the space of the placement. Absent: everything. */
+  readonly delivery?: DeliveryBounds;
   /** Releases of this placement go out in waves. No agent gets any of its objects before a release row allows it. */
   readonly staged?: true;
   /** The selectors of the waves. If a Location begins or ceases to match one of them, the Location may belong to another wave. */

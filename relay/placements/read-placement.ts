@@ -4,6 +4,7 @@ import type { PlacementAttributes, TargetAttributes } from '../../core/entries/d
 import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
 import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import type { Content, Table } from '../../core/feed/feed.ts';
+import { boundedSelectors, type DeliveryBounds } from '../../core/match/delivery-bounds.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { LabelSelector } from '../../core/object/selector.ts';
 import { isStaged, type RolloutSpec } from '../../core/rollout/spec.ts';
@@ -13,7 +14,7 @@ import type { Placement } from './placement.ts';
 
 /** The fields of a placement's spec that decide which destinations match, and in which order they get a release. */
 export interface PlacementSelectors {
-  locationSelectors?: LabelSelector[];
+  locationSelectors?: readonly LabelSelector[];
   locationExpression?: string;
   rollout?: RolloutSpec;
 }
@@ -33,14 +34,22 @@ export function readPlacement(
   const content = table && contentOf(reader, table, entryKey.placement(id));
   if (!content) return undefined;
   const { spec } = JSON.parse(asText(content.body)) as { spec: PlacementSelectors };
-  const { generation, move } = attributesOf<PlacementAttributes>(content);
+  const { generation, move, delivery } = attributesOf<PlacementAttributes>(content);
   const target = contentOf(reader, table, entryKey.target(id));
   return {
-    ...placementOf(id, spec, children),
+    ...placementOf(id, withinBounds(spec, delivery), children),
+    ...(delivery ? { delivery } : {}),
     ...(move ? { move: { ...move, generation } } : {}),
     ...(target ? { target: attributesOf<TargetAttributes>(target) } : {}),
     ...(isStaged(spec.rollout) ? { staged: true, waveSelectors: waveSelectorsOf(spec.rollout) } : {}),
   };
+}
+
+/** Narrows the selectors to the bounds. The origin has done so already; each node does so again, because a node between may have changed them. */
+export function withinBounds(spec: PlacementSelectors, bounds: DeliveryBounds | undefined): PlacementSelectors {
+  if (!bounds) return spec;
+  const { locationSelectors = [], locationExpression } = spec;
+  return { ...spec, locationSelectors: boundedSelectors(locationSelectors, locationExpression !== undefined, bounds) };
 }
 
 /** Returns the part of a placement that decides which destinations match. */

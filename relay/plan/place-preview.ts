@@ -2,13 +2,14 @@
  * How many destinations a placement would match if it were written, by child of this node, and how many would join or leave. The node asks its children's label
  * summaries, as the scheduler does. So the work grows with the number of children, and nothing is asked below.
  */
-import type { PlacementId } from '../../core/entries/placement-id.ts';
+import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
+import type { DeliveryBounds } from '../../core/match/delivery-bounds.ts';
 import { addChanges, type CountRange, type MatchChange, noChange } from '../../core/match/match-counts.ts';
 import { compareText } from '../../core/object/text-order.ts';
 import { type Child, compareAtChild } from '../children/children.ts';
 import type { Placement } from '../placements/placement.ts';
-import { type PlacementSelectors, placementOf } from '../placements/read-placement.ts';
+import { type PlacementSelectors, placementOf, withinBounds } from '../placements/read-placement.ts';
 
 export interface PlacePreview extends MatchChange {
   /** The same numbers for each part of the tree that has some, in the order of text. */
@@ -26,11 +27,14 @@ export interface PlacePreviewPorts {
   readonly children: ReadonlyMap<string, Child>;
   pathOf(child: string): string;
   present(id: PlacementId): Placement | undefined;
+  /** `spec.delivery` of the space of a source. */
+  boundsOf(source: string): DeliveryBounds | undefined;
 }
 
 export function previewPlaces(ports: PlacePreviewPorts, id: PlacementId, spec: PlacementSelectors): PlacePreview {
   const present = ports.present(id);
-  const next = placementOf(id, spec, new Set());
+  const bounded = withinBounds(spec, ports.boundsOf(splitPlacementId(id).source));
+  const next = placementOf(id, bounded, new Set());
   const parts = new Map<string, MatchChange>();
   const unknown = new Set<string>();
   for (const child of ports.children.values()) {

@@ -84,7 +84,7 @@ export function plannedRows(
   ports: SpacePlanPorts,
   objects: readonly KubeObject[],
 ): { readonly planned: readonly string[]; readonly rows: readonly Content[] } {
-  const { space, source } = ports;
+  const { space } = ports;
   const overlay = new SpaceOverlay(space.storage, space.kinds, objects);
   const planned = plannedOf(ports, overlay, reader, objects.length === 0);
   // Keyed by formatted key: several placements may select one object.
@@ -108,7 +108,7 @@ export function plannedRows(
     overlay.visit(resource, undefined, ({ key, next }) => copy(key, next).size > 0);
   }
   const names = planned.map(({ name }) => name);
-  const rows = rowsOf(source, space, copied.values());
+  const rows = rowsOf(ports, copied.values());
   return { planned: names, rows: rows.filter((row) => isNeeded(row, names)) };
 }
 
@@ -151,7 +151,10 @@ function needsOf(keys: readonly ObjectKey[], space: Space): ObjectKey[] {
 }
 
 /** Runs the selection of a space over the objects, in a store of its own. */
-function rowsOf(source: string, space: Space, objects: Iterable<readonly [ObjectKey, KubeObject]>): Content[] {
+function rowsOf(
+  { source, space, boundsOf }: SpacePlanPorts,
+  objects: Iterable<readonly [ObjectKey, KubeObject]>,
+): Content[] {
   const store = new MemoryStore();
   const table = store.write((t) => LocalTable.open(t, `source/${source}`));
   let selection: PlacementSelection | undefined;
@@ -161,7 +164,15 @@ function rowsOf(source: string, space: Space, objects: Iterable<readonly [Object
     logger: silentLogger,
     hook: (t, event) => selection?.note(t, event),
   });
-  selection = new PlacementSelection({ source, storage, kinds: space.kinds, table, noteChange() {}, wallMs: () => 0 });
+  selection = new PlacementSelection({
+    source,
+    storage,
+    kinds: space.kinds,
+    table,
+    noteChange() {},
+    wallMs: () => 0,
+    bounds: () => boundsOf(source),
+  });
   storage.write((writer) => {
     for (const [key, object] of objects) writer.put(key, canonicalBytes(object));
   });

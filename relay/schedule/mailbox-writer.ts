@@ -15,7 +15,8 @@ import type { Child } from '../children/children.ts';
 import { dropKeepEntry, writeKeepEntry } from '../mailbox/keep-entries.ts';
 import type { Placement } from '../placements/placement.ts';
 import { markDirty, type ScheduleWork } from '../work/dirty.ts';
-import { type OutgoingContent, shipmentKey, throughStages } from './outgoing.ts';
+import { boundedTarget, isDelivered } from './delivery-guard.ts';
+import { type OutgoingContent, type Shipment, shipmentKey, throughStages } from './outgoing.ts';
 import type { SchedulePorts } from './ports.ts';
 
 type MailboxWriterPorts = Pick<SchedulePorts, 'tableOf' | 'children' | 'placements' | 'stages' | 'releases'>;
@@ -34,8 +35,10 @@ export class MailboxWriter {
   }
 
   wantedBy(source: string, content: Content, child: string): boolean {
-    const { refs } = attributesOf<RefsAttributes>(content);
-    return refs.some((name) => this.#ports.placements.get(placementId(source, name))?.children.has(child));
+    return isDelivered(content, (name) => {
+      const placement = this.#ports.placements.get(placementId(source, name));
+      return placement?.children.has(child) ? placement : undefined;
+    });
   }
 
   /** Returns the key hash of the object's entry. An object that a release removes has no object row any more, only a `promoted` row. */
@@ -59,6 +62,14 @@ export class MailboxWriter {
     this.rows++;
   }
 
+  /** Shares the row if a placement that reaches the child may deliver the row. */
+  shareWanted(t: Transaction, child: string, mailbox: Producer, source: string, keyHash: Uint8Array): void {
+    const table = this.#ports.tableOf(source);
+    const row = table?.get(t, keyHash);
+    if (table && row?.content && this.wantedBy(source, table.content(t, row.content), child))
+      this.share(t, mailbox, source, keyHash);
+  }
+
   /**
    * Puts into an agent's mailbox what the stages make from the object's row, or from the absence of the row. Returns false if the next step has to try again.
    */
@@ -72,7 +83,7 @@ export class MailboxWriter {
   ): boolean {
     const shipment = { child, source, keyHash, ...(work?.key.startsWith('o/') ? { changed: work } : {}) };
     const offered = this.#offered(t, child, source, keyHash, work);
-    const what = throughStages(this.#ports.stages, t, shipment, offered);
+    const what = this.#permitted(t, shipment, mailbox, throughStages(this.#ports.stages, t, shipment, offered));
     if (what.type === 'keep') {
       const key = offered.type === 'content' ? offered.content.key : work?.key;
       if (key !== undefined && writeKeepEntry(t, child.name, mailbox, key)) this.rows++;
@@ -89,6 +100,25 @@ export class MailboxWriter {
     this.remove(t, mailbox, keyHash, what.originRevision);
     if (dropKeepEntry(t, child.name, mailbox, keyHash)) this.rows++;
     return true;
+  }
+
+  /** A stage may bring back, or leave in the mailbox, a form of an object that its space may not deliver any more. */
+  #permitted(t: Transaction, { child, source, keyHash }: Shipment, mailbox: Producer, what: OutgoingContent) {
+    if (what.type === 'nothing') return what;
+    const row = what.type === 'content' ? undefined : mailbox.get(t, keyHash);
+    const content = what.type === 'content' ? what.content : row?.content && mailbox.content(t, row.content);
+    if (!content || parseEntryKey(content.key)?.type !== 'object' || this.#mayHave(source, content, child.name)) {
+      return what;
+    }
+    return { type: 'nothing', originRevision: row?.originRevision ?? 0 } as const;
+  }
+
+  /** Bounds alone decide: a stage may keep a form that no placement of the child has in its rows any more. */
+  #mayHave(source: string, content: Content, child: string): boolean {
+    const { refs } = attributesOf<RefsAttributes>(content);
+    const placements = refs.flatMap((name) => this.#ports.placements.get(placementId(source, name)) ?? []);
+    if (!placements.some(({ delivery }) => delivery !== undefined)) return true;
+    return isDelivered(content, (name) => placements.find((one) => one.name === name && one.children.has(child)));
   }
 
   #put(
@@ -115,14 +145,21 @@ export class MailboxWriter {
     const content = row?.content && table?.content(t, row.content);
     const target = content && attributesOf<TargetAttributes>(content);
     const isAgent = this.#ports.children.get(child)?.role === 'agent';
-    const sent = target && isAgent ? this.#ports.releases.targetFor(t, placement, child, target) : target;
+    const released = target && isAgent ? this.#ports.releases.targetFor(t, placement, child, target) : target;
+    const sent = released && boundedTarget(released, placement);
     if (!content || !sent || sent === target) {
       if (sent) this.share(t, mailbox, placement.source, keyHash);
       return;
     }
-    const attributes = text(stableStringify(sent));
+    this.putChanged(t, mailbox, placement.source, { ...content, attributes: text(stableStringify(sent)) });
+  }
+
+  /** Puts a row of the source that this node has changed for the child. */
+  putChanged(t: Transaction, mailbox: Producer, source: string, content: Content): void {
+    const keyHash = hash128(content.key);
+    const row = this.#ports.tableOf(source)?.get(t, keyHash);
     const originRevision = Math.max(row?.originRevision ?? 0, mailbox.newest(mailbox.get(t, keyHash)) ?? 0);
-    if (mailbox.put(t, { ...content, attributes }, originRevision)) this.rows++;
+    if (mailbox.put(t, content, originRevision)) this.rows++;
   }
 
   /**

@@ -12,6 +12,7 @@ import type { Transaction } from '../../core/store/store.ts';
 import type { Child } from '../children/children.ts';
 import type { Placement } from '../placements/placement.ts';
 import { forgetMatched, selectedObjects, storeMatched } from '../placements/placements.ts';
+import { boundedRules } from './delivery-guard.ts';
 import type { MailboxWriter } from './mailbox-writer.ts';
 import { shipmentKey } from './outgoing.ts';
 import type { SchedulePorts } from './ports.ts';
@@ -39,7 +40,7 @@ export class PlacementBindings {
     this.#ports.placements.attach(placement, child.name);
     if (child.role === 'agent') this.#ports.releases.attached(t, placement.id, child.name);
     for (const keyHash of selectedObjects(t, placement.id)) {
-      if (child.role === 'relay') this.#writer.share(t, mailbox, placement.source, keyHash);
+      if (child.role === 'relay') this.#writer.shareWanted(t, child.name, mailbox, placement.source, keyHash);
       else this.#shipAlone(t, child, mailbox, placement.source, keyHash);
     }
   }
@@ -63,11 +64,14 @@ export class PlacementBindings {
     const { id, source } = placement;
     if (child.role === 'relay') this.#writer.share(t, mailbox, source, hash128(entryKey.placement(id)));
     const rules = hash128(entryKey.rules(id));
-    if (this.#ports.tableOf(source)?.get(t, rules)?.content) {
-      const before = this.#writer.rows;
-      this.#writer.share(t, mailbox, source, rules);
-      if (this.#writer.rows > before) this.#ports.askedChanged(t, child.name);
-    } else this.#writer.remove(t, mailbox, rules, originRevision);
+    const table = this.#ports.tableOf(source);
+    const row = table?.get(t, rules);
+    if (!table || !row?.content) return this.#writer.remove(t, mailbox, rules, originRevision);
+    const bounded = boundedRules(table.content(t, row.content), placement);
+    const before = this.#writer.rows;
+    if (bounded) this.#writer.putChanged(t, mailbox, source, bounded);
+    else this.#writer.share(t, mailbox, source, rules);
+    if (this.#writer.rows > before) this.#ports.askedChanged(t, child.name);
   }
 
   /**

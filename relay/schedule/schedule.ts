@@ -13,10 +13,11 @@ import { attributesOf, type EntryKey, entryKey, parseEntryKey } from '../../core
 import { type PlacementId, placementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import type { Producer } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
+import { equalJson } from '../../core/object/json-value.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { type Child, matchChild } from '../children/children.ts';
 import type { Placement } from '../placements/placement.ts';
-import { forgetPlacement, matchedChildren, storedPlacements } from '../placements/placements.ts';
+import { forgetPlacement, matchedChildren, selectedObjects, storedPlacements } from '../placements/placements.ts';
 import { readPlacement } from '../placements/read-placement.ts';
 import { heldObjects } from '../promoted/held-back.ts';
 import { heldCustomizers } from '../promoted/held-customizers.ts';
@@ -87,8 +88,8 @@ export class Scheduler {
       this.#each(t, 'target', (work) => this.#target(t, work.key)) &&
       this.#each(t, 'aim', (work) => this.#aim(t, work.key));
     this.#ports.guard.rest();
-    // `match` may have marked work for moves.
-    return !done || this.#present.has('move');
+    // `match` may have marked work for moves, and `placement` objects.
+    return !done || this.#present.has('move') || this.#present.has('row');
   }
 
   /** Returns true if the class is empty afterwards. A piece of work that returns false stays dirty for the next step. */
@@ -207,6 +208,7 @@ export class Scheduler {
     }
     if (!placement) return true;
     if (!before) passage.placementCame(t, placement);
+    else if (!equalJson(before.delivery, placement.delivery)) this.#boundsChanged(t, placement, originRevision);
     for (const child of children.values()) {
       const mailbox = this.#ports.mailboxOf(child.name);
       if (!mailbox) continue;
@@ -222,6 +224,17 @@ export class Scheduler {
     }
     markDirty(t, 'target', id);
     return true;
+  }
+
+  /** The bounds of the space have changed. The rows of the objects may have been processed before, with the former bounds. */
+  #boundsChanged(t: Transaction, { id, source, name }: Placement, originRevision: number): void {
+    const table = this.#ports.tableOf(source);
+    for (const keyHash of selectedObjects(t, id)) {
+      const row = table?.get(t, keyHash);
+      const entry = row?.content && table && parseEntryKey(table.content(t, row.content).key);
+      if (entry?.type !== 'object' && entry?.type !== 'promoted') continue;
+      markDirty(t, 'row', entryKey.object(source, entry.object), [name], originRevision);
+    }
   }
 
   // ------------------------------------------------------------------------------------------- objects, targets

@@ -1,6 +1,7 @@
 /** All spaces of one node: the system space with its inventory, and the workload and inventory spaces that the configuration names. */
 
 import type { Authorizer } from '../../core/access/authorizer.ts';
+import type { AccessPlace } from '../../core/access/grant-scope.ts';
 import { Revocations } from '../../core/access/revocations.ts';
 import { MetricsAccounts } from '../../core/apiserver/access/metrics-accounts.ts';
 import { SystemAccess } from '../../core/apiserver/access/system-access.ts';
@@ -21,9 +22,11 @@ import { childOfChange, WrittenClaims } from '../children/written-claims.ts';
 import type { NodeConfig } from '../config/config.ts';
 import type { RolloutOrigin } from '../rollout/controllers.ts';
 import { markDirty } from '../work/dirty.ts';
+import { writeConfigured } from './configured-spaces.ts';
 import type { InventoryRows } from './inventory-rows.ts';
 import { type OriginSpace, originSpaceOf } from './origins.ts';
 import {
+  followBounds,
   type InventorySpace,
   type OpenSpace,
   openInventorySpace,
@@ -33,8 +36,9 @@ import {
   type WorkloadSpace,
 } from './own-spaces.ts';
 import type { PlacementSelection } from './selection.ts';
-
-const spaceResource = { group: 'mesh.banyan.io', resource: 'spaces' };
+import type { RequestGate } from './space-limits.ts';
+import { changesDelivery, isSpace, type SpaceSettings, settingsReader } from './space-settings.ts';
+import { UsageStatus } from './usage-status.ts';
 
 export interface SpaceListeners {
   /** Called in the transaction that may change the destinations of a SyncTarget. */
@@ -59,6 +63,11 @@ export class NodeSpaces {
   readonly #access: SystemAccess;
   /** Keyed by source: `center.retail`. */
   readonly #workload = new Map<string, WorkloadSpace>();
+  /** Keyed by source. */
+  readonly #settings = new Map<string, () => SpaceSettings>();
+  /** Keyed by the name of the space. */
+  readonly #gates = new Map<string, RequestGate>();
+  readonly #usages: UsageStatus[] = [];
 
   readonly #inventories = new Map<string, InventorySpace>();
 
@@ -77,11 +86,16 @@ export class NodeSpaces {
         t.afterCommit(() => this.writtenClaims.changed(child));
         listeners.claimsChanged(t, child);
       }
+      if (isSpace(event.object.key) && changesDelivery(event)) {
+        const workload = this.#workload.get(sourceOf(event.object.key.name));
+        if (workload) followBounds(t, workload);
+      }
       for (const name of inventory?.note(event) ?? []) {
         markDirty(t, 'child', name);
         listeners.inventoryChanged(t, name);
       }
     };
+    const sourceOf = (space: string) => `${objectName(ports.path)}.${space}`;
     const reader = new RequestReader();
     const admission: WriteAdmission = (request) => {
       if (!access) return;
@@ -94,7 +108,7 @@ export class NodeSpaces {
       );
     };
     const kindsOf = (kinds: readonly Kind[]) => withApproval(kinds, reader);
-    this.#system = openSpace(ports, 'system', 'System', note, { admission, kindsOf });
+    this.#system = openSpace(ports, 'system', 'System', note, { admission: () => admission, kindsOf });
     for (const stored of this.#system.storage.scan(revocationResource))
       this.#noteRevocation({ type: 'ADDED', object: stored });
     this.#system.storage.subscribe((events) => {
@@ -112,11 +126,18 @@ export class NodeSpaces {
       changed: () => listeners.metricsAccountsChanged(),
     });
     for (const { name, type } of spaces) {
-      const source = `${objectName(ports.path)}.${name}`;
-      if (type === 'Workload') this.#workload.set(source, openWorkloadSpace(ports, name, source));
+      const source = sourceOf(name);
+      if (type === 'Workload') {
+        const settings = settingsReader(this.#system.storage, name);
+        this.#settings.set(source, settings);
+        const workload = openWorkloadSpace(ports, name, source, settings);
+        this.#workload.set(source, workload);
+        this.#gates.set(name, workload.gate);
+        this.#showUsage(ports, name, workload, settings);
+      }
       if (type === 'Inventory') this.#inventories.set(source, openInventorySpace(ports, name, source));
     }
-    this.#show(spaces);
+    writeConfigured(this.#system.space, spaces);
   }
 
   get system(): Space {
@@ -172,6 +193,31 @@ export class NodeSpaces {
     return Object.fromEntries(sources.map(([source, { space }]) => [source, space.storage.revision()]));
   }
 
+  #showUsage(
+    { clock }: SpacePorts,
+    name: string,
+    { storage, usage }: WorkloadSpace,
+    settings: () => SpaceSettings,
+  ): void {
+    const { space: system } = this.#system;
+    const status = new UsageStatus({ system, space: { name, limits: () => settings().limits }, usage, clock });
+    this.#usages.push(status);
+    storage.subscribe(() => status.changed());
+    system.storage.subscribe((events) => {
+      if (events.some(({ object: { key } }) => isSpace(key) && key.name === name)) status.changed();
+    });
+  }
+
+  /** Admits a request to a space of this node (RequestGate.admit). Other places have no limits here. */
+  admitRequest(place: AccessPlace, isWatch: boolean): (() => void) | undefined {
+    return 'space' in place ? this.#gates.get(place.space)?.admit(isWatch) : undefined;
+  }
+
+  /** Returns the settings of a workload space as they are now. Sources of nodes above have none here. */
+  settingsOf(source: string): SpaceSettings {
+    return this.#settings.get(source)?.() ?? {};
+  }
+
   /** Returns the workload space of a source. Undefined for sources of nodes above. */
   own(source: string): Space | undefined {
     return this.#workload.get(source)?.space;
@@ -182,26 +228,10 @@ export class NodeSpaces {
   }
 
   close(): void {
+    for (const usage of this.#usages) usage.close();
     for (const space of [...this.#workload.values(), ...this.#inventories.values()]) space.close();
     this.#access.close();
     this.metricsAccounts.close();
     this.#system.close();
-  }
-
-  /**
-   * Creates a Space object for each space of the configuration. Deletes the Space objects of spaces that the configuration no longer names, or names with
-   * another type.
-   */
-  #show(spaces: NodeConfig['spaces']): void {
-    const { space } = this.#system;
-    const types = new Map<string, string>(spaces.map(({ name, type }) => [name, type]));
-    for (const stored of space.storage.scan(spaceResource)) {
-      const { metadata, spec } = space.parse(stored);
-      const { type } = (spec ?? {}) as { type?: string };
-      if (types.get(metadata.name!) === type) types.delete(metadata.name!);
-      else space.delete(stored.key);
-    }
-    for (const [name, type] of types)
-      space.create({ apiVersion: 'mesh.banyan.io/v1alpha1', kind: 'Space', metadata: { name }, spec: { type } });
   }
 }

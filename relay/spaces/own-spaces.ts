@@ -5,16 +5,18 @@
 import { builtinKinds } from '../../core/apiserver/builtin/builtin-kinds.ts';
 import { CrdController } from '../../core/apiserver/crd/crd-controller.ts';
 import { ownKindsAdmission } from '../../core/apiserver/kinds/admission.ts';
+import { deliveryAdmission } from '../../core/apiserver/kinds/delivery-check.ts';
+import { placementResource } from '../../core/apiserver/kinds/edge-placement.ts';
 import { ownKinds, type SpaceType } from '../../core/apiserver/kinds/kinds-of-space.ts';
 import { SpaceKinds } from '../../core/apiserver/kinds/space-kinds.ts';
 import { EventExpiry } from '../../core/apiserver/lifecycle/event-expiry.ts';
 import { GarbageCollector } from '../../core/apiserver/lifecycle/garbage-collector.ts';
 import { NamespaceController } from '../../core/apiserver/lifecycle/namespace-controller.ts';
 import { fieldManager } from '../../core/apiserver/managed-fields/field-manager.ts';
-import type { Kind, Space, WriteAdmission } from '../../core/apiserver/space.ts';
+import type { Kind, Kinds, Space, WriteAdmission } from '../../core/apiserver/space.ts';
 import { EmbeddedStorage } from '../../core/apiserver/storage/embedded.ts';
 import type { StorageEvent, WriteHook } from '../../core/apiserver/storage.ts';
-import { type DryRunPreview, EmbeddedSpace } from '../../core/apiserver/verbs/embedded-space.ts';
+import { type DryRunPreview, EmbeddedSpace, type WriteQuota } from '../../core/apiserver/verbs/embedded-space.ts';
 import type { TokenKeys } from '../../core/authentication/token-key.ts';
 import { LocalTable } from '../../core/feed/table.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -27,6 +29,9 @@ import { Bursts } from './bursts.ts';
 import { fillIn } from './filled-in.ts';
 import { InventoryRows } from './inventory-rows.ts';
 import { PlacementSelection } from './selection.ts';
+import { RequestGate, spaceQuota } from './space-limits.ts';
+import type { SpaceSettings } from './space-settings.ts';
+import { SpaceUsage } from './space-usage.ts';
 
 export interface SpacePorts {
   readonly store: Store;
@@ -54,6 +59,8 @@ export interface WorkloadSpace extends OpenSpace {
   readonly source: string;
   readonly table: LocalTable;
   readonly selection: PlacementSelection;
+  readonly usage: SpaceUsage;
+  readonly gate: RequestGate;
 }
 
 export interface InventorySpace extends OpenSpace {
@@ -64,7 +71,8 @@ export interface InventorySpace extends OpenSpace {
 /** What one type of space has beside the parts of all. */
 interface SpaceParts {
   readonly preview?: DryRunPreview | undefined;
-  readonly admission?: WriteAdmission;
+  readonly admission?: (kinds: Kinds) => WriteAdmission;
+  readonly quota?: (storage: EmbeddedStorage) => WriteQuota;
   /** Changes built-in kinds that have their nature in this space. */
   kindsOf?(kinds: readonly Kind[]): readonly Kind[];
 }
@@ -75,7 +83,7 @@ export function openSpace(
   name: string,
   type: SpaceType,
   hook: WriteHook,
-  { preview, admission, kindsOf = (kinds) => kinds }: SpaceParts = {},
+  { preview, admission, quota, kindsOf = (kinds) => kinds }: SpaceParts = {},
 ): OpenSpace {
   const { store, clock, random, log, defer, path } = ports;
   // Objects of the system space do not travel, so its revisions need not begin at the wall time (core/apiserver/storage/history.ts).
@@ -92,9 +100,10 @@ export function openSpace(
     admissions: [
       ownKindsAdmission(kinds, { type, path }, storage),
       ...(type === 'Workload' ? [fillIn] : []),
-      ...(admission ? [admission] : []),
+      ...(admission ? [admission(kinds)] : []),
     ],
     ...(preview ? { preview } : {}),
+    ...(quota ? { quota: quota(storage) } : {}),
   });
   const shared = { space, clock, logger: log, schedule: defer };
   const controllers = [
@@ -115,12 +124,27 @@ export function openSpace(
   };
 }
 
-/** Opens a workload space with its selection. After each commit, the space announces work for the selection. */
-export function openWorkloadSpace(ports: SpacePorts, name: string, source: string): WorkloadSpace {
+/** Opens a workload space with its selection. After each commit, the space announces work for the selection. `settings`: of the Space, as they are now. */
+export function openWorkloadSpace(
+  ports: SpacePorts,
+  name: string,
+  source: string,
+  settings: () => SpaceSettings = () => ({}),
+): WorkloadSpace {
   let selection: PlacementSelection | undefined;
   const table = ports.store.write((t) => LocalTable.open(t, `source/${source}`));
   const hook = (t: Transaction, event: StorageEvent) => selection?.note(t, event);
-  const opened = openSpace(ports, name, 'Workload', hook, { preview: ports.preview?.(source) });
+  const bounds = () => settings().delivery;
+  const limited = { name, limits: () => settings().limits };
+  let usage: SpaceUsage | undefined;
+  const opened = openSpace(ports, name, 'Workload', hook, {
+    preview: ports.preview?.(source),
+    admission: (kinds) => deliveryAdmission({ name, kinds, bounds }),
+    quota(own) {
+      usage = new SpaceUsage(own);
+      return spaceQuota(limited, usage);
+    },
+  });
   const { storage, space } = opened;
   selection = new PlacementSelection({
     source,
@@ -129,6 +153,7 @@ export function openWorkloadSpace(ports: SpacePorts, name: string, source: strin
     table,
     noteChange: noteSourceChange,
     wallMs: () => ports.clock.wallMs(),
+    bounds,
   });
   const bursts = new Bursts();
   storage.subscribe((events) => {
@@ -137,7 +162,18 @@ export function openWorkloadSpace(ports: SpacePorts, name: string, source: strin
     const waitMs = Math.min(...Array.from(namespaces, (namespace) => bursts.waitMs(namespace, nowMs)));
     ports.store.announce(workTopic, [waitMs]);
   });
-  return { ...opened, source, table, selection };
+  return { ...opened, source, table, selection, usage: usage!, gate: new RequestGate(limited, ports.clock) };
+}
+
+/**
+ * Call it in the transaction that changes the bounds of the space. The placements get a new revision, because they have another effect from now on: what leaves
+ * and comes back has to be newer at each node than what was there before, and the targets have to move.
+ */
+export function followBounds(t: Transaction, { storage, selection }: WorkloadSpace): void {
+  storage.writeIn(t, (writer) => {
+    for (const { key, body } of storage.scan(placementResource)) writer.put(key, body);
+  });
+  selection.boundsChanged(t);
 }
 
 /** Opens an inventory space with its rows. The space announces work after each commit. */

@@ -11,6 +11,7 @@ import type { SpaceStorage } from '../../core/apiserver/storage.ts';
 import type { TargetAttributes } from '../../core/entries/down-attributes.ts';
 import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
 import { placementId } from '../../core/entries/placement-id.ts';
+import { boundedPriority, type DeliveryBounds } from '../../core/match/delivery-bounds.ts';
 import { type Move, moveOf, moveSpecOf } from '../../core/move/move.ts';
 import { parseBody, stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -24,6 +25,8 @@ import { putRow, type SourceRows } from './source-rows.ts';
 export interface PlacementTargetPorts extends SourceRows {
   readonly source: string;
   readonly storage: SpaceStorage;
+  /** `spec.delivery` of the Space as it is now. Undefined: there are no bounds. */
+  bounds(): DeliveryBounds | undefined;
 }
 
 /** Moves the target to the revision. Returns the revision of the target, which never goes back. Undefined: the space has no such placement. */
@@ -43,7 +46,7 @@ export function moveTarget(
   const attributes: TargetAttributes = {
     generation: object.metadata.generation ?? 0,
     target: Math.max(revision, before?.target ?? 0),
-    ...decidingOf(object, moveOfPlacement(t, source, object)),
+    ...decidingOf(object, moveOfPlacement(t, source, object), ports.bounds()),
   };
   const content = { key, attributes: text(stableStringify(attributes)), body: new Uint8Array(0) };
   putRow(t, ports, content, attributes.target);
@@ -55,7 +58,7 @@ export function moveOfPlacement(reader: Reader, source: string, placement: KubeO
 }
 
 /** Returns the values of the placement, besides the selectors, by which agents and relays decide. */
-function decidingOf({ spec, metadata }: KubeObject, move: Move | undefined) {
+function decidingOf({ spec, metadata }: KubeObject, move: Move | undefined, bounds: DeliveryBounds | undefined) {
   const { wantSingletonReportedState, reportedState, priority, deletion, ...rest } = (spec ??
     {}) as Partial<EdgePlacementSpec>;
   const apply = applyRulesOf(rest);
@@ -63,7 +66,7 @@ function decidingOf({ spec, metadata }: KubeObject, move: Move | undefined) {
   const policy = deletion?.propagationPolicy ?? (move?.order === 'BreakBeforeMake' ? 'Foreground' : undefined);
   return {
     ...reportedStateOf(reportedState ?? (wantSingletonReportedState ? 'Exact' : 'Aggregate')),
-    priority: priority ?? 0,
+    priority: boundedPriority(priority ?? 0, bounds),
     created: metadata.creationTimestamp ?? '',
     uid: metadata.uid ?? '',
     ...(policy === undefined || policy === 'Background' ? {} : { deletion: policy }),

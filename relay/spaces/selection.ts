@@ -21,6 +21,8 @@ import type {
 import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { type PlacementId, placementId } from '../../core/entries/placement-id.ts';
 import type { Content, FeedRow, Table } from '../../core/feed/feed.ts';
+import { boundedSelectors, type DeliveryBounds, mayDeliver } from '../../core/match/delivery-bounds.ts';
+import { boundedUpsync } from '../../core/match/upsync-bounds.ts';
 import { parseBody, stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { formatKey, type GroupResource, type ObjectKey, parseKey } from '../../core/object/key.ts';
@@ -51,6 +53,8 @@ export interface SelectionPorts extends SourceRows {
   readonly storage: SpaceStorage;
   readonly kinds: Kinds;
   wallMs(): number;
+  /** `spec.delivery` of the Space as it is now. Undefined: there are no bounds. */
+  bounds(): DeliveryBounds | undefined;
 }
 
 /** kubectl's own annotation for the reason of a change, which `kubectl rollout history` shows. */
@@ -107,6 +111,12 @@ export class PlacementSelection {
     this.#former.deleted(t, key, uid, revision, isSent);
   }
 
+  /** Marks every object that the bounds of the space may concern. Call it in the transaction that changes the bounds. */
+  boundsChanged(t: Transaction): void {
+    const { storage } = this.#ports;
+    for (const resource of storage.resources()) this.#markScope(t, resource, {}, storage.revision());
+  }
+
   /** Does one bounded piece of work. Returns true if more work may be left. */
   step(t: Transaction): boolean {
     const { source, storage } = this.#ports;
@@ -153,12 +163,17 @@ export class PlacementSelection {
       this.baseline.gone(t, name, revision);
       return;
     }
-    const object = effectivePlacement(parseBody(stored.body));
+    const bounds = this.#ports.bounds();
+    const object = boundedPlacement(effectivePlacement(parseBody(stored.body)), bounds);
     const after = this.#learn(object);
     const scheduled = this.#scheduled(t, id);
     const before = scheduled && itemsOf(scheduled);
     const move = moveOfPlacement(t, source, object);
-    const attributes: PlacementAttributes = { ...originAttributesOf(object), ...(move ? { move } : {}) };
+    const attributes: PlacementAttributes = {
+      ...originAttributesOf(object),
+      ...(move ? { move } : {}),
+      ...(bounds ? { delivery: bounds } : {}),
+    };
     const changed = this.#put(t, entryKey.placement(id), attributes, payloadOf(object), revision);
     if (!changed) return;
     this.baseline.placementChanged(t, name, revision);
@@ -289,7 +304,7 @@ export class PlacementSelection {
 
   /** A deleted object that waits for its finalizers is selected by nothing. Others may still need it: objects are in a Namespace until the last one is gone. */
   #selecting(key: ObjectKey, object: KubeObject): SelectingPlacement[] {
-    if (!mayTravel(key) || isTerminating(object)) return [];
+    if (!mayTravel(key) || isTerminating(object) || !mayDeliver(this.#ports.bounds(), key)) return [];
     return this.#placements.selecting(this.#candidate(key, object));
   }
 
@@ -317,6 +332,8 @@ export class PlacementSelection {
 
   #implied(t: Transaction, key: ObjectKey): string[] {
     if (!this.#isNamespace(key) && !isAuxiliary(key) && key.resource !== definitionObjects.resource) return [];
+    // Customizers and StatusSummarizers go to no cluster.
+    if (!isAuxiliary(key) && !mayDeliver(this.#ports.bounds(), key)) return [];
     const named = isSummarizer(key) ? this.#placements.naming(key.name) : [];
     return [...new Set([...this.#needs.neededBy(t, key), ...named])];
   }
@@ -366,6 +383,31 @@ function revisionFacts({ metadata }: KubeObject): RevisionFacts {
   const { uid = '', generation = 0, annotations = {} } = metadata;
   const cause = annotations[changeCauseAnnotation];
   return { uid, generation, ...(cause === undefined ? {} : { cause }) };
+}
+
+/**
+ * The placement as it may leave the space. Its row has the narrowed form, so that relays of every version follow it. A placement that asks for more than the
+ * bounds was written before they were, because the space refuses such writes.
+ */
+function boundedPlacement(placement: KubeObject, bounds: DeliveryBounds | undefined): KubeObject {
+  if (!bounds) return placement;
+  const {
+    locationSelectors = [],
+    locationExpression,
+    upsync,
+    ...spec
+  } = (placement.spec ?? {}) as Partial<EdgePlacementSpec>;
+  const expression = locationExpression === undefined ? {} : { locationExpression };
+  const selectors = boundedSelectors(locationSelectors, locationExpression !== undefined, bounds);
+  return {
+    ...placement,
+    spec: {
+      ...spec,
+      ...expression,
+      locationSelectors: selectors,
+      ...(upsync ? { upsync: boundedUpsync(upsync, bounds) } : {}),
+    },
+  };
 }
 
 function itemsOf(placement: KubeObject): readonly DownsyncItem[] {

@@ -169,6 +169,8 @@ describe.skipIf(missing)(`the chart${why}`, () => {
       expect(Object.keys(configOf(fixed).pki)).toEqual(['ca', 'cert', 'key']);
       expect(fixed.filter((one) => one.kind === 'Role').map(({ metadata }) => metadata.name)).toEqual([release]);
     }
+    expect(bare).not.toHaveProperty('accept');
+    expect(configOf(render({ ...least, accept: [] })).accept).toEqual([]);
     const full = configOf(
       render({
         ...least,
@@ -178,6 +180,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
         cluster: { uid: '0b8a', requestsPerSecond: 12.5, inFlight: 4, inFlightBytes: '32Mi' },
         streams: { users: ['center:jo', 'eu:kim'], groups: ['center:ops'] },
         access: { fromAbove: 'none' },
+        accept: [{ source: 'center.*', namespaces: ['shop-*'] }],
         deletions: { entries: 2_000_000, fraction: 0 },
         lease: { name: 'one', namespace: 'kube-system' },
         logLevel: 'debug',
@@ -192,6 +195,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
       limits: { deletions: { entries: 2_000_000, fraction: 0 } },
       api: { host: '::', port: 9443 },
       access: { fromAbove: 'none' },
+      accept: [{ source: 'center.*', namespaces: ['shop-*'], clusterScoped: [] }],
       streams: { cluster: { users: ['center:jo', 'eu:kim'], groups: ['center:ops'] } },
       cluster: {
         kubernetes: {

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import type { Authorizer } from '../../access/authorizer.ts';
+import type { AccessPlace } from '../../access/grant-scope.ts';
 import type { AuditPort } from '../../audit/audit-port.ts';
 import type { FrontProxyConfig } from '../../authentication/front-proxy.ts';
 import { answerOf, passOn, passUpgrade } from '../../stream/pass-on.ts';
@@ -44,12 +45,20 @@ export interface ApiServerOptions extends HttpsListenerOptions {
   readonly tree?: TreeUrls;
   /** Serves further URLs of the node. Absent: there are none. */
   readonly urls?: NodeUrls;
+  /**
+   * Called for each request that is authorized. Throws TooManyRequests. Returns what has to be called when the answer has ended. Absent, or undefined: there is
+   * no limit.
+   */
+  admitRequest?(place: AccessPlace, isWatch: boolean): (() => void) | undefined;
   /** Absent: the node has no audit log. `newId` makes the id of a request that has none. */
   readonly audit?: { readonly port: AuditPort; newId(): string } | undefined;
 }
 
 /** Requests with these methods have no body. */
 const bodyless: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** Values of the parameter `watch` that ask for a watch. */
+const watchValues: ReadonlySet<string> = new Set(['true', '1']);
 
 export class ApiServer implements AsyncDisposable {
   readonly #options: ApiServerOptions;
@@ -123,6 +132,11 @@ export class ApiServer implements AsyncDisposable {
       const access = await this.#access.of(request, url, audit);
       const connection = connectionOf(request);
       this.#answers.admit(connection);
+      const isWatch = watchValues.has(url.searchParams.get('watch') ?? '');
+      const ended = this.#options.admitRequest?.(access.place, isWatch);
+      // The client may have gone while the user was authenticated.
+      if (response.destroyed) ended?.();
+      else if (ended) response.once('close', ended);
       const { user } = access.attributes;
       const { tree } = this.#options;
       const isTree = tree !== undefined && url.pathname.startsWith('/tree/');

@@ -3,6 +3,7 @@
  * name is usually a typing mistake and would select nothing. If the user wants to create the definition of the resource, they can do this first.
  */
 
+import { type DeliveryBounds, deliveryBytesMax } from '../../match/delivery-bounds.ts';
 import { stableStringify } from '../../object/canonical.ts';
 import { invalidField } from '../../object/field-error.ts';
 import { checkSelector, checkSelectors } from '../../object/label-selector-check.ts';
@@ -23,6 +24,7 @@ import { exceptWarnings } from './except-check.ts';
 import { checkIgnoredFields } from './ignored-fields-check.ts';
 import { inventoryGroup } from './inventory-kinds.ts';
 import { checkLocationExpression } from './location-expression-check.ts';
+import { meshGroup } from './mesh-kinds.ts';
 import { checkMeshWrite } from './node-written-check.ts';
 import { checkRollout } from './rollout-check.ts';
 import { checkSummarizer } from './summarizer-check.ts';
@@ -59,6 +61,7 @@ const checks: Readonly<Record<string, KindCheck>> = {
   [`${edgeGroup}/customizers`]: checkCustomizer,
   [`${edgeGroup}/statussummarizers`]: (object, old) =>
     checkSummarizer(object.spec as SummarizerSpec, old?.spec as SummarizerSpec | undefined),
+  [`${meshGroup}/spaces`]: checkSpace,
   [`${inventoryGroup}/locations`]: checkLocation,
   [`${inventoryGroup}/synctargets`]: (object, old, _kinds, place) => checkAttachTo(object, old, place),
 };
@@ -98,6 +101,17 @@ function checkPlacement(spec: EdgePlacementSpec, old: EdgePlacementSpec | undefi
 function checkLocation(object: KubeObject): Cause[] {
   const spec = object.spec as { instanceSelector?: LabelSelector } | undefined;
   return spec?.instanceSelector ? checkSelector(spec.instanceSelector, 'spec.instanceSelector') : [];
+}
+
+function checkSpace(object: KubeObject): Cause[] {
+  const { delivery } = (object.spec ?? {}) as { delivery?: DeliveryBounds };
+  if (!delivery) return [];
+  const bytes = JSON.stringify(delivery).length;
+  const tooLong = `${bytes} bytes; every placement of the space carries these bounds: use at most ${deliveryBytesMax} bytes, with patterns instead of names`;
+  return [
+    ...(delivery.locationSelector ? checkSelector(delivery.locationSelector, 'spec.delivery.locationSelector') : []),
+    ...(bytes > deliveryBytesMax ? [invalidField('spec.delivery', Object.keys(delivery), tooLong)] : []),
+  ];
 }
 
 /** Checks `downsync`, which names resources of this space. `upsync` and `associated` name resources of the edge clusters, which this space does not know. */

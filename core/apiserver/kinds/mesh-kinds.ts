@@ -1,7 +1,8 @@
 /** mesh.banyan.io: the kinds with which every node shows itself and its neighbours in its system space. */
 import { claimedKeysMax, claimedValuesMax } from '../../match/claims.ts';
 import type { SchemaProps } from '../crd/definition.ts';
-import { conditions, definition, integer, list, object, quantities, rule, string, time } from './schema-builders.ts';
+import { conditions, definition, integer, list, object, quantities, string, time } from './schema-builders.ts';
+import { spaceDefinitionOf } from './space-kind.ts';
 
 export const meshGroup = 'mesh.banyan.io';
 
@@ -157,47 +158,4 @@ const mailboxDefinition = definition({
   ],
 });
 
-const spaceDefinition = definition({
-  group: meshGroup,
-  names: { plural: 'spaces', kind: 'Space', shortNames: ['sp'] },
-  description: 'A logical Kubernetes API endpoint of this node, with its own objects.',
-  spec: object(
-    'The purpose of the space, and the place of its objects.',
-    {
-      type: string('Decides which kinds the space has beside the built-in kinds.', {
-        enum: ['Workload', 'Inventory', 'System'],
-        default: 'Workload',
-      }),
-      provider: object('The place where the objects are stored. The default is Embedded.', {
-        type: string('In this node, or in a Kubernetes API server.', {
-          enum: ['Embedded', 'Kubernetes'],
-          default: 'Embedded',
-        }),
-        kubeconfigSecretRef: object(
-          'A Secret of the system space with a kubeconfig under the key kubeconfig.',
-          { namespace: string('Namespace of the Secret.'), name: string('Name of the Secret.') },
-          { required: ['namespace', 'name'] },
-        ),
-      }),
-    },
-    {
-      'x-kubernetes-validations': [
-        rule(
-          "!has(self.provider) || self.provider.type != 'Kubernetes' || has(self.provider.kubeconfigSecretRef)",
-          'a provider of type Kubernetes needs kubeconfigSecretRef',
-        ),
-        rule('self.type == oldSelf.type', 'the type of a space can not be changed'),
-      ],
-    },
-  ),
-  status: object('The state of the space.', { url: string('The URL of the API of the space.'), conditions }),
-  root: { required: ['spec'] },
-  columns: [
-    { name: 'Type', type: 'string', jsonPath: '.spec.type' },
-    { name: 'Provider', type: 'string', jsonPath: '.spec.provider.type' },
-    { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
-    { name: 'URL', type: 'string', jsonPath: '.status.url', priority: 1 },
-  ],
-});
-
-export const meshDefinitions = [nodeDefinition, mailboxDefinition, spaceDefinition];
+export const meshDefinitions = [nodeDefinition, mailboxDefinition, spaceDefinitionOf(meshGroup)];

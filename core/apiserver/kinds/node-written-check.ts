@@ -1,6 +1,7 @@
 /**
- * Checks writes of users to the objects of mesh.banyan.io that the node itself writes: Space, Node, Mailbox. The mesh reads only three fields of
- * a user's changes: `spec.approveHeldDeletions`, `spec.claims` and `spec.quota` of a Node. So the check refuses a change without effect, with a message that names the right place for the change.
+ * Checks writes of users to the objects of mesh.banyan.io that the node itself writes: Space, Node, Mailbox. Of a user's changes, the mesh reads only
+ * `spec.approveHeldDeletions`, `spec.claims` and `spec.quota` of a Node, and `spec.delivery` and `spec.limits` of a Space. So the check refuses a change without
+ * effect, with a message that names the right place for the change.
  * Everybody may write labels and annotations.
  */
 
@@ -28,10 +29,10 @@ interface NodeWritten {
 }
 
 const configured =
-  'the spaces of a node are those of its configuration: change `spaces` of the node in the topology (or in the configuration file of the node) and start the node again';
+  'the spaces of a node are those of its configuration, and users may change only labels, annotations, spec.delivery and spec.limits: change `spaces` of the node in the topology (or in the configuration file of the node) and start the node again';
 
 const nodeWritten: Readonly<Record<string, NodeWritten>> = {
-  spaces: { write: configured, delete: configured, free: [] },
+  spaces: { write: configured, delete: configured, free: ['delivery', 'limits'] },
   nodes: {
     write:
       'the node writes its Node objects; users may write only labels, annotations, spec.approveHeldDeletions, spec.claims and spec.quota',

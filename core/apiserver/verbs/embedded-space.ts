@@ -24,6 +24,7 @@ import {
   type Space,
   storedKey,
   storedResource,
+  type UserInfo,
   type WriteAdmission,
   type WriteOptions,
 } from '../space.ts';
@@ -56,7 +57,19 @@ export interface EmbeddedSpaceOptions {
   readonly admissions: readonly WriteAdmission[];
   /** Absent: a dry run shows only the object that would be stored. */
   readonly preview?: DryRunPreview;
+  /** Absent: the space may hold any number of objects. */
+  readonly quota?: WriteQuota;
 }
+
+/**
+ * Called when a write has passed all checks, with the change of what the space stores. Throws Forbidden if the space may not hold so much. A write of the node
+ * itself has no user.
+ */
+export type WriteQuota = (
+  key: ObjectKey,
+  change: { readonly objects: number; readonly bytes: number },
+  user: UserInfo | undefined,
+) => void;
 
 /**
  * Shows in the result of a dry run which effect the write would have: may change `object.status`, and may warn. Runs after all checks, and never for a write
@@ -90,6 +103,7 @@ export class EmbeddedSpace implements Space {
   readonly #fields: FieldManager;
   readonly #admissions: readonly WriteAdmission[];
   readonly #preview: DryRunPreview | undefined;
+  readonly #quota: WriteQuota | undefined;
 
   constructor(options: EmbeddedSpaceOptions) {
     this.name = options.name;
@@ -100,6 +114,7 @@ export class EmbeddedSpace implements Space {
     this.#fields = options.fields;
     this.#admissions = options.admissions;
     this.#preview = options.preview;
+    this.#quota = options.quota;
   }
 
   get(key: ObjectKey, version?: string): KubeObject | undefined {
@@ -269,6 +284,7 @@ export class EmbeddedSpace implements Space {
     const bytes = storedBytes(kind, key, next);
     const existing = this.storage.get(key);
     if (existing) throw status.alreadyExists(key, isTerminating(parseBody(existing.body)));
+    this.#quota?.(key, { objects: 1, bytes: bytes.length }, options.user);
     if (!options.dryRun) return this.#put(key, bytes, next);
     this.#preview?.(key, next, options);
     return next;
@@ -310,6 +326,7 @@ export class EmbeddedSpace implements Space {
       if (options.dryRun) this.#preview?.(key, next, options);
       return next;
     }
+    this.#quota?.(key, { objects: 0, bytes: bytes.length - stored.body.length }, options.user);
     return this.#put(key, bytes, next);
   }
 

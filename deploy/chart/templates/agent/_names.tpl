@@ -120,6 +120,9 @@ limits:
     fraction: {{ toJson $agent.deletions.fraction }}
 access:
   fromAbove: {{ $agent.access.fromAbove | quote }}
+{{- if kindIs "slice" $agent.accept }}
+accept: {{ toJson $agent.accept }}
+{{- end }}
 {{- with $agent.streams }}
 {{- if .users }}
 streams:

@@ -92,6 +92,30 @@ describe('banyan why', () => {
     ]);
   });
 
+  it.each([
+    [{ namespaces: ['shop-*'] }, true],
+    [{ namespaces: ['till'] }, false],
+    [undefined, false],
+  ])('says that the Space with %j does not let the object leave: %j', async (delivery, isOutside) => {
+    const path = '/apis/mesh.banyan.io/v1alpha1/spaces/retail';
+    const of = { apiVersion: 'mesh.banyan.io/v1alpha1', kind: 'Space', metadata: { name: 'retail' } };
+    const lines = await why(
+      treeWith(['shop'], { [`node/center ${path}`]: { ...of, spec: { delivery } as never } }),
+      question,
+    );
+    const said = `${space}: the Space retail does not let it leave (spec.delivery.namespaces: ["shop-*"])`;
+    expect(lines.includes(said)).toBe(isOutside);
+  });
+
+  it('goes on for a user who may not read the Space', async () => {
+    const tree = treeWith(['shop']);
+    const get = async (context: string, path: string) => {
+      if (context === 'node/center') throw new BanyanError('Forbidden', 'spaces is forbidden');
+      return tree.get(context, path);
+    };
+    expect(await why({ ...tree, get }, question)).toContain('shop: matches the Location shop');
+  });
+
   it('reads an object that is stored in another version than the preferred one, and can not be converted', async () => {
     const tree = treeWith(['till']);
     const group = { preferredVersion: { groupVersion: 'net.example.com/v1' } };

@@ -657,7 +657,15 @@ describe('an object that several sources deliver', () => {
     expect(bench.counts(retail)).toMatchObject({ available: 1 });
     expect(bench.reported(`state/center.ops/${till}`)!.attributes).toMatchObject({
       reason: 'Conflicted',
-      message: expect.stringContaining('EdgePlacement b of center.retail'),
+      message: expect.stringMatching(
+        /^another source delivers the same object and has precedence: its placement has a higher priority/,
+      ),
+    });
+    const own = () => bench.reported(`node/${path}`)!.attributes;
+    expect(JSON.stringify(bench.reported(`state/center.ops/${till}`))).not.toContain('retail');
+    expect(JSON.stringify(bench.reported(`partial/${ops}`))).not.toContain('retail');
+    expect(own().sourceConflict).toMatchObject({
+      message: expect.stringContaining('EdgePlacement b of center.retail delivers it, and not EdgePlacement'),
     });
     await bench.receive(bench.gone(`o/center.retail/${till}`), bench.gone(`t/${retail}`));
     await bench.advance(1_000);

@@ -90,7 +90,7 @@ describe('the state of an object', () => {
     expect(objectState(delivery, winner, applied, seen('Current'))).toMatchObject({
       conflicted: true,
       available: false,
-      message: expect.stringContaining('center.a delivers the same object and has precedence'),
+      message: expect.stringContaining('another source delivers the same object and has precedence'),
     });
   });
 });

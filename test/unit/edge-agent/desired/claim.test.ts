@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Claimed, compareClaimed, precedence } from '../../../../edge-agent/desired/claim.ts';
+import { type Claimed, compareClaimed, conflictText, precedence } from '../../../../edge-agent/desired/claim.ts';
 
 const claim = (placement: string, more: object = {}) => ({
   placement,
@@ -59,19 +59,23 @@ describe('the order of sources that deliver one object', () => {
 });
 
 describe('the message for the loser', () => {
-  const text = (winner: Claimed, loser: Claimed) => precedence(winner, loser);
-
-  it('names the winning placement and its source', () => {
-    expect(text(claimed('center.a', {}), claimed('eu.b', {}))).toBe(
-      'EdgePlacement p of center.a delivers the same object and has precedence: center.a is nearer the center',
+  it('names neither the winner nor values of its placement', () => {
+    expect(precedence(claimed('center.a', {}), claimed('eu.b', {}))).toBe(
+      'another source delivers the same object and has precedence: it is nearer the center. Those who run the site see which one (condition SourceConflict of its SyncTarget)',
     );
   });
 
   it.each([
-    [{ priority: 3 }, { priority: 1 }, 'its priority is 3, over 1'],
-    [{}, { created: '2026-02-01T00:00:00Z' }, 'it is older, of 2026-01-01T00:00:00Z before 2026-02-01T00:00:00Z'],
-    [{ uid: 'a' }, { uid: 'b' }, 'its uid is the smaller'],
-  ])('names the deciding value: %j over %j', (winner, loser, why) => {
-    expect(text(claimed('center.a', winner), claimed('center.b', loser))).toContain(why);
+    [{ priority: 3 }, { priority: 1 }, 'its placement has a higher priority'],
+    [{}, { created: '2026-02-01T00:00:00Z' }, 'its placement is older'],
+    [{ uid: 'a' }, { uid: 'b' }, 'the uid of its placement is the smaller'],
+  ])('gives the deciding rule: %j over %j', (winner, loser, why) => {
+    expect(precedence(claimed('center.a', winner), claimed('center.b', loser))).toContain(why);
+  });
+
+  it('has both names for those who run the site', () => {
+    expect(conflictText(claimed('center.a', {}), claimed('eu.b', {}))).toBe(
+      'EdgePlacement p of center.a delivers it, and not EdgePlacement p of eu.b: it is nearer the center',
+    );
   });
 });

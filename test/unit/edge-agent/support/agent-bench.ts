@@ -5,6 +5,7 @@ import { downFeedJudge } from '../../../../core/entries/down-check.ts';
 import { FeedConsumer } from '../../../../core/feed/consumer.ts';
 import type { WireEntry } from '../../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
+import type { Acceptance } from '../../../../core/match/acceptance.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
@@ -29,6 +30,8 @@ export class AgentBench<C extends FakeCluster = FakeCluster> {
   agent: Agent;
   /** The next process may know less than was applied. */
   isHeldBack = false;
+  /** `accept` of the next process. */
+  accept: Acceptance | undefined;
   #revision = 10;
   #boots = 0;
 
@@ -184,6 +187,7 @@ export class AgentBench<C extends FakeCluster = FakeCluster> {
       logger: silentLogger,
       schedule: setImmediate,
       isHeldBack: this.isHeldBack,
+      accept: this.accept,
     });
   }
 }

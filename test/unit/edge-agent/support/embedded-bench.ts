@@ -4,6 +4,7 @@ import type { SparseApplyRules } from '../../../../core/entries/apply-rules.ts';
 import { FeedConsumer } from '../../../../core/feed/consumer.ts';
 import type { WireEntry } from '../../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
+import type { Acceptance } from '../../../../core/match/acceptance.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { health } from '../../../../core/object/health.ts';
 import { formatKey } from '../../../../core/object/key.ts';
@@ -31,6 +32,8 @@ export class EmbeddedBench {
   readonly consumer: FeedConsumer;
   readonly producer: FeedProducer;
   agent: Agent;
+  /** `accept` of the next process. */
+  accept: Acceptance | undefined;
   readonly #rules: SparseApplyRules;
   #revision = 0;
 
@@ -65,6 +68,7 @@ export class EmbeddedBench {
       clock: this.clock,
       random: this.random,
       logger: silentLogger,
+      accept: this.accept,
     });
   }
 

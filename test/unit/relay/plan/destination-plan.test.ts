@@ -103,6 +103,7 @@ describe('the plan of a destination', () => {
     children: new Map<string, Child>(),
     pathOf: (child: string) => child,
     present: () => undefined,
+    boundsOf: () => undefined,
   });
   const asStored = (...objects: KubeObject[]) =>
     objects.map((object) => bench.space.apply(object, { fieldManager: 'plan', force: true, dryRun: true }));

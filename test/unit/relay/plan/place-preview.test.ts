@@ -33,6 +33,7 @@ const ports = (children: readonly Child[], present?: Labels, attached: readonly 
   children: new Map(children.map((child) => [child.name, child])),
   pathOf: (child: string) => `all:${child}`,
   present: () => present && placementOf(id, { locationSelectors: [{ matchLabels: present }] }, new Set(attached)),
+  boundsOf: () => undefined,
 });
 const spec = (labels: Labels) => ({ locationSelectors: [{ matchLabels: labels }] });
 const tree = [agent('hq', prod), agent('lab', dev), relay('eu', [prod, prod, dev]), relay('us', [prod])];

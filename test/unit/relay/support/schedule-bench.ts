@@ -141,8 +141,8 @@ export class ScheduleBench {
 
   // ------------------------------------------------------------------------------------------------------ source
 
-  placement(name: string, spec: PlacementSpec): void {
-    this.#put(`p/${idOf(name)}`, {}, JSON.stringify({ spec }));
+  placement(name: string, spec: PlacementSpec, attributes: object = {}): void {
+    this.#put(`p/${idOf(name)}`, attributes, JSON.stringify({ spec }));
     this.target(name);
   }
 

@@ -1,0 +1,83 @@
+/**
+ * What those who run the site have to know about sources: which objects several sources want, and what the site refuses. Tenants read about their own objects in
+ * the status of their placements; the names of other sources are only in this report.
+ */
+import { displayKey, parseKey } from '../../core/object/key.ts';
+import { compareText } from '../../core/object/text-order.ts';
+import { conflictText } from './claim.ts';
+import type { Delivery, Desired } from './desired.ts';
+
+export interface SourceTroublesReport {
+  readonly notAccepted?: { readonly reason: string; readonly message: string };
+  readonly sourceConflict?: { readonly reason: string; readonly message: string };
+}
+
+/** The objects that the report names. A person looks at a few, and repairs the cause of all. */
+const namedMax = 3;
+
+export class SourceTroubles {
+  readonly #desired: Desired;
+  /** Keys of objects for which a source loses against another, and of objects of which something is refused. */
+  readonly #conflicts = new Set<string>();
+  readonly #refused = new Set<string>();
+
+  constructor(desired: Desired) {
+    this.#desired = desired;
+    this.changed([...desired.objects(), ...desired.refusedObjects()]);
+  }
+
+  /** Looks at these objects again. Returns true if the report may have changed. */
+  changed(keys: readonly string[]): boolean {
+    let hasChanged = false;
+    for (const key of keys) {
+      const had = this.#conflicts.has(key) || this.#refused.has(key);
+      setMember(this.#conflicts, key, this.#losers(key).length > 0);
+      setMember(this.#refused, key, this.#desired.refused(key).length > 0);
+      hasChanged ||= had || this.#conflicts.has(key) || this.#refused.has(key);
+    }
+    return hasChanged;
+  }
+
+  get reported(): SourceTroublesReport {
+    return {
+      ...(this.#refused.size > 0 ? { notAccepted: { reason: 'NotAccepted', message: this.#refusals() } } : {}),
+      ...(this.#conflicts.size > 0 ? { sourceConflict: { reason: 'Conflicted', message: this.#conflicting() } } : {}),
+    };
+  }
+
+  /** Deliveries that lose and are conflicted. An object that placements only need may belong to any source (up-feed-entries.ts). */
+  #losers(key: string): readonly Delivery[] {
+    const [, ...others] = this.#desired.deliveries(key);
+    return others.filter(({ placements, implied }) => !placements.every((id) => implied.includes(id)));
+  }
+
+  #refusals(): string {
+    const texts = first(this.#refused).map((key) => {
+      const sources = this.#desired.refused(key).map(({ source }) => source);
+      return `${displayKey(parseKey(key))} of ${sources.join(', ')}`;
+    });
+    return listed(texts, this.#refused.size, 'the site does not accept');
+  }
+
+  #conflicting(): string {
+    const texts = first(this.#conflicts).map((key) => {
+      const [winner] = this.#desired.deliveries(key);
+      return `${displayKey(parseKey(key))}: ${conflictText(winner!, this.#losers(key)[0]!)}`;
+    });
+    return listed(texts, this.#conflicts.size, 'several sources want');
+  }
+}
+
+function first(keys: ReadonlySet<string>): string[] {
+  return [...keys].sort(compareText).slice(0, namedMax);
+}
+
+function listed(texts: readonly string[], count: number, what: string): string {
+  const objects = count === 1 ? '1 object' : `${count} objects`;
+  return `${what} ${objects}, such as ${texts.join('; ')}`;
+}
+
+function setMember(set: Set<string>, key: string, isIn: boolean): void {
+  if (isIn) set.add(key);
+  else set.delete(key);
+}
