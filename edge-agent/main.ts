@@ -19,12 +19,12 @@ import { endOnUncaught, logWarnings } from '../core/runtime/process-log.ts';
 import { systemRandom } from '../core/runtime/random.ts';
 import { writeWhole } from '../core/runtime/whole-file.ts';
 import { proxiesOf } from '../core/wire/dialer/proxy-choice.ts';
+import type { IdentityStore } from '../core/wire/join/identity-store.ts';
 import { currentOf, renewedAuthorities } from '../core/wire/node-credentials.ts';
 import type { Access, AccessOptions } from './cluster/kubernetes/access.ts';
 import type { KubeconfigEvents } from './cluster/kubernetes/changing-kubeconfig.ts';
 import { type AgentConfig, parseAgentConfig } from './config/config.ts';
 import { identityOf, type SecretName } from './identity/credentials.ts';
-import type { IdentityStore } from './identity/identity-store.ts';
 import { bootClock } from './lease/boot-clock.ts';
 import { type LeaseOptions, type NodeOptions, type RunningNode, startNode } from './node.ts';
 

@@ -24,6 +24,7 @@ import { failoverDialer } from '../core/session/failover-dialer.ts';
 import type { Store } from '../core/store/store.ts';
 import { apiKind, clusterKind, httpEndpoint } from '../core/stream/http.ts';
 import type { EnvironmentProxies } from '../core/wire/dialer/proxy-choice.ts';
+import type { Renewal } from '../core/wire/join/renewal.ts';
 import { dialerTo } from '../core/wire/network/tls-network.ts';
 import { storedTransport } from '../core/wire/network/transport-memory.ts';
 import { type NodeCredentials, perCredentials } from '../core/wire/node-credentials.ts';
@@ -36,7 +37,6 @@ import { type AgentPorts, type AssembledAgent, assembleAgent } from './agent/ass
 import { agentAuthorizer } from './agent-authorizer.ts';
 import type { ClusterPorts, OpenCluster, WriteGuard } from './cluster/cluster.ts';
 import type { AgentConfig } from './config/config.ts';
-import type { Renewal } from './identity/renewal.ts';
 import { Leadership } from './lease/leadership.ts';
 import type { LeasePort } from './lease/lease.ts';
 import { MemoryLimit } from './limits/memory-limit.ts';

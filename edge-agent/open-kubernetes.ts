@@ -1,12 +1,12 @@
 /** Opens a real cluster for the agent. */
 import type { Clock } from '../core/runtime/clock.ts';
+import type { IdentityStore } from '../core/wire/join/identity-store.ts';
 import type { ClusterPorts, OpenCluster, WriteGuard } from './cluster/cluster.ts';
 import type { Access } from './cluster/kubernetes/access.ts';
 import { ClusterApiClient } from './cluster/kubernetes/api-client.ts';
 import type { ClientLimits } from './cluster/kubernetes/client-limits.ts';
 import { ClusterProxy, type Visitors } from './cluster/kubernetes/cluster-proxy.ts';
 import { KubernetesCluster } from './cluster/kubernetes/kubernetes-cluster.ts';
-import type { IdentityStore } from './identity/identity-store.ts';
 import { secretStore } from './identity/secret-store.ts';
 import { KubernetesLease } from './lease/kubernetes-lease.ts';
 import type { LeasePort } from './lease/lease.ts';

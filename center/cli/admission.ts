@@ -35,8 +35,8 @@ interface AdmissionObjects {
 }
 
 export interface Admitted {
-  /** The replicas that answered, each with the agent's SyncTarget. */
-  readonly replicas: readonly { readonly context: string; readonly syncTarget: KubeObject }[];
+  /** The replicas that answered, each with the SyncTarget of the agent, or the Node object of the relay. */
+  readonly replicas: readonly { readonly context: string; readonly owner: KubeObject }[];
   /** Contexts of the replicas that did not answer. */
   readonly silent: readonly string[];
 }
@@ -84,7 +84,7 @@ export async function admission(
   return async () => {
     const replicas = await useEach(places, silent, async (place) => ({
       context: place.context,
-      syncTarget: await admit(api, place, objects),
+      owner: await admit(api, place, objects),
     }));
     for (const [context, reason] of silent) {
       warn(
@@ -96,7 +96,7 @@ export async function admission(
 }
 
 /** Calls `use` for each replica. Adds replicas that do not answer to `silent`. If no replica answers, throws the error of the last one. */
-async function useEach<Replica extends { readonly context: string }, T>(
+export async function useEach<Replica extends { readonly context: string }, T>(
   replicas: readonly Replica[],
   silent: Map<string, string>,
   use: (replica: Replica) => Promise<T>,
@@ -154,7 +154,7 @@ async function admit(
 }
 
 function relayNotAgent(path: string, where: string): UsageError {
-  const remedy = `name an agent right below a relay, such as ${path}:store-17; relays are added in the topology, and can't join by a token or a Secret`;
+  const remedy = `name an agent right below a relay, such as ${path}:store-17; relays are added in the topology, or join with a token: ${cliCommand('join-token', '--relay', path)}`;
   return new UsageError(
     `the path "${path}" is that of a relay (${where}), and only an agent is admitted here: ${remedy}`,
   );

@@ -1,4 +1,5 @@
 /** Checks the arguments of the command line, before a command asks a tree. Each check throws UsageError with the field, the value and a remedy. */
+import { isIP } from 'node:net';
 import { checkPath, parentOf, pathShownAs, segmentsOf } from '../../core/identity/node-path.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import { labelKeyFlaw, labelValueFlaw, subdomainFlaw } from '../../core/object/plain-names.ts';
@@ -33,8 +34,29 @@ function withoutReplicas(path: string): string {
 
 export function agentPath(text: string): string {
   const problem = checkPath(text);
-  if (problem) throw new UsageError(`"${text}" is no path of an agent, such as eu:paris:store-17: ${problem}`);
+  if (problem) throw new UsageError(`"${text}" is no path of a node, such as eu:paris:store-17: ${problem}`);
   return text;
+}
+
+/** A DNS name or an IP address, added to those before it. */
+export function host(text: string, before: readonly string[]): string[] {
+  const problem = isIP(text) === 0 ? subdomainFlaw(text) : undefined;
+  if (problem) throw new UsageError(`--host: "${text}" is neither an IP address nor a DNS name: ${problem}`);
+  return [...before, text];
+}
+
+/** Throws UsageError for an option that has no effect for the role. */
+export function checkRoleOptions({ relay, host: hosts, label: labels }: RoleOptions): void {
+  if (!relay && hosts.length > 0)
+    throw new UsageError('--host: only the certificate of a relay has hosts; add --relay');
+  if (relay && Object.keys(labels).length > 0)
+    throw new UsageError('--label: a relay has no Location; set `labels` in the configuration of the relay');
+}
+
+interface RoleOptions {
+  readonly relay: boolean;
+  readonly host: readonly string[];
+  readonly label: Readonly<Record<string, string>>;
 }
 
 /** `env=prod`, added to the labels before it. */

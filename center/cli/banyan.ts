@@ -18,6 +18,8 @@ import {
   agentPath,
   byteCount,
   checkOrigin,
+  checkRoleOptions,
+  host,
   label,
   listed,
   nodePath,
@@ -34,12 +36,12 @@ import {
 import { demo } from './demo.ts';
 import { enroll } from './enroll.ts';
 import { historyTable } from './history.ts';
-import { joinToken } from './join-token.ts';
+import { joinToken, shownToken, tokenFormats } from './join-token.ts';
 import { pingLine } from './ping.ts';
 import { plan } from './plan.ts';
 import { configsOf, rekey } from './rekey.ts';
 import { requestUser } from './requested-user.ts';
-import { revokedAtMs, revokeUser } from './revoke.ts';
+import { nodeRevokedAtMs, revokedAtMs, revokeNode, revokeUser } from './revoke.ts';
 import { placementReport, spaceReport } from './status.ts';
 import { formatTree, treeRows } from './tree.ts';
 import { undo } from './undo.ts';
@@ -141,29 +143,55 @@ program
   .option('--kubeconfig <file>', 'kubeconfig of the tree')
   .action(async (path: string, options) => {
     const api = clientOf(options);
-    const issue = (agent: string) => issueTreeAgent(dataOf(options), agent, systemClock);
+    const issue = async (agent: string) =>
+      issueTreeAgent(dataOf(options), agent, systemClock, await nodeRevokedAtMs(api, agent));
     process.stdout.write(await enroll(api, { ...options, path, labels: options.label }, issue, warn));
     api.close();
   });
 
 program
   .command('join-token')
-  .description('admit an agent that runs elsewhere, and print a token with which it gets a certificate, once')
-  .argument('<path>', 'path of the agent, for example eu:paris:store-17', agentPath)
+  .description(
+    'admit an agent or a relay that runs elsewhere, and print a token with which it gets a certificate, once',
+  )
+  .argument('<path>', 'path of the node, for example eu:paris:store-17', agentPath)
+  .option('--relay', 'admit a relay; it gets an authority for its own subtree', false)
+  .option('--host <name>', 'for a relay: DNS name or IP address of its API, for its certificate; repeatable', host, [])
   .addOption(labelOption())
   .addOption(
     new Option('--ttl <time>', 'how long the token is valid: 30m, 24h, 7d')
       .argParser(timeToLive)
       .default(timeToLive('24h'), '24h'),
   )
-  .option('--again', 'print another token for an agent that was admitted before', false)
+  .option('--again', 'print another token for a node that was admitted before', false)
+  .addOption(
+    new Option(
+      '-o, --output <format>',
+      'json, yaml: the token and its object; name: only the name of the object',
+    ).choices(tokenFormats),
+  )
   .option('--data <dir>', 'data directory of the tree')
   .option('--kubeconfig <file>', 'kubeconfig of the tree')
   .action(async (path: string, options) => {
     const api = clientOf(options);
     const ports = { clock: systemClock, random: systemRandom };
-    const request = { path, labels: options.label, again: options.again, ttlMs: options.ttl };
-    print(await joinToken(api, request, ports, warn));
+    const role = options.relay ? ('Relay' as const) : ('Agent' as const);
+    checkRoleOptions(options);
+    const { label: labels, host: hosts, again, ttl: ttlMs } = options;
+    const made = await joinToken(api, { path, role, labels, hosts, again, ttlMs }, ports, warn);
+    print(shownToken(made, options.output));
+    api.close();
+  });
+
+program
+  .command('revoke')
+  .description('end all certificates of an agent or a relay, and those that the relay has signed, with their sessions')
+  .argument('<path>', 'path of the node, for example eu:paris', agentPath)
+  .option('--data <dir>', 'data directory of the tree')
+  .option('--kubeconfig <file>', 'kubeconfig of the tree')
+  .action(async (path: string, options) => {
+    const api = clientOf(options);
+    print(await revokeNode(api, path, systemClock, warn));
     api.close();
   });
 
@@ -210,7 +238,7 @@ user
   .option('--kubeconfig <file>', 'kubeconfig of the tree')
   .action(async (name: string, options) => {
     const api = clientOf(options);
-    print(await revokeUser(api, name, options.at, systemClock));
+    print(await revokeUser(api, name, options.at, systemClock, warn));
     api.close();
   });
 

@@ -1,8 +1,9 @@
 /**
- * `banyan join-token PATH`: admits an agent that runs elsewhere, and prints a token. With the token, the agent gets its certificate from its parent, once.
+ * `banyan join-token PATH`: admits an agent or a relay that runs elsewhere, and prints a token. With the token, the node gets its certificate from its parent, once.
  * The command makes the secret of the token and stores it nowhere: the parent gets only the hash of the secret.
  */
 
+import { stringify } from 'yaml';
 import { hashOfSecret, newJoinToken, writeJoinToken } from '../../core/identity/join-token.ts';
 import { timestamp } from '../../core/object/conditions.ts';
 import type { KubeObject, OwnerReference } from '../../core/object/meta.ts';
@@ -10,10 +11,19 @@ import { cliCommand } from '../../core/runtime/cli-command.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Random } from '../../core/runtime/random.ts';
-import { type AdmissionRequest, type Admitted, type Api as AdmittingApi, admission } from './admission.ts';
+import { type Admitted, type Api as AdmittingApi, admission } from './admission.ts';
 import type { NodeApiClient } from './api-client.ts';
+import { relayAdmission } from './relay-admission.ts';
 
-export interface TokenAsked extends AdmissionRequest {
+export interface TokenAsked {
+  readonly path: string;
+  readonly role: 'Agent' | 'Relay';
+  /** Only for an agent: labels of its Location. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** Only for a relay: the DNS names and IP addresses of its API. */
+  readonly hosts: readonly string[];
+  /** Whether the node was admitted before. */
+  readonly again: boolean;
   /** How long the token is valid. */
   readonly ttlMs: number;
 }
@@ -22,31 +32,51 @@ type JoinTokenApi = AdmittingApi & Pick<NodeApiClient, 'authority' | 'list' | 'r
 
 const tokens = '/apis/mesh.banyan.io/v1alpha1/jointokens';
 
+export interface MadeToken {
+  /** The name of the JoinToken object. */
+  readonly name: string;
+  readonly path: string;
+  readonly role: 'Agent' | 'Relay';
+  readonly expires: string;
+  /** The text that the node needs. It is stored nowhere. */
+  readonly token: string;
+}
+
+export const tokenFormats = ['json', 'yaml', 'name'] as const;
+
+/** The text that the command prints. Without a format, only the token. */
+export function shownToken(made: MadeToken, format?: (typeof tokenFormats)[number]): string {
+  if (format === 'json') return JSON.stringify(made, null, 2);
+  if (format === 'yaml') return stringify(made).trimEnd();
+  return format === 'name' ? `jointoken.mesh.banyan.io/${made.name}` : made.token;
+}
+
 /**
- * Returns the text of the token. If the parent has replicas, the first replica that answers stores the token; an agent asks all replicas. If the agent was
+ * Makes a token. If the parent has replicas, the first replica that answers stores the token; a node asks all replicas. If the node was
  * admitted before, its older unused tokens become invalid.
  */
 export async function joinToken(
   api: JoinTokenApi,
-  { ttlMs, ...admissionRequest }: TokenAsked,
+  { ttlMs, role, ...asked }: TokenAsked,
   { clock, random }: { readonly clock: Clock; readonly random: Random },
   warn: (line: string) => void,
-): Promise<string> {
-  const admit = await admission(api, 'join-token', admissionRequest, warn);
+): Promise<MadeToken> {
+  const { path, again } = asked;
+  const admit = await (role === 'Relay' ? relayAdmission(api, asked, warn) : admission(api, 'join-token', asked, warn));
   const admitted = await admit();
   const [first] = admitted.replicas;
-  if (!first)
-    throw new BanyanError('Unavailable', `no replica of the parent of "${admissionRequest.path}" answers now`);
+  if (!first) throw new BanyanError('Unavailable', `no replica of the parent of "${path}" answers now`);
   // The older tokens are removed first: the person may ask for a new token because somebody else has an older one.
-  if (admissionRequest.again) await endOlder(api, admissionRequest.path, admitted, warn);
+  if (again) await endOlder(api, path, admitted, warn);
   const token = newJoinToken(api.authority(first.context), random);
+  const expires = timestamp(clock.wallMs() + ttlMs);
   await api.apply(first.context, `${tokens}/${token.name}`, {
     apiVersion: 'mesh.banyan.io/v1alpha1',
     kind: 'JoinToken',
-    metadata: { name: token.name, ownerReferences: [ownerOf(first.syncTarget)] },
-    spec: { path: admissionRequest.path, expires: timestamp(clock.wallMs() + ttlMs), hash: hashOfSecret(token.secret) },
+    metadata: { name: token.name, ownerReferences: [ownerOf(first.owner)] },
+    spec: { path, ...(role === 'Relay' ? { role } : {}), expires, hash: hashOfSecret(token.secret) },
   });
-  return writeJoinToken(token);
+  return { name: token.name, path, role, expires, token: writeJoinToken(token) };
 }
 
 async function endOlder(
@@ -72,7 +102,7 @@ function isUnused({ status }: KubeObject): boolean {
   return (status as { readonly key?: string } | undefined)?.key === undefined;
 }
 
-/** The SyncTarget owns the token, so both are deleted together. */
+/** The SyncTarget or the Node owns the token, so both are deleted together. */
 function ownerOf({ apiVersion, kind, metadata: { name = '', uid = '' } }: KubeObject): OwnerReference {
   return { apiVersion, kind, name, uid };
 }

@@ -1,44 +1,110 @@
-/** `banyan user revoke NAME`: ends the certificates of a user, by a Revocation. `banyan user add` reads it, so that a new certificate is good. */
-import { shownPath } from '../../core/identity/node-path.ts';
-import { hash128 } from '../../core/object/hash.ts';
+/**
+ * `banyan user revoke NAME` and `banyan revoke PATH`: end the certificates of a user or of a node, by a Revocation. `banyan user add` and `banyan enroll` read
+ * it, so that a new certificate is good.
+ */
+
+import type { RevokedSubject } from '../../core/access/revocations.ts';
+import { revocationOf } from '../../core/apiserver/kinds/revocation-kind.ts';
+import { ancestorsOf, shownPath } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
+import { cliCommand } from '../../core/runtime/cli-command.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
+import { useEach } from './admission.ts';
 import type { NodeApiClient } from './api-client.ts';
+import { nodeContexts } from './node-contexts.ts';
+import { UsageError } from './usage-error.ts';
 
-const apiVersion = 'mesh.banyan.io/v1alpha1';
-const revocations = `/apis/${apiVersion}/revocations`;
+const revocations = '/apis/mesh.banyan.io/v1alpha1/revocations';
 
 type Api = Pick<NodeApiClient, 'contexts' | 'get' | 'apply'>;
+type Subject = Pick<RevokedSubject, 'kind' | 'name'>;
 
 /** Returns what the person reads. `path`: the node at which the revocation begins; it holds there and below. */
-export async function revokeUser(api: Api, name: string, path: string, clock: Clock): Promise<string> {
-  const context = contextOf(api, path);
-  const issuedBefore = new Date(clock.wallMs()).toISOString();
-  const object = {
-    apiVersion,
-    kind: 'Revocation',
-    metadata: { name: objectName(name) },
-    spec: { user: name, issuedBefore },
-  };
-  await api.apply(context, `${revocations}/${objectName(name)}`, object);
+export async function revokeUser(
+  api: Api,
+  name: string,
+  path: string,
+  clock: Clock,
+  warn: (line: string) => void,
+): Promise<string> {
+  const again = cliCommand('user', 'revoke', name, ...(path === '' ? [] : ['--at', path]));
+  await revoke(api, contextsOf(api, [path]), { kind: 'users', name }, { clock, warn, again });
   return `all certificates of the user ${name} are refused at ${shownPath(path)} and below; a new one from "user add" is good`;
 }
 
+/**
+ * Returns what the person reads. The Revocation is made at every node above the revoked one. One of them is enough for the nodes below it. But a node above may
+ * be unreachable now, and a node may lose its store or be restored from an older copy.
+ */
+export async function revokeNode(api: Api, path: string, clock: Clock, warn: (line: string) => void): Promise<string> {
+  if (path === '') throw new UsageError('the center can not be revoked: change the authority of the tree');
+  const contexts = contextsOf(api, ancestorsOf(path));
+  const made = await revoke(
+    api,
+    contexts,
+    { kind: 'nodes', name: path },
+    { clock, warn, again: cliCommand('revoke', path) },
+  );
+  const where = made.map((context) => context.slice('node/'.length)).join(', ');
+  const remedy = `admit it again: ${cliCommand('join-token', path, '--again')} (with --relay for a relay)`;
+  return `all certificates of "${path}", and those that it has signed, are refused at ${where} and below; ${remedy}`;
+}
+
 /** The last revocation of the user at the center, in ms. Undefined: there is none. */
-export async function revokedAtMs(api: Api, name: string): Promise<number | undefined> {
-  const found = await api.get(contextOf(api, ''), `${revocations}/${objectName(name)}`);
-  const { issuedBefore } = ((found as KubeObject | undefined)?.spec ?? {}) as { issuedBefore?: string };
-  return issuedBefore === undefined ? undefined : Date.parse(issuedBefore);
+export function revokedAtMs(api: Api, name: string): Promise<number | undefined> {
+  return lastRevocation(api, contextsOf(api, ['']), { kind: 'users', name });
 }
 
-function contextOf(api: Api, path: string): string {
-  const context = `node/${shownPath(path)}`;
-  if (api.contexts().includes(context)) return context;
-  throw new BanyanError('NotFound', `the kubeconfig has no context ${context}: name one of its nodes with --at`);
+/** The last revocation of the node at the nodes above it, in ms. Undefined: there is none. */
+export function nodeRevokedAtMs(api: Api, path: string): Promise<number | undefined> {
+  return lastRevocation(api, contextsOf(api, ancestorsOf(path)), { kind: 'nodes', name: path });
 }
 
-/** Names of users have characters that names of objects can't have. */
-function objectName(user: string): string {
-  return `user-${Buffer.from(hash128(user)).toString('hex').slice(0, 16)}`;
+/** Returns the contexts at which the Revocation was made. */
+async function revoke(
+  api: Api,
+  contexts: readonly string[],
+  subject: Subject,
+  { clock, warn, again }: { readonly clock: Clock; readonly warn: (line: string) => void; readonly again: string },
+): Promise<string[]> {
+  const object = revocationOf({ ...subject, atMs: clock.wallMs() });
+  const silent = new Map<string, string>();
+  const made = await useEach(
+    contexts.map((context) => ({ context })),
+    silent,
+    async ({ context }) => {
+      await api.apply(context, `${revocations}/${object.metadata.name}`, object);
+      return context;
+    },
+  );
+  for (const [context, reason] of silent) {
+    warn(`${context} does not have the Revocation (${reason}); when it answers: ${again}`);
+  }
+  return made;
+}
+
+async function lastRevocation(api: Api, contexts: readonly string[], subject: Subject): Promise<number | undefined> {
+  const { name } = revocationOf({ ...subject, atMs: 0 }).metadata;
+  const found = await useEach(
+    contexts.map((context) => ({ context })),
+    new Map(),
+    ({ context }) => api.get(context, `${revocations}/${name}`),
+  );
+  const times = found.flatMap((one) => {
+    const { issuedBefore } = ((one as KubeObject | undefined)?.spec ?? {}) as { issuedBefore?: string };
+    return issuedBefore === undefined ? [] : [Date.parse(issuedBefore)];
+  });
+  return times.length === 0 ? undefined : Math.max(...times);
+}
+
+/** The contexts of all replicas of these nodes. */
+function contextsOf(api: Api, paths: readonly string[]): string[] {
+  const contexts = paths.flatMap((path) => nodeContexts(api.contexts(), path));
+  if (contexts.length > 0) return contexts;
+  const [first = ''] = paths;
+  throw new BanyanError(
+    'NotFound',
+    `the kubeconfig has no context node/${shownPath(first)}: name one of its nodes with --at`,
+  );
 }

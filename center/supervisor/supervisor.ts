@@ -39,6 +39,8 @@ export interface TreePki {
   nodeFiles(id: string): { readonly cert: string; readonly key: string };
   /** For a relay or the center: the files with the issuer's certificate and key. */
   issuerFiles(id: string): { readonly cert: string; readonly key: string };
+  /** Likewise for the issuer of the subtree. */
+  subtreeIssuerFiles(id: string): { readonly cert: string; readonly key: string };
 }
 
 export interface SupervisorOptions {
@@ -199,6 +201,7 @@ export class Supervisor {
         ...(node.role === 'center' ? { users: { ...common.pki.users, signer: pki.userSigner } } : {}),
         ...(tokenKeys === undefined ? {} : { tokenKeys }),
         issuer: { ...pki.issuerFiles(node.id), ...node.issuer },
+        subtreeIssuer: pki.subtreeIssuerFiles(node.id),
       },
       mesh: { host: nodePorts.host, port: nodePorts.mesh, terminatedTls: node.listen?.terminatedTls ?? false },
       ...(node.replicas > 1 ? { replica: node.replica, replicas: node.replicas } : {}),

@@ -7,7 +7,9 @@ import { makeTokenKey } from '../../core/authentication/token-key.ts';
 import {
   createAuthority,
   createIssuer,
+  createSubtreeIssuer,
   createUserAuthority,
+  hostsNotPermitted,
   type Issuing,
   issueNode,
   issueUser,
@@ -33,10 +35,10 @@ export async function ensureTreePki(
 ): Promise<TreePki> {
   const issuing: Issuing = { clock, random: systemRandom };
   const base = (name: string) => join(data.pki, name);
-  const authority = await ensure(base('ca'), clock, () => createAuthority(tree, issuing));
+  const authority = withoutKey(base('ca')) ?? (await ensure(base('ca'), clock, () => createAuthority(tree, issuing)));
   await Promise.all(
     nodes.map((node) => {
-      const hosts = [...new Set(['127.0.0.1', 'localhost', node.listen?.host ?? '127.0.0.1'])];
+      const hosts = hostsOf(node);
       const { path, id, role, replica } = node;
       const named = { tree, path, role, replica, hosts };
       const issue = () => issueNode(authority, named, issuing);
@@ -46,9 +48,19 @@ export async function ensureTreePki(
   await Promise.all(
     nodes
       .filter(({ role }) => role !== 'agent')
-      .map(({ id, path }) =>
-        ensure(base(issuerName(id)), clock, () => createIssuer(authority, { tree, path }, issuing)),
-      ),
+      .flatMap((node) => {
+        const { id, path } = node;
+        const of = { tree, path, hosts: hostsOf(node) };
+        return [
+          ensure(base(issuerName(id)), clock, () => createIssuer(authority, of, issuing)),
+          ensure(
+            base(subtreeIssuerName(id)),
+            clock,
+            () => createSubtreeIssuer(authority, of, issuing),
+            (existing) => hostsNotPermitted({ certPem: existing.toString() }, of.hosts).length === 0,
+          ),
+        ];
+      }),
   );
   const tokenKeys = new Map(
     nodes
@@ -76,6 +88,20 @@ export async function ensureTreePki(
     userSigner: filesAt(base(userAuthorityName)),
     nodeFiles: (id) => filesAt(base(dottedPath(id))),
     issuerFiles: (id) => filesAt(base(issuerName(id))),
+    subtreeIssuerFiles: (id) => filesAt(base(subtreeIssuerName(id))),
+  };
+}
+
+/** An authority whose key is kept elsewhere. As long as no certificate is due, nothing needs the key. */
+function withoutKey(base: string): KeyAndCertificate | undefined {
+  const { cert, key } = filesAt(base);
+  if (!existsSync(cert) || existsSync(key)) return undefined;
+  return {
+    certPem: readFileSync(cert, 'utf8'),
+    get keyPem(): string {
+      const remedy = 'put it there for this start, or sign the certificates of this directory that are due elsewhere';
+      throw new BanyanError('NotFound', `a certificate has to be signed, and there is no ${key}: ${remedy}`);
+    },
   };
 }
 
@@ -110,6 +136,14 @@ function issuerName(id: string): string {
   return `issuer_${dottedPath(id)}`;
 }
 
+function subtreeIssuerName(id: string): string {
+  return `issuer_subtree_${dottedPath(id)}`;
+}
+
+function hostsOf({ listen }: PlannedNode): string[] {
+  return [...new Set(['127.0.0.1', 'localhost', listen?.host ?? '127.0.0.1'])];
+}
+
 function filesAt(base: string): { readonly cert: string; readonly key: string } {
   return { cert: `${base}.crt`, key: `${base}.key` };
 }
@@ -119,15 +153,20 @@ export interface AgentCertificate extends KeyAndCertificate {
 }
 
 /**
- * Makes a certificate for an agent whose process does not belong to this tree's supervisor. Throws NotFound if the data directory has no certificate
+ * Makes a certificate for an agent whose process does not belong to this tree's supervisor. `afterMs`: the time of the agent's revocation. Throws NotFound if the data directory has no certificate
  * authority.
  */
-export async function issueTreeAgent(data: DataDirectory, path: string, clock: Clock): Promise<AgentCertificate> {
+export async function issueTreeAgent(
+  data: DataDirectory,
+  path: string,
+  clock: Clock,
+  afterMs?: number,
+): Promise<AgentCertificate> {
   const authority = authorityOf(data);
   const { subjectAltName = '' } = new X509Certificate(readPki(data, `${dottedPath('')}.crt`));
   const tree = /URI:spiffe:\/\/([^/]+)\/node\/center/.exec(subjectAltName)?.[1];
   if (!tree) throw new BanyanError('Invalid', `${data.pki}: the certificate of the center names no tree`);
-  const named = { tree, path, role: 'agent' as const, hosts: [] };
+  const named = { tree, path, role: 'agent' as const, hosts: [], ...(afterMs === undefined ? {} : { afterMs }) };
   return { caPem: authority.certPem, ...(await issueNode(authority, named, { clock, random: systemRandom })) };
 }
 

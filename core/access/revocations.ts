@@ -1,52 +1,93 @@
 /**
- * Users whose certificates were revoked: by Revocations of this node, and by those of the nodes above. A certificate that begins to be valid after the
- * revocation is good again, so a person may get a new one under the old name.
+ * Users and nodes whose certificates were revoked: by Revocations of this node, and by those of the nodes above. A certificate that begins to be valid after the
+ * revocation is good again, so a person or a node may get a new one under the old name.
  */
+import type { PeerIdentity } from '../identity/peer-identity.ts';
 
-/** The latest time of revocation of each user, in ms of the wall clock. */
-export type RevokedUsers = Readonly<Record<string, number>>;
+/** The latest time of revocation of each user and of each path, in ms of the wall clock. */
+export interface Revoked {
+  readonly users: Readonly<Record<string, number>>;
+  readonly nodes: Readonly<Record<string, number>>;
+}
+
+/** What one Revocation revokes. A node is named by its path. */
+export interface RevokedSubject {
+  readonly kind: keyof Revoked;
+  readonly name: string;
+  readonly atMs: number;
+}
+
+const nothing: Revoked = { users: {}, nodes: {} };
 
 export class Revocations {
   /** Keyed by the name of the Revocation. */
-  readonly #own = new Map<string, { readonly user: string; readonly atMs: number }>();
-  #above: RevokedUsers = {};
-  /** Own revocations and those of the nodes above. Undefined after a change: the next question builds the map, so that a start with many revocations builds one map. */
-  #latest: ReadonlyMap<string, number> | undefined;
-  #record: RevokedUsers | undefined;
+  readonly #own = new Map<string, RevokedSubject>();
+  #above = nothing;
+  /** Own revocations and those of the nodes above. Undefined after a change: the next question builds the maps, so that a start with many revocations builds them once. */
+  #latest: Readonly<Record<keyof Revoked, ReadonlyMap<string, number>>> | undefined;
+  #record: Revoked | undefined;
+
+  /** The number of Revocations of this node. */
+  get ownCount(): number {
+    return this.#own.size;
+  }
 
   /** Sets a Revocation of this node. Undefined: it was deleted. */
-  set(name: string, revoked: { readonly user: string; readonly atMs: number } | undefined): void {
+  set(name: string, revoked: RevokedSubject | undefined): void {
     if (revoked) this.#own.set(name, revoked);
     else this.#own.delete(name);
     this.#forget();
   }
 
-  setAbove(users: RevokedUsers): void {
-    this.#above = users;
+  setAbove(above: Revoked): void {
+    this.#above = above;
     this.#forget();
   }
 
   /** Whether a certificate of the user that is valid from this time on was revoked. */
   isRevoked(user: string, validFromMs: number): boolean {
-    const atMs = this.revokedAtMs(user);
-    return atMs !== undefined && validFromMs <= atMs;
+    return isBefore(this.revokedAtMs(user), validFromMs);
   }
 
   /** The latest time of revocation of the user. Undefined: the user was never revoked. */
   revokedAtMs(user: string): number | undefined {
-    return this.#merged().get(user);
+    return this.#merged().users.get(user);
   }
 
-  /** The revocations for the nodes below, sorted by user. Without a change between two calls, both return the same object. */
-  all(): RevokedUsers {
-    this.#record ??= Object.fromEntries([...this.#merged()].sort(([a], [b]) => (a < b ? -1 : 1)));
+  /** The time of the last revocation of the node at this path, in ms of the wall clock. */
+  nodeRevokedAtMs(path: string): number | undefined {
+    return this.#merged().nodes.get(path);
+  }
+
+  /**
+   * Why the certificates of a node do not count. Undefined: they count. A certificate counts only if the issuers of relays that have signed it count too: whoever
+   * has the key of a revoked relay can sign for the whole subtree.
+   */
+  whyRevoked({ path, certificate }: PeerIdentity): string | undefined {
+    if (!certificate) return undefined;
+    const { nodes } = this.#merged();
+    if (isBefore(nodes.get(path), certificate.fromMs)) return `the certificate of "${path}" was revoked`;
+    const signer = certificate.signers?.find((one) => isBefore(nodes.get(one.path), one.fromMs));
+    if (!signer) return undefined;
+    return `the certificate of "${path}" was signed by the relay "${signer.path}", whose authority was revoked`;
+  }
+
+  /** The revocations for the nodes below, sorted by name. Without a change between two calls, both return the same object. */
+  all(): Revoked {
+    const { users, nodes } = this.#merged();
+    this.#record ??= { users: sorted(users), nodes: sorted(nodes) };
     return this.#record;
   }
 
-  #merged(): ReadonlyMap<string, number> {
+  #merged(): Readonly<Record<keyof Revoked, ReadonlyMap<string, number>>> {
     if (this.#latest) return this.#latest;
-    const latest = new Map(Object.entries(this.#above));
-    for (const { user, atMs } of this.#own.values()) latest.set(user, Math.max(atMs, latest.get(user) ?? 0));
+    const latest = {
+      users: new Map(Object.entries(this.#above.users)),
+      nodes: new Map(Object.entries(this.#above.nodes)),
+    };
+    for (const { kind, name, atMs } of this.#own.values()) {
+      latest[kind].set(name, Math.max(atMs, latest[kind].get(name) ?? 0));
+    }
     this.#latest = latest;
     return latest;
   }
@@ -55,4 +96,12 @@ export class Revocations {
     this.#latest = undefined;
     this.#record = undefined;
   }
+}
+
+function isBefore(revokedAtMs: number | undefined, validFromMs: number): boolean {
+  return revokedAtMs !== undefined && validFromMs <= revokedAtMs;
+}
+
+function sorted(latest: ReadonlyMap<string, number>): Readonly<Record<string, number>> {
+  return Object.fromEntries([...latest].sort(([a], [b]) => (a < b ? -1 : 1)));
 }

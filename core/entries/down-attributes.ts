@@ -201,9 +201,12 @@ export interface ReportRules {
   readonly upsync: readonly UpsyncItem[];
 }
 
-/** For each revoked user the time of the last revocation, in ms of the wall clock: older certificates are refused. */
-export const revokedUsers = z.object({ users: z.record(z.string(), whole) });
-export type RevokedUsersAttributes = AttributesOf<typeof revokedUsers>;
+/** For each revoked user, and for the path of each revoked node, the time of the last revocation, in ms of the wall clock: older certificates are refused. */
+export const revoked = z.object({
+  users: z.record(z.string(), whole),
+  nodes: z.record(z.string(), whole).exactOptional(),
+});
+export type RevokedAttributes = AttributesOf<typeof revoked>;
 
 /** Limit for the nodes above in one entry: no tree is as deep. */
 export const issuersMax = 64;

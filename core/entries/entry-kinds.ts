@@ -140,8 +140,8 @@ export const entryKinds = {
   revoked: {
     form: 'revoked',
     from: 'parent',
-    attributes: down.revokedUsers,
-    is: 'the users whose certificates were revoked here or above, with the time; no entry: there are none',
+    attributes: down.revoked,
+    is: 'the users and the paths of nodes whose certificates were revoked here or above, with the time; no entry: there are none',
   },
   metrics: {
     form: 'metrics',

@@ -11,9 +11,11 @@ import type { Clock } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Random } from '../runtime/random.ts';
 import { hex } from '../store/bytes.ts';
+import { subtreeIssuersMax } from './certificate-chain.ts';
 import type { JudgedRequest } from './certificate-request.ts';
-import { leafMs, validityFrom } from './certificate-validity.ts';
-import { issuerUnit } from './issuer-name.ts';
+import { issuerMs, leafMs, validityFrom } from './certificate-validity.ts';
+import { issuerUnit, subtreeUnit } from './issuer-name.ts';
+import { nameConstraints, nameConstraintsOid, permitsHost, permittedHosts } from './name-constraints.ts';
 import { type PeerIdentity, spiffeId } from './peer-identity.ts';
 
 x509.cryptoProvider.set(webcrypto as Crypto);
@@ -21,11 +23,6 @@ x509.cryptoProvider.set(webcrypto as Crypto);
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 /** The authority lasts longer than every node, because a new authority must be installed at every node and client. */
 const authorityMs = 3650 * 86_400_000;
-/**
- * A certificate ends with its issuer at the latest. An issuer is renewed after two thirds of its validity. An issuer lasts twice as long as a leaf, so that
- * a leaf signed just before this renewal still has two thirds of its own validity.
- */
-const issuerMs = 2 * leafMs;
 
 export interface KeyAndCertificate {
   readonly certPem: string;
@@ -103,42 +100,125 @@ export async function createIssuer(
 /** Issues the certificate of a node. The certificate has the SPIFFE identity of the node, and the hosts at which clients reach its API. */
 export function issueNode(
   authority: KeyAndCertificate,
-  node: PeerIdentity & { readonly tree: string; readonly hosts: readonly string[] },
+  node: PeerIdentity & { readonly tree: string; readonly hosts: readonly string[]; readonly afterMs?: number },
   issuing: Issuing,
 ): Promise<KeyAndCertificate> {
-  const names: x509.JsonGeneralNames = [
-    { type: 'url', value: spiffeId(node.tree, node) },
-    ...node.hosts.map((host) => ({ type: isIP(host) ? ('ip' as const) : ('dns' as const), value: host })),
-  ];
   const usages = [x509.ExtendedKeyUsage.serverAuth, x509.ExtendedKeyUsage.clientAuth];
   return issue(
     authority,
     distinguishedName(node.path === '' ? 'center' : node.path),
     usages,
-    [new x509.SubjectAlternativeNameExtension(names)],
+    [namesOf(spiffeId(node.tree, node), node.hosts)],
+    issuing,
+    leafMs,
+    node.afterMs,
+  );
+}
+
+export interface SubtreeIssuer {
+  readonly tree: string;
+  /** The path of the relay, or the empty path of the center. */
+  readonly path: string;
+  /** The DNS names and IP addresses that certificates of servers in the subtree may have. A DNS name includes all names below it. */
+  readonly hosts: readonly string[];
+}
+
+/**
+ * Creates the issuer with which a relay or the center signs the certificates of all nodes below it, and the issuers of relays below it. Throws Forbidden if the
+ * authority may sign no further issuer.
+ */
+export async function createSubtreeIssuer(
+  authority: KeyAndCertificate,
+  of: SubtreeIssuer,
+  issuing: Issuing,
+): Promise<KeyAndCertificate> {
+  const keys = await generateKeys();
+  return { certPem: await issueSubtreeIssuer(authority, of, keys, issuing), keyPem: await exportKey(keys.privateKey) };
+}
+
+/** Like `createSubtreeIssuer`, for a key that the relay has made itself. `afterMs`, `lifeMs`: as for other certificates. */
+export async function issueSubtreeIssuer(
+  authority: KeyAndCertificate,
+  of: SubtreeIssuer,
+  { publicKey }: Pick<webcrypto.CryptoKeyPair, 'publicKey'> | { readonly publicKey: x509.PublicKey },
+  issuing: Issuing,
+  { lifeMs = issuerMs, afterMs }: { readonly lifeMs?: number; readonly afterMs?: number | undefined } = {},
+): Promise<string> {
+  const { path, tree, hosts } = of;
+  const name = spiffeId(tree, { path, role: path === '' ? 'center' : 'relay' });
+  return sign(
+    authority,
+    {
+      subject: nameBelow(name),
+      publicKey,
+      lifeMs,
+      afterMs,
+      extensions: [
+        new x509.BasicConstraintsExtension(true, issuersBelow(authority, path), true),
+        new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
+        new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth, x509.ExtendedKeyUsage.clientAuth]),
+        new x509.Extension(nameConstraintsOid, false, nameConstraints(hosts)),
+        await x509.SubjectKeyIdentifierExtension.create(publicKey),
+      ],
+    },
     issuing,
   );
 }
 
+/** The hosts for which the issuer may sign no certificate of a server. */
+export function hostsNotPermitted({ certPem }: Pick<KeyAndCertificate, 'certPem'>, hosts: readonly string[]): string[] {
+  const constraints = new x509.X509Certificate(certPem).getExtension(nameConstraintsOid);
+  if (!constraints) return [];
+  const permitted = permittedHosts(new Uint8Array(constraints.value));
+  return hosts.filter((host) => !permitsHost(permitted, host));
+}
+
+/** How many further issuers may stand below the new one in a chain. */
+function issuersBelow({ certPem }: KeyAndCertificate, path: string): number {
+  const { pathLength = subtreeIssuersMax } =
+    new x509.X509Certificate(certPem).getExtension(x509.BasicConstraintsExtension) ?? {};
+  if (pathLength > 0) return pathLength - 1;
+  const reason = `at most ${subtreeIssuersMax} relays above one another get an authority of their own from the relay above`;
+  throw new BanyanError('Forbidden', `the relay "${path}" is too deep to admit nodes itself: ${reason}`);
+}
+
 /**
- * Issues the certificate of an agent from the agent's request. The agent keeps its private key to itself. The certificate is only for a client, whatever
- * the request asks for. The result has the issuer's own certificate after the agent's certificate.
+ * Issues the certificate of a node from the node's request. The node keeps its private key to itself. The certificate is only for a client if the node is an
+ * agent, whatever the request asks for. The result has the certificates of the issuers after that of the node.
  */
-export async function issueAgent(
+export async function issueJoined(
   issuer: KeyAndCertificate,
-  { path, id, publicKey }: JudgedRequest,
+  { path, id, role, hosts, publicKey }: JudgedRequest,
   issuing: Issuing,
-  lifeMs = leafMs,
+  { lifeMs = leafMs, afterMs }: { readonly lifeMs?: number | undefined; readonly afterMs?: number | undefined } = {},
 ): Promise<string> {
-  const { notAfter } = new x509.X509Certificate(issuer.certPem);
-  if (notAfter.getTime() <= issuing.clock.wallMs()) {
+  const signer = new x509.X509Certificate(issuer.certPem);
+  if (signer.notAfter.getTime() <= issuing.clock.wallMs()) {
     const remedy = `issue a new one; ${cliCommand('up')} does so when it starts`;
-    throw new BanyanError('Unavailable', `the issuer of this node expired on ${notAfter.toUTCString()}: ${remedy}`);
+    throw new BanyanError(
+      'Unavailable',
+      `the issuer of this node expired on ${signer.notAfter.toUTCString()}: ${remedy}`,
+    );
   }
-  const names = new x509.SubjectAlternativeNameExtension([{ type: 'url', value: id }]);
-  const extensions = leafExtensions([x509.ExtendedKeyUsage.clientAuth], [names]);
-  const leaf = { subject: distinguishedName(path), publicKey, lifeMs, extensions };
-  return `${await sign(issuer, leaf, issuing)}\n${issuer.certPem.trim()}\n`;
+  const { clientAuth, serverAuth } = x509.ExtendedKeyUsage;
+  const usages = role === 'agent' ? [clientAuth] : [serverAuth, clientAuth];
+  const extensions = leafExtensions(usages, [namesOf(id, hosts)]);
+  const isBelow = signer.subject.includes(subtreeUnit);
+  const subject = isBelow ? nameBelow(path) : distinguishedName(path);
+  const certificate = await sign(issuer, { subject, publicKey, lifeMs, afterMs, extensions }, issuing);
+  return `${certificate}\n${issuer.certPem.trim()}\n`;
+}
+
+/** A name below the issuer of a subtree. */
+function nameBelow(name: string): x509.Name {
+  return new x509.Name([{ OU: [{ utf8String: subtreeUnit }] }, { CN: [{ utf8String: name }] }]);
+}
+
+function namesOf(id: string, hosts: readonly string[]): x509.SubjectAlternativeNameExtension {
+  return new x509.SubjectAlternativeNameExtension([
+    { type: 'url', value: id },
+    ...hosts.map((host) => ({ type: isIP(host) ? ('ip' as const) : ('dns' as const), value: host })),
+  ]);
 }
 
 /**

@@ -1,64 +1,96 @@
 /**
- * Verifies a chain of certificates that was received outside of TLS. The checks are those of TLS: a path up to a trusted authority, the dates, and the use.
+ * Verifies a chain of certificates. The checks are those of TLS (a path up to a trusted authority, the dates, and the use), and that each issuer of a relay
+ * was allowed to sign what it has signed. TLS can't check the latter: name constraints look at the host of a URI alone, and the path of a node stands behind it.
+ * So a node verifies every chain with this file, also a chain that TLS has accepted.
  */
 import { X509Certificate } from 'node:crypto';
+import type { TLSSocket } from 'node:tls';
 import { BanyanError, describeError } from '../runtime/errors.ts';
-import { isFromIssuer } from './issuer-name.ts';
+import { notAnIssuerBelow } from './issuer-name.ts';
 import { describeMistrust } from './peer-identity.ts';
 
 /** https://www.rfc-editor.org/rfc/rfc5280#section-4.2.1.12 */
 export const usages = { client: '1.3.6.1.5.5.7.3.2', server: '1.3.6.1.5.5.7.3.1' } as const;
 
 /**
- * Maximal length of a chain: the leaf and the certificates between the leaf and the authority. The chains of a Banyan authority have only a leaf and an
- * issuer.
+ * Maximal length of a chain: the leaf and the certificates between the leaf and the authority. Each relay that joined with a token adds one certificate to the
+ * chains of its subtree. A chain of this length has 8 KB, which every TLS handshake sends.
  */
-const chainMax = 5;
-/** A certificate of a Banyan authority has less than one kilobyte. A certificate of a company's authority is somewhat larger. */
+export const chainMax = 10;
+/** Issuers of relays between the authority and a leaf: the whole chain without the leaf. */
+export const subtreeIssuersMax = chainMax - 1;
+/** A certificate of a Banyan authority has about one kilobyte. A certificate of a company's authority is somewhat larger. */
 const certificateBytesMax = 16 * 1024;
+/** The certificates of a chain together: less than a peer may send before it has proven who it is. */
+const chainBytesMax = 64 * 1024;
 
 const pemBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
-/** Verifies the chain and returns its first certificate, which must be the holder's own. Throws Unauthorized with the mistake. */
-export function trustedLeaf(
-  ders: readonly Uint8Array[],
-  { caPem, wallMs, usage }: { readonly caPem: Buffer; readonly wallMs: number; readonly usage: keyof typeof usages },
-): X509Certificate {
+export interface ChainTrust {
+  /** The trusted authorities, as PEM. */
+  readonly caPem: Buffer;
+  /** Absent: TLS has checked the dates. */
+  readonly wallMs?: number;
+  readonly usage: keyof typeof usages;
+}
+
+/**
+ * Verifies the chain. Returns the holder's own certificate, which must be the first one of the chain, and then the certificates up to the one that an authority
+ * has signed. Throws Unauthorized with the mistake.
+ */
+export function trustedPath(ders: readonly Uint8Array[], { caPem, wallMs, usage }: ChainTrust): X509Certificate[] {
   if (ders.length === 0) throw unauthorized('no certificate was presented; a node needs one of this tree');
   if (ders.length > chainMax)
     throw unauthorized(`${ders.length} certificates were presented; at most ${chainMax} are read`);
+  const bytes = ders.reduce((sum, der) => sum + der.length, 0);
+  if (bytes > chainBytesMax) throw unauthorized(`certificates of ${bytes} bytes; at most ${chainBytesMax} are read`);
   const [leaf, ...between] = ders.map(certificateOf) as [X509Certificate, ...X509Certificate[]];
-  const authorities = (caPem.toString('latin1').match(pemBlock) ?? []).map((pem) => new X509Certificate(pem));
-  const above = pathUp(leaf, between, authorities);
-  // An issuer may not sign another issuer. TLS enforces this rule through the path length in the issuer's certificate.
-  if (above.some(isFromIssuer))
-    throw unauthorized('an issuer of a relay has signed another authority, which it may not');
-  for (const certificate of [leaf, ...above]) {
-    // Node 20 gives the dates only as text.
-    if (wallMs > Date.parse(certificate.validTo)) throw unauthorized(describeMistrust(certificate, 'CERT_HAS_EXPIRED'));
-    if (wallMs < Date.parse(certificate.validFrom)) {
-      throw unauthorized(describeMistrust(certificate, 'CERT_NOT_YET_VALID'));
-    }
+  if (leaf.ca) throw unauthorized(`${shown(leaf)} is the certificate of an authority, and not of a node or a user`);
+  const { path, authority } = pathUp(leaf, between, authoritiesIn(caPem));
+  for (const issuer of path.slice(1)) {
+    const wrong = notAnIssuerBelow(issuer);
+    if (wrong) throw unauthorized(`the certificate of the authority ${shown(issuer)} does not count: ${wrong}`);
   }
+  if (wallMs !== undefined) for (const certificate of [...path, authority]) checkDates(certificate, wallMs);
   // The key usage may be absent at run time, although the types of Node declare it as present.
   const allowed: readonly string[] | undefined = leaf.keyUsage;
   if (!allowed?.includes(usages[usage])) {
     throw unauthorized(`the certificate ${leaf.subjectAltName ?? leaf.subject} is not for the use as a ${usage}`);
   }
-  return leaf;
+  return path;
 }
 
-/** The certificates from the leaf's issuer up to the authority. Each step removes one certificate from the list, so the loop ends. */
+function checkDates(certificate: X509Certificate, wallMs: number): void {
+  // Node 20 gives the dates only as text.
+  if (wallMs > Date.parse(certificate.validTo)) throw unauthorized(describeMistrust(certificate, 'CERT_HAS_EXPIRED'));
+  if (wallMs < Date.parse(certificate.validFrom)) {
+    throw unauthorized(describeMistrust(certificate, 'CERT_NOT_YET_VALID'));
+  }
+}
+
+type PeerSocket = Pick<TLSSocket, 'getPeerX509Certificate'>;
+
+/** The certificates that the other end of a connection has sent, its own first. */
+export function sentChain(socket: PeerSocket): Buffer[] {
+  const sent: Buffer[] = [];
+  // One more than the limit is enough for a refusal.
+  for (let at = socket.getPeerX509Certificate(); at && sent.length <= chainMax; at = at.issuerCertificate) {
+    sent.push(at.raw);
+  }
+  return sent;
+}
+
+/** The certificates from the leaf up to the one that an authority has signed. Each step removes one certificate from the list, so the loop ends. */
 function pathUp(
   leaf: X509Certificate,
   between: readonly X509Certificate[],
   authorities: readonly X509Certificate[],
-): X509Certificate[] {
-  const path: X509Certificate[] = [];
+): { readonly path: X509Certificate[]; readonly authority: X509Certificate } {
+  const path = [leaf];
   let unused = between;
   for (let at = leaf; ; ) {
     const authority = authorities.find((one) => isIssuedBy(at, one));
-    if (authority) return [...path, authority];
+    if (authority) return { path, authority };
     const next = unused.find((one) => one.ca && isIssuedBy(at, one));
     if (!next) throw unauthorized(describeMistrust(leaf, 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'));
     unused = unused.filter((one) => one !== next);
@@ -71,6 +103,17 @@ function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): bool
   return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
 }
 
+/** Each handshake asks for them, and the files change seldom. */
+const parsedAuthorities = new WeakMap<Buffer, readonly X509Certificate[]>();
+
+function authoritiesIn(caPem: Buffer): readonly X509Certificate[] {
+  const known = parsedAuthorities.get(caPem);
+  if (known) return known;
+  const parsed = (caPem.toString('latin1').match(pemBlock) ?? []).map((pem) => new X509Certificate(pem));
+  parsedAuthorities.set(caPem, parsed);
+  return parsed;
+}
+
 function certificateOf(der: Uint8Array): X509Certificate {
   if (der.length > certificateBytesMax) {
     throw unauthorized(`a certificate of ${der.length} bytes; at most ${certificateBytesMax} are read`);
@@ -81,6 +124,11 @@ function certificateOf(der: Uint8Array): X509Certificate {
     const message = `the presented bytes are no certificate: ${describeError(cause)}`;
     throw new BanyanError('Unauthorized', message, {}, { cause });
   }
+}
+
+/** The subject is absent for an empty name, although the types of Node declare it as present. */
+function shown({ subject }: { readonly subject: string | undefined }): string {
+  return subject?.replaceAll('\n', ', ') ?? 'without a name';
 }
 
 function unauthorized(message: string): BanyanError {

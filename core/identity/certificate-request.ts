@@ -18,9 +18,12 @@ const curves: readonly string[] = ['P-256', 'P-384'];
 /** A request that has passed every check. Only `judgeRequest` creates this type, so code that receives a JudgedRequest need not check again. */
 export interface JudgedRequest {
   readonly [judged]: true;
-  /** The path of the agent that the request is for. */
+  /** The path of the node that the request is for. */
   readonly path: string;
   readonly id: string;
+  readonly role: 'agent' | 'relay';
+  /** The DNS names and IP addresses of the node's API. An agent has none. */
+  readonly hosts: readonly string[];
   /** The public key of the request. The request is signed with its private key. */
   readonly publicKey: x509.PublicKey;
   /** SHA-256 of the public key, in hex. */
@@ -49,8 +52,12 @@ export async function requestFor(name: string, keyPem: string, groups: readonly 
   return `${request.toString('pem')}\n`;
 }
 
-/** Checks that the request asks only for an agent at this path with this identity. Throws BadRequest, TooLarge or Forbidden. */
-export async function judgeRequest(pem: string, path: string, id: string): Promise<JudgedRequest> {
+/** The node that a certificate is for. */
+export type RequestedNode = Pick<JudgedRequest, 'path' | 'id' | 'role' | 'hosts'>;
+
+/** Checks that the request asks only for this node. Throws BadRequest, TooLarge or Forbidden. */
+export async function judgeRequest(pem: string, node: RequestedNode): Promise<JudgedRequest> {
+  const { path, id } = node;
   const request = read(pem);
   const names = request.subjectName.toJSON();
   const [cn] = request.subjectName.getField('CN');
@@ -65,7 +72,7 @@ export async function judgeRequest(pem: string, path: string, id: string): Promi
     throw forbidden(`its key is ${shown}; ECDSA with ${curves.join(' or ')} is accepted`);
   }
   if (!(await isSigned(request))) throw forbidden('it is not signed with its own key');
-  return { path, id, publicKey, key: hashOfKey(new Uint8Array(publicKey.rawData)) } as JudgedRequest;
+  return { ...node, publicKey, key: hashOfKey(new Uint8Array(publicKey.rawData)) } as JudgedRequest;
 }
 
 function read(pem: string): x509.Pkcs10CertificateRequest {

@@ -12,6 +12,12 @@ export const leafDays = 397;
 export const leafMs = leafDays * dayMs;
 
 /**
+ * A certificate ends with its issuer at the latest. An issuer is renewed after two thirds of its validity. An issuer lasts twice as long as a leaf, so that
+ * a leaf signed just before this renewal still has two thirds of its own validity.
+ */
+export const issuerMs = 2 * leafMs;
+
+/**
  * Fraction of the validity after which a certificate is renewed. In the remaining third, a site may be disconnected for months, and a renewal may fail many
  * times.
  */

@@ -3,7 +3,6 @@
  * of a relay have their number after the role: `spiffe://TREE/node/relay.1/a/b/c`.
  */
 import { createHash, X509Certificate } from 'node:crypto';
-import type { TLSSocket } from 'node:tls';
 import { checkDnsLabel } from '../object/names.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { notForItsIssuer } from './issuer-name.ts';
@@ -23,6 +22,18 @@ export interface PeerCertificate {
   /** The hash of the public key (`hashOfKey`). */
   readonly key: string;
   /** Wall time in ms from which the certificate is valid: up to an hour before it was made. */
+  readonly fromMs: number;
+  /** The issuers of relays between the certificate and the authority, the nearest first. Absent: the authority itself has signed the certificate. */
+  readonly signers?: readonly Signer[];
+}
+
+/** The issuer of a relay. */
+export interface Signer {
+  /** The path of the relay. */
+  readonly path: string;
+  /** The hash of the issuer's public key (`hashOfKey`). */
+  readonly key: string;
+  /** Wall time in ms from which the issuer's certificate is valid. */
   readonly fromMs: number;
 }
 
@@ -44,7 +55,7 @@ export function spiffeId(tree: string, { role, path, replica = 0 }: PeerIdentity
 
 /**
  * The identity in the certificate. Throws Unauthorized with the mistake if the certificate does not name exactly one node, or names a node for which its
- * issuer is not allowed to sign.
+ * issuer is not allowed to sign. Says nothing about the certificates above: for the certificate of another node, use peer-chain.ts.
  */
 export function identityOfCertificate(der: Uint8Array): PeerIdentity {
   const certificate = new X509Certificate(der);
@@ -56,7 +67,7 @@ export function identityOfCertificate(der: Uint8Array): PeerIdentity {
   if (uris.length > 1) throw unauthorized(`the certificate names more than one identity: ${uris.join(', ')}`);
   const wrong = notForItsIssuer(certificate, uris[0]!);
   if (wrong) throw unauthorized(`the certificate for ${uris[0]} does not count: ${wrong}`);
-  return { ...identityOfSpiffeId(uris[0]!), certificate: certificateOf(certificate) };
+  return { ...identityOfSpiffeId(uris[0]!), certificate: certificateIn(certificate) };
 }
 
 /** True if the certificate names a node, even one of another tree or with a mistake. */
@@ -64,7 +75,7 @@ export function isOfNode({ subjectAltName }: Pick<X509Certificate, 'subjectAltNa
   return subjectAltName?.includes(`URI:${scheme}`) === true;
 }
 
-function certificateOf({ publicKey, validFrom }: X509Certificate): PeerCertificate {
+export function certificateIn({ publicKey, validFrom }: X509Certificate): Pick<PeerCertificate, 'key' | 'fromMs'> {
   return { key: hashOfKey(publicKey.export({ type: 'spki', format: 'der' })), fromMs: Date.parse(validFrom) };
 }
 
@@ -101,19 +112,6 @@ function isReplica(number: string): boolean {
 
 function unauthorized(message: string): BanyanError {
   return new BanyanError('Unauthorized', message);
-}
-
-/**
- * The identity of the node at the other end of a connection. The TLS handshake accepts every certificate (`rejectUnauthorized: false`). So this function
- * can refuse a wrong certificate with a helpful message. Throws Unauthorized.
- */
-export function identityOfPeer(
-  socket: Pick<TLSSocket, 'authorized' | 'authorizationError' | 'getPeerX509Certificate'>,
-): PeerIdentity {
-  const certificate = socket.getPeerX509Certificate();
-  if (!certificate) throw unauthorized('no certificate was presented; a node needs one of this tree');
-  if (!socket.authorized) throw unauthorized(describeMistrust(certificate, String(socket.authorizationError)));
-  return identityOfCertificate(certificate.raw);
 }
 
 /** SHA-256, in hex, of a public key in the form SubjectPublicKeyInfo. */

@@ -16,12 +16,17 @@ import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import { forgetStarts } from './handshake.ts';
 
-export interface AdmittedKey extends PeerCertificate {
+export interface AdmittedKey extends ShownKey {
   /** Earlier keys of the child. The parent refuses these keys, whatever their certificates say. */
   readonly former: readonly string[];
   /** True: the child was removed, and nobody has been admitted in its place. */
   readonly removed?: true;
+  /** True: the key came with a join token, and this node has signed its certificate. */
+  readonly joined?: true;
 }
+
+/** The part of a certificate that decides. */
+export type ShownKey = Pick<PeerCertificate, 'key' | 'fromMs'>;
 
 /**
  * Number of former keys that a record names. An older key is refused as well, because its certificate is older. The list is needed only for certificates
@@ -32,8 +37,8 @@ const formerMax = 16;
 export type KeyDecision = { readonly admitted: AdmittedKey } | { readonly refused: 'removed' | 'former' | 'older' };
 
 /** Decides whether the certificate counts. `admitted` is the record to store: it is `known` itself if nothing changes. */
-export function judgeKey(known: AdmittedKey | undefined, certificate: PeerCertificate): KeyDecision {
-  if (!known) return { admitted: { ...certificate, former: [] } };
+export function judgeKey(known: AdmittedKey | undefined, certificate: ShownKey): KeyDecision {
+  if (!known) return { admitted: replaced(undefined, certificate) };
   const { key, fromMs, former, removed } = known;
   if (former.includes(certificate.key)) return { refused: 'former' };
   if (certificate.key === key) {
@@ -44,29 +49,29 @@ export function judgeKey(known: AdmittedKey | undefined, certificate: PeerCertif
   return { admitted: replaced(known, certificate) };
 }
 
-function replaced({ key, former }: AdmittedKey, certificate: PeerCertificate): AdmittedKey {
-  const others = [key, ...former].filter((one) => one !== certificate.key);
-  return { ...certificate, former: others.slice(0, formerMax) };
+function replaced(known: AdmittedKey | undefined, { key, fromMs }: ShownKey): AdmittedKey {
+  const others = known ? [known.key, ...known.former].filter((one) => one !== key) : [];
+  return { key, fromMs, former: others.slice(0, formerMax) };
 }
 
 /**
  * Whether the key of the certificate replaces another one. Stores nothing. Throws Forbidden with the remedy if the certificate of the child does not count.
  */
-export function replacesKey(reader: Reader, path: string, certificate: PeerCertificate): boolean {
+export function replacesKey(reader: Reader, path: string, certificate: ShownKey): boolean {
   const known = read(reader, path);
   return isOther(known, countingKey(known, path, certificate));
 }
 
 /** Admits the key of the certificate. Call it only when the child gets its session: a refused child must not shut out another one. Throws like `replacesKey`. */
-export function admitKey(t: Transaction, path: string, certificate: PeerCertificate): void {
+export function admitKey(t: Transaction, path: string, certificate: ShownKey): void {
   const known = read(t, path);
   store(t, path, known, countingKey(known, path, certificate));
 }
 
-/** Admits the key of an agent that has shown a join token. Returns true if the key replaces another one. */
-export function admitJoined(t: Transaction, path: string, certificate: PeerCertificate): boolean {
+/** Admits the key of a node that has shown a join token. Returns true if the key replaces another one. */
+export function admitJoined(t: Transaction, path: string, certificate: ShownKey): boolean {
   const known = read(t, path);
-  const admitted = known ? replaced(known, certificate) : { ...certificate, former: [] };
+  const admitted: AdmittedKey = { ...replaced(known, certificate), joined: true };
   store(t, path, known, admitted);
   return isOther(known, admitted);
 }
@@ -77,7 +82,14 @@ export function dismissKey(t: Transaction, path: string): void {
   if (known) put(t, path, { ...known, removed: true });
 }
 
-function countingKey(known: AdmittedKey | undefined, path: string, certificate: PeerCertificate): AdmittedKey {
+/** Like `dismissKey`, if the key came with a join token. Returns whether this was so. */
+export function dismissJoinedKey(t: Transaction, path: string): boolean {
+  const isJoined = read(t, path)?.joined === true;
+  if (isJoined) dismissKey(t, path);
+  return isJoined;
+}
+
+function countingKey(known: AdmittedKey | undefined, path: string, certificate: ShownKey): AdmittedKey {
   const decision = judgeKey(known, certificate);
   if ('refused' in decision) throw refusalOf(path, decision.refused);
   return decision.admitted;

@@ -2,6 +2,7 @@
 import type { FeedConsumer } from '../feed/consumer.ts';
 import type { AppliedChange } from '../feed/feed.ts';
 import type { FeedProducer } from '../feed/producer.ts';
+import type { PeerIdentity } from '../identity/peer-identity.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Random } from '../runtime/random.ts';
@@ -20,6 +21,8 @@ export interface ChildSessionPorts {
   readonly path: string;
   readonly role: 'relay' | 'agent';
   readonly software: string;
+  /** Why the certificates of the parent do not count any more. Undefined: they count. */
+  whyRevoked?(peer: PeerIdentity): string | undefined;
   /** The up feed. */
   readonly producer: FeedProducer;
   /** The down feed. */

@@ -1,7 +1,7 @@
 /** The child's side: dials the parent, sends the Hello, runs the session, and dials again when the session ends. */
 import { producerRowsTopic } from '../feed/topics.ts';
 import type { Timer } from '../runtime/clock.ts';
-import { describeError } from '../runtime/errors.ts';
+import { BanyanError, describeError } from '../runtime/errors.ts';
 import { subscribeTo } from '../store/topics.ts';
 import type { SessionStreams } from '../stream/streams.ts';
 import type { Link } from '../wire/link.ts';
@@ -87,6 +87,15 @@ export class ChildSession {
     this.#runner?.ready(this.#ports.ready() === true);
   }
 
+  /** Call it when certificates were revoked. Ends the session if the certificates of the parent do not count any more. */
+  endRevoked(): void {
+    const peer = this.#runner && this.#attempt?.peer;
+    const why = peer && this.#ports.whyRevoked?.(peer);
+    if (why === undefined) return;
+    this.#ports.log.warn({ reason: why }, 'the session with the parent ends');
+    this.#runner?.goodbye(why);
+  }
+
   close(): void {
     this.#stopped = true;
     this.#unsubscribe?.();
@@ -133,6 +142,8 @@ export class ChildSession {
       if (this.#stopped) return link.close(endsMessage);
       const { store, clock } = this.#ports;
       const { peer } = link;
+      const revoked = this.#ports.whyRevoked?.(peer);
+      if (revoked !== undefined) throw new BanyanError('Unauthorized', revoked);
       const { sequence, moved } = store.write((t) => beginAttach(t, peer, clock));
       if (moved) await store.flushed();
       if (this.#stopped) return link.close(endsMessage);

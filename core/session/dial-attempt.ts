@@ -3,6 +3,7 @@
 import { checkFromParent, checkWatermarks } from '../entries/from-parent.ts';
 import type { ResumeTuple } from '../feed/feed.ts';
 import { heldPieces } from '../feed/pieces.ts';
+import type { PeerIdentity } from '../identity/peer-identity.ts';
 import type { Timer } from '../runtime/clock.ts';
 import { BanyanError, describeError } from '../runtime/errors.ts';
 import type { Reader } from '../store/store.ts';
@@ -53,6 +54,11 @@ export class DialAttempt {
     this.#ports = ports;
     this.#mismatch = mismatch;
     this.#observer = observer;
+  }
+
+  /** The parent at the other end. Undefined: there is no connection. */
+  get peer(): PeerIdentity | undefined {
+    return this.#link?.peer;
   }
 
   readonly events: LinkEvents = {
@@ -155,6 +161,9 @@ export class DialAttempt {
       const reason = `the parent chose version ${welcome.version} of the protocol, this node speaks ${ownVersions}`;
       return this.#hangUp(link, 'version', reason);
     }
+    // If a gateway terminates TLS, the parent has proven only now who it is.
+    const revoked = this.#ports.whyRevoked?.(link.peer);
+    if (revoked !== undefined) return this.#hangUp(link, 'revoked', revoked);
     const flaw = validateWelcome(welcome);
     if (flaw) return this.#hangUp(link, 'bad_welcome', `the welcome's ${flaw}`);
     const { store, clock, log, producer, consumer } = this.#ports;

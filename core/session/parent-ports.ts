@@ -2,6 +2,7 @@
 import type { FeedConsumer } from '../feed/consumer.ts';
 import type { AppliedChange } from '../feed/feed.ts';
 import type { FeedProducer } from '../feed/producer.ts';
+import type { PeerIdentity } from '../identity/peer-identity.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Random } from '../runtime/random.ts';
@@ -38,6 +39,8 @@ export interface ParentSessionsPorts {
   readonly log: Logger;
   /** Called when a child is refused for a reason of its own, with its path. Not called for a child that only has to wait. */
   readonly refused?: ((path: string, reason: string, message: string) => void) | undefined;
+  /** Why the certificates of a child do not count any more. Undefined: they count. */
+  whyRevoked?(peer: PeerIdentity): string | undefined;
   /** Path of this node. */
   readonly path: string;
   readonly software: string;

@@ -2,6 +2,7 @@
 import type { ResumeTuple } from '../feed/feed.ts';
 import { heldPieces } from '../feed/pieces.ts';
 import { producerRowsTopic } from '../feed/topics.ts';
+import type { PeerIdentity } from '../identity/peer-identity.ts';
 import type { Timer } from '../runtime/clock.ts';
 import { BanyanError, describeError } from '../runtime/errors.ts';
 import { ifRoom } from '../store/room.ts';
@@ -29,6 +30,7 @@ interface Attached {
   readonly table: string;
   readonly sinceMs: number;
   readonly transport: string;
+  readonly peer: PeerIdentity;
 }
 
 /** If no Hello arrives within this time, the parent closes the connection. */
@@ -150,6 +152,16 @@ export class ParentSessions {
     this.#attached.get(child)?.runner.goodbye(reason);
   }
 
+  /** Call it when certificates were revoked. Ends the sessions of children whose certificates do not count any more. */
+  endRevoked(): void {
+    for (const [child, { peer, runner }] of this.#attached) {
+      const why = this.#ports.whyRevoked?.(peer);
+      if (why === undefined) continue;
+      this.#ports.log.warn({ child, reason: why }, 'a session ends');
+      runner.goodbye(why);
+    }
+  }
+
   /** The streams of the child's present session. */
   streams(child: string): SessionStreams | undefined {
     return this.#attached.get(child)?.runner.streams;
@@ -242,7 +254,7 @@ export class ParentSessions {
         peerReady: false,
       },
     );
-    attached = { runner, table: producer.name, sinceMs: clock.wallMs(), transport: hello.transport };
+    attached = { runner, table: producer.name, sinceMs: clock.wallMs(), transport: hello.transport, peer: link.peer };
     this.#attached.set(child, attached);
     this.#childOfTable.set(producer.name, child);
     if (resumes && tuple.cursor > acknowledged) runner.noteConsumerAt(tuple.cursor);

@@ -95,12 +95,14 @@ export class SessionAcceptor {
         message: 'many children come at once: this one has its turn later',
       });
     }
+    if (this.#refuseRevoked(link)) return;
     try {
       const opened = this.#open(link, child, hello);
       if (!opened) return;
       // The session's sequence and the feed's incarnation have to be durable before the child receives them.
       this.#ports.store.flushed().then(
         () => {
+          if (this.#refuseRevoked(link)) return;
           const expired = expiredOf(link, this.#ports.clock);
           // If somebody deleted the child's inventory objects during the flush, the child gets the same answer as an unknown child.
           if (this.#ports.store.read((reader) => opened.producer.isDropped(reader))) {
@@ -121,6 +123,13 @@ export class SessionAcceptor {
       const reason = error.retry === 'backoff' ? 'busy' : 'unknown_child';
       this.#refuse(link, { afterMs: refusedAfterMs, reason, message: describeError(error) });
     }
+  }
+
+  /** Returns true if the child was refused. A revocation may also come during the flush. */
+  #refuseRevoked(link: Link): boolean {
+    const message = this.#ports.whyRevoked?.(link.peer);
+    if (message !== undefined) this.#refuse(link, { afterMs: refusedAfterMs, reason: 'revoked', message });
+    return message !== undefined;
   }
 
   /** False: a newer process of the child has opened a session meanwhile. This can happen because flushes may complete in any order. */

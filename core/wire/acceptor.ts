@@ -1,7 +1,7 @@
 /** The parent's end of one transport. Gets TLS connections after their handshake, and makes links of them. */
 
 import type { TLSSocket } from 'node:tls';
-import { identityOfPeer, type PeerIdentity } from '../identity/peer-identity.ts';
+import type { PeerIdentity } from '../identity/peer-identity.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { hostPort } from '../runtime/host-port.ts';
@@ -30,6 +30,8 @@ export interface Accepting {
   readonly accept: Accept;
   /** Used for links whose peer must still prove its identity. After the proof, `accept` is called. */
   readonly acceptUnproven: (link: FrameLink) => LinkEvents;
+  /** The identity of the peer from its certificates. Throws Unauthorized with the mistake. */
+  identify(socket: TLSSocket): PeerIdentity;
   /** True if the connection has no certificate and needs none, because a gateway terminates TLS. */
   isTerminated(socket: TLSSocket): boolean;
   /**
@@ -64,9 +66,9 @@ export function remoteOf({ remoteAddress, remotePort }: Pick<TLSSocket, 'remoteA
  * Returns what is wrong with the certificate of a new connection. Undefined: nothing is wrong. Call it when the connection begins: a closed connection has
  * no certificate any more.
  */
-export function flawOf(socket: TLSSocket): BanyanError | undefined {
+export function flawOf(socket: TLSSocket, { identify }: Pick<Accepting, 'identify'>): BanyanError | undefined {
   try {
-    identityOfPeer(socket);
+    identify(socket);
     return undefined;
   } catch (flaw) {
     if (flaw instanceof BanyanError) return flaw;

@@ -28,6 +28,7 @@ export const refusals = [
   'no_hello',
   'no_welcome',
   'early_frames',
+  'revoked',
   'other',
 ] as const;
 /** The metrics have one row for each reason. A peer can't choose the text of a row. */

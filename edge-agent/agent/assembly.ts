@@ -11,7 +11,7 @@ import { downFeedJudge } from '../../core/entries/down-check.ts';
 import { entryKey } from '../../core/entries/entry-keys.ts';
 import { keepObjectRule } from '../../core/entries/keep-object.ts';
 import { metricsIssuersAbove } from '../../core/entries/metrics-issuers.ts';
-import { revokedAbove } from '../../core/entries/revoked-users.ts';
+import { revokedAbove } from '../../core/entries/revoked-above.ts';
 import { farAheadBy } from '../../core/entries/source-incarnations.ts';
 import type { QuarantinedAttributes } from '../../core/entries/up-attributes.ts';
 import { FeedConsumer } from '../../core/feed/consumer.ts';
@@ -29,10 +29,10 @@ import type { Reader, Store } from '../../core/store/store.ts';
 import { metricsTokensAt } from '../../core/stream/metrics-users.ts';
 import type { StreamRouter } from '../../core/stream/router.ts';
 import { StreamCounts } from '../../core/stream/stream-counts.ts';
+import type { Renewal } from '../../core/wire/join/renewal.ts';
 import type { Dialer } from '../../core/wire/link.ts';
 import type { ClusterPorts, FoundObjects, OpenCluster } from '../cluster/cluster.ts';
 import type { FromAbove } from '../cluster/from-above.ts';
-import type { Renewal } from '../identity/renewal.ts';
 import type { LimitUse } from '../limits/limit-use.ts';
 import { agentStreams } from '../streams/streams.ts';
 import { Uplink } from '../uplink/uplink.ts';
@@ -141,9 +141,11 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     reportedAllChanged: () => uplink.readyChanged(),
   });
   const revocations = new Revocations();
+  let isStarted = false;
   const readRevocations = () => {
     revocations.setAbove(store.read((reader) => revokedAbove(reader, downstream.sound)));
     ports.revocationsChanged?.();
+    if (isStarted) uplink.endRevoked();
   };
   readRevocations();
   const metricsTokens = metricsTokensAt({ clock, path, fromAbove: ports.fromAbove });
@@ -164,6 +166,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     software: version,
     identity,
     dialer,
+    whyRevoked: (peer) => revocations.whyRevoked(peer),
     received: (changes) => {
       agent.received(changes);
       if (changes.some(({ key }) => key === entryKey.revoked())) readRevocations();
@@ -195,6 +198,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
       ports.renewal?.onTrouble(() => agent.reportSelf());
       agent.start();
       uplink.start();
+      isStarted = true;
     },
     scanFailed(why) {
       if (!waiting || !successor?.waiting) return;

@@ -8,10 +8,10 @@ import { accessSync, constants, lstatSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
+import type { Identity, IdentityStore } from '../../core/wire/join/identity-store.ts';
+import { type JoiningPorts, validIdentity } from '../../core/wire/join/joining.ts';
+import type { Renewable } from '../../core/wire/join/renewal.ts';
 import { currentOf, type NodeCredentials } from '../../core/wire/node-credentials.ts';
-import type { Identity, IdentityStore } from './identity-store.ts';
-import { type JoiningPorts, validIdentity } from './joining.ts';
-import type { Renewable } from './renewal.ts';
 
 export interface GivenIdentityPorts extends Pick<JoiningPorts, 'path' | 'clock'> {
   /** The file of the certificate. */

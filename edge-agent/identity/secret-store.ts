@@ -3,8 +3,8 @@
  * agent needs no permission to create Secrets.
  */
 import { BanyanError } from '../../core/runtime/errors.ts';
+import { type Identity, type IdentityStore, identityParts, nameOfPart } from '../../core/wire/join/identity-store.ts';
 import type { ClusterApiRequest } from '../cluster/kubernetes/api-client.ts';
-import { type Identity, type IdentityStore, identityParts, nameOfPart } from './identity-store.ts';
 
 export interface SecretStoreOptions {
   readonly namespace: string;

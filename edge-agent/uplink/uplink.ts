@@ -10,6 +10,7 @@ import type { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import type { FeedProducer } from '../../core/feed/producer.ts';
 import { heldRowsTopic } from '../../core/feed/topics.ts';
+import type { PeerIdentity } from '../../core/identity/peer-identity.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
@@ -35,6 +36,8 @@ export interface AgentUplinkOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** Why the certificates of the parent do not count any more. Undefined: they count. */
+  whyRevoked?(peer: PeerIdentity): string | undefined;
   /** Called with the changes of a batch or a reconciliation, after the commit. */
   received(changes: readonly AppliedChange[]): void;
   /** Makes the streams of a session. Absent: the agent has no streams. */
@@ -74,6 +77,7 @@ export class Uplink {
       dialer,
       log: options.logger,
       role: 'agent',
+      whyRevoked: (peer) => options.whyRevoked?.(peer),
       producer: options.outbox,
       consumer: options.downstream,
       applied: (t, changes) => this.#applied(t, changes),
@@ -132,6 +136,11 @@ export class Uplink {
 
   start(): void {
     this.#session.start();
+  }
+
+  /** Ends the session if the certificates of the parent do not count any more. */
+  endRevoked(): void {
+    this.#session.endRevoked();
   }
 
   readyChanged(): void {

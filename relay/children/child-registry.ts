@@ -45,7 +45,7 @@ import { LabelSummaryPublisher, type LabelSummaryPublisherPorts } from './label-
 import { forgetHeldLabelSummary, heldLabelSummary } from './label-summary-shrink-guard.ts';
 import { sendMetricsIssuers } from './metrics-issuers.ts';
 import { OwnedLabelSummary, readOwnedLabelSummary } from './owned-label-summary.ts';
-import { sendRevokedUsers } from './revoked-users.ts';
+import { sendRevoked } from './send-revoked.ts';
 
 export interface ChildRegistryPorts extends LabelSummaryPublisherPorts {
   readonly inventory: Inventory;
@@ -268,7 +268,7 @@ export class ChildRegistry {
   /** What all children get. */
   #sendInherited(t: Transaction, { producer }: Mailbox): void {
     const { revocations, metricsAccounts } = this.#ports;
-    sendRevokedUsers(t, producer, revocations);
+    sendRevoked(t, producer, revocations);
     sendMetricsIssuers(t, producer, metricsAccounts.issuers());
   }
 

@@ -67,6 +67,21 @@ export const childrenSchema = z.strictObject({
     .default({}),
 });
 export type ChildrenConfig = z.infer<typeof childrenSchema>;
+/** Keys for the authentication of users, beside the certificates of the node. */
+const authenticationPki = {
+  /**
+   * The file with the keys that sign the tokens of ServiceAccounts, for a relay with replicas: private keys of the curve P-256 in PEM. The first one signs; the tokens
+   * of all are good. Absent: the node makes a key of its own.
+   */
+  tokenKeys: z.string().min(1).optional(),
+  users: z
+    .strictObject({
+      ...usersSchema.shape,
+      /** The certificate and key with which the node signs approved CertificateSigningRequests of users. Absent: it signs none. */
+      signer: z.strictObject({ cert: z.string(), key: z.string() }).optional(),
+    })
+    .optional(),
+};
 
 export const nodeConfigSchema = z.strictObject({
   /** Empty at the center. */
@@ -90,25 +105,23 @@ export const nodeConfigSchema = z.strictObject({
   replicas: z.number().int().min(1).max(replicasMax).optional(),
   /** How this node reaches its parent. */
   link: linkOptionsSchema.prefault({}),
-  pki: z.strictObject({
-    ca: z.string(),
-    cert: z.string(),
-    key: z.string(),
-    /** The certificate and key with which the node signs the certificates of its agents. Absent: it signs none. */
-    issuer: issuedSchema.extend({ cert: z.string(), key: z.string() }).optional(),
+  pki: z.union([
+    z.strictObject({
+      ca: z.string(),
+      cert: z.string(),
+      key: z.string(),
+      /** The certificate and key with which the node signs the certificates of its agents. Absent: `subtreeIssuer` signs them. */
+      issuer: issuedSchema.extend({ cert: z.string(), key: z.string() }).optional(),
+      /** The certificate and key with which the node signs the certificates of relays directly below, and their authorities. Absent: it admits no relays. */
+      subtreeIssuer: z.strictObject({ cert: z.string(), key: z.string() }).optional(),
+      ...authenticationPki,
+    }),
     /**
-     * The file with the keys that sign the tokens of ServiceAccounts, for a relay with replicas: private keys of the curve P-256 in PEM. The first one signs; the tokens
-     * of all are good. Absent: the node makes a key of its own.
+     * A file with a join token. The relay makes its key and asks its parent once for its certificate, and for an authority for its subtree. It stores all of
+     * them in its data directory, and renews them at its parent.
      */
-    tokenKeys: z.string().min(1).optional(),
-    users: z
-      .strictObject({
-        ...usersSchema.shape,
-        /** The certificate and key with which the node signs approved CertificateSigningRequests of users. Absent: it signs none. */
-        signer: z.strictObject({ cert: z.string(), key: z.string() }).optional(),
-      })
-      .optional(),
-  }),
+    issuedSchema.extend({ joinToken: z.string().min(1), ...authenticationPki }),
+  ]),
   api: z.strictObject({ host: z.string().default('127.0.0.1'), port: z.number().int().min(0).max(65_535).default(0) }),
   mesh: z.strictObject({
     host: z.string().default('127.0.0.1'),

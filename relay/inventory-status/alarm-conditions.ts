@@ -24,7 +24,7 @@ export interface Alarms {
   readonly trouble?: TroubleAttributes | undefined;
   /** The limit of an agent for which the agent's work waits, as the agent reports it. */
   readonly limit?: TroubleAttributes | undefined;
-  /** The reason why an agent's certificate is not renewed, as the agent reports it. */
+  /** The reason why a node's certificate is not renewed, as the node reports it. */
   readonly certificateTrouble?: TroubleAttributes | undefined;
   /** Labels and properties that a relay reports and may not claim. */
   readonly refusedClaims?: RefusedClaims | undefined;
@@ -63,7 +63,7 @@ export function alarmConditions(alarms: Alarms): readonly NewCondition[] {
 const untroubled = {
   ClusterTrouble: { reason: 'Usable', message: 'the agent reaches its cluster' },
   LimitReached: { reason: 'WithinLimits', message: 'nothing waits for a limit of the agent' },
-  CertificateTrouble: { reason: 'Renewed', message: 'the certificate of the agent is renewed in time' },
+  CertificateTrouble: { reason: 'Renewed', message: 'the certificate of the node is renewed in time' },
   SourceNotAccepted: { reason: 'AllAccepted', message: 'the site accepts everything that is sent to it' },
   SourceConflict: { reason: 'NoConflict', message: 'each object comes from one source' },
   DescriptionIncomplete: { reason: 'Whole', message: 'the agent could read everything that it reports' },

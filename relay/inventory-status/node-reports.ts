@@ -10,6 +10,7 @@ import type {
   HeldAttributes,
   NodeAttributes,
   QuarantinedAttributes,
+  TroubleAttributes,
   WaitsAttributes,
 } from '../../core/entries/up-attributes.ts';
 import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
@@ -51,6 +52,8 @@ export interface NodeReportsPorts {
   attached(): boolean | undefined;
   /** Returns why there is no session with the parent. Undefined: there is one, or the node has not tried yet. */
   unreached?(): string | undefined;
+  /** Returns why the renewal of the node's certificate is due and has not happened. */
+  certificateTrouble?(): TroubleAttributes | undefined;
   /** Returns what the parent must receive before this node accepts anything from it. */
   waiting?(): WatermarkWait | undefined;
   /** Returns what this node must receive before it sends anything to the child. */
@@ -209,13 +212,15 @@ export class NodeReports {
     const diskLow = isDiskLow(store);
     const ownStatus = { version: software, ...session, ...this.#rootContact(), ...counts, ...kept };
     const waits = waitsAttributes(this.#ports.waiting?.());
-    const alarms = { diverged, diskLow, ...waits };
+    const certificateTrouble = this.#ports.certificateTrouble?.();
+    const alarms = { diverged, diskLow, certificateTrouble, ...waits };
     showNode(space, path, role, ownStatus, clock.wallMs(), alarms, this.#ports.unreached?.());
     const hasMoreBelow = this.#descendants.show(clock.wallMs());
     if (path !== '') {
       const reportedAlarms = {
         ...(diverged ? { diverged: { at: timestamp(diverged.atMs), what: diverged.what } } : {}),
         ...(diskLow ? { diskLow: true as const } : {}),
+        ...(certificateTrouble ? { certificateTrouble } : {}),
         ...waits,
       };
       const ownReport: NodeAttributes = {

@@ -1,12 +1,13 @@
 /**
- * Gives certificates to the agents directly below this node: the first one for a join token, each later one for the present certificate. The use of a token is
- * on the disk before the agent gets its certificate.
+ * Gives certificates to the agents and relays directly below this node: the first one for a join token, each later one for the present certificate. The use of a token is
+ * on the disk before the node gets its certificate.
  */
 
+import type { Revocations } from '../../core/access/revocations.ts';
 import type { Space } from '../../core/apiserver/space.ts';
 import { type NoteAct, refusalByError } from '../../core/audit/node-acts.ts';
 import { backdateMsMax } from '../../core/identity/certificate-validity.ts';
-import { nameOf, parentOf } from '../../core/identity/node-path.ts';
+import { nameOf, objectName, parentOf } from '../../core/identity/node-path.ts';
 import type { PeerIdentity } from '../../core/identity/peer-identity.ts';
 import { timestamp } from '../../core/object/conditions.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
@@ -21,6 +22,7 @@ import type { JoinAnswer, JoinRequest } from '../../core/wire/join-messages.ts';
 import type { Joins } from '../../core/wire/joins.ts';
 import { syncTargetResource } from '../children/inventory.ts';
 import type { NodeConfig } from '../config/config.ts';
+import { nodeResource } from '../inventory-status/node-objects.ts';
 import {
   checkOwner,
   checkSecret,
@@ -30,12 +32,12 @@ import {
   joinTokenResource,
   type StoredToken,
 } from './judge.ts';
-import type { CertificateSigner } from './signer.ts';
+import type { CertificateSigner, JoiningNode, Signed } from './signer.ts';
 import { TokenExpiry } from './token-expiry.ts';
 
 export interface AdmissionsPorts {
   readonly path: string;
-  /** The system space: JoinTokens and SyncTargets. */
+  /** The system space: JoinTokens, SyncTargets and Nodes. */
   readonly space: Space;
   readonly signer: CertificateSigner;
   readonly clock: Clock;
@@ -43,6 +45,9 @@ export interface AdmissionsPorts {
   readonly store: Pick<Store, 'read' | 'write' | 'flushed'>;
   /** Writes joins and renewals, and their refusals, into the audit log. */
   readonly noteAct?: NoteAct | undefined;
+  readonly revocations: Pick<Revocations, 'nodeRevokedAtMs' | 'whyRevoked'>;
+  /** Revokes all certificates of the node at the path, and those that the node has signed. */
+  revoke(path: string): void;
   /** Ends the session of the child. Does nothing if there is none. */
   endSession(child: string, reason: string): void;
 }
@@ -70,10 +75,10 @@ export function admissionsOf(
     log,
     noteAct,
   }: Pick<AdmissionsPorts, 'store' | 'clock' | 'log' | 'noteAct'> & { readonly signer?: CertificateSigner | undefined },
-  { space, endSession }: Pick<AdmissionsPorts, 'space' | 'endSession'>,
+  late: Pick<AdmissionsPorts, 'space' | 'endSession' | 'revocations' | 'revoke'>,
 ): Admissions | undefined {
   if (!signer) return undefined;
-  return new Admissions({ path, space, signer, store, clock, log, noteAct, endSession });
+  return new Admissions({ path, ...late, signer, store, clock, log, noteAct });
 }
 
 export class Admissions implements Joins {
@@ -99,7 +104,7 @@ export class Admissions implements Joins {
   }
 
   admit(): void {
-    this.#take(this.#joins, 'agents come with join tokens faster than this node admits them');
+    this.#take(this.#joins, 'nodes come with join tokens faster than this node admits them');
   }
 
   authority(): string {
@@ -112,49 +117,65 @@ export class Admissions implements Joins {
 
   async #join(asked: JoinRequest, from: string): Promise<JoinAnswer> {
     const { signer, store, clock, log } = this.#ports;
-    const { path, request, secret } = asked;
+    const { path, request, secret, role = 'agent' } = asked;
     const token = () => (isPossible(asked) ? this.#token(asked.name) : undefined);
     checkSecret(token(), secret);
-    const judged = await signer.judge(path, request);
+    const judged = await signer.judge(this.#joining(path, role), request);
     // Read the token again: another request may have used it during the wait. From here to the write there is no wait, so no other request can use it in
     // between.
     const tokenNow = token();
     checkSecret(tokenNow, secret);
-    checkUse(tokenNow!, { path, key: judged.key, nowMs: clock.wallMs() });
-    checkOwner(tokenNow!, this.#checkSyncTarget(path));
+    checkUse(tokenNow!, { path, role, key: judged.key, nowMs: clock.wallMs() });
+    checkOwner(tokenNow!, this.#checkInventory(path, role));
     if (tokenNow!.status?.key === undefined) this.#use(tokenNow!, from, judged.key);
-    const certificate = await judged.sign();
-    this.#admitKey(path, judged.key);
+    this.#admitKey(path, role, judged.key);
+    const signed = await judged.sign(this.#ports.revocations.nodeRevokedAtMs(path));
     await store.flushed();
-    log.info({ child: path, token: asked.name, from }, 'an agent has joined by a token');
-    return { authority: signer.authority(), certificate };
+    log.info({ child: path, role, token: asked.name, from }, 'a node has joined by a token');
+    return this.#answer(signed);
   }
 
   async renew(peer: PeerIdentity, request: string): Promise<JoinAnswer> {
     // Requests beyond the limit are not noted: they would fill the audit log.
-    this.#take(this.#renewals, 'agents renew their certificates faster than this node signs them');
+    this.#take(this.#renewals, 'nodes renew their certificates faster than this node signs them');
     return this.#noted({ verb: 'renew', about: peer.path }, () => this.#renew(peer, request));
   }
 
-  async #renew({ path, role, certificate: shown }: PeerIdentity, request: string): Promise<JoinAnswer> {
-    const { signer, store, log } = this.#ports;
-    if (role !== 'agent' || !this.#isBelow(path)) {
-      throw new BanyanError('Forbidden', `the ${role} "${path}" is no agent right below "${this.#ports.path}"`);
-    }
-    this.#checkSyncTarget(path);
-    if (shown) store.read((reader) => replacesKey(reader, path, shown));
-    const judged = await signer.judge(path, request);
-    // Without this check, somebody who can use the agent's key only for a moment would get a certificate for another key, and could go on using that one.
-    if (judged.key !== shown?.key) {
-      const remedy = `for another key: ${cliCommand('join-token', path, '--again')}`;
+  async #renew(peer: PeerIdentity, request: string): Promise<JoinAnswer> {
+    const { signer, store, log, revocations } = this.#ports;
+    const { path, role, certificate: shown } = peer;
+    if (role === 'center' || peer.replica !== undefined || !this.#isBelow(path)) {
       throw new BanyanError(
         'Forbidden',
-        `a certificate is renewed only for the key of the certificate that the agent has shown; ${remedy}`,
+        `the ${role} "${path}" is no agent or relay right below "${this.#ports.path}"`,
       );
     }
-    const certificate = await judged.sign();
-    log.info({ child: path }, 'the certificate of an agent was renewed');
-    return { authority: signer.authority(), certificate };
+    this.#checkInventory(path, role);
+    const revoked = revocations.whyRevoked(peer);
+    if (revoked) throw new BanyanError('Forbidden', `${revoked}: ${remedyOf(path, role)}`);
+    if (shown) store.read((reader) => replacesKey(reader, path, shown));
+    const judged = await signer.judge(this.#joining(path, role), request);
+    // Without this check, somebody who can use the node's key only for a moment would get a certificate for another key, and could go on using that one.
+    if (judged.key !== shown?.key) {
+      throw new BanyanError(
+        'Forbidden',
+        `a certificate is renewed only for the key of the certificate that the node has shown; for another key: ${joinTokenCommand(path, role)}`,
+      );
+    }
+    const signed = await judged.sign(revocations.nodeRevokedAtMs(path));
+    log.info({ child: path, role }, 'the certificate of a node was renewed');
+    return this.#answer(signed);
+  }
+
+  #answer(signed: Signed): JoinAnswer {
+    return { authority: this.#ports.signer.authority(), ...signed };
+  }
+
+  /** The hosts are those of the Node object at the time of the request. */
+  #joining(path: string, role: JoiningNode['role']): JoiningNode {
+    const node = role === 'relay' ? this.#inventoryObject(path, role) : undefined;
+    const { hosts = [] } = (node?.spec ?? {}) as { readonly hosts?: readonly string[] };
+    return { path, role, hosts };
   }
 
   /** Does the act, and notes its end. */
@@ -170,12 +191,17 @@ export class Admissions implements Joins {
     }
   }
 
-  /** A certificate of an earlier key ends here, together with its session: somebody else may have the earlier key. */
-  #admitKey(path: string, key: string): void {
-    const { store, clock, endSession } = this.#ports;
+  /**
+   * A certificate of an earlier key ends here, together with its session: somebody else may have the earlier key. The earlier key of a relay has also signed for
+   * the relay's subtree, and the nodes there have to learn that these certificates do not count.
+   */
+  #admitKey(path: string, role: JoiningNode['role'], key: string): void {
+    const { store, clock, endSession, revoke } = this.#ports;
     const fromMs = clock.wallMs() - backdateMsMax;
     const isOther = store.write((t) => admitJoined(t, path, { key, fromMs }));
-    if (isOther) endSession(nameOf(path), 'another key was admitted for this agent');
+    if (!isOther) return;
+    if (role === 'relay') revoke(path);
+    endSession(nameOf(path), `another key was admitted for this ${role}`);
   }
 
   #take(bucket: TokenBucket, reason: string): void {
@@ -195,13 +221,23 @@ export class Admissions implements Joins {
     return parentOf(path) === this.#ports.path && path !== this.#ports.path;
   }
 
-  /** To shut an agent out, a person deletes its SyncTarget. After that, no token and no certificate of the agent is accepted. */
-  #checkSyncTarget(path: string): KubeObject {
+  /**
+   * To shut a node out, a person deletes its SyncTarget, or the Node object of a relay. After that, no token and no certificate of the node is accepted.
+   */
+  #checkInventory(path: string, role: JoiningNode['role']): KubeObject {
+    const found = this.#isBelow(path) && this.#inventoryObject(path, role);
+    if (found) return found;
+    throw new BanyanError(
+      'Forbidden',
+      `there is no ${kindOf[role]} of "${path}" here, it may have been deleted: ${remedyOf(path, role)}`,
+    );
+  }
+
+  #inventoryObject(path: string, role: JoiningNode['role']): KubeObject | undefined {
     const { space } = this.#ports;
-    const syncTarget = this.#isBelow(path) && space.get({ ...syncTargetResource, namespace: '', name: nameOf(path) });
-    if (syncTarget) return syncTarget;
-    const remedy = `admit it again: ${cliCommand('join-token', path)}`;
-    throw new BanyanError('Forbidden', `there is no SyncTarget of "${path}" here, it may have been deleted: ${remedy}`);
+    if (role === 'agent') return space.get({ ...syncTargetResource, namespace: '', name: nameOf(path) });
+    const node = space.get({ ...nodeResource, namespace: '', name: objectName(path) });
+    return (node?.spec as { readonly role?: string } | undefined)?.role === 'Relay' ? node : undefined;
   }
 
   #use(token: StoredToken, usedFrom: string, key: string): void {
@@ -209,4 +245,14 @@ export class Admissions implements Joins {
     const status: JoinTokenStatus = { state: 'Used', usedAt, usedFrom, key };
     this.#ports.space.update({ ...token, status }, { subresource: 'status' });
   }
+}
+
+const kindOf = { agent: 'SyncTarget', relay: 'Node object' } as const;
+
+function remedyOf(path: string, role: JoiningNode['role']): string {
+  return `admit it again: ${joinTokenCommand(path, role)}`;
+}
+
+function joinTokenCommand(path: string, role: JoiningNode['role']): string {
+  return cliCommand('join-token', ...(role === 'relay' ? ['--relay'] : []), path, '--again');
 }

@@ -1,4 +1,4 @@
-/** Decides whether a join token admits the agent that shows it. Pure. */
+/** Decides whether a join token admits the node that shows it. Pure. */
 
 import { hashOfSecret, isJoinName, isJoinSecret, isSecretOf } from '../../core/identity/join-token.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
@@ -7,6 +7,8 @@ import { BanyanError } from '../../core/runtime/errors.ts';
 
 export interface JoinTokenSpec {
   readonly path: string;
+  /** Absent: Agent. */
+  readonly role?: 'Agent' | 'Relay';
   readonly expires: string;
   readonly hash: string;
 }
@@ -30,7 +32,7 @@ export function checkSecret(token: KubeObject | undefined, secret: string): Join
   const spec = token?.spec as JoinTokenSpec | undefined;
   const isRight = isSecretOf(secret, spec?.hash ?? nobodysHash);
   if (spec && isRight) return spec;
-  throw new BanyanError('Unauthorized', 'this join token is not known here: make one at the parent of the agent');
+  throw new BanyanError('Unauthorized', 'this join token is not known here: make one at the parent of the node');
 }
 
 /** Returns whether these can be the parts of a token. Anything else is rejected without reading the store. */
@@ -40,16 +42,30 @@ export function isPossible({ name, secret }: { readonly name: string; readonly s
 
 /**
  * Call it for a request with the right secret. Throws Forbidden, Expired and Conflict, each with a remedy. `key` is the hash of the public key for which the
- * agent asks a certificate.
+ * node asks a certificate.
  */
 export function checkUse(
   { spec, status = {} }: { readonly spec: JoinTokenSpec; readonly status?: JoinTokenStatus | undefined },
-  { path, key, nowMs }: { readonly path: string; readonly key: string; readonly nowMs: number },
+  {
+    path,
+    role,
+    key,
+    nowMs,
+  }: { readonly path: string; readonly role: 'agent' | 'relay'; readonly key: string; readonly nowMs: number },
 ): void {
-  const another = `make another: ${cliCommand('join-token', spec.path, '--again')}`;
+  const isForRelay = spec.role === 'Relay';
+  const again = cliCommand('join-token', ...(isForRelay ? ['--relay'] : []), spec.path, '--again');
+  const another = `make another: ${again}`;
   if (path !== spec.path) {
-    const remedy = 'correct the path of the agent, or make a token for it';
+    const remedy = 'correct the path of the node, or make a token for it';
     throw new BanyanError('Forbidden', `this join token is for "${spec.path}", and not for "${path}": ${remedy}`);
+  }
+  if (isForRelay !== (role === 'relay')) {
+    const remedy = `start that ${isForRelay ? 'relay' : 'agent'} with it, or make a token for the other role`;
+    throw new BanyanError(
+      'Forbidden',
+      `this join token is for the ${isForRelay ? 'relay' : 'agent'} "${spec.path}", and the ${role} "${path}" shows it: ${remedy}`,
+    );
   }
   if (isExpired(spec, nowMs)) {
     throw new BanyanError('Expired', `this join token for "${spec.path}" expired at ${spec.expires}: ${another}`);
@@ -60,23 +76,23 @@ export function checkUse(
     const use = `by another key from ${status.usedFrom ?? 'an unknown address'} at ${status.usedAt ?? 'an unknown time'}`;
     throw new BanyanError(
       'Conflict',
-      `this join token for "${spec.path}" was used ${use}: if that was not this agent, delete its SyncTarget; otherwise ${another}`,
+      `this join token for "${spec.path}" was used ${use}: if that was not this ${role}, delete its ${isForRelay ? 'Node object' : 'SyncTarget'}; otherwise ${another}`,
     );
   }
 }
 
 /**
- * Throws Forbidden if the token was made for an earlier SyncTarget of the same name. A token that names its owner is deleted with that SyncTarget, so this
+ * Throws Forbidden if the token was made for an earlier SyncTarget or Node of the same name. A token that names its owner is deleted with that object, so this
  * check never sees it. A token that was made by hand and names no owner is recognised by its age.
  */
-export function checkOwner({ metadata, spec }: StoredToken, syncTarget: KubeObject): void {
+export function checkOwner({ metadata, spec }: StoredToken, owner: KubeObject): void {
   const { ownerReferences = [], creationTimestamp: made = '' } = metadata;
-  const { uid, creationTimestamp: placed = '' } = syncTarget.metadata;
+  const { uid, creationTimestamp: placed = '' } = owner.metadata;
   // Both times are from this node's clock, in whole seconds.
-  if (ownerReferences.some((owner) => owner.uid === uid) || made >= placed) return;
+  if (ownerReferences.some((one) => one.uid === uid) || made >= placed) return;
   throw new BanyanError(
     'Forbidden',
-    `this join token was made at ${made}, and the SyncTarget of "${spec.path}" at ${placed}, after the former SyncTarget was deleted: make another: ${cliCommand('join-token', spec.path, '--again')}`,
+    `this join token was made at ${made}, and the ${owner.kind} of "${spec.path}" at ${placed}, after the former one was deleted: make another: ${cliCommand('join-token', ...(spec.role === 'Relay' ? ['--relay'] : []), spec.path, '--again')}`,
   );
 }
 

@@ -1,64 +1,129 @@
 /**
- * Signs the certificates for which agents ask, with the issuer that the node's configuration names. The library for this is loaded when the first agent joins.
+ * Signs the certificates for which agents and relays ask. A node has its issuers from the files of its configuration, or from its parent when it joined with a
+ * token. The library for this is loaded when the first node joins.
  */
 import { X509Certificate } from 'node:crypto';
-import { issuerIn } from '../../core/identity/issuer-name.ts';
+import type { KeyAndCertificate } from '../../core/identity/authority.ts';
+import { issuerMs, leafMs } from '../../core/identity/certificate-validity.ts';
+import { type Issuer, issuerIn } from '../../core/identity/issuer-name.ts';
 import { spiffeId } from '../../core/identity/peer-identity.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Random } from '../../core/runtime/random.ts';
 
 export interface CertificateSigner {
-  /** PEM: the authorities that the node trusts. Agents have to trust them too. */
+  /** PEM: the authorities that the node trusts. The nodes below have to trust them too. */
   authority(): string;
-  /** Checks a request. Throws BadRequest and Forbidden if the request asks for more than an agent at this path may have. */
-  judge(path: string, request: string): Promise<Signable>;
+  /** Checks a request. Throws BadRequest and Forbidden if the request asks for more than this node may have. */
+  judge(node: JoiningNode, request: string): Promise<Signable>;
+}
+
+/** The node that asks. */
+export interface JoiningNode {
+  readonly path: string;
+  readonly role: 'agent' | 'relay';
+  /** The DNS names and IP addresses of a relay's API, and of the APIs below it. */
+  readonly hosts: readonly string[];
 }
 
 /** A request that passed the check. */
 export interface Signable {
   /** The hash of the public key in the request. */
   readonly key: string;
-  /** PEM: the certificate and the certificate of the issuer. Throws Unavailable if the issuer's certificate has expired. */
-  sign(): Promise<string>;
+  /**
+   * Signs. `afterMs`: the certificates are valid only after this wall time in ms, because older ones were revoked. Throws Unavailable if the issuer's
+   * certificate has expired.
+   */
+  sign(afterMs: number | undefined): Promise<Signed>;
+}
+
+/** Each as PEM, with the certificates of the issuers above. */
+export interface Signed {
+  readonly certificate: string;
+  /** Only for a relay. */
+  readonly issuer?: string;
 }
 
 export interface SignerPorts {
-  /** Both return the contents of the files at the time of the call, since the files may be renewed. */
+  /** All return the contents of the files at the time of the call, since the files may be renewed. */
   authority(): string;
-  issuer(): { readonly certPem: string; readonly keyPem: string };
+  /** The issuer of agents. Undefined: the issuer of the subtree signs agents too. */
+  issuer(): KeyAndCertificate | undefined;
+  /** Undefined: the node admits no relays. */
+  subtreeIssuer(): KeyAndCertificate | undefined;
   readonly clock: Clock;
   readonly random: Random;
   /** The time for which a signed certificate is valid. Absent: as long as other leaf certificates. */
   readonly lifeMs?: number | undefined;
 }
 
-/** Throws Invalid if the issuer's certificate is not for this node. */
-export function issuerSigner(
-  path: string,
-  { authority, issuer: read, lifeMs, ...issuing }: SignerPorts,
-): CertificateSigner {
-  const treeOf = ({ certPem }: { readonly certPem: string }) => {
-    const { subject } = new X509Certificate(certPem);
-    const issuer = issuerIn({ subject });
-    if (issuer?.path === path) return issuer.tree;
-    const whose = issuer ? `is for "${issuer.path}"` : `is no issuer certificate (${subject.replaceAll('\n', ', ')})`;
-    throw new BanyanError('Invalid', `pki.issuer.cert ${whose}: the issuer of "${path}" is needed`);
-  };
-  treeOf(read());
+/** Throws Invalid if the certificate of an issuer is not for this node. */
+export function issuerSigner(path: string, ports: SignerPorts): CertificateSigner {
+  const { authority, clock, random, lifeMs } = ports;
+  for (const [issuer, signs] of [
+    [ports.issuer(), 'agents'],
+    [ports.subtreeIssuer(), 'subtree'],
+  ] as const) {
+    if (issuer) checkIssuer(path, issuer, signs);
+  }
   return {
     authority,
-    async judge(agent, request) {
+    async judge({ role, hosts, path: child }, request) {
       const { judgeRequest } = await import('../../core/identity/certificate-request.ts');
-      const issuer = read();
-      const judged = await judgeRequest(request, agent, spiffeId(treeOf(issuer), { path: agent, role: 'agent' }));
+      const issuer = issuerFor(role, ports);
+      const { tree } = readIssuer(issuer)!;
+      const judged = await judgeRequest(request, {
+        path: child,
+        id: spiffeId(tree, { path: child, role }),
+        role,
+        hosts,
+      });
+      const { hostsNotPermitted, issueJoined, issueSubtreeIssuer } = await import('../../core/identity/authority.ts');
+      const [host] = hostsNotPermitted(issuer, hosts);
+      if (host !== undefined) throw notPermitted(path, child, host);
       return {
         key: judged.key,
-        async sign() {
-          const { issueAgent } = await import('../../core/identity/authority.ts');
-          return issueAgent(issuer, judged, issuing, lifeMs);
+        async sign(afterMs) {
+          const issuing = { clock, random };
+          const certificate = await issueJoined(issuer, judged, issuing, { lifeMs, afterMs });
+          if (role === 'agent') return { certificate };
+          const life = { lifeMs: lifeMs === undefined ? issuerMs : lifeMs * (issuerMs / leafMs), afterMs };
+          const own = await issueSubtreeIssuer(issuer, { tree, path: child, hosts }, judged, issuing, life);
+          return { certificate, issuer: `${own}\n${issuer.certPem.trim()}\n` };
         },
       };
     },
   };
+}
+
+function issuerFor(role: JoiningNode['role'], { issuer, subtreeIssuer }: SignerPorts): KeyAndCertificate {
+  const found = (role === 'agent' ? issuer() : undefined) ?? subtreeIssuer();
+  if (found) return found;
+  const fields = role === 'agent' ? 'pki.issuer and no pki.subtreeIssuer' : 'pki.subtreeIssuer';
+  throw new BanyanError('NotFound', `this node gives ${role}s no certificates: its configuration has no ${fields}`);
+}
+
+function checkIssuer(path: string, { certPem }: KeyAndCertificate, signs: Issuer['signs']): void {
+  const issuer = readIssuer({ certPem });
+  if (issuer?.path === path && issuer.signs === signs) return;
+  const { subject } = new X509Certificate(certPem);
+  const whose = issuer
+    ? `is for ${issuer.signs === 'agents' ? 'agents' : 'the subtree'} below "${issuer.path}"`
+    : `is no issuer certificate (${subject.replaceAll('\n', ', ')})`;
+  const field = signs === 'agents' ? 'pki.issuer.cert' : 'pki.subtreeIssuer.cert';
+  const needed = signs === 'agents' ? `the issuer of "${path}"` : `the issuer of the subtree of "${path}"`;
+  throw new BanyanError('Invalid', `${field} ${whose}: ${needed} is needed`);
+}
+
+function readIssuer({ certPem }: Pick<KeyAndCertificate, 'certPem'>): Issuer | undefined {
+  const { subject } = new X509Certificate(certPem);
+  return issuerIn({ subject });
+}
+
+function notPermitted(path: string, child: string, host: string): BanyanError {
+  const remedy = `make a token for "${child}" without this host, or let the node above "${path}" admit the host for "${path}" first`;
+  return new BanyanError(
+    'Forbidden',
+    `"${host}" is no host for which the authority of "${path}" may sign a certificate: ${remedy}`,
+  );
 }

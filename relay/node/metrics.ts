@@ -5,6 +5,7 @@ import { measureAudit } from '../../core/audit/open-audit.ts';
 import { type MeasuredSessions, measureSessions } from '../../core/session/session-metrics.ts';
 import type { StreamCounts } from '../../core/stream/stream-counts.ts';
 import { measureStreams } from '../../core/stream/stream-metrics.ts';
+import type { Renewal } from '../../core/wire/join/renewal.ts';
 
 const registry = new Registry();
 let collectsDefaults = false;
@@ -22,10 +23,23 @@ export function measureNode(
     readonly sessionEnds: MeasuredSessions;
   },
   lostAuditEvents?: () => number,
+  renewal?: Pick<Renewal, 'trouble'>,
 ): void {
+  if (renewal) measureRenewal(renewal);
   if (lostAuditEvents) measureAudit(registry, lostAuditEvents);
   measureSessions(registry, node.sessionEnds);
   measureStreams(registry, node.streamCounts);
+}
+
+function measureRenewal(renewal: Pick<Renewal, 'trouble'>): void {
+  new Gauge({
+    name: 'banyan_certificate_trouble',
+    help: '1 while the renewal of the certificate of this node is due and has not happened.',
+    registers: [registry],
+    collect() {
+      this.set(renewal.trouble ? 1 : 0);
+    },
+  });
 }
 
 /** Counts the objects that are customized for their destinations. */

@@ -13,6 +13,7 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import type { Store } from '../../core/store/store.ts';
+import type { Renewal } from '../../core/wire/join/renewal.ts';
 import type { MeshNetwork } from '../../core/wire/network.ts';
 import type { CertificateSigner } from '../join/signer.ts';
 import type { CrashJournal } from '../work/work-guard.ts';
@@ -63,6 +64,8 @@ export interface NodePorts {
   tokenKeys?: (() => string) | undefined;
   /** Signs approved CertificateSigningRequests. Absent: the node signs none. */
   readonly userSigner?: UserSigner | undefined;
+  /** The renewal of the node's certificate. Absent: somebody else renews it. */
+  readonly renewal?: Pick<Renewal, 'trouble' | 'onTrouble'> | undefined;
   /** Tokens of issuers outside the tree. Absent: the node trusts no such issuer. */
   readonly people?: Pick<TokenUsers, 'userOf'>;
   /** Writes what the node decides into its audit log. Absent: there is none. */

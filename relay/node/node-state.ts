@@ -9,16 +9,20 @@ import type { TreeAttributes } from '../../core/entries/down-attributes.ts';
 import { downFeedJudge } from '../../core/entries/down-check.ts';
 import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
 import { metricsIssuersAbove } from '../../core/entries/metrics-issuers.ts';
-import { revokedAbove } from '../../core/entries/revoked-users.ts';
+import { revokedAbove } from '../../core/entries/revoked-above.ts';
 import { farAheadBy } from '../../core/entries/source-incarnations.ts';
 import { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { AppliedChange, Producer, Table } from '../../core/feed/feed.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
-import { childPath, depthOf } from '../../core/identity/node-path.ts';
+import { childPath, depthOf, nameOf, parentOf } from '../../core/identity/node-path.ts';
 import { hash128 } from '../../core/object/hash.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
 import type { Labels } from '../../core/object/selector.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
+import { dismissJoinedKey } from '../../core/session/admitted-keys.ts';
 import { beginBoot, type NodeIdentity } from '../../core/session/node-identity.ts';
 import { readWatermarks, type Watermarks } from '../../core/session/watermark.ts';
+import { ifRoom } from '../../core/store/room.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { metricsTokensAt } from '../../core/stream/metrics-users.ts';
 import type { ChildConnection } from '../../core/summary/contribution.ts';
@@ -39,7 +43,7 @@ import type { Replicas } from '../replicas/replicas.ts';
 import { InventoryBelow } from '../schedule/inventory-below.ts';
 import { NodeSpaces } from '../spaces/node-spaces.ts';
 import { markDirty } from '../work/dirty.ts';
-import { revocationsTopic } from '../work/topics.ts';
+import { childShownTopic, revocationsTopic } from '../work/topics.ts';
 import { refusedClaims } from './metrics.ts';
 import type { NodePorts } from './node-ports.ts';
 
@@ -129,6 +133,7 @@ export class NodeState {
         t.announce(revocationsTopic, 'self');
       },
       metricsAccountsChanged: () => lateParts.enqueue((t) => this.childRegistry.inheritedChanged(t)),
+      nodeDeleted: (t, node) => this.#nodeDeleted(t, node, clock),
     });
     this.readRevocationsAbove();
     this.metricsTokens = metricsTokensAt({ clock, path, fromAbove: config.access.fromAbove });
@@ -242,6 +247,19 @@ export class NodeState {
   /** Call it when the entry from above has changed. */
   readRevocationsAbove(): void {
     this.spaces.revocations.setAbove(this.#store.read((reader) => revokedAbove(reader, this.upstream.sound)));
+  }
+
+  /**
+   * A person shuts a relay out that has joined with a token: its key is refused from now on, and so is everything that it has signed. The Revocation is written in
+   * a later turn, because this runs in the transaction of the deletion. If the process ends in between, the next admission of the relay writes it.
+   */
+  #nodeDeleted(t: Transaction, { spec }: KubeObject, clock: Clock): void {
+    const { path = '', role } = (spec ?? {}) as { readonly path?: string; readonly role?: string };
+    if (role !== 'Relay' || path === '' || parentOf(path) !== this.path) return;
+    // The relay is still a child of this node, so its Node object is shown again.
+    t.announce(childShownTopic, nameOf(path));
+    if (!dismissJoinedKey(t, path)) return;
+    t.afterCommit(() => clock.after(0, () => ifRoom(() => this.spaces.revokeNode(path, clock.wallMs()))));
   }
 
   isOrigin(source: string): boolean {

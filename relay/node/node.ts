@@ -27,6 +27,7 @@ import { fleetUrls } from '../fleet/fleet-urls.ts';
 import type { GuardRoom } from '../guard/guard-room.ts';
 import type { NodeReports } from '../inventory-status/node-reports.ts';
 import { type Admissions, admissionsOf } from '../join/admissions.ts';
+import { RevocationExpiry } from '../join/revocation-expiry.ts';
 import { planUrls } from '../plan/plan-urls.ts';
 import { treeUrls } from '../remote-access/tree-urls.ts';
 import type { ScheduleLoop } from '../schedule/loop.ts';
@@ -65,6 +66,7 @@ export class Node implements AsyncDisposable {
   readonly #signingRequests: RequestControllers;
   readonly #accountTokens: AccountTokens;
   readonly #tokenSecrets: TokenSecrets;
+  readonly #revocationExpiry: RevocationExpiry;
   readonly #fleet: FleetParts;
   readonly #api: NodeApi;
   readonly streamCounts = new StreamCounts();
@@ -103,10 +105,13 @@ export class Node implements AsyncDisposable {
     this.#sessions = sessionsBelow(config, ports, parts);
     this.#uplink = sessionAbove(config, ports, parts);
     this.#reports = reportsOf(config, ports, parts);
+    ports.renewal?.onTrouble(() => this.#reports.wake());
     this.#guard = guardOf(config, ports, parts);
     this.#admissions = admissionsOf(config, ports, {
       space: this.#nodeState.spaces.system,
       endSession: (child, reason) => this.#sessions.disconnect(child, reason),
+      revocations: this.#nodeState.spaces.revocations,
+      revoke: (path) => this.#nodeState.spaces.revokeNode(path, ports.clock.wallMs()),
     });
     const { system, revocations } = this.#nodeState.spaces;
     this.#signingRequests = requestControllers({
@@ -126,6 +131,7 @@ export class Node implements AsyncDisposable {
     });
     const { authority } = ports;
     this.#tokenSecrets = new TokenSecrets({ ...ports, space: system, tokens: this.#accountTokens, authority });
+    this.#revocationExpiry = new RevocationExpiry({ ...ports, space: this.#nodeState.spaces.system });
     this.#watermarkPublisher = new WatermarkPublisher({
       clock: ports.clock,
       present: () => ports.store.read((reader) => this.#nodeState.lookups.covered(reader)),
@@ -133,7 +139,7 @@ export class Node implements AsyncDisposable {
     });
     this.#fleet = fleetParts(config, ports, parts);
     this.#api = this.#makeApi();
-    this.#subscriptions = subscribeParts(ports.store, parts);
+    this.#subscriptions = subscribeParts(ports.store, ports.clock, parts);
   }
 
   /** For metrics: the reasons why sessions of this node ended, and the age of the newest report of the root. */
@@ -176,6 +182,7 @@ export class Node implements AsyncDisposable {
     this.#admissions?.start();
     this.#signingRequests.start();
     this.#tokenSecrets.start();
+    this.#revocationExpiry.start();
     log.info({ path, url, meshAddress: this.#listener.address }, 'the node serves');
     return { url, meshAddress: this.#listener.address };
   }
@@ -193,6 +200,7 @@ export class Node implements AsyncDisposable {
     this.#admissions?.stop();
     this.#signingRequests.stop();
     this.#tokenSecrets.stop();
+    this.#revocationExpiry.stop();
     this.#uplink?.close();
     this.#sessions.close();
     await this.#listener?.[Symbol.asyncDispose]();

@@ -28,6 +28,7 @@ export function reportsOf(config: NodeConfig, ports: NodePorts, parts: NodeParts
     replicas: parts.nodeState().replicas,
     attached: () => parts.uplink()?.connected,
     unreached: () => parts.uplink()?.unreached,
+    certificateTrouble: () => ports.renewal?.trouble,
     diverged: () => parts.uplink()?.alarm.present,
     waiting: () => parts.uplink()?.waiting,
     waits: (child) => parts.down().childCatchUpGate.waits(child),

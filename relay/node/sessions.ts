@@ -24,6 +24,7 @@ export function sessionsBelow(config: NodeConfig, ports: NodePorts, parts: NodeP
     log,
     software,
     path: config.path,
+    whyRevoked: (peer) => parts.nodeState().spaces.revocations.whyRevoked(peer),
     feedsOf: (t, child, role) => {
       const feeds = parts.nodeState().childRegistry.feedsOf(t, child, role);
       parts.guard().sendGaps(t, feeds.producer);
@@ -75,6 +76,7 @@ export function sessionAbove(config: NodeConfig, ports: NodePorts, parts: NodePa
   if (!parent) return undefined;
   const ownNodeChanged = () => store.announce(ownNodeTopic, ['self']);
   return nodeUplink(path, parent, ports, parts.nodeState(), {
+    whyRevoked: (peer) => parts.nodeState().spaces.revocations.whyRevoked(peer),
     applied: (t, changes) => parts.feedEventRouter().receivedFromParent(t, changes),
     passed: (t) => parts.nodeState().replicas.received(t, 'parent', []),
     attaching: (t) => parts.guard().attaching(t),

@@ -6,6 +6,7 @@
 import { parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { heldRowsTopic, producerRowsTopic, quarantineTopic, shortageTopic } from '../../core/feed/topics.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
 import type { Store } from '../../core/store/store.ts';
 import { forEachOf, type Topic } from '../../core/store/topics.ts';
 import { childrenOfMailboxes, childrenOfReported } from '../mailbox/mailboxes.ts';
@@ -41,13 +42,13 @@ interface Subscriber {
 }
 
 /** Returns functions that end the subscriptions. */
-export function subscribeParts(store: Store, parts: NodeParts): (() => void)[] {
+export function subscribeParts(store: Store, clock: Clock, parts: NodeParts): (() => void)[] {
   const ends: (() => void)[] = [];
   const subscriber: Subscriber = {
     on: (topic, act) => void ends.push(store.subscribe(topic, act)),
     each: (topic, act) => subscriber.on(topic, (keys) => forEachOf(keys, act)),
   };
-  subscribeSums(store, parts, subscriber);
+  subscribeSums(store, clock, parts, subscriber);
   subscribeViews(parts, subscriber);
   subscribeFleets(parts, subscriber);
   subscribeMover(parts, subscriber);
@@ -57,11 +58,21 @@ export function subscribeParts(store: Store, parts: NodeParts): (() => void)[] {
   return ends;
 }
 
-function subscribeSums(store: Store, parts: NodeParts, { on, each }: Subscriber): void {
+/**
+ * Time from a revocation to the end of the sessions that it concerns. In this time, the entry with the revocations reaches a revoked relay, and the nodes below
+ * it: they can't learn of it over another way, and would go on trusting whoever has the relay's key. Each hop takes some milliseconds.
+ */
+const revokedEndAfterMs = 1_000;
+
+function subscribeSums(store: Store, clock: Clock, parts: NodeParts, { on, each }: Subscriber): void {
   const { up } = parts;
   on(revocationsTopic, () => {
     parts.nodeState().readRevocationsAbove();
     parts.api().revocationsChanged();
+    clock.after(revokedEndAfterMs, () => {
+      parts.sessions().endRevoked();
+      parts.uplink()?.endRevoked();
+    });
   });
   on(metricsIssuersTopic, () => parts.nodeState().readMetricsIssuersAbove());
   each(childRemovedTopic, (child) => parts.down().restoreBarrier.childRemoved(child));

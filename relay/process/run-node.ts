@@ -31,15 +31,15 @@ import type { Store } from '../../core/store/store.ts';
 import type { EnvironmentProxies } from '../../core/wire/dialer/proxy-choice.ts';
 import { tlsNetwork } from '../../core/wire/network/tls-network.ts';
 import { storedTransport } from '../../core/wire/network/transport-memory.ts';
-import { currentOf, perCredentials, renewedAuthorities, renewedCredentials } from '../../core/wire/node-credentials.ts';
+import { currentOf, perCredentials, renewedAuthorities } from '../../core/wire/node-credentials.ts';
 import { type NodeConfig, nodeConfigSchema } from '../config/config.ts';
 import { unreadableFiles } from '../config/config-files.ts';
-import { issuerSigner } from '../join/signer.ts';
 import { measureNode, processMetrics } from '../node/metrics.ts';
 import { Node } from '../node/node.ts';
 import { openCrashJournal } from './crash-journal.ts';
 import { setHeapFlags } from './heap-flags.ts';
 import { giveMemoryBackWhenIdle } from './idle-memory.ts';
+import { type NodeCertificates, nodeCertificates } from './node-certificates.ts';
 
 /** `environment`: the proxies that the environment names. */
 export async function runNode(role: 'center' | 'relay', environment: EnvironmentProxies): Promise<void> {
@@ -62,25 +62,11 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
   // The handlers of signals are set before any wait, for example for a disk: a signal ends the first process of a container only if the process handles it.
   endBySignal(log, () => endInOrder());
   const store = await openStore(config, log, fatal);
+  const { credentials, signer, renewal } = await certificatesOf(config, environment, log);
   const pem = (file: string) => readFileSync(file);
   const { pki } = config;
-  const credentials = renewedCredentials({
-    clock: systemClock,
-    log,
-    read: () => ({ caPem: pem(pki.ca), certPem: pem(pki.cert), keyPem: pem(pki.key) }),
-  });
   const authorities = (file: string | undefined) =>
     file === undefined ? undefined : renewedAuthorities({ clock: systemClock, log, read: () => pem(file) });
-  const { issuer } = pki;
-  const signer =
-    issuer &&
-    issuerSigner(config.path, {
-      authority: () => pem(pki.ca).toString(),
-      issuer: () => ({ certPem: pem(issuer.cert).toString(), keyPem: pem(issuer.key).toString() }),
-      clock: systemClock,
-      random: systemRandom,
-      lifeMs: issuer.certificateSeconds && issuer.certificateSeconds * 1_000,
-    });
   const users = pki.users?.signer;
   // Read now: the keys may be needed much later, and then the file may be absent.
   const tokenKeys = pki.tokenKeys === undefined ? Buffer.alloc(0) : pem(pki.tokenKeys);
@@ -96,13 +82,14 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
         clock: systemClock,
         random: systemRandom,
       }),
+    renewal,
     clock: systemClock,
     random: systemRandom,
     log,
     network: tlsNetwork({
       ...config.mesh,
       link: config.link,
-      ...(config.link.ca === undefined ? {} : { linkCaPem: pem(config.link.ca) }),
+      ...(config.link.ca === undefined ? {} : { linkCaPem: readBytes(config.link.ca) }),
       environment,
       credentials,
       memory: storedTransport(store),
@@ -134,7 +121,7 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
       }),
     fatal,
   });
-  measureNode(node, audit?.lostEvents);
+  measureNode(node, audit?.lostEvents, renewal);
   const starting = node.start();
   endInOrder = async () => {
     await starting;
@@ -177,6 +164,22 @@ function endBySignal(log: Logger, inOrder: () => Promise<void>): void {
   };
   process.on('SIGTERM', (signal) => void end(signal));
   process.on('SIGINT', (signal) => void end(signal));
+}
+
+/** A refusal by the parent ends the start: only a person can help. While no parent answers, this waits. */
+async function certificatesOf(
+  config: NodeConfig,
+  environment: EnvironmentProxies,
+  log: Logger,
+): Promise<NodeCertificates> {
+  try {
+    return await nodeCertificates(config, { clock: systemClock, random: systemRandom, environment, log });
+  } catch (error) {
+    if (!(error instanceof BanyanError)) throw error;
+    log.error({ code: error.code }, `the node can't start: ${error.message}`);
+    process.stderr.write(`${error.message}\n`);
+    process.exit(error.code === 'BadRequest' ? 2 : 1);
+  }
 }
 
 /** A mistake in the file ends the start. Otherwise people could not sign in, and nobody would know why. */

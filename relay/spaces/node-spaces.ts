@@ -9,13 +9,21 @@ import { warnOfTokenSecret } from '../../core/apiserver/access/token-secrets.ts'
 import { checkSigningRequest } from '../../core/apiserver/certificates/request-admission.ts';
 import { withApproval } from '../../core/apiserver/certificates/request-kind.ts';
 import { RequestReader } from '../../core/apiserver/certificates/request-reader.ts';
-import { isRevocation, revocationResource, revokedBy } from '../../core/apiserver/kinds/revocation-kind.ts';
+import {
+  checkRevocationRoom,
+  isRevocation,
+  revocationOf,
+  revocationResource,
+  revokedBy,
+} from '../../core/apiserver/kinds/revocation-kind.ts';
 import type { Kind, Space, WriteAdmission } from '../../core/apiserver/space.ts';
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
 import { tokenKeysIn } from '../../core/authentication/token-key.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import { objectName } from '../../core/identity/node-path.ts';
 import { parseBody } from '../../core/object/canonical.ts';
+import type { GroupResource } from '../../core/object/key.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import { Inventory } from '../children/inventory.ts';
 import { childOfChange, WrittenClaims } from '../children/written-claims.ts';
@@ -49,11 +57,13 @@ export interface SpaceListeners {
   metricsAccountsChanged(): void;
   /** Called in the transaction that changes what a child may claim or report. */
   claimsChanged(t: Transaction, child: string): void;
+  /** Called in the transaction that deletes a Node object. */
+  nodeDeleted(t: Transaction, node: KubeObject): void;
 }
 
 export class NodeSpaces {
   readonly inventory: Inventory;
-  /** Which users' certificates this node refuses. */
+  /** Which certificates of users and nodes this node refuses. */
   readonly revocations = new Revocations();
   /** Which ServiceAccounts of this node and of the nodes above may read metrics below. */
   readonly metricsAccounts: MetricsAccounts;
@@ -90,6 +100,7 @@ export class NodeSpaces {
         const workload = this.#workload.get(sourceOf(event.object.key.name));
         if (workload) followBounds(t, workload);
       }
+      if (event.type === 'DELETED' && isNode(event.object.key)) listeners.nodeDeleted(t, parseBody(event.object.body));
       for (const name of inventory?.note(event) ?? []) {
         markDirty(t, 'child', name);
         listeners.inventoryChanged(t, name);
@@ -98,6 +109,7 @@ export class NodeSpaces {
     const sourceOf = (space: string) => `${objectName(ports.path)}.${space}`;
     const reader = new RequestReader();
     const admission: WriteAdmission = (request) => {
+      if (request.operation === 'create' && isRevocation(request.key)) checkRevocationRoom(this.revocations.ownCount);
       if (!access) return;
       access.admission(request);
       warnOfTokenSecret(this.#system.space, request);
@@ -151,6 +163,12 @@ export class NodeSpaces {
 
   #noteRevocation({ type, object: { key, body } }: Pick<StorageEvent, 'type' | 'object'>): void {
     this.revocations.set(key.name, type === 'DELETED' ? undefined : revokedBy(parseBody(body)));
+  }
+
+  /** Revokes the certificates of the node at the path that are valid now, and everything that the node has signed. */
+  revokeNode(path: string, atMs: number): void {
+    const revocation = revocationOf({ kind: 'nodes', name: path, atMs });
+    this.system.apply(revocation, { fieldManager: 'banyan-join', force: true });
   }
 
   *workloads(): Generator<{ name: string; space: Space }> {
@@ -234,4 +252,8 @@ export class NodeSpaces {
     this.metricsAccounts.close();
     this.#system.close();
   }
+}
+
+function isNode({ group, resource }: GroupResource): boolean {
+  return group === 'mesh.banyan.io' && resource === 'nodes';
 }

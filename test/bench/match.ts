@@ -157,7 +157,7 @@ function openNode(store: LmdbStore) {
   const table = store.write((t) => LocalTable.open(t, `source/${source}`));
   const openBook = new ChildRegistry({
     counting: { isOtherReplica: false, counts: () => true },
-    revocations: { all: () => ({}) },
+    revocations: { all: () => ({ users: {}, nodes: {} }) },
     metricsAccounts: { issuers: () => [] },
     summaryReported: () => undefined,
     claims: openChildClaims(),

@@ -299,7 +299,7 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
     for (const [args, message] of [
       [['eu:x', '--ttl', '31d'], /--ttl: "31d" is too long; at most 30d/],
       [['eu:x', '--ttl', 'soon'], /--ttl: "soon" is no time/],
-      [['EU:x'], /"EU:x" is no path of an agent/],
+      [['EU:x'], /"EU:x" is no path of a node/],
     ] as const) {
       expect(banyan('join-token', ...args, '--data', tree.data)).toMatchObject({
         code: 2,

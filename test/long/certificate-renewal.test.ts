@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { NodeApiClient } from '../../center/cli/api-client.ts';
-import { issueAgent } from '../../core/identity/authority.ts';
+import { issueJoined } from '../../core/identity/authority.ts';
 import { judgeRequest, requestFor } from '../../core/identity/certificate-request.ts';
 import { validityOf } from '../../core/identity/certificate-validity.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
@@ -159,10 +159,15 @@ describe('an agent whose certificate lasts a minute', () => {
     const read = (file: string) => readFileSync(join(tree.data, 'pki', file), 'utf8');
     const authority = { certPem: read('ca.crt'), keyPem: read('ca.key') };
     const id = `spiffe://renewing/node/agent/eu/${name}`;
-    const judged = await judgeRequest(await requestFor(path, readFileSync(files.key, 'utf8')), path, id);
+    const judged = await judgeRequest(await requestFor(path, readFileSync(files.key, 'utf8')), {
+      path,
+      id,
+      role: 'agent',
+      hosts: [],
+    });
     writeFileSync(
       files.cert,
-      await issueAgent(authority, judged, { clock: systemClock, random: systemRandom }, 60_000),
+      await issueJoined(authority, judged, { clock: systemClock, random: systemRandom }, { lifeMs: 60_000 }),
     );
     return files;
   }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments, stringify } from 'yaml';
-import { createAuthority, issueAgent } from '../../core/identity/authority.ts';
+import { createAuthority, issueJoined } from '../../core/identity/authority.ts';
 import { judgeRequest, requestFor } from '../../core/identity/certificate-request.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
@@ -399,8 +399,13 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     const read = (file: string) => readFileSync(join(tree.data, 'pki', file), 'utf8');
     const authority = { certPem: read('ca.crt'), keyPem: read('ca.key') };
     const request = await requestFor(path, partOf('tls.key'));
-    const judged = await judgeRequest(request, path, 'spiffe://chart/node/agent/eu/rivoli');
-    const old = await issueAgent(authority, judged, { clock, random: systemRandom }, 60_000);
+    const judged = await judgeRequest(request, {
+      path,
+      id: 'spiffe://chart/node/agent/eu/rivoli',
+      role: 'agent',
+      hosts: [],
+    });
+    const old = await issueJoined(authority, judged, { clock, random: systemRandom }, { lifeMs: 60_000 });
     const patch = { data: { 'tls.crt': Buffer.from(old).toString('base64') } };
     site(['patch', 'secret', secretName, '-n', namespace, '--type=merge', '-p', JSON.stringify(patch)]);
     const before = secret().data;

@@ -36,6 +36,11 @@ export class Call {
       te: 'trailers',
     });
     this.#stream.on('error', (error) => onEnd(error.message));
+    // A call that is refused at once has its status in the first headers.
+    this.#stream.on('response', (headers) => {
+      if (headers['grpc-status'] !== undefined)
+        onEnd(`grpc-status ${headers['grpc-status']} ${decodeURIComponent(String(headers['grpc-message'] ?? ''))}`);
+    });
     this.#stream.on('trailers', (trailers) =>
       onEnd(`grpc-status ${trailers['grpc-status']} ${trailers['grpc-message'] ?? ''}`),
     );

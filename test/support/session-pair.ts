@@ -44,6 +44,8 @@ export class SessionPair {
   upWhenCaughtUp: string[] | undefined;
   /** Options of the parent. */
   rootAgeMs = () => 0;
+  /** Why each end refuses the certificates of the other one. */
+  readonly revoked: { parent?: string; child?: string } = {};
   /** Options of the links that are opened from now on. */
   expiry: Expiry | undefined;
   readonly #delayMs: number;
@@ -74,6 +76,7 @@ export class SessionPair {
       refused: (path, reason) => this.refusals.push(`${path}: ${reason}`),
       path: 'eu',
       software: 'test',
+      whyRevoked: () => this.revoked.child,
       feedsOf: () => feeds,
       ready: () => this.parentReady,
       hasOtherHistory: (child) => this.otherHistories.push(child),
@@ -131,6 +134,7 @@ export class SessionPair {
       random: { fraction: () => random.fraction(), bytes: (length) => this.childSeed ?? random.bytes(length) },
       log: silentLogger,
       dialer,
+      whyRevoked: () => this.revoked.parent,
       identity,
       path: 'eu:kid',
       role: 'agent',

@@ -116,7 +116,7 @@ export class RequestUsers {
       frontProxyCa !== undefined &&
       isAllowedProxy(frontProxy, certificate.subject?.CN) &&
       leadsTo(chain, certificatesIn(frontProxyCa));
-    const user = isUser(leaf) && leadsTo(chain, certificatesIn(ca)) ? authenticate(certificate) : undefined;
+    const user = isUser(leaf, chain) && leadsTo(chain, certificatesIn(ca)) ? authenticate(certificate) : undefined;
     return { ...(user ? { user, validFromMs: Date.parse(leaf.validFrom) } : {}), isFrontProxy };
   }
 
@@ -141,9 +141,9 @@ export function connectionOf(request: Http2ServerRequest): Connection {
 }
 
 /**
- * False for the certificates of nodes, and for those from the issuer of a relay: the authority of users may be the one of nodes too. Whoever holds an issuer could
+ * False for the certificates of nodes, and for those with an issuer of a relay anywhere in their chain: the authority of users may be the one of nodes too. Whoever holds an issuer could
  * make a certificate for any user. The key of a node is a key for links, and its name could be the name of a user.
  */
-function isUser(certificate: X509Certificate): boolean {
-  return !isFromIssuer(certificate) && !isOfNode(certificate);
+function isUser(leaf: X509Certificate, chain: readonly X509Certificate[]): boolean {
+  return !isOfNode(leaf) && !chain.some(isFromIssuer);
 }

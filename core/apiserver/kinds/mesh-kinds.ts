@@ -37,6 +37,11 @@ const nodeDefinition = definition({
   spec: object('The place of the node in the tree.', {
     path: string('Names from the center down, such as eu:paris. Empty for the center.'),
     role: string('The role of the node.', { enum: ['Center', 'Relay', 'Agent'] }),
+    hosts: list(
+      'Of a relay that joins with a token: the DNS names and IP addresses of its API, for its certificate. A DNS name includes the names below it, for the relays below. `banyan join-token --relay --host` writes it.',
+      string('A DNS name or an IP address.', { minLength: 1, maxLength: 253, pattern: '^[0-9A-Za-z:.-]+$' }),
+      { maxItems: 16 },
+    ),
     approveHeldDeletions: string(
       'Written by a person: status.held.token, or the token of an entry of status.rolledBack. The node deletes the entries that it holds under this token, and ends the alarm. `banyan approve-deletions` writes it.',
       { maxLength: 64 },

@@ -1,11 +1,11 @@
 /**
  * Checks writes of users to the objects of mesh.banyan.io that the node itself writes: Space, Node, Mailbox. Of a user's changes, the mesh reads only
- * `spec.approveHeldDeletions`, `spec.claims` and `spec.quota` of a Node, and `spec.delivery` and `spec.limits` of a Space. So the check refuses a change without
+ * `spec.approveHeldDeletions`, `spec.claims`, `spec.quota` and `spec.hosts` of a Node, and `spec.delivery` and `spec.limits` of a Space. A user may create the Node of a relay that will join with a token. So the check refuses a change without
  * effect, with a message that names the right place for the change.
  * Everybody may write labels and annotations.
  */
 
-import { nameOf, parentOf } from '../../identity/node-path.ts';
+import { nameOf, objectName, parentOf } from '../../identity/node-path.ts';
 import { splitReplica } from '../../identity/replica.ts';
 import { claimsFlaw, type SubtreeClaims } from '../../match/claims.ts';
 import { forbiddenField, invalidField } from '../../object/field-error.ts';
@@ -35,8 +35,8 @@ const nodeWritten: Readonly<Record<string, NodeWritten>> = {
   spaces: { write: configured, delete: configured, free: ['delivery', 'limits'] },
   nodes: {
     write:
-      'the node writes its Node objects; users may write only labels, annotations, spec.approveHeldDeletions, spec.claims and spec.quota',
-    free: ['approveHeldDeletions', 'claims', 'quota'],
+      'the node writes its Node objects; users may write only labels, annotations, spec.approveHeldDeletions, spec.claims, spec.quota and spec.hosts',
+    free: ['approveHeldDeletions', 'claims', 'quota', 'hosts'],
   },
   mailboxes: {
     write: 'the node writes its Mailbox objects; users may write only labels and annotations',
@@ -46,7 +46,7 @@ const nodeWritten: Readonly<Record<string, NodeWritten>> = {
 };
 
 const writtenAgain =
-  'this node writes the Node object again with the next report about the node; nothing else was deleted';
+  'this node writes the Node object again with the next report about the node. The key of a relay that has joined with a token is refused from now on; nothing else was deleted';
 
 const configuredAgain =
   'spec.claims and spec.quota of this object are gone: for this child, the configuration of the node decides again';
@@ -55,8 +55,17 @@ const configuredAgain =
 export function checkMeshWrite(request: Request, path: string): void {
   if (!request.user || request.key.group !== meshGroup) return;
   const rule = nodeWritten[request.key.resource];
+  if (isAdmission(request, path)) return;
   if (rule) checkNodeWritten(request, rule, path);
   else if (request.key.resource === joinTokenDefinition.spec.names.plural) checkJoinToken(request, path);
+}
+
+/** Whether the request creates the Node object of a relay directly below, which a person admits so. */
+function isAdmission({ operation, key, object }: Request, above: string): boolean {
+  if (operation !== 'create' || key.resource !== 'nodes') return false;
+  const { path, role } = (object?.spec ?? {}) as { readonly path?: unknown; readonly role?: unknown };
+  if (typeof path !== 'string' || role !== 'Relay' || key.name !== objectName(path)) return false;
+  return path !== '' && parentOf(path) === splitReplica(above).name && splitReplica(path).replica === 0;
 }
 
 function checkNodeWritten(
@@ -114,7 +123,7 @@ function withoutFields(object: KubeObject | undefined, free: readonly string[]):
   return spec;
 }
 
-/** Refuses a token for an agent that is not directly below this node. Such a token could never admit an agent. */
+/** Refuses a token for a node that is not directly below this node. Such a token could never admit a node. */
 function checkJoinToken({ operation, key, object }: Request, above: string): void {
   if (operation !== 'create') return;
   const { path } = (object?.spec ?? {}) as { path?: unknown };
@@ -122,6 +131,6 @@ function checkJoinToken({ operation, key, object }: Request, above: string): voi
   const parent = splitReplica(above).name;
   if (path !== '' && parentOf(path) === parent && nameOf(path) !== '') return;
   const example = parent === '' ? 'store-17' : `${parent}:store-17`;
-  const why = `this node admits only agents directly below it, such as ${example}: make the token at the parent of the agent`;
+  const why = `this node admits only nodes directly below it, such as ${example}: make the token at the parent of the node`;
   throw invalidObject({ group: meshGroup, kind: 'JoinToken' }, key.name, [invalidField('spec.path', path, why)]);
 }

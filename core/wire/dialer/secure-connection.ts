@@ -6,9 +6,10 @@
 import { isIP, type Socket } from 'node:net';
 import { connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import { type Expiry, expiryOfSocket } from '../../identity/expiry.ts';
-import { identityOfPeer, type PeerIdentity } from '../../identity/peer-identity.ts';
+import { identityOfPeer } from '../../identity/peer-chain.ts';
+import type { PeerIdentity } from '../../identity/peer-identity.ts';
 import { BanyanError } from '../../runtime/errors.ts';
-import { type NodeCredentials, perCredentials } from '../node-credentials.ts';
+import { currentOf, type NodeCredentials, perCredentials } from '../node-credentials.ts';
 
 /** Both ends are Banyan nodes, so they need not support older versions. */
 export const tlsVersionMin = 'TLSv1.3';
@@ -41,14 +42,14 @@ export function trustInTree(
       createSecureContext({ ca: caPem, cert: certPem, key: keyPem, minVersion: tlsVersionMin }),
     ),
     byHost: false,
-    peerOf: (socket) => checkedIn(socket, check),
+    peerOf: (socket) => checkedIn(socket, currentOf(credentials).caPem, check),
   };
 }
 
 /** Trust for a node that has no certificate yet. The node identifies the parent as a node of the tree. The parent learns nothing about the child. */
-export function trustInAuthority(caPem: string, check: (peer: PeerIdentity) => BanyanError | undefined): Trust {
+export function trustInAuthority(caPem: Buffer, check: (peer: PeerIdentity) => BanyanError | undefined): Trust {
   const context = createSecureContext({ ca: caPem, minVersion: tlsVersionMin });
-  return { context: () => context, byHost: false, peerOf: (socket) => checkedIn(socket, check) };
+  return { context: () => context, byHost: false, peerOf: (socket) => checkedIn(socket, caPem, check) };
 }
 
 /**
@@ -111,16 +112,20 @@ export async function secureConnection(
   }
 }
 
-function checkedIn(socket: TLSSocket, check: (peer: PeerIdentity) => BanyanError | undefined): PeerIdentity {
-  const peer = treeIdentity(socket);
+function checkedIn(
+  socket: TLSSocket,
+  caPem: Buffer,
+  check: (peer: PeerIdentity) => BanyanError | undefined,
+): PeerIdentity {
+  const peer = treeIdentity(socket, caPem);
   const refusal = check(peer);
   if (refusal) throw refusal;
   return peer;
 }
 
-function treeIdentity(socket: TLSSocket): PeerIdentity {
+function treeIdentity(socket: TLSSocket, caPem: Buffer): PeerIdentity {
   try {
-    return identityOfPeer(socket);
+    return identityOfPeer(socket, { caPem, usage: 'server' });
   } catch (cause) {
     if (!(cause instanceof BanyanError)) throw cause;
     throw new BanyanError(cause.code, `the parent's certificate is not accepted: ${cause.message}`, {}, { cause });

@@ -6,7 +6,7 @@
 import type { TLSSocket } from 'node:tls';
 import { type ConnectionInjector, Metadata, Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
 import { expiryOfSocket } from '../../identity/expiry.ts';
-import { identityOfCertificate, identityOfPeer, type PeerIdentity } from '../../identity/peer-identity.ts';
+import type { PeerIdentity } from '../../identity/peer-identity.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
@@ -126,7 +126,13 @@ export class GrpcAcceptor implements Acceptor {
     }
     const shared = this.#accepting.isTerminated(socket);
     const fresh = { used: false, slotTaken: false, ending: false, refusal: 'no_session' } as const;
-    const connection: Connection = { socket, remote, shared, flaw: shared ? undefined : flawOf(socket), ...fresh };
+    const connection: Connection = {
+      socket,
+      remote,
+      shared,
+      flaw: shared ? undefined : flawOf(socket, this.#accepting),
+      ...fresh,
+    };
     this.#connections.set(peer, connection);
     const timer = this.#clock.after(sessionWithinMs, () => {
       if (shared ? connection.used : connection.session) return;
@@ -184,7 +190,7 @@ export class GrpcAcceptor implements Acceptor {
       const sendAcceptance = acceptanceOf(call, name);
       // Sends the acceptance before the challenge. If a peer does not answer the challenge correctly, it is refused after that.
       if (shared) sendAcceptance();
-      const peer = shared ? unproven : identityOfCall(call, socket);
+      const peer = shared ? unproven : this.#accepting.identify(socket);
       connection.refusal = undefined;
       const link = this.#linkOf(call, connection, name, peer, sendAcceptance);
       const events = shared ? this.#accepting.acceptUnproven(link) : this.#accepting.accept(link);
@@ -285,7 +291,7 @@ export class GrpcAcceptor implements Acceptor {
       if (!connection || !session?.link.isOpen || !session.events.onStream) {
         throw new BanyanError('NotFound', `stream ${id}: there is no such session here`);
       }
-      this.#checkBelongs(connection, session, call);
+      this.#checkBelongs(connection, session);
       session.streams.begin(call, id, session.events);
     } catch (error) {
       call.emit('error', callStatusOf(error));
@@ -302,7 +308,7 @@ export class GrpcAcceptor implements Acceptor {
    * Refuses a call whose connection does not belong to the session. A connection without a session of its own carries the streams of one session of the
    * same child, until that session ends.
    */
-  #checkBelongs(connection: Connection, session: Session, call: Call): void {
+  #checkBelongs(connection: Connection, session: Session): void {
     if (connection === session.connection) return;
     if (connection.shared) {
       connection.used = true;
@@ -310,7 +316,7 @@ export class GrpcAcceptor implements Acceptor {
     }
     // Behind a gateway, only the session's name shows to which child a call belongs. Only the session's own child has received this name.
     if (connection.shared && session.connection.shared) return;
-    const { path, role } = identityOfCall(call, connection.socket);
+    const { path, role } = this.#accepting.identify(connection.socket);
     const { peer } = session.link;
     const isFree = !connection.session || connection.session === session;
     if (session.connection.shared || path !== peer.path || role !== peer.role || !isFree) {
@@ -327,15 +333,6 @@ export class GrpcAcceptor implements Acceptor {
   #refused(remote: string, error: unknown): void {
     this.#accepting.strangers.refused(remote, error);
   }
-}
-
-/**
- * Reads the identity from the connection of the call. If the certificate is not of the tree, grpc-js has no certificate, and `identityOfPeer` throws the
- * reason.
- */
-function identityOfCall(call: Call, socket: TLSSocket): PeerIdentity {
-  const certificate = call.getAuthContext().sslPeerCertificate;
-  return certificate ? identityOfCertificate(certificate.raw) : identityOfPeer(socket);
 }
 
 /** The reason why a call was cancelled. grpc-js reports only that the call is over. */

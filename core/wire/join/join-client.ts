@@ -53,7 +53,7 @@ export async function joinParent(line: JoinLine, pin: string, request: JoinReque
     const mismatch = `${unverified.shown} is of another tree than the join token: its authority is not the pinned one`;
     throw new BanyanError('Unauthorized', `${mismatch}; check the parent's address, or who answers there`);
   }
-  const way = wayOf(line, none, (check) => trustInAuthority(trusted.join('\n'), check));
+  const way = wayOf(line, none, (check) => trustInAuthority(Buffer.from(trusted.join('\n')), check));
   return answerIn(way, await ask(way, joinPath, request));
 }
 

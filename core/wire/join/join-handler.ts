@@ -3,9 +3,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import type * as z from 'zod';
-import { identityOfPeer } from '../../identity/peer-identity.ts';
 import { BanyanError, errorTable } from '../../runtime/errors.ts';
 import { checkSchema, problemsText } from '../../runtime/schema-problems.ts';
+import type { Accepting } from '../acceptor.ts';
 import { codeHeader } from '../http-messages.ts';
 import {
   authorityPath,
@@ -18,7 +18,6 @@ import {
 } from '../join-messages.ts';
 import type { Joins } from '../joins.ts';
 import type { Refusal } from '../refusals.ts';
-import type { StrangersLog } from '../strangers.ts';
 
 export interface JoinConnection {
   readonly socket: TLSSocket;
@@ -38,12 +37,12 @@ export async function answerJoinRequest(
   request: IncomingMessage,
   response: ServerResponse,
   connection: JoinConnection,
-  { joins, strangers }: { readonly joins: Joins | undefined; readonly strangers: StrangersLog },
+  { joins, strangers, identify }: Pick<Accepting, 'joins' | 'strangers' | 'identify'>,
 ): Promise<void> {
   response.setHeader('connection', 'close');
   connection.refusal = 'join';
   try {
-    const body = await answerTo(request, connection, joins);
+    const body = await answerTo(request, connection, joins, identify);
     connection.refusal = undefined;
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   } catch (error) {
@@ -67,6 +66,7 @@ async function answerTo(
   request: IncomingMessage,
   connection: JoinConnection,
   joins: Joins | undefined,
+  identify: Accepting['identify'],
 ): Promise<JoinAnswer | { readonly authority: string }> {
   if (!joins) {
     throw new BanyanError('NotFound', 'this node gives no certificates: its configuration has no pki.issuer');
@@ -79,7 +79,7 @@ async function answerTo(
     throw new BanyanError('MethodNotAllowed', `${request.url} takes POST, and not ${request.method}`);
   }
   if (request.url === renewPath) {
-    const peer = identityOfPeer(connection.socket);
+    const peer = identify(connection.socket);
     const renewal = parsed(renewRequestSchema, await bodyOf(request, connection));
     return joins.renew(peer, renewal.request);
   }

@@ -6,6 +6,7 @@
 
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { createServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
+import { identityOfPeer } from '../../identity/peer-chain.ts';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { hostPort } from '../../runtime/host-port.ts';
@@ -18,7 +19,7 @@ import { grpcProtocol } from '../grpc/tls-channel.ts';
 import { http1Protocol } from '../http-messages.ts';
 import type { Joins } from '../joins.ts';
 import type { Accept, Listener } from '../link.ts';
-import { type NodeCredentials, perCredentials } from '../node-credentials.ts';
+import { currentOf, type NodeCredentials, perCredentials } from '../node-credentials.ts';
 import { acceptProven } from '../proof/parent-proof.ts';
 import { StrangersLog } from '../strangers.ts';
 import { WebSocketAcceptor } from '../websocket/websocket-acceptor.ts';
@@ -86,6 +87,7 @@ class MeshListener implements Listener {
       joins,
       refused,
       strangers: this.#strangers,
+      identify: (socket) => identityOfPeer(socket, { caPem: currentOf(credentials).caPem, usage: 'client' }),
       isTerminated: (socket) => terminatedTls && socket.getPeerX509Certificate() === undefined,
       admit: () => this.#handshakeRate.admit(clock.monotonicMs()),
       log,

@@ -42,6 +42,8 @@ class ChildProof implements LinkEvents {
   /** The number of the replica that sent the challenge. The challenge contains this number. */
   #replica = 0;
   #expiry: Expiry | undefined;
+  /** The parent, after it has proven who it is. */
+  #proven: PeerIdentity | undefined;
   /** Ends the wait of `challenged`. */
   #settle: ((error?: Error) => void) | undefined;
 
@@ -68,7 +70,7 @@ class ChildProof implements LinkEvents {
     }
     return new PassedLink(
       link,
-      this.#peer(),
+      () => this.#proven ?? this.#peer(),
       (frame) => this.#outgoing(frame),
       () => this.#expiry,
     );
@@ -150,6 +152,7 @@ class ChildProof implements LinkEvents {
       const mismatch = `replica ${this.#replica} sent the challenge and replica ${replica} sent the welcome`;
       throw new BanyanError('Unauthorized', `${mismatch}: the gateway must send all of one connection to one replica`);
     }
+    this.#proven = peer;
     this.#expiry = expiryOfChains(this.#signer.certificates, sealed.certificates);
     try {
       return Welcome.decode(sealed.body);

@@ -82,7 +82,14 @@ class ParentProof implements LinkEvents {
 
   onStream(id: number, link: Link): LinkEvents {
     if (!this.#events?.onStream) throw new BanyanError('NotFound', `stream ${id}: this session takes no streams`);
-    return this.#events.onStream(id, new PassedLink(link, this.#peer!, (frame) => frame));
+    return this.#events.onStream(
+      id,
+      new PassedLink(
+        link,
+        () => this.#peer!,
+        (frame) => frame,
+      ),
+    );
   }
 
   #begin({ frame }: Frame): void {
@@ -105,7 +112,7 @@ class ParentProof implements LinkEvents {
     const expiry = expiryOfChains(this.#signer.certificates, sealed.certificates);
     const passed = new PassedLink(
       this.#link,
-      peer,
+      () => peer,
       (out) => this.#sealed(out, nonces),
       () => expiry,
     );

@@ -8,25 +8,30 @@ import type { Frame } from '../generated/mesh.ts';
 import type { Link } from '../link.ts';
 
 export class PassedLink implements Link {
-  readonly peer: PeerIdentity;
   readonly transport: string;
   readonly openStream?: NonNullable<Link['openStream']>;
   readonly #link: Link;
   readonly #outgoing: (frame: Frame) => Frame;
+  readonly #peer: () => PeerIdentity;
   readonly #expiry: () => Expiry | undefined;
 
   constructor(
     link: Link,
-    peer: PeerIdentity,
+    peer: () => PeerIdentity,
     outgoing: (frame: Frame) => Frame,
     expiry: () => Expiry | undefined = () => undefined,
   ) {
     this.#expiry = expiry;
     this.#link = link;
-    this.peer = peer;
+    this.#peer = peer;
     this.transport = `${link.transport}+terminated`;
     this.#outgoing = outgoing;
     if (link.openStream) this.openStream = link.openStream.bind(link);
+  }
+
+  /** At the child: the expected parent until the Welcome has arrived, and then the parent with its certificate. */
+  get peer(): PeerIdentity {
+    return this.#peer();
   }
 
   /** The expiry of the certificates in the proof. The certificates of the gateway that terminates TLS do not matter. */

@@ -3,8 +3,9 @@
  * of the other direction. They also contain a hash of the encoded message, so nobody can change the message.
  */
 import { createHash, createPrivateKey, type KeyObject, sign, verify, X509Certificate } from 'node:crypto';
-import { trustedLeaf, type usages } from '../../identity/certificate-chain.ts';
-import { identityOfCertificate, type PeerIdentity } from '../../identity/peer-identity.ts';
+import { trustedPath, type usages } from '../../identity/certificate-chain.ts';
+import { identityOfPath } from '../../identity/peer-chain.ts';
+import type { PeerIdentity } from '../../identity/peer-identity.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { Frame, Proof, Sealed } from '../generated/mesh.ts';
 import type { NodeCredentials } from '../node-credentials.ts';
@@ -66,7 +67,8 @@ export function proven(
   nonces: SessionNonces,
   trust: { readonly caPem: Buffer; readonly wallMs: number },
 ): PeerIdentity {
-  const leaf = trustedLeaf(certificates, { ...trust, usage: usageOf[signer] });
+  const path = trustedPath(certificates, { ...trust, usage: usageOf[signer] });
+  const leaf = path[0]!;
   const { publicKey } = leaf;
   if (publicKey.asymmetricKeyType !== 'ec') {
     throw new BanyanError('Unauthorized', `the certificate ${leaf.subject} has a key that is not an ECDSA key`);
@@ -75,7 +77,7 @@ export function proven(
     const whose = leaf.subjectAltName ?? leaf.subject;
     throw new BanyanError('Unauthorized', `the signature is not the one of ${whose} for this session`);
   }
-  return identityOfCertificate(leaf.raw);
+  return identityOfPath(path);
 }
 
 export function proofFrame(proof: Partial<Proof>): Frame {

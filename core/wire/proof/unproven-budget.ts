@@ -3,7 +3,7 @@
  * proof allow about two thousand such peers at once. All bytes of a frame stay in memory until the frame is complete.
  */
 
-/** Five certificates of 16 KiB, the most that the parent reads, and a Hello. */
+/** A chain of 64 KiB, the most that the parent reads, and a Hello. */
 export const unprovenBytesMax = 128 * 1024;
 /** Each received piece is kept separately and needs about 240 bytes more than its content. On a real line, a piece has a kilobyte or more. */
 export const unprovenPiecesMax = 256;

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { WebSocketServer } from 'ws';
 import { expiryOfSocket } from '../../identity/expiry.ts';
-import { identityOfPeer, type PeerIdentity } from '../../identity/peer-identity.ts';
+import type { PeerIdentity } from '../../identity/peer-identity.ts';
 import { BanyanError, describeError, errorTable } from '../../runtime/errors.ts';
 import { hex } from '../../store/bytes.ts';
 import {
@@ -81,7 +81,7 @@ export class WebSocketAcceptor implements Acceptor {
 
   take(socket: TLSSocket): void {
     const { clock, refused, isTerminated } = this.#accepting;
-    const flaw = isTerminated(socket) ? undefined : flawOf(socket);
+    const flaw = isTerminated(socket) ? undefined : flawOf(socket, this.#accepting);
     const connection: Connection = { socket, remote: remoteOf(socket), flaw, used: false, refusal: 'no_session' };
     this.#connections.set(socket, connection);
     const timer = clock.after(sessionWithinMs, () => {
@@ -133,11 +133,11 @@ export class WebSocketAcceptor implements Acceptor {
   }
 
   #session(request: IncomingMessage, connection: Connection, head: Buffer): void {
-    const { accept, acceptUnproven, isTerminated, random, clock } = this.#accepting;
+    const { accept, acceptUnproven, identify, isTerminated, random, clock } = this.#accepting;
     const { socket } = connection;
     const isProven = !isTerminated(socket);
     connection.refusal = 'certificate';
-    const peer = isProven ? identityOfPeer(socket) : unproven;
+    const peer = isProven ? identify(socket) : unproven;
     connection.refusal = undefined;
     const name = hex(random.bytes(sessionNameBytes));
     const call = new WebSocketCall({ peer, transport: 'websocket', expiry: expiryOfSocket(socket), clock, socket });
@@ -170,7 +170,7 @@ export class WebSocketAcceptor implements Acceptor {
 
   /** If a gateway terminates TLS, the session's name is sufficient. Otherwise the child must also be the same one. */
   #stream(request: IncomingMessage, connection: Connection, head: Buffer): void {
-    const { clock, isTerminated } = this.#accepting;
+    const { clock, identify, isTerminated } = this.#accepting;
     const { socket } = connection;
     connection.refusal = 'stream';
     const id = streamIdOf(request);
@@ -179,7 +179,7 @@ export class WebSocketAcceptor implements Acceptor {
       throw new BanyanError('NotFound', `stream ${id}: there is no such session here`);
     }
     const { peer } = session.link;
-    if (session.isProven || !isTerminated(socket)) checkSameChild(identityOfPeer(socket), peer, session.isProven);
+    if (session.isProven || !isTerminated(socket)) checkSameChild(identify(socket), peer, session.isProven);
     const call = new WebSocketCall({ peer, transport: 'websocket', clock, socket });
     const events = session.events.onStream(id, call.link);
     connection.refusal = undefined;

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { joinToken } from '../../../../center/cli/join-token.ts';
+import { joinToken, shownToken } from '../../../../center/cli/join-token.ts';
 import { hashOfSecret, pinned, readJoinToken } from '../../../../core/identity/join-token.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
@@ -8,7 +8,14 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { TestTree } from '../../../support/test-tree.ts';
 
 const path = 'eu:paris:store-17';
-const asked = { path, labels: { env: 'prod' }, again: false, ttlMs: 86_400_000 };
+const asked = {
+  path,
+  role: 'Agent',
+  labels: { env: 'prod' },
+  hosts: [] as string[],
+  again: false,
+  ttlMs: 86_400_000,
+} as const;
 
 let ca: string;
 beforeAll(async () => {
@@ -53,8 +60,9 @@ function parents(
     },
   };
   const ports = { clock: new VirtualClock(Date.UTC(2030, 0, 1)), random: new SeededRandom(1) };
-  const run = (more: object = {}) => joinToken(api, { ...asked, ...more }, ports, (line) => warned.push(line));
-  return { made, steps, warned, run };
+  const make = (more: object = {}) => joinToken(api, { ...asked, ...more }, ports, (line) => warned.push(line));
+  const run = async (more: object = {}) => (await make(more)).token;
+  return { made, steps, warned, make, run };
 }
 
 describe('banyan join-token', () => {
@@ -163,5 +171,38 @@ describe('banyan join-token', () => {
     expect(made.size).toBe(0);
     await run({ again: true });
     expect([...made.values()].map(({ kind }) => kind)).toEqual(['JoinToken']);
+  });
+});
+
+describe('banyan join-token --relay', () => {
+  const relay = { path: 'eu:paris:east', role: 'Relay', labels: {}, hosts: ['east.example.com'] };
+  const nodeAt = '/apis/mesh.banyan.io/v1alpha1/nodes/eu.paris.east';
+  const node = { kind: 'Node', apiVersion: 'mesh.banyan.io/v1alpha1', metadata: { name: 'eu.paris.east' } };
+
+  it('makes the Node object at each replica of the parent, with the hosts, and a token that the Node owns', async () => {
+    const { made, make } = parents();
+    const printed = await make(relay);
+    expect([...made].map(([at, { kind }]) => `${at.split(' ')[0]} ${kind}`)).toEqual([
+      'node/eu:paris Node',
+      'node/eu:paris~1 Node',
+      'node/eu:paris JoinToken',
+    ]);
+    expect(made.get(`node/eu:paris ${nodeAt}`)?.spec).toEqual({ path: relay.path, role: 'Relay', hosts: relay.hosts });
+    expect([...made.values()].at(-1)).toMatchObject({
+      metadata: { ownerReferences: [{ kind: 'Node', name: 'eu.paris.east' }] },
+      spec: { path: relay.path, role: 'Relay' },
+    });
+    expect(JSON.parse(shownToken(printed, 'json'))).toEqual(printed);
+    expect(shownToken(printed, 'name')).toBe(`jointoken.mesh.banyan.io/${printed.name}`);
+    expect(shownToken(printed)).toBe(printed.token);
+  });
+
+  it('keeps the hosts of a relay that is admitted again, unless others are given', async () => {
+    const known = { [nodeAt]: { ...node, spec: { path: relay.path, role: 'Relay', hosts: ['old.example.com'] } } };
+    const again = parents(known);
+    await again.make({ ...relay, hosts: [], again: true });
+    expect(again.made.get(`node/eu:paris ${nodeAt}`)?.spec).toMatchObject({ hosts: ['old.example.com'] });
+    await expect(parents(known).make(relay)).rejects.toMatchObject({ code: 'Conflict' });
+    await expect(parents().make({ ...relay, again: true })).rejects.toMatchObject({ code: 'NotFound' });
   });
 });

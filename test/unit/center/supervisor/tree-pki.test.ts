@@ -7,7 +7,7 @@ import { DataDirectory } from '../../../../center/supervisor/data-directory.ts';
 import { ensureTreePki } from '../../../../center/supervisor/tree-pki.ts';
 import { parseTopology } from '../../../../center/topology/parse.ts';
 import { planOf } from '../../../../center/topology/plan.ts';
-import { createUserAuthority, issueUser } from '../../../../core/identity/authority.ts';
+import { createUserAuthority, hostsNotPermitted, issueUser } from '../../../../core/identity/authority.ts';
 import { certificatesIn, leadsTo } from '../../../../core/identity/client-authority.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { systemRandom } from '../../../../core/runtime/random.ts';
@@ -75,4 +75,29 @@ it('replaces the authority of users in time, and trusts the one before until tha
   const last = await pkiOf('rotation', '127.0.0.1', firstDay + 3_700 * dayMs);
   expect(trustedBy(last.usersFile)).toHaveLength(1);
   expect(isFrom(first.admin.certPem, last.usersFile)).toBe(false);
+});
+
+it('gives each relay an authority of its subtree, for the hosts of the relay', async () => {
+  const subtree = async (host: string) => {
+    const pem = readFileSync((await pkiOf('subtree', host)).subtreeIssuerFiles('').cert);
+    return new X509Certificate(pem);
+  };
+  const [first, again, other] = [await subtree('127.0.0.1'), await subtree('127.0.0.1'), await subtree('10.1.2.3')];
+  expect(again.fingerprint256).toBe(first.fingerprint256);
+  expect(other.fingerprint256).not.toBe(first.fingerprint256);
+  const permits = ({ raw }: X509Certificate) =>
+    hostsNotPermitted({ certPem: new X509Certificate(raw).toString() }, ['10.1.2.3', 'localhost']);
+  expect([permits(first), permits(other)]).toEqual([['10.1.2.3'], []]);
+});
+
+it('needs the key of the authority only while a certificate is due', async () => {
+  const first = await pkiOf('offline');
+  rmSync(join(root, 'offline/pki/ca.key'));
+  expect((await pkiOf('offline')).caPem).toBe(first.caPem);
+  rmSync(first.nodeFiles('').cert);
+  await expect(pkiOf('offline')).rejects.toMatchObject({
+    code: 'NotFound',
+    message: expect.stringMatching(/a certificate has to be signed, and there is no .*ca\.key/),
+  });
+  expect(readFileSync(join(root, 'offline/pki/ca.crt'), 'utf8')).toBe(first.caPem);
 });

@@ -37,18 +37,22 @@ async function request({ algorithm = p256, name = `CN=${path}`, names, extension
 describe('a request for a certificate', () => {
   it('that an agent makes is accepted, and is for the agent’s key', async () => {
     const own = newKey();
-    const judged = await judgeRequest(await requestFor(path, own), path, id);
+    const judged = await judgeRequest(await requestFor(path, own), { path, id, role: 'agent', hosts: [] });
     expect(judged.publicKey.algorithm).toMatchObject({ name: 'ECDSA', namedCurve: 'P-256' });
-    const again = await judgeRequest(await requestFor(path, own), path, id);
+    const again = await judgeRequest(await requestFor(path, own), { path, id, role: 'agent', hosts: [] });
     expect([again.key, again.path, again.id]).toEqual([judged.key, path, id]);
-    const another = await judgeRequest(await requestFor(path, newKey()), path, id);
+    const another = await judgeRequest(await requestFor(path, newKey()), { path, id, role: 'agent', hosts: [] });
     expect(another.key).not.toBe(judged.key);
   });
 
   it('may ask for the one name of that agent', async () => {
-    await expect(judgeRequest(await request({ names: [uri(id)] }), path, id)).resolves.toBeDefined();
+    await expect(
+      judgeRequest(await request({ names: [uri(id)] }), { path, id, role: 'agent', hosts: [] }),
+    ).resolves.toBeDefined();
     const p384 = { name: 'ECDSA', namedCurve: 'P-384', hash: 'SHA-384' };
-    await expect(judgeRequest(await request({ algorithm: p384 }), path, id)).resolves.toBeDefined();
+    await expect(
+      judgeRequest(await request({ algorithm: p384 }), { path, id, role: 'agent', hosts: [] }),
+    ).resolves.toBeDefined();
   });
 
   const rsa = {
@@ -71,7 +75,7 @@ describe('a request for a certificate', () => {
     ['a weak key', { algorithm: rsa }, /its key is RSASSA.*; ECDSA with P-256 or P-384 is accepted/],
     ['another curve', { algorithm: { ...p256, namedCurve: 'P-521', hash: 'SHA-512' } }, /its key is ECDSA P-521/],
   ])('for %s is refused', async (_what, odd, message) => {
-    await expect(judgeRequest(await request(odd), path, id)).rejects.toThrow(message);
+    await expect(judgeRequest(await request(odd), { path, id, role: 'agent', hosts: [] })).rejects.toThrow(message);
   });
 
   it('is refused if another key signed it than the one that it is for', async () => {
@@ -82,7 +86,9 @@ describe('a request for a certificate', () => {
     const mixed = der(one);
     mixed.set(new Uint8Array(rest.signature).subarray(-20), mixed.length - 20);
     const pem = x509.PemConverter.encode(new Uint8Array(mixed), 'CERTIFICATE REQUEST');
-    await expect(judgeRequest(pem, path, id)).rejects.toThrow(/it is not signed with its own key/);
+    await expect(judgeRequest(pem, { path, id, role: 'agent', hosts: [] })).rejects.toThrow(
+      /it is not signed with its own key/,
+    );
   });
 
   it.each([
@@ -91,7 +97,7 @@ describe('a request for a certificate', () => {
     '-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----',
     'x'.repeat(9_000),
   ])('is refused with a message if it is invalid: %s', async (text) => {
-    await expect(judgeRequest(text, path, id)).rejects.toMatchObject({
+    await expect(judgeRequest(text, { path, id, role: 'agent', hosts: [] })).rejects.toMatchObject({
       code: expect.stringMatching(/^(BadRequest|TooLarge)$/),
     });
   });

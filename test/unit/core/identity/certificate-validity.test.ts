@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { createIssuer, issueAgent } from '../../../../core/identity/authority.ts';
+import { createIssuer, issueJoined } from '../../../../core/identity/authority.ts';
 import { judgeRequest, newKey, requestFor } from '../../../../core/identity/certificate-request.ts';
 import { issuedSchema, leafDays, validityFrom, validityOf } from '../../../../core/identity/certificate-validity.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
@@ -24,12 +24,13 @@ describe('the lifetime of a certificate', () => {
     const tree = await TestTree.create('shop');
     const ports = { clock, random: systemRandom };
     const issuer = await createIssuer(tree.authority, { tree: 'shop', path: 'eu' }, ports);
-    const judged = await judgeRequest(
-      await requestFor('eu:kid', newKey()),
-      'eu:kid',
-      'spiffe://shop/node/agent/eu/kid',
-    );
-    const validity = validityOf(new X509Certificate(await issueAgent(issuer, judged, ports, 60_000)));
+    const judged = await judgeRequest(await requestFor('eu:kid', newKey()), {
+      path: 'eu:kid',
+      id: 'spiffe://shop/node/agent/eu/kid',
+      role: 'agent',
+      hosts: [],
+    });
+    const validity = validityOf(new X509Certificate(await issueJoined(issuer, judged, ports, { lifeMs: 60_000 })));
     expect(validity).toEqual({
       endsAtMs: clock.wallMs() + 60_000,
       renewAtMs: clock.wallMs() - 6_000 + 44_000,

@@ -10,12 +10,12 @@ import { ApiServer } from '../../../../core/apiserver/http/api-server.ts';
 import {
   createAuthority,
   createIssuer,
-  issueAgent,
+  issueJoined,
   type KeyAndCertificate,
 } from '../../../../core/identity/authority.ts';
-import { trustedLeaf } from '../../../../core/identity/certificate-chain.ts';
+import { trustedPath } from '../../../../core/identity/certificate-chain.ts';
 import { judgeRequest, newKey, requestFor } from '../../../../core/identity/certificate-request.ts';
-import { identityOfCertificate, identityOfPeer } from '../../../../core/identity/peer-identity.ts';
+import { identityOfPath, identityOfPeer } from '../../../../core/identity/peer-chain.ts';
 import { systemClock, VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { systemRandom } from '../../../../core/runtime/random.ts';
@@ -36,8 +36,8 @@ beforeAll(async () => {
 async function joined(path: string, of: KeyAndCertificate = issuer, clock = systemClock) {
   const keyPem = newKey();
   const id = `spiffe://shop/node/agent/${path.replaceAll(':', '/')}`;
-  const judged = await judgeRequest(await requestFor(path, keyPem), path, id);
-  const certPem = await issueAgent(of, judged, { ...issuing, clock });
+  const judged = await judgeRequest(await requestFor(path, keyPem), { path, id, role: 'agent', hosts: [] });
+  const certPem = await issueJoined(of, judged, { ...issuing, clock });
   return { certPem, keyPem };
 }
 
@@ -92,7 +92,7 @@ async function shown(own: { readonly certPem: string; readonly keyPem: string })
   const socket = await arrived;
   const judged = (() => {
     try {
-      return identityOfPeer(socket);
+      return identityOfPeer(socket, { caPem: parent.caPem, usage: 'client' });
     } catch (error) {
       return (error as Error).message;
     }
@@ -107,8 +107,8 @@ describe("a relay's issuer", () => {
   it('signs an agent directly below the relay, which TLS and a proof then identify by its path', async () => {
     const own = await joined('eu:kid');
     expect(await shown(own)).toMatchObject({ authorized: true, judged: { path: 'eu:kid', role: 'agent' } });
-    const leaf = trustedLeaf(ders(own.certPem), { caPem: tree.with(own).caPem, wallMs: Date.now(), usage: 'client' });
-    expect(identityOfCertificate(leaf.raw)).toMatchObject({ path: 'eu:kid', role: 'agent' });
+    const path = trustedPath(ders(own.certPem), { caPem: tree.with(own).caPem, wallMs: Date.now(), usage: 'client' });
+    expect(identityOfPath(path)).toMatchObject({ path: 'eu:kid', role: 'agent' });
     expect(new X509Certificate(own.certPem).subjectAltName).toBe('URI:spiffe://shop/node/agent/eu/kid');
   });
 
@@ -154,8 +154,8 @@ describe("a relay's issuer", () => {
     const own = await forged({ id: 'spiffe://shop/node/center', by: below });
     expect(await shown(own)).toMatchObject({ authorized: false });
     const { caPem } = tree.with(own);
-    expect(() => trustedLeaf(ders(own.certPem), { caPem, wallMs: Date.now(), usage: 'client' })).toThrow(
-      'an issuer of a relay has signed another authority',
+    expect(() => trustedPath(ders(own.certPem), { caPem, wallMs: Date.now(), usage: 'client' })).toThrow(
+      'it was signed by the issuer of spiffe://shop/node/relay/eu, which may not sign another authority',
     );
   });
 

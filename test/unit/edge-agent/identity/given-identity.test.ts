@@ -15,16 +15,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as x509 from '@peculiar/x509';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createIssuer, issueAgent, issueNode, type KeyAndCertificate } from '../../../../core/identity/authority.ts';
+import { createIssuer, issueJoined, issueNode, type KeyAndCertificate } from '../../../../core/identity/authority.ts';
 import { type JudgedRequest, judgeRequest } from '../../../../core/identity/certificate-request.ts';
 import { leafMs } from '../../../../core/identity/certificate-validity.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom, systemRandom } from '../../../../core/runtime/random.ts';
+import type { Identity, IdentityStore } from '../../../../core/wire/join/identity-store.ts';
+import { Renewal } from '../../../../core/wire/join/renewal.ts';
 import { currentOf, type NodeCredentials, renewedCredentials } from '../../../../core/wire/node-credentials.ts';
 import { GivenIdentity } from '../../../../edge-agent/identity/given-identity.ts';
-import type { Identity, IdentityStore } from '../../../../edge-agent/identity/identity-store.ts';
-import { Renewal } from '../../../../edge-agent/identity/renewal.ts';
 import { TestTree } from '../../../support/test-tree.ts';
 
 const path = 'eu:kid';
@@ -68,10 +68,15 @@ async function enrolled({ hosts = [], secret }: { hosts?: string[]; secret?: Ide
   const renew = async (credentials: NodeCredentials, request: string) => {
     asked++;
     expect(currentOf(credentials).certPem.toString()).toBe(text('tls.crt'));
-    const judged = await judgeRequest(request, path, 'spiffe://shop/node/agent/eu/kid');
+    const judged = await judgeRequest(request, {
+      path,
+      id: 'spiffe://shop/node/agent/eu/kid',
+      role: 'agent',
+      hosts: [],
+    });
     return {
       authority: 'another one, which nobody has asked for',
-      certificate: await issueAgent(issuer, judged, { clock, random: systemRandom }),
+      certificate: await issueJoined(issuer, judged, { clock, random: systemRandom }),
     };
   };
   const random = new SeededRandom(1);
@@ -136,9 +141,15 @@ describe('an agent that was enrolled', () => {
     const { renewal } = await enrolled();
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-384' });
     const spki = new x509.PublicKey(new Uint8Array(publicKey.export({ type: 'spki', format: 'der' })));
-    const foreign = { path, id: 'spiffe://shop/node/agent/eu/kid', publicKey: spki } as JudgedRequest;
+    const foreign = {
+      path,
+      id: 'spiffe://shop/node/agent/eu/kid',
+      hosts: [] as string[],
+      role: 'agent',
+      publicKey: spki,
+    } as unknown as JudgedRequest;
     writeFileSync(file('tls.key'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
-    writeFileSync(file('tls.crt'), await issueAgent(tree.authority, foreign, { clock, random: systemRandom }));
+    writeFileSync(file('tls.crt'), await issueJoined(tree.authority, foreign, { clock, random: systemRandom }));
     clock.advance(leafMs * 0.7);
     await renewal.look();
     expect([asked, renewal.trouble]).toEqual([

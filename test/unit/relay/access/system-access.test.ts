@@ -35,6 +35,7 @@ function open(fromAbove = 'grants'): NodeSpaces {
       inventoryChanged: () => {},
       revocationsChanged: () => {},
       claimsChanged: () => {},
+      nodeDeleted: () => {},
       metricsAccountsChanged: () => {},
     },
   );

@@ -74,7 +74,7 @@ describe('the children of a node', () => {
       });
     book = new ChildRegistry({
       counting: { isOtherReplica: false, counts: () => true },
-      revocations: { all: () => ({}) },
+      revocations: { all: () => ({ users: {}, nodes: {} }) },
       metricsAccounts: { issuers: () => [] },
       summaryReported: () => undefined,
       claims: openChildClaims(),

@@ -46,7 +46,7 @@ describe('the places that a node above replicas reports as counted', () => {
   function bookOf(path: string, at: MemoryStore, own: FeedProducer, children: Mailboxes): ChildRegistry {
     return new ChildRegistry({
       counting: { isOtherReplica: false, counts: () => true },
-      revocations: { all: () => ({}) },
+      revocations: { all: () => ({ users: {}, nodes: {} }) },
       metricsAccounts: { issuers: () => [] },
       summaryReported: () => undefined,
       claims: openChildClaims(),

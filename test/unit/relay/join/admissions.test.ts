@@ -1,5 +1,6 @@
 /** Which agents get a certificate for a join token, and the records of it, over a real system space. */
 import { beforeEach, describe, expect, it } from 'vitest';
+import { Revocations } from '../../../../core/access/revocations.ts';
 import type { Space } from '../../../../core/apiserver/space.ts';
 import type { NodeAct } from '../../../../core/audit/node-acts.ts';
 import { hashOfSecret } from '../../../../core/identity/join-token.ts';
@@ -26,7 +27,12 @@ let order: string[];
 let store: MemoryStore;
 let ended: string[];
 let noted: NodeAct[];
+let revocations: Revocations;
+/** The times after which certificates have to begin. */
+let after: (number | undefined)[];
 beforeEach(() => {
+  after = [];
+  revocations = new Revocations();
   clock = new VirtualClock(Date.UTC(2030, 0, 1));
   const random = new SeededRandom(1);
   store = new MemoryStore();
@@ -44,16 +50,22 @@ beforeEach(() => {
       flushed: async () => void order.push('flush'),
     },
     endSession: (child, reason) => void ended.push(`${child}: ${reason}`),
+    revocations,
+    revoke: (of) => revocations.set(of, { kind: 'nodes', name: of, atMs: clock.wallMs() }),
     clock,
     log: silentLogger,
     noteAct: (act) => void noted.push(act),
     signer: {
       authority: () => 'authority',
-      judge: async (agent, request) => {
+      judge: async ({ path: of, role }, request) => {
         order.push('judge');
-        const sign = async () => {
+        const sign = async (afterMs?: number) => {
           order.push('sign');
-          return `certificate of ${agent} for ${request}`;
+          after.push(afterMs);
+          return {
+            certificate: `certificate of ${of} for ${request}`,
+            ...(role === 'relay' ? { issuer: `authority of ${of}` } : {}),
+          };
         };
         return { key: request, sign };
       },
@@ -228,11 +240,11 @@ describe('a relay that is asked to renew', () => {
     );
   });
 
-  it('signs for no other key than the one that the agent has shown', async () => {
+  it('signs for no other key than the one that the node has shown', async () => {
     await expect(admissions.renew({ path, role: 'agent', certificate: shown }, 'key-2')).rejects.toMatchObject({
       code: 'Forbidden',
       message: expect.stringMatching(
-        /renewed only for the key of the certificate that the agent has shown; .*join-token eu:till --again/,
+        /renewed only for the key of the certificate that the node has shown; .*join-token eu:till --again/,
       ),
     });
     expect(order).toEqual(['judge']);
@@ -274,4 +286,55 @@ describe('a key', () => {
     await admissions.join(asked, 'a');
     expect(ended).toEqual([]);
   });
+});
+
+describe('a relay that joins', () => {
+  const relay = 'eu:paris';
+  const ask = { name: 'cccccccccc', secret, path: relay, role: 'relay', request: 'key-1' } as const;
+  const peer: PeerIdentity = { path: relay, role: 'relay', certificate: shown };
+  beforeEach(() => {
+    make('Node', 'mesh.banyan.io', 'eu.paris', { path: relay, role: 'Relay' });
+    token(ask.name, { path: relay, role: 'Relay' });
+  });
+
+  it('gets a certificate and an authority, and renews both', async () => {
+    const whole = { certificate: 'certificate of eu:paris for key-1', issuer: 'authority of eu:paris' };
+    expect(await admissions.join(ask, 'a')).toMatchObject(whole);
+    expect(await admissions.renew(peer, 'key-1')).toMatchObject(whole);
+    expect(revocations.all().nodes).toEqual({});
+  });
+
+  it('is refused with a token of another role, in both directions', async () => {
+    await expect(admissions.join({ ...ask, role: undefined } as never, 'a')).rejects.toThrow(
+      'this join token is for the relay "eu:paris", and the agent "eu:paris" shows it',
+    );
+    await expect(admissions.join({ ...asked, role: 'relay' }, 'a')).rejects.toThrow(/is for the agent "eu:till"/);
+    for (const of of [ask.name, name]) expect(statusOf(of) ?? {}).not.toHaveProperty('key');
+  });
+
+  it('is refused without its Node object', async () => {
+    space.delete({ group: 'mesh.banyan.io', resource: 'nodes', namespace: '', name: 'eu.paris' });
+    await expect(admissions.join(ask, 'a')).rejects.toThrow(/not known here|no Node object of "eu:paris"/);
+    await expect(admissions.renew(peer, 'key-1')).rejects.toThrow(/no Node object of "eu:paris" .*join-token --relay/);
+  });
+
+  it('with another key revokes everything that the earlier key has, and has signed', async () => {
+    await admissions.join(ask, 'a');
+    clock.advance(10_000);
+    token('dddddddddd', { path: relay, role: 'Relay' });
+    await admissions.join({ ...ask, name: 'dddddddddd', request: 'key-2' }, 'b');
+    expect(revocations.nodeRevokedAtMs(relay)).toBe(clock.wallMs());
+    expect(ended).toEqual(['paris: another key was admitted for this relay']);
+    await expect(admissions.renew(peer, 'key-1')).rejects.toThrow(/the certificate of "eu:paris" was revoked/);
+  });
+});
+
+it('a revoked agent renews nothing, and its next certificate begins after the revocation', async () => {
+  revocations.set('r', { kind: 'nodes', name: path, atMs: clock.wallMs() });
+  await expect(admissions.renew({ path, role: 'agent', certificate: shown }, 'key-1')).rejects.toMatchObject({
+    code: 'Forbidden',
+    message: expect.stringMatching(/was revoked: admit it again: .*join-token eu:till --again/),
+  });
+  await admissions.join(asked, 'a');
+  expect(after).toEqual([clock.wallMs()]);
 });

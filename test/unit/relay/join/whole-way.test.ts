@@ -1,6 +1,7 @@
 /** From a token to a certificate and its renewal, over TLS, between the agent's code and the relay's. Only the processes are missing. */
 import { X509Certificate } from 'node:crypto';
 import { expect, it } from 'vitest';
+import { Revocations } from '../../../../core/access/revocations.ts';
 import { createIssuer } from '../../../../core/identity/authority.ts';
 import { newKey, requestFor } from '../../../../core/identity/certificate-request.ts';
 import { hashOfSecret, newJoinToken } from '../../../../core/identity/join-token.ts';
@@ -24,7 +25,12 @@ it('an agent joins with a token, renews its certificate, and is refused when its
   const store = new MemoryStore();
   const { space } = openSpace({ ...ports, store, defer: () => {}, path: 'eu' }, 'system', 'System', () => {});
   const issuer = await createIssuer(tree.authority, { tree: 'shop', path: 'eu' }, ports);
-  const signer = issuerSigner('eu', { authority: () => tree.authority.certPem, issuer: () => issuer, ...ports });
+  const signer = issuerSigner('eu', {
+    authority: () => tree.authority.certPem,
+    issuer: () => issuer,
+    subtreeIssuer: () => undefined,
+    ...ports,
+  });
   const joins = new Admissions({
     ...ports,
     path: 'eu',
@@ -32,6 +38,8 @@ it('an agent joins with a token, renews its certificate, and is refused when its
     store,
     signer,
     endSession: () => {},
+    revocations: new Revocations(),
+    revoke: () => {},
   });
   const accept = () => {
     throw new Error('no session is begun here');
@@ -58,7 +66,7 @@ it('an agent joins with a token, renews its certificate, and is refused when its
   expect(after!.serialNumber).not.toBe(before!.serialNumber);
   await expect(renewAtParent(line, joined, await requestFor(path, newKey()))).rejects.toMatchObject({
     code: 'Forbidden',
-    message: expect.stringMatching(/renewed only for the key of the certificate that the agent has shown/),
+    message: expect.stringMatching(/renewed only for the key of the certificate that the node has shown/),
   });
   space.delete({ group: 'inventory.banyan.io', resource: 'synctargets', namespace: '', name: 'till' });
   await expect(renewAtParent(line, joined, request)).rejects.toMatchObject({

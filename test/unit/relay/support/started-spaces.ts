@@ -19,6 +19,7 @@ export function startedSpaces(
       inventoryChanged: () => {},
       revocationsChanged: () => {},
       claimsChanged: () => {},
+      nodeDeleted: () => {},
       metricsAccountsChanged: () => {},
     },
   );

@@ -25,6 +25,7 @@ beforeEach(() => {
       inventoryChanged: () => {},
       revocationsChanged: () => {},
       claimsChanged: () => {},
+      nodeDeleted: () => {},
       metricsAccountsChanged: () => {},
     },
   );

@@ -161,7 +161,7 @@ describe('a request with a join token', () => {
   it.each([
     ['no JSON', 'x', 'BadRequest', /the body is not JSON/],
     ['a part that is missing', '{"name":"a"}', 'BadRequest', /secret is missing; path is missing; request is missing/],
-    ['a part too many', JSON.stringify({ ...asked, role: 'relay' }), 'BadRequest', /role/],
+    ['a part too many', JSON.stringify({ ...asked, hosts: ['a'] }), 'BadRequest', /hosts/],
     ['far too much', `"${'x'.repeat(40_000)}"`, 'TooLarge', /has at most 32768 bytes/],
   ])('is refused for %s, after its turn at the rate limiter', async (_what, body, code, message) => {
     const got = await raw('/banyan.mesh.v1/join', 'POST', body);

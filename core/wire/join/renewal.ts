@@ -1,13 +1,13 @@
 /**
- * Renews the certificate of a running agent at its parent, when two thirds of the certificate's lifetime are over. The key stays the same. The certificate
+ * Renews the certificate of a running node at its parent, when two thirds of the certificate's lifetime are over. The key stays the same. The certificate
  * may come from a join token or from files. While something hinders the renewal, the agent reports this and tries again.
  */
 import { X509Certificate } from 'node:crypto';
-import type { TroubleAttributes } from '../../core/entries/up-attributes.ts';
-import { type CertificateValidity, validityOf } from '../../core/identity/certificate-validity.ts';
-import { BanyanError, describeError } from '../../core/runtime/errors.ts';
-import type { JoinAnswer } from '../../core/wire/join-messages.ts';
-import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
+import type { TroubleAttributes } from '../../entries/up-attributes.ts';
+import { type CertificateValidity, validityOf } from '../../identity/certificate-validity.ts';
+import { BanyanError, describeError } from '../../runtime/errors.ts';
+import type { JoinAnswer } from '../join-messages.ts';
+import type { NodeCredentials } from '../node-credentials.ts';
 import type { Identity } from './identity-store.ts';
 import { askEach, type JoiningPorts, validIdentity } from './joining.ts';
 
@@ -30,7 +30,7 @@ export interface Renewable {
   keep(identity: Identity): Promise<void>;
 }
 
-export interface CertificateRenewalPorts extends Pick<JoiningPorts, 'path' | 'clock' | 'random' | 'log'> {
+export interface CertificateRenewalPorts extends Pick<JoiningPorts, 'path' | 'role' | 'clock' | 'random' | 'log'> {
   readonly renewable: Renewable;
   /** Functions that ask the replicas of the parent. */
   readonly renewals: readonly ((credentials: NodeCredentials, request: string) => Promise<JoinAnswer>)[];
@@ -89,7 +89,7 @@ export class Renewal {
     } catch (error) {
       const { validTo } = new X509Certificate(renewable.present().certPem);
       const reason = describeError(error);
-      log.warn({ reason, validTo }, 'the certificate was not renewed: the agent tries again');
+      log.warn({ reason, validTo }, 'the certificate was not renewed: this node tries again');
       const code = error instanceof BanyanError ? error.code : 'Internal';
       this.#reportTrouble({
         reason: code,
@@ -106,16 +106,16 @@ export class Renewal {
   }
 
   async #renewed(): Promise<Identity> {
-    const { path, clock, log, renewable, renewals } = this.#ports;
+    const { path, role, clock, log, renewable, renewals } = this.#ports;
     const { keyPem } = renewable.present();
-    const { requestFor } = await import('../../core/identity/certificate-request.ts');
+    const { requestFor } = await import('../../identity/certificate-request.ts');
     const request = await requestFor(path, keyPem);
-    const { authority, certificate } = await askEach(
+    const { authority, certificate, issuer } = await askEach(
       renewals.map((ask) => () => ask(renewable.credentials(), request)),
     );
     const identity = validIdentity(
-      { caPem: authority, certPem: certificate, keyPem },
-      { path, clock, store: renewable },
+      { caPem: authority, certPem: certificate, keyPem, issuerPem: issuer },
+      { path, role, clock, store: renewable },
     );
     if (!identity) throw new Error('the parent has sent a certificate of another key, or an expired one');
     const { validTo } = new X509Certificate(certificate);

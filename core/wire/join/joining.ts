@@ -1,16 +1,18 @@
-/** How an agent with a join token gets its certificate. The agent asks each replica of its parent until one answers, and stores the answer. */
+/** How a node with a join token gets its certificate. The node asks each replica of its parent until one answers, and stores the answer. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { readJoinToken } from '../../core/identity/join-token.ts';
-import { identityOfCertificate } from '../../core/identity/peer-identity.ts';
-import type { Clock } from '../../core/runtime/clock.ts';
-import { BanyanError, describeError, type ErrorCode } from '../../core/runtime/errors.ts';
-import type { Logger } from '../../core/runtime/logger.ts';
-import type { Random } from '../../core/runtime/random.ts';
-import type { JoinAnswer, JoinRequest } from '../../core/wire/join-messages.ts';
+import { readJoinToken } from '../../identity/join-token.ts';
+import { identityOfCertificate } from '../../identity/peer-identity.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { BanyanError, describeError, type ErrorCode } from '../../runtime/errors.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { JoinAnswer, JoinRequest } from '../join-messages.ts';
 import type { Identity, IdentityStore } from './identity-store.ts';
 
 export interface JoiningPorts {
   readonly path: string;
+  /** Absent: an agent. */
+  readonly role?: 'relay' | undefined;
   readonly store: IdentityStore;
   /** The text of the join token, and where it comes from. Throws BadRequest if there is none. */
   token(): { readonly text: string; readonly where: string };
@@ -42,12 +44,12 @@ export async function joinedIdentity(ports: JoiningPorts): Promise<Identity> {
       if (ended) {
         ports.log.warn(
           { reason: describeError(error) },
-          "the certificate has expired, and the agent can't get another one",
+          "the certificate has expired, and this node can't get another one",
         );
         return ended;
       }
       if (!isTemporary(error)) throw error;
-      ports.log.warn({ reason: describeError(error) }, 'not joined yet: the agent tries again');
+      ports.log.warn({ reason: describeError(error) }, 'not joined yet: this node tries again');
       const asked = (error as BanyanError).details.retryAfterSeconds ?? 0;
       const jitteredMs = pauseMs * (0.5 + ports.random.fraction() / 2);
       await delay(ports, Math.min(pauseMaxMs, Math.max(asked * 1_000, jitteredMs)));
@@ -57,16 +59,16 @@ export async function joinedIdentity(ports: JoiningPorts): Promise<Identity> {
 
 /** Tries to join once. If another agent that shares the store has got a certificate since the last attempt, returns that identity. */
 export async function joinOnce(ports: JoiningPorts): Promise<Identity> {
-  const { path, store, log, parents } = ports;
+  const { path, role, store, log, parents } = ports;
   const kept = validIdentity(await store.read(), ports);
   if (kept) return kept;
   const { text, where } = ports.token();
   const { pin, name, secret } = readJoinToken(text, where);
-  const { newKey, requestFor } = await import('../../core/identity/certificate-request.ts');
+  const { newKey, requestFor } = await import('../../identity/certificate-request.ts');
   const keyPem = await store.settleKey(newKey());
-  const asked = { name, secret, path, request: await requestFor(path, keyPem) };
-  const { authority, certificate } = await askEach(parents.map((ask) => () => ask(pin, asked)));
-  const identity = { caPem: authority, certPem: certificate, keyPem };
+  const asked = { name, secret, path, ...(role ? { role } : {}), request: await requestFor(path, keyPem) };
+  const { authority, certificate, issuer } = await askEach(parents.map((ask) => () => ask(pin, asked)));
+  const identity = { caPem: authority, certPem: certificate, keyPem, issuerPem: issuer };
   if (!validIdentity(identity, ports))
     throw new BanyanError('Protocol', 'the parent has sent a certificate that has expired');
   await store.keep(identity);
@@ -100,11 +102,13 @@ export async function askEach<T>(parents: readonly (() => Promise<T>)[]): Promis
   throw refusal;
 }
 
-type StoredIdentityPorts = Pick<JoiningPorts, 'path' | 'clock'> & { readonly store: Pick<IdentityStore, 'shown'> };
+type StoredIdentityPorts = Pick<JoiningPorts, 'path' | 'role' | 'clock'> & {
+  readonly store: Pick<IdentityStore, 'shown'>;
+};
 
 /**
  * Returns the identity if it is complete and has not expired. Undefined: the agent has to get an identity, for the first time or again. Throws BadRequest if
- * the identity belongs to another agent.
+ * the identity belongs to another node.
  */
 export function validIdentity(kept: Partial<Identity> | undefined, ports: StoredIdentityPorts): Identity | undefined {
   const identity = ownIdentity(kept, ports);
@@ -114,19 +118,23 @@ export function validIdentity(kept: Partial<Identity> | undefined, ports: Stored
 }
 
 /** Like `validIdentity`, but also returns an expired identity. */
-function ownIdentity(kept: Partial<Identity> | undefined, { path, store }: StoredIdentityPorts): Identity | undefined {
-  const { caPem, certPem, keyPem } = kept ?? {};
+function ownIdentity(
+  kept: Partial<Identity> | undefined,
+  { path, role, store }: StoredIdentityPorts,
+): Identity | undefined {
+  const wanted = role ?? 'agent';
+  const { caPem, certPem, keyPem, issuerPem } = kept ?? {};
   if (!caPem || !certPem || !keyPem) return undefined;
   const certificate = new X509Certificate(certPem);
-  const { path: certificatePath, role } = identityOfCertificate(certificate.raw);
-  if (certificatePath !== path || role !== 'agent') {
-    const remedy = 'correct the path in the configuration, or remove that certificate and give the agent a join token';
+  const { path: certificatePath, role: certificateRole } = identityOfCertificate(certificate.raw);
+  if (certificatePath !== path || certificateRole !== wanted) {
+    const remedy = 'correct the path in the configuration, or remove that certificate and use another join token';
     throw new BanyanError(
       'BadRequest',
-      `${store.shown} has the certificate of the ${role} "${certificatePath}", and not of "${path}": ${remedy}`,
+      `${store.shown} has the certificate of the ${certificateRole} "${certificatePath}", and not of the ${wanted} "${path}": ${remedy}`,
     );
   }
-  return certificate.checkPrivateKey(createPrivateKey(keyPem)) ? { caPem, certPem, keyPem } : undefined;
+  return certificate.checkPrivateKey(createPrivateKey(keyPem)) ? { caPem, certPem, keyPem, issuerPem } : undefined;
 }
 
 export function isTemporary(error: unknown): boolean {

@@ -5,22 +5,22 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createIssuer, issueAgent, type KeyAndCertificate } from '../../../../core/identity/authority.ts';
-import { judgeRequest } from '../../../../core/identity/certificate-request.ts';
-import { leafDays, validityOf } from '../../../../core/identity/certificate-validity.ts';
-import { newJoinToken, readJoinToken, writeJoinToken } from '../../../../core/identity/join-token.ts';
-import { type Clock, VirtualClock } from '../../../../core/runtime/clock.ts';
-import { BanyanError, type ErrorCode } from '../../../../core/runtime/errors.ts';
-import { type Logger, silentLogger } from '../../../../core/runtime/logger.ts';
-import { SeededRandom, systemRandom } from '../../../../core/runtime/random.ts';
-import type { JoinRequest } from '../../../../core/wire/join-messages.ts';
-import { currentOf } from '../../../../core/wire/node-credentials.ts';
-import { fileStore } from '../../../../edge-agent/identity/file-store.ts';
-import type { IdentityStore } from '../../../../edge-agent/identity/identity-store.ts';
-import { JoinedIdentity } from '../../../../edge-agent/identity/joined-identity.ts';
-import { type JoiningPorts, joinedIdentity } from '../../../../edge-agent/identity/joining.ts';
-import { nextLookMs, Renewal } from '../../../../edge-agent/identity/renewal.ts';
-import { TestTree } from '../../../support/test-tree.ts';
+import { createIssuer, issueJoined, type KeyAndCertificate } from '../../../../../core/identity/authority.ts';
+import { judgeRequest } from '../../../../../core/identity/certificate-request.ts';
+import { leafDays, validityOf } from '../../../../../core/identity/certificate-validity.ts';
+import { newJoinToken, readJoinToken, writeJoinToken } from '../../../../../core/identity/join-token.ts';
+import { type Clock, VirtualClock } from '../../../../../core/runtime/clock.ts';
+import { BanyanError, type ErrorCode } from '../../../../../core/runtime/errors.ts';
+import { type Logger, silentLogger } from '../../../../../core/runtime/logger.ts';
+import { SeededRandom, systemRandom } from '../../../../../core/runtime/random.ts';
+import { fileStore } from '../../../../../core/wire/join/file-store.ts';
+import type { IdentityStore } from '../../../../../core/wire/join/identity-store.ts';
+import { JoinedIdentity } from '../../../../../core/wire/join/joined-identity.ts';
+import { type JoiningPorts, joinedIdentity } from '../../../../../core/wire/join/joining.ts';
+import { nextLookMs, Renewal } from '../../../../../core/wire/join/renewal.ts';
+import type { JoinRequest } from '../../../../../core/wire/join-messages.ts';
+import { currentOf } from '../../../../../core/wire/node-credentials.ts';
+import { TestTree } from '../../../../support/test-tree.ts';
 
 const path = 'eu:kid';
 const dayMs = 86_400_000;
@@ -60,8 +60,13 @@ const log: Logger = {
 };
 
 const sign = async (of: string, request: string, at: Clock = clock, lifeMs?: number) => {
-  const judged = await judgeRequest(request, of, `spiffe://shop/node/agent/${of.replaceAll(':', '/')}`);
-  const certificate = await issueAgent(issuer, judged, { clock: at, random: systemRandom }, lifeMs);
+  const judged = await judgeRequest(request, {
+    path: of,
+    id: `spiffe://shop/node/agent/${of.replaceAll(':', '/')}`,
+    role: 'agent',
+    hosts: [],
+  });
+  const certificate = await issueJoined(issuer, judged, { clock: at, random: systemRandom }, { lifeMs });
   return { authority: tree.authority.certPem, certificate };
 };
 const answering = async (_pin: string, request: JoinRequest) => {
@@ -191,7 +196,7 @@ describe('an agent with a join token', () => {
     await expect(joinedIdentity({ ...ports(answering), path: 'eu:other' })).rejects.toMatchObject({
       code: 'BadRequest',
       message: expect.stringMatching(
-        /identity has the certificate of the agent "eu:kid", and not of "eu:other": correct/,
+        /identity has the certificate of the agent "eu:kid", and not of the agent "eu:other": correct/,
       ),
     });
   });
@@ -215,7 +220,7 @@ describe('an agent with a join token', () => {
 });
 
 async function foreignKey(): Promise<string> {
-  const { newKey } = await import('../../../../core/identity/certificate-request.ts');
+  const { newKey } = await import('../../../../../core/identity/certificate-request.ts');
   return newKey();
 }
 
@@ -253,7 +258,7 @@ describe('the identity of an agent that runs', () => {
   it('adopts the certificate that another agent with the same store has renewed', async () => {
     const { identity, renewed, renewals, credentials } = await renewal();
     clock.advance(leafDays * dayMs * 0.7);
-    const { requestFor } = await import('../../../../core/identity/certificate-request.ts');
+    const { requestFor } = await import('../../../../../core/identity/certificate-request.ts');
     const { authority, certificate } = await sign(path, await requestFor(path, identity.keyPem));
     await store.keep({ caPem: authority, certPem: certificate, keyPem: identity.keyPem });
     await renewed.look();

@@ -1,5 +1,5 @@
 /** An identity that the agent got with a join token. If several agents share the store, each finds the certificate that another agent has renewed. */
-import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
+import type { NodeCredentials } from '../node-credentials.ts';
 import type { Identity } from './identity-store.ts';
 import { type JoiningPorts, joinOnce, validIdentity } from './joining.ts';
 import type { Renewable } from './renewal.ts';

@@ -1,7 +1,7 @@
 /** An identity as files in one folder. Only the owner can read them. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeWhole } from '../../core/runtime/whole-file.ts';
+import { writeWhole } from '../../runtime/whole-file.ts';
 import { type Identity, type IdentityStore, identityParts, nameOfPart } from './identity-store.ts';
 
 export function fileStore(directory: string): IdentityStore {
@@ -23,7 +23,10 @@ export function fileStore(directory: string): IdentityStore {
       return keyPem;
     },
     async keep(identity) {
-      for (const part of identityParts) writeWhole(fileOf(part), identity[part]);
+      for (const part of identityParts) {
+        const pem = identity[part];
+        if (pem !== undefined) writeWhole(fileOf(part), pem);
+      }
     },
   };
 }

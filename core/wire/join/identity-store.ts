@@ -1,0 +1,34 @@
+/** The place where a node keeps the identity that it got with a join token: everything that it needs to continue without the token. */
+
+/** An identity. All parts are PEM. Only a relay has an issuer. */
+export interface Identity {
+  readonly caPem: string;
+  /** The node's own certificate, followed by the certificates of the issuers above. */
+  readonly certPem: string;
+  readonly keyPem: string;
+  /** The certificate with which the relay signs for its subtree, for the same key, followed by the certificates of the issuers above. */
+  readonly issuerPem?: string | undefined;
+}
+
+/** The names of the parts in a Secret of type kubernetes.io/tls. The certificate is written last: when it is there, the identity is complete. */
+export const nameOfPart = {
+  keyPem: 'tls.key',
+  caPem: 'ca.crt',
+  issuerPem: 'issuer.crt',
+  certPem: 'tls.crt',
+} as const satisfies Record<keyof Identity, string>;
+export const identityParts = Object.keys(nameOfPart) as readonly (keyof Identity)[];
+
+export interface IdentityStore {
+  /** The name of the place, for messages. */
+  readonly shown: string;
+  /** Reads the identity. Undefined: nothing is stored yet. If only the key is stored, the node has no certificate for it yet. */
+  read(): Promise<Partial<Identity> | undefined>;
+  /**
+   * Stores this key unless the store has a key, and returns the stored key. So all nodes that share the store ask for a certificate of the same key, and one
+   * join token, which is valid for one key, is enough for all of them.
+   */
+  settleKey(keyPem: string): Promise<string>;
+  /** Stores the identity. It is on disk when the promise resolves. */
+  keep(identity: Identity): Promise<void>;
+}

@@ -1,0 +1,116 @@
+/**
+ * The certificates of the node, and the signer for the nodes below. Both come from files that the node was given, or from a join token with which a relay gets
+ * its certificate, and an authority for its subtree, from its parent. A relay that joined renews both while it runs.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../core/runtime/clock.ts';
+import { readBytes } from '../../core/runtime/config-file.ts';
+import { BanyanError } from '../../core/runtime/errors.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import type { Random } from '../../core/runtime/random.ts';
+import type { EnvironmentProxies } from '../../core/wire/dialer/proxy-choice.ts';
+import { fileStore } from '../../core/wire/join/file-store.ts';
+import { type JoinLine, joinParent, renewAtParent } from '../../core/wire/join/join-client.ts';
+import { JoinedIdentity } from '../../core/wire/join/joined-identity.ts';
+import { joinedIdentity } from '../../core/wire/join/joining.ts';
+import { Renewal } from '../../core/wire/join/renewal.ts';
+import type { JoinRequest } from '../../core/wire/join-messages.ts';
+import { type NodeCredentials, renewedCredentials } from '../../core/wire/node-credentials.ts';
+import type { NodeConfig } from '../config/config.ts';
+import { type CertificateSigner, issuerSigner } from '../join/signer.ts';
+
+export interface NodeCertificatesPorts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly environment: EnvironmentProxies;
+}
+
+export interface NodeCertificates {
+  readonly credentials: NodeCredentials;
+  /** Undefined: the node signs no certificates. */
+  readonly signer: CertificateSigner | undefined;
+  /** Undefined: somebody else renews the certificates. */
+  readonly renewal: Renewal | undefined;
+}
+
+type Given = Extract<NodeConfig['pki'], { cert: string }>;
+type Joining = Extract<NodeConfig['pki'], { joinToken: string }>;
+
+const aliveEveryMs = 60_000;
+
+/** With a join token, this resolves when the relay has joined. Throws the errors with which the parent refuses. */
+export async function nodeCertificates(config: NodeConfig, ports: NodeCertificatesPorts): Promise<NodeCertificates> {
+  return 'joinToken' in config.pki ? joined(config, config.pki, ports) : given(config, config.pki, ports);
+}
+
+function given(
+  { path }: NodeConfig,
+  { ca, cert, key, issuer, subtreeIssuer }: Given,
+  ports: NodeCertificatesPorts,
+): NodeCertificates {
+  const pem = (file: string) => readFileSync(file);
+  const read = () => ({ caPem: pem(ca), certPem: pem(cert), keyPem: pem(key) });
+  const credentials = renewedCredentials({ ...ports, read });
+  if (!issuer && !subtreeIssuer) return { credentials, signer: undefined, renewal: undefined };
+  const pair = (files: { readonly cert: string; readonly key: string } | undefined) =>
+    files && { certPem: pem(files.cert).toString(), keyPem: pem(files.key).toString() };
+  const signer = issuerSigner(path, {
+    ...ports,
+    authority: () => pem(ca).toString(),
+    issuer: () => pair(issuer),
+    subtreeIssuer: () => pair(subtreeIssuer),
+    lifeMs: lifeMsOf(issuer),
+  });
+  return { credentials, signer, renewal: undefined };
+}
+
+async function joined(
+  { path, parent, link, data, replicas = 1 }: NodeConfig,
+  pki: Joining,
+  ports: NodeCertificatesPorts,
+): Promise<NodeCertificates> {
+  const { clock, random, log, environment } = ports;
+  if (!parent) throw invalid('a node without a parent has nobody who could admit it');
+  if (replicas > 1) throw invalid('a relay with replicas gets its certificates from the authority of the tree');
+  const linkCaPem = link.ca === undefined ? undefined : readBytes(link.ca);
+  const lines = [parent.address, ...(parent.replicas ?? [])].map(
+    (address): JoinLine => ({ parent: { address, path: parent.path }, link, linkCaPem, environment, clock }),
+  );
+  const common = { path, role: 'relay', clock, random, log } as const;
+  const joining = {
+    ...common,
+    store: fileStore(join(data, 'identity')),
+    token: () => ({ text: readBytes(pki.joinToken).toString('utf8'), where: pki.joinToken }),
+    parents: lines.map((line) => (pin: string, asked: JoinRequest) => joinParent(line, pin, asked)),
+  };
+  // The timers of the clock do not keep the process alive, and before the relay has joined, nothing else does.
+  const waiting = setInterval(() => {}, aliveEveryMs);
+  const identity = await joinedIdentity(joining).finally(() => clearInterval(waiting));
+  const renewable = new JoinedIdentity(joining, identity);
+  const renewals = lines.map(
+    (line) => (credentials: NodeCredentials, request: string) => renewAtParent(line, credentials, request),
+  );
+  const renewal = new Renewal({ ...common, renewable, renewals });
+  renewal.start();
+  const signer = issuerSigner(path, {
+    ...ports,
+    authority: () => renewable.present().caPem,
+    issuer: () => undefined,
+    subtreeIssuer: () => {
+      const { issuerPem, keyPem } = renewable.present();
+      return issuerPem === undefined ? undefined : { certPem: issuerPem, keyPem };
+    },
+    lifeMs: lifeMsOf(pki),
+  });
+  return { credentials: renewable.credentials(), signer, renewal };
+}
+
+function lifeMsOf(issued: { readonly certificateSeconds?: number | undefined } | undefined): number | undefined {
+  return issued?.certificateSeconds === undefined ? undefined : issued.certificateSeconds * 1_000;
+}
+
+function invalid(why: string): BanyanError {
+  return new BanyanError('BadRequest', `pki.joinToken: ${why}: use pki.ca, pki.cert and pki.key`);
+}
