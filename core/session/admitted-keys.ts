@@ -23,6 +23,8 @@ export interface AdmittedKey extends ShownKey {
   readonly removed?: true;
   /** True: the key came with a join token, and this node has signed its certificate. */
   readonly joined?: true;
+  /** Present: what the key has signed is to be revoked from this time on, in ms of the wall clock, and the Revocation is not written yet. */
+  readonly revokeAtMs?: number;
 }
 
 /** The part of a certificate that decides. */
@@ -68,6 +70,12 @@ export function admitKey(t: Transaction, path: string, certificate: ShownKey): v
   store(t, path, known, countingKey(known, path, certificate));
 }
 
+/** Whether the key of a node that has shown a join token will replace another one. */
+export function replacesOther(reader: Reader, path: string, certificate: ShownKey): boolean {
+  const known = read(reader, path);
+  return isOther(known, replaced(known, certificate));
+}
+
 /** Admits the key of a node that has shown a join token. Returns true if the key replaces another one. */
 export function admitJoined(t: Transaction, path: string, certificate: ShownKey): boolean {
   const known = read(t, path);
@@ -82,11 +90,26 @@ export function dismissKey(t: Transaction, path: string): void {
   if (known) put(t, path, { ...known, removed: true });
 }
 
-/** Like `dismissKey`, if the key came with a join token. Returns whether this was so. */
-export function dismissJoinedKey(t: Transaction, path: string): boolean {
-  const isJoined = read(t, path)?.joined === true;
-  if (isJoined) dismissKey(t, path);
-  return isJoined;
+/** Like `dismissKey`, if the key came with a join token. Returns whether this was so: then a Revocation is due. */
+export function dismissJoinedKey(t: Transaction, path: string, revokeAtMs: number): boolean {
+  const known = read(t, path);
+  if (!known?.joined) return false;
+  put(t, path, { ...known, removed: true, revokeAtMs });
+  return true;
+}
+
+/** The nodes for which a Revocation is due, with its time. */
+export function dueRevocations(reader: Reader): { path: string; atMs: number }[] {
+  const prefix = prefixOf('admittedKey');
+  return Array.from(reader.scan(prefixRange(prefix))).flatMap(([key, value]) => {
+    const { revokeAtMs } = parse(value);
+    return revokeAtMs === undefined ? [] : [{ path: asText(key.subarray(prefix.length)), atMs: revokeAtMs }];
+  });
+}
+
+export function revocationWritten(t: Transaction, path: string): void {
+  const { revokeAtMs: _written, ...known } = read(t, path) ?? {};
+  if ('key' in known) put(t, path, known as AdmittedKey);
 }
 
 function countingKey(known: AdmittedKey | undefined, path: string, certificate: ShownKey): AdmittedKey {

@@ -16,7 +16,7 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { TokenBucket } from '../../core/runtime/token-bucket.ts';
-import { admitJoined, replacesKey } from '../../core/session/admitted-keys.ts';
+import { admitJoined, replacesKey, replacesOther } from '../../core/session/admitted-keys.ts';
 import type { Store } from '../../core/store/store.ts';
 import type { JoinAnswer, JoinRequest } from '../../core/wire/join-messages.ts';
 import type { Joins } from '../../core/wire/joins.ts';
@@ -193,15 +193,16 @@ export class Admissions implements Joins {
 
   /**
    * A certificate of an earlier key ends here, together with its session: somebody else may have the earlier key. The earlier key of a relay has also signed for
-   * the relay's subtree, and the nodes there have to learn that these certificates do not count.
+   * the relay's subtree, and the nodes there have to learn that these certificates do not count. The revocation comes first: if it fails, or the node dies after
+   * it, the key is not admitted, and the next attempt revokes again.
    */
   #admitKey(path: string, role: JoiningNode['role'], key: string): void {
     const { store, clock, endSession, revoke } = this.#ports;
     const fromMs = clock.wallMs() - backdateMsMax;
-    const isOther = store.write((t) => admitJoined(t, path, { key, fromMs }));
-    if (!isOther) return;
-    if (role === 'relay') revoke(path);
-    endSession(nameOf(path), `another key was admitted for this ${role}`);
+    const shown = { key, fromMs };
+    if (role === 'relay' && store.read((reader) => replacesOther(reader, path, shown))) revoke(path);
+    const isOther = store.write((t) => admitJoined(t, path, shown));
+    if (isOther) endSession(nameOf(path), `another key was admitted for this ${role}`);
   }
 
   #take(bucket: TokenBucket, reason: string): void {

@@ -19,7 +19,7 @@ import { hash128 } from '../../core/object/hash.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { Labels } from '../../core/object/selector.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
-import { dismissJoinedKey } from '../../core/session/admitted-keys.ts';
+import { dismissJoinedKey, dueRevocations, revocationWritten } from '../../core/session/admitted-keys.ts';
 import { beginBoot, type NodeIdentity } from '../../core/session/node-identity.ts';
 import { readWatermarks, type Watermarks } from '../../core/session/watermark.ts';
 import { ifRoom } from '../../core/store/room.ts';
@@ -81,6 +81,9 @@ export interface Lookups {
    */
   covered(reader: Reader): Watermarks;
 }
+
+/** After a full disk. A person needs longer to make room. */
+const revokeAgainMs = 10_000;
 
 export class NodeState {
   readonly path: string;
@@ -249,17 +252,26 @@ export class NodeState {
     this.spaces.revocations.setAbove(this.#store.read((reader) => revokedAbove(reader, this.upstream.sound)));
   }
 
-  /**
-   * A person shuts a relay out that has joined with a token: its key is refused from now on, and so is everything that it has signed. The Revocation is written in
-   * a later turn, because this runs in the transaction of the deletion. If the process ends in between, the next admission of the relay writes it.
-   */
+  /** A person shuts a relay out that has joined with a token: its key is refused from now on, and so is everything that it has signed. */
   #nodeDeleted(t: Transaction, { spec }: KubeObject, clock: Clock): void {
     const { path = '', role } = (spec ?? {}) as { readonly path?: string; readonly role?: string };
     if (role !== 'Relay' || path === '' || parentOf(path) !== this.path) return;
     // The relay is still a child of this node, so its Node object is shown again.
     t.announce(childShownTopic, nameOf(path));
-    if (!dismissJoinedKey(t, path)) return;
-    t.afterCommit(() => clock.after(0, () => ifRoom(() => this.spaces.revokeNode(path, clock.wallMs()))));
+    if (!dismissJoinedKey(t, path, clock.wallMs())) return;
+    // In a turn of its own, because this runs in the transaction of the deletion.
+    t.afterCommit(() => clock.after(0, () => this.writeDueRevocations(clock)));
+  }
+
+  /** Writes the Revocations of deleted relays. What a crash or a full disk has left due is written at the next start, or when there is room. */
+  writeDueRevocations(clock: Clock): void {
+    const isDone = ifRoom(() => {
+      for (const { path, atMs } of this.#store.read(dueRevocations)) {
+        this.spaces.revokeNode(path, Math.max(atMs, this.spaces.revocations.nodeRevokedAtMs(path) ?? 0));
+        this.#store.write((t) => revocationWritten(t, path));
+      }
+    });
+    if (!isDone) clock.after(revokeAgainMs, () => this.writeDueRevocations(clock));
   }
 
   isOrigin(source: string): boolean {

@@ -165,6 +165,7 @@ export class Node implements AsyncDisposable {
       this.#down.load(reader);
     });
     seedInventory(spaces.system, inventory);
+    this.#nodeState.writeDueRevocations(this.#ports.clock);
     await store.flushed();
     const { ends } = this.#sessions;
     this.#listener = await network.listen(

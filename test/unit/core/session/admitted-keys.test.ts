@@ -3,10 +3,13 @@ import { leafMs } from '../../../../core/identity/certificate-validity.ts';
 import {
   admitJoined,
   admitKey,
+  dismissJoinedKey,
   dismissKey,
+  dueRevocations,
   judgeKey,
   pruneKeys,
   replacesKey,
+  revocationWritten,
 } from '../../../../core/session/admitted-keys.ts';
 import { readSession, writeSession } from '../../../../core/session/handshake.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
@@ -65,6 +68,19 @@ describe('the key of a child', () => {
     expect(() => attach('a', 900)).toThrow('has another key now');
     attach('b', 950);
     expect(join('b', 100)).toBe(false);
+  });
+
+  it('that came with a token leaves a Revocation due when its node is removed, until it is written', () => {
+    const due = () => store.read((reader) => dueRevocations(reader));
+    const dismiss = () => store.write((t) => dismissJoinedKey(t, path, 500));
+    attach('a', 100);
+    expect([dismiss(), due()]).toEqual([false, []]);
+    join('b', 200);
+    expect([dismiss(), due()]).toEqual([true, [{ path, atMs: 500 }]]);
+    expect(() => attach('b', 200)).toThrow('was removed here');
+    store.write((t) => revocationWritten(t, path));
+    expect(due()).toEqual([]);
+    expect(() => attach('b', 200)).toThrow('was removed here');
   });
 
   it('is refused after the child was removed, also if the child is made again', () => {

@@ -6,6 +6,7 @@ import type { NodeAct } from '../../../../core/audit/node-acts.ts';
 import { hashOfSecret } from '../../../../core/identity/join-token.ts';
 import type { PeerIdentity } from '../../../../core/identity/peer-identity.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { BanyanError } from '../../../../core/runtime/errors.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { admitKey } from '../../../../core/session/admitted-keys.ts';
@@ -28,11 +29,13 @@ let store: MemoryStore;
 let ended: string[];
 let noted: NodeAct[];
 let revocations: Revocations;
+let revokeFails: boolean;
 /** The times after which certificates have to begin. */
 let after: (number | undefined)[];
 beforeEach(() => {
   after = [];
   revocations = new Revocations();
+  revokeFails = false;
   clock = new VirtualClock(Date.UTC(2030, 0, 1));
   const random = new SeededRandom(1);
   store = new MemoryStore();
@@ -51,7 +54,10 @@ beforeEach(() => {
     },
     endSession: (child, reason) => void ended.push(`${child}: ${reason}`),
     revocations,
-    revoke: (of) => revocations.set(of, { kind: 'nodes', name: of, atMs: clock.wallMs() }),
+    revoke: (of) => {
+      if (revokeFails) throw new BanyanError('StoreFull', 'the disk is full');
+      revocations.set(of, { kind: 'nodes', name: of, atMs: clock.wallMs() });
+    },
     clock,
     log: silentLogger,
     noteAct: (act) => void noted.push(act),
@@ -327,6 +333,26 @@ describe('a relay that joins', () => {
     expect(ended).toEqual(['paris: another key was admitted for this relay']);
     await expect(admissions.renew(peer, 'key-1')).rejects.toThrow(/the certificate of "eu:paris" was revoked/);
   });
+});
+
+it('a relay gets no new key before everything of the earlier key is revoked', async () => {
+  const of = 'eu:paris';
+  space.create({
+    apiVersion: 'mesh.banyan.io/v1alpha1',
+    kind: 'Node',
+    metadata: { name: 'eu.paris' },
+    spec: { path: of, role: 'Relay' },
+  });
+  for (const name of ['eeeeeeeeee', 'ffffffffff']) token(name, { path: of, role: 'Relay' });
+  const ask = { ...asked, path: of, role: 'relay' } as const;
+  await admissions.join({ ...ask, name: 'eeeeeeeeee', request: 'key-1' }, 'a');
+  clock.advance(10_000);
+  revokeFails = true;
+  const again = { ...ask, name: 'ffffffffff', request: 'key-2' };
+  await expect(admissions.join(again, 'b')).rejects.toThrow('the disk is full');
+  revokeFails = false;
+  await admissions.join(again, 'b');
+  expect(revocations.nodeRevokedAtMs(of)).toBe(clock.wallMs());
 });
 
 it('a revoked agent renews nothing, and its next certificate begins after the revocation', async () => {
