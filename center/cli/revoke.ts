@@ -5,7 +5,7 @@
 
 import type { RevokedSubject } from '../../core/access/revocations.ts';
 import { revocationOf } from '../../core/apiserver/kinds/revocation-kind.ts';
-import { ancestorsOf, shownPath } from '../../core/identity/node-path.ts';
+import { ancestorsOf, objectName, parentOf, shownPath } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -16,6 +16,7 @@ import { nodeContexts } from './node-contexts.ts';
 import { UsageError } from './usage-error.ts';
 
 const revocations = '/apis/mesh.banyan.io/v1alpha1/revocations';
+const nodes = '/apis/mesh.banyan.io/v1alpha1/nodes';
 
 type Api = Pick<NodeApiClient, 'contexts' | 'get' | 'apply'>;
 type Subject = Pick<RevokedSubject, 'kind' | 'name'>;
@@ -48,6 +49,9 @@ export async function revokeNode(api: Api, path: string, clock: Clock, warn: (li
   );
   const where = made.map((context) => context.slice('node/'.length)).join(', ');
   const remedy = `admit it again: ${cliCommand('join-token', path, '--again')} (with --relay for a relay)`;
+  const parent = `node/${shownPath(parentOf(path))}`;
+  const isKnown = await api.get(parent, `${nodes}/${objectName(path)}`).catch(() => true);
+  if (!isKnown) warn(`${parent} knows no node "${path}": if no such node was removed, check the spelling`);
   return `all certificates of "${path}", and those that it has signed, are refused at ${where} and below; ${remedy}`;
 }
 

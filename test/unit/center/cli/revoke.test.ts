@@ -43,12 +43,26 @@ describe('banyan user revoke', () => {
 describe('banyan revoke', () => {
   const clock = new VirtualClock(Date.UTC(2030, 0, 1));
 
+  it('says that nobody knows the node, and revokes all the same: it may have been removed', async () => {
+    const client = api();
+    const warned: string[] = [];
+    await revokeNode(client, 'eu:pariss', clock, (line) => void warned.push(line));
+    expect(warned).toEqual(['node/eu knows no node "eu:pariss": if no such node was removed, check the spelling']);
+    expect([...client.objects.keys()]).toHaveLength(2);
+  });
+
   it('makes a Revocation at each node above and each of its replicas, and names those that do not answer', async () => {
     const client = api(['node/center', 'node/eu', 'node/eu~1', 'node/eu:paris', 'node/us'], 'node/eu~1');
     const warned: string[] = [];
+    client.objects.set('node/eu /apis/mesh.banyan.io/v1alpha1/nodes/eu.paris', {
+      apiVersion: '',
+      kind: '',
+      metadata: {},
+    });
     const printed = await revokeNode(client, 'eu:paris', clock, (line) => void warned.push(line));
     expect(printed).toContain('are refused at center, eu and below');
-    expect([...client.objects].map(([key, { spec }]) => [key.split(' ')[0], spec])).toEqual(
+    const made = [...client.objects].filter(([key]) => key.includes('/revocations/'));
+    expect(made.map(([key, { spec }]) => [key.split(' ')[0], spec])).toEqual(
       ['node/center', 'node/eu'].map((context) => [
         context,
         { node: { path: 'eu:paris' }, issuedBefore: '2030-01-01T00:00:00.000Z' },
