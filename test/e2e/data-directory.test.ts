@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kubectlProgram, withoutKubectl } from '../support/kubectl.ts';
 import { banyan, fixture, LocalTree, until } from './local-tree.ts';
+import { filesWith, formsOf } from './secret-traces.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 
@@ -96,6 +97,30 @@ describe.skipIf(withoutKubectl)(`the data directory of a tree${why}`, () => {
     const open = own.filter((path) => (statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o077);
     expect(own.length).toBeGreaterThan(30);
     expect(open).toEqual([]);
+  });
+
+  it('shows no content of a Secret that has gone to a cluster, and the content of a ConfigMap beside it', async () => {
+    const [secret, plain] = ['four-seven-one-one-pin', 'bread-costs-four'];
+    const metadata = { namespace: 'shop' };
+    const placement = {
+      apiVersion: 'edge.banyan.io/v1alpha1',
+      kind: 'EdgePlacement',
+      metadata: { name: 'shop' },
+      spec: { locationSelectors: [{}], downsync: [{ apiGroup: '*', resources: ['*'], namespaces: ['shop'] }] },
+    };
+    const items = [
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } },
+      { apiVersion: 'v1', kind: 'Secret', metadata: { ...metadata, name: 'pin' }, stringData: { pin: secret } },
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata: { ...metadata, name: 'prices' }, data: { text: plain } },
+      placement,
+    ];
+    expect(tree.apply('space/center/retail', { apiVersion: 'v1', kind: 'List', items }).code).toBe(0);
+    await until(
+      'it is there',
+      () => tree.kubectl('cluster/eu:rivoli', ['get', 'secret', 'pin', '-n', 'shop']).code === 0,
+    );
+    await until('all is on the disk', () => filesWith([plain], join(tree.data, 'nodes')).length === 4);
+    expect(filesWith(formsOf(secret), tree.data)).toEqual([]);
   });
 });
 

@@ -8,9 +8,9 @@ import { parse, stringify } from 'yaml';
 import { readSealingRecord, type SealingRecord } from '../../core/encryption/sealing-record.ts';
 import { silentLogger } from '../../core/runtime/logger.ts';
 import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
+import { banyan, LocalTree, until, untilAnswered } from '../e2e/local-tree.ts';
+import { filesWith, formsOf } from '../e2e/secret-traces.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
-import { banyan, LocalTree, until, untilAnswered } from './local-tree.ts';
-import { filesWith, formsOf } from './secret-traces.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const space = 'space/center/retail';
