@@ -66,10 +66,16 @@ async function attach(): Promise<void> {
 }
 
 async function push(): Promise<void> {
-  thief.push();
-  await until('the parent has the reports', () => thief.acknowledged === kept.head || thief.ended !== undefined);
+  for (let attempt = 1; ; attempt++) {
+    thief.push();
+    await until('the parent has the reports', () => thief.acknowledged === kept.head || thief.ended !== undefined);
+    if (thief.acknowledged === kept.head || attempt === attemptsMax) return;
+    // While kubectl runs, this process sends no beats. On a busy machine, the parent then ends the session.
+    await attach();
+  }
 }
 
+const attemptsMax = 5;
 /** A batch has at most 512 entries. */
 const batch = 500;
 const up = (namespace: string, name: string) => `up/center.retail/eu:till//configmaps/${namespace}/${name}`;
