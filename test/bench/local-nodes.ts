@@ -4,12 +4,14 @@ import { join } from 'node:path';
 import { DataDirectory } from '../../center/supervisor/data-directory.ts';
 import { assignPorts, type NodePortNumbers } from '../../center/supervisor/ports.ts';
 import type { ProgramRole } from '../../center/supervisor/programs.ts';
+import { ensureKeys } from '../../center/supervisor/sealing-keys.ts';
 import { Supervisor, type TreePki } from '../../center/supervisor/supervisor.ts';
 import { ensureTreePki } from '../../center/supervisor/tree-pki.ts';
 import { type PlannedNode, planOf } from '../../center/topology/plan.ts';
 import type { Topology, TopologyCluster, TopologyRelay } from '../../center/topology/topology.ts';
 import type { KeyAndCertificate } from '../../core/identity/authority.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
+import { systemRandom } from '../../core/runtime/random.ts';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 
 const readyWithinMs = 60_000;
@@ -44,6 +46,7 @@ export class LocalNodes implements AsyncDisposable {
     const planned = planOf(topology);
     const nodes = planned.filter(runs);
     const ports = await assignPorts(planned, data);
+    ensureKeys(planned, data, systemRandom);
     const pki = await ensureTreePki(data, topology.name, planned, systemClock);
     const options = { nodes, data, ports, pki, clock: systemClock, restart: false, programOf, print() {} };
     const supervisor = new Supervisor(options);
