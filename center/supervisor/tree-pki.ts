@@ -16,8 +16,9 @@ import {
   type KeyAndCertificate,
 } from '../../core/identity/authority.ts';
 import { validityOf } from '../../core/identity/certificate-validity.ts';
-import { certificatesIn, leadsTo } from '../../core/identity/client-authority.ts';
+import { leadsTo } from '../../core/identity/client-authority.ts';
 import { dottedPath } from '../../core/identity/node-path.ts';
+import { certificatesIn } from '../../core/identity/pem-certificates.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { systemRandom } from '../../core/runtime/random.ts';

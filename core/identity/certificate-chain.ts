@@ -8,6 +8,7 @@ import type { TLSSocket } from 'node:tls';
 import { BanyanError, describeError } from '../runtime/errors.ts';
 import { notAnIssuerBelow } from './issuer-name.ts';
 import { describeMistrust } from './peer-identity.ts';
+import { authoritiesIn } from './pem-certificates.ts';
 
 /** https://www.rfc-editor.org/rfc/rfc5280#section-4.2.1.12 */
 export const usages = { client: '1.3.6.1.5.5.7.3.2', server: '1.3.6.1.5.5.7.3.1' } as const;
@@ -23,8 +24,6 @@ export const subtreeIssuersMax = chainMax - 1;
 const certificateBytesMax = 16 * 1024;
 /** The certificates of a chain together: less than a peer may send before it has proven who it is. */
 const chainBytesMax = 64 * 1024;
-
-const pemBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
 export interface ChainTrust {
   /** The trusted authorities, as PEM. */
@@ -44,9 +43,12 @@ export function trustedPath(ders: readonly Uint8Array[], { caPem, wallMs, usage 
     throw unauthorized(`${ders.length} certificates were presented; at most ${chainMax} are read`);
   const bytes = ders.reduce((sum, der) => sum + der.length, 0);
   if (bytes > chainBytesMax) throw unauthorized(`certificates of ${bytes} bytes; at most ${chainBytesMax} are read`);
-  const [leaf, ...between] = ders.map(certificateOf) as [X509Certificate, ...X509Certificate[]];
+  const chain = ders.map(certificateOf) as [X509Certificate, ...X509Certificate[]];
+  const [leaf] = chain;
   if (leaf.ca) throw unauthorized(`${shown(leaf)} is the certificate of an authority, and not of a node or a user`);
-  const { path, authority } = pathUp(leaf, between, authoritiesIn(caPem));
+  const found = pathUp(chain, authoritiesIn(caPem));
+  if (!found) throw unauthorized(describeMistrust(leaf, 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'));
+  const { path, authority } = found;
   for (const issuer of path.slice(1)) {
     const wrong = notAnIssuerBelow(issuer);
     if (wrong) throw unauthorized(`the certificate of the authority ${shown(issuer)} does not count: ${wrong}`);
@@ -70,48 +72,36 @@ function checkDates(certificate: X509Certificate, wallMs: number): void {
 
 type PeerSocket = Pick<TLSSocket, 'getPeerX509Certificate'>;
 
-/** The certificates that the other end of a connection has sent, its own first. */
-export function sentChain(socket: PeerSocket): Buffer[] {
+/** The certificates that the other end of a connection has sent, its own first. `max`: one more is enough for a refusal, and no further one is read. */
+export function sentChain(socket: PeerSocket, max = chainMax): Buffer[] {
   const sent: Buffer[] = [];
-  // One more than the limit is enough for a refusal.
-  for (let at = socket.getPeerX509Certificate(); at && sent.length <= chainMax; at = at.issuerCertificate) {
-    sent.push(at.raw);
-  }
+  for (let at = socket.getPeerX509Certificate(); at && sent.length <= max; at = at.issuerCertificate) sent.push(at.raw);
   return sent;
 }
 
-/** The certificates from the leaf up to the one that an authority has signed. Each step removes one certificate from the list, so the loop ends. */
-function pathUp(
-  leaf: X509Certificate,
-  between: readonly X509Certificate[],
+/**
+ * The way from the first certificate, through the others in any order, to an authority: the certificates up to the one that the authority has signed, and the
+ * authority. Checks signatures, and no dates. Undefined: no way leads to an authority. Each step removes one certificate from the list, so the loop ends.
+ */
+export function pathUp(
+  [leaf, ...between]: readonly X509Certificate[],
   authorities: readonly X509Certificate[],
-): { readonly path: X509Certificate[]; readonly authority: X509Certificate } {
-  const path = [leaf];
+): { readonly path: X509Certificate[]; readonly authority: X509Certificate } | undefined {
+  const path: X509Certificate[] = [];
   let unused = between;
-  for (let at = leaf; ; ) {
-    const authority = authorities.find((one) => isIssuedBy(at, one));
+  for (let at = leaf; at; ) {
+    const below = at;
+    path.push(below);
+    const authority = authorities.find((one) => isIssuedBy(below, one));
     if (authority) return { path, authority };
-    const next = unused.find((one) => one.ca && isIssuedBy(at, one));
-    if (!next) throw unauthorized(describeMistrust(leaf, 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'));
-    unused = unused.filter((one) => one !== next);
-    path.push(next);
-    at = next;
+    at = unused.find((one) => one.ca && isIssuedBy(below, one));
+    unused = unused.filter((one) => one !== at);
   }
+  return undefined;
 }
 
 function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
   return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
-}
-
-/** Each handshake asks for them, and the files change seldom. */
-const parsedAuthorities = new WeakMap<Buffer, readonly X509Certificate[]>();
-
-function authoritiesIn(caPem: Buffer): readonly X509Certificate[] {
-  const known = parsedAuthorities.get(caPem);
-  if (known) return known;
-  const parsed = (caPem.toString('latin1').match(pemBlock) ?? []).map((pem) => new X509Certificate(pem));
-  parsedAuthorities.set(caPem, parsed);
-  return parsed;
 }
 
 function certificateOf(der: Uint8Array): X509Certificate {

@@ -4,11 +4,12 @@
  * tree yet.
  */
 
-import { createHash, timingSafeEqual, X509Certificate } from 'node:crypto';
+import { createHash, timingSafeEqual, type X509Certificate } from 'node:crypto';
 import { cliCommand } from '../runtime/cli-command.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Random } from '../runtime/random.ts';
 import { hex } from '../store/bytes.ts';
+import { certificatesIn } from './pem-certificates.ts';
 
 export interface JoinToken {
   /** The name of the JoinToken object. */
@@ -23,11 +24,10 @@ const begin = 'banyan-join-1';
 const nameForm = /^[a-z0-9]{10}$/;
 const hashForm = /^[A-Za-z0-9_-]{43}$/;
 const secretBytes = 32;
-const pemBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
 /** Makes a token for the tree with the authorities `caPem`. The pin is the pin of the first authority. */
 export function newJoinToken(caPem: string, random: Random): JoinToken {
-  const [authority] = authoritiesOf(caPem);
+  const [authority] = certificatesIn(caPem);
   if (!authority) throw new BanyanError('Invalid', 'the authority of the tree is no certificate in PEM');
   return {
     name: hex(random.bytes(5)),
@@ -73,16 +73,12 @@ export function isSecretOf(secret: string, hash: string): boolean {
 /** The certificates of the bundle that have the pinned key. Anybody may have sent the bundle, so the caller trusts a certificate only because of the pin. */
 export function pinned(bundle: string, pin: string): string[] {
   try {
-    return authoritiesOf(bundle)
+    return certificatesIn(bundle)
       .filter((one) => pinOf(one) === pin)
       .map((one) => one.toString());
   } catch {
     return [];
   }
-}
-
-function authoritiesOf(pem: string): X509Certificate[] {
-  return (pem.match(pemBlock) ?? []).map((one) => new X509Certificate(one));
 }
 
 function pinOf({ publicKey }: X509Certificate): string {

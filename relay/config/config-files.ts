@@ -4,7 +4,7 @@
  */
 import { auditPolicyOf } from '../../core/audit/open-audit.ts';
 import { tokenKeysOf } from '../../core/authentication/token-key.ts';
-import { certificatesIn } from '../../core/identity/client-authority.ts';
+import { certificatesIn } from '../../core/identity/pem-certificates.ts';
 import { readBytes } from '../../core/runtime/config-file.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { NodeConfig } from './config.ts';

@@ -6,9 +6,10 @@ import type { AccessAttributes } from '../../access/attributes.ts';
 import type { AccessDecision } from '../../access/refusal.ts';
 import { bearerToken } from '../../authentication/bearer.ts';
 import { type FrontProxyConfig, isAllowedProxy, proxiedUser } from '../../authentication/front-proxy.ts';
-import { certificatesIn, leadsTo, shownChain } from '../../identity/client-authority.ts';
+import { clientChain, leadsTo } from '../../identity/client-authority.ts';
 import { isFromIssuer } from '../../identity/issuer-name.ts';
 import { isOfNode } from '../../identity/peer-identity.ts';
+import { authoritiesIn } from '../../identity/pem-certificates.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { UserInfo } from '../space.ts';
 import type { ApiTls } from './https-listener.ts';
@@ -20,7 +21,7 @@ export type Authenticate = (certificate: { subject: Record<string, unknown> } | 
 /** Whether a certificate of the user that is valid from this time on was revoked. The time is in ms of the wall clock. */
 export type IsRevoked = (user: string, validFromMs: number) => boolean;
 
-/** What the certificate of a connection says. */
+/** The caller by the certificate of a connection. */
 interface Holder {
   /** Absent: the certificate is of no user. */
   readonly user?: UserInfo;
@@ -49,7 +50,7 @@ export interface RequestUsersPorts {
 
 export class RequestUsers {
   readonly #ports: RequestUsersPorts;
-  /** What is known of each connection. A client sends its certificate once per connection, and decoding a certificate takes a third of a millisecond. */
+  /** The caller of each connection. A client sends its certificate once per connection, and decoding a certificate takes a third of a millisecond. */
   readonly #holders = new Map<Connection, Holder>();
 
   constructor(ports: RequestUsersPorts) {
@@ -109,14 +110,14 @@ export class RequestUsers {
     if (!leaf) return {};
     const { ca, frontProxyCa } = this.#ports.tls();
     const { frontProxy, authenticate } = this.#ports;
-    const chain = shownChain(socket);
+    const chain = clientChain(socket);
     const certificate = socket.getPeerCertificate() as unknown as { subject: Record<string, unknown> };
     const isFrontProxy =
       frontProxy !== undefined &&
       frontProxyCa !== undefined &&
       isAllowedProxy(frontProxy, certificate.subject?.CN) &&
-      leadsTo(chain, certificatesIn(frontProxyCa));
-    const user = isUser(leaf, chain) && leadsTo(chain, certificatesIn(ca)) ? authenticate(certificate) : undefined;
+      leadsTo(chain, authoritiesIn(frontProxyCa));
+    const user = isUser(leaf, chain) && leadsTo(chain, authoritiesIn(ca)) ? authenticate(certificate) : undefined;
     return { ...(user ? { user, validFromMs: Date.parse(leaf.validFrom) } : {}), isFrontProxy };
   }
 
@@ -141,8 +142,8 @@ export function connectionOf(request: Http2ServerRequest): Connection {
 }
 
 /**
- * False for the certificates of nodes, and for those with an issuer of a relay anywhere in their chain: the authority of users may be the one of nodes too. Whoever holds an issuer could
- * make a certificate for any user. The key of a node is a key for links, and its name could be the name of a user.
+ * False for the certificates of nodes, and for those with an issuer of a relay anywhere in their chain. The authority of users may be the one of nodes too, and
+ * whoever holds an issuer could make a certificate for any user. The key of a node is a key for links, and its name could be the name of a user.
  */
 function isUser(leaf: X509Certificate, chain: readonly X509Certificate[]): boolean {
   return !isOfNode(leaf) && !chain.some(isFromIssuer);

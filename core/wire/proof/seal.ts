@@ -2,10 +2,11 @@
  * A Hello or Welcome with the proof of its sender. The signed bytes contain the nonces of both ends, so nobody can replay a message of another session or
  * of the other direction. They also contain a hash of the encoded message, so nobody can change the message.
  */
-import { createHash, createPrivateKey, type KeyObject, sign, verify, X509Certificate } from 'node:crypto';
+import { createHash, createPrivateKey, type KeyObject, sign, verify } from 'node:crypto';
 import { trustedPath, type usages } from '../../identity/certificate-chain.ts';
 import { identityOfPath } from '../../identity/peer-chain.ts';
 import type { PeerIdentity } from '../../identity/peer-identity.ts';
+import { certificatesIn } from '../../identity/pem-certificates.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { Frame, Proof, Sealed } from '../generated/mesh.ts';
 import type { NodeCredentials } from '../node-credentials.ts';
@@ -30,8 +31,6 @@ const contexts: Record<ProofRole, string> = {
 
 const usageOf: Record<ProofRole, keyof typeof usages> = { child: 'client', parent: 'server' };
 
-const pemBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
-
 /** Signs messages with the key of this node. */
 export class ProofSigner {
   readonly #key: KeyObject;
@@ -47,7 +46,7 @@ export class ProofSigner {
         `the node's key is of type ${type}: if a gateway terminates TLS, the key must be an ECDSA key`,
       );
     }
-    this.certificates = (certPem.toString('latin1').match(pemBlock) ?? []).map((pem) => new X509Certificate(pem).raw);
+    this.certificates = certificatesIn(certPem).map(({ raw }) => raw);
   }
 
   seal(signer: ProofRole, body: Uint8Array, nonces: SessionNonces): Sealed {

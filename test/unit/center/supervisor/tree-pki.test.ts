@@ -8,7 +8,8 @@ import { ensureTreePki } from '../../../../center/supervisor/tree-pki.ts';
 import { parseTopology } from '../../../../center/topology/parse.ts';
 import { planOf } from '../../../../center/topology/plan.ts';
 import { createUserAuthority, hostsNotPermitted, issueUser } from '../../../../core/identity/authority.ts';
-import { certificatesIn, leadsTo } from '../../../../core/identity/client-authority.ts';
+import { leadsTo } from '../../../../core/identity/client-authority.ts';
+import { certificatesIn } from '../../../../core/identity/pem-certificates.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { systemRandom } from '../../../../core/runtime/random.ts';
 
