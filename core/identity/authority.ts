@@ -15,7 +15,7 @@ import { subtreeIssuersMax } from './certificate-chain.ts';
 import type { JudgedRequest } from './certificate-request.ts';
 import { issuerMs, leafMs, validityFrom } from './certificate-validity.ts';
 import { issuerUnit, subtreeUnit } from './issuer-name.ts';
-import { nameConstraints, nameConstraintsOid, permitsHost, permittedHosts } from './name-constraints.ts';
+import { nameConstraints, nameConstraintsOid, notPermittedHosts } from './name-constraints.ts';
 import { type PeerIdentity, spiffeId } from './peer-identity.ts';
 
 x509.cryptoProvider.set(webcrypto as Crypto);
@@ -168,9 +168,7 @@ export async function issueSubtreeIssuer(
 /** The hosts for which the issuer may sign no certificate of a server. */
 export function hostsNotPermitted({ certPem }: Pick<KeyAndCertificate, 'certPem'>, hosts: readonly string[]): string[] {
   const constraints = new x509.X509Certificate(certPem).getExtension(nameConstraintsOid);
-  if (!constraints) return [];
-  const permitted = permittedHosts(new Uint8Array(constraints.value));
-  return hosts.filter((host) => !permitsHost(permitted, host));
+  return constraints ? notPermittedHosts(constraints.value, hosts) : [];
 }
 
 /** How many further issuers may stand below the new one in a chain. */

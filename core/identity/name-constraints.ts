@@ -6,99 +6,65 @@
  * critical, because Go (kubectl) does not know constraints of names of this kind, and would refuse the whole certificate. OpenSSL checks them in both cases.
  */
 import { isIP } from 'node:net';
+import { AsnConvert } from '@peculiar/asn1-schema';
+import {
+  AttributeTypeAndValue,
+  AttributeValue,
+  GeneralName,
+  GeneralSubtree,
+  GeneralSubtrees,
+  id_ce_nameConstraints,
+  Name,
+  NameConstraints,
+  RelativeDistinguishedName,
+} from '@peculiar/asn1-x509';
 import { subtreeUnit } from './issuer-name.ts';
 
-export const nameConstraintsOid = '2.5.29.30';
+export const nameConstraintsOid = id_ce_nameConstraints;
 
-const sequence = 0x30;
-const set = 0x31;
-const utf8String = 0x0c;
-/** The encoded object identifier of OU: 2.5.4.11. */
-const organizationalUnit = Buffer.from([0x06, 0x03, 0x55, 0x04, 0x0b]);
-/** The tags of GeneralName. The name of a directory is wrapped, the others are not. */
-const dnsName = 0x82;
-const directoryName = 0xa4;
-const ipAddress = 0x87;
-const permitted = 0xa0;
-const excluded = 0xa1;
+/** The attribute OU of a name. */
+const organizationalUnit = '2.5.4.11';
+const noDns = [new GeneralName({ dNSName: '' })];
+const noIps = ['0.0.0.0/0', '::/0'].map((iPAddress) => new GeneralName({ iPAddress }));
 
 /** `hosts`: DNS names, each with all names below it, and IP addresses. */
-export function nameConstraints(hosts: readonly string[]): Buffer {
-  const dns = hosts.filter((host) => isIP(host) === 0).map((host) => der(dnsName, Buffer.from(host, 'latin1')));
-  const ips = hosts.filter((host) => isIP(host) !== 0).map((host) => der(ipAddress, singleAddress(host)));
-  const unit = der(sequence, der(set, der(sequence, organizationalUnit, der(utf8String, Buffer.from(subtreeUnit)))));
+export function nameConstraints(hosts: readonly string[]): ArrayBuffer {
+  const dns = hosts.filter((host) => isIP(host) === 0).map((dNSName) => new GeneralName({ dNSName }));
+  const ips = hosts.filter((host) => isIP(host) !== 0).map((host) => new GeneralName({ iPAddress: onlyAddress(host) }));
   // Without a permitted name of its kind, every name of the kind would be permitted.
-  const noDns = dns.length === 0 ? [der(dnsName)] : [];
-  const noIps = ips.length === 0 ? [der(ipAddress, Buffer.alloc(8)), der(ipAddress, Buffer.alloc(32))] : [];
-  const no = [...noDns, ...noIps];
-  return der(
-    sequence,
-    der(permitted, ...[der(directoryName, unit), ...dns, ...ips].map((name) => der(sequence, name))),
-    ...(no.length > 0 ? [der(excluded, ...no.map((name) => der(sequence, name)))] : []),
+  const excluded = [...(dns.length === 0 ? noDns : []), ...(ips.length === 0 ? noIps : [])];
+  return AsnConvert.serialize(
+    new NameConstraints({
+      permittedSubtrees: subtrees([unitName(), ...dns, ...ips]),
+      ...(excluded.length > 0 ? { excludedSubtrees: subtrees(excluded) } : {}),
+    }),
   );
 }
 
-/** The hosts that the constraints permit, as `nameConstraints` has written them: IP addresses as bytes. */
-export function permittedHosts(constraints: Uint8Array): PermittedHosts {
-  const [all = none] = elements(constraints);
-  const names = elements(all.content)
-    .filter(({ tag }) => tag === permitted)
-    .flatMap(({ content }) => elements(content).flatMap((name) => elements(name.content)));
-  const ofKind = (kind: number) => names.filter(({ tag }) => tag === kind).map(({ content }) => Buffer.from(content));
-  return { dns: ofKind(dnsName).map((name) => name.toString('latin1')), ips: ofKind(ipAddress) };
+/** The hosts that the constraints do not permit. `constraints`: as `nameConstraints` has made them. */
+export function notPermittedHosts(constraints: ArrayBuffer, hosts: readonly string[]): string[] {
+  const { permittedSubtrees = [] } = AsnConvert.parse(constraints, NameConstraints);
+  const permitted = [...permittedSubtrees].map(({ base }) => base);
+  const isPermitted = (host: string) =>
+    isIP(host) === 0
+      ? permitted.some(({ dNSName }) => dNSName !== undefined && (host === dNSName || host.endsWith(`.${dNSName}`)))
+      : permitted.some(({ iPAddress }) => iPAddress === onlyAddress(host));
+  return hosts.filter((host) => !isPermitted(host));
 }
 
-export interface PermittedHosts {
-  readonly dns: readonly string[];
-  /** Each: an address and its mask. */
-  readonly ips: readonly Buffer[];
+function subtrees(names: readonly GeneralName[]): GeneralSubtrees {
+  return new GeneralSubtrees(names.map((base) => new GeneralSubtree({ base })));
 }
 
-export function permitsHost({ dns, ips }: PermittedHosts, host: string): boolean {
-  if (isIP(host) === 0) return dns.some((one) => host === one || host.endsWith(`.${one}`));
-  const address = singleAddress(host);
-  return ips.some((one) => one.equals(address));
+function unitName(): GeneralName {
+  const unit = new AttributeTypeAndValue({
+    type: organizationalUnit,
+    value: new AttributeValue({ utf8String: subtreeUnit }),
+  });
+  return new GeneralName({ directoryName: new Name([new RelativeDistinguishedName([unit])]) });
 }
 
-interface Element {
-  readonly tag: number;
-  readonly content: Uint8Array;
-}
-
-const none: Element = { tag: 0, content: new Uint8Array() };
-
-/** The elements one after the other. Lengths have at most two bytes, as in `der`. */
-function elements(bytes: Uint8Array): Element[] {
-  const found: Element[] = [];
-  for (let at = 0; at + 2 <= bytes.length; ) {
-    const first = bytes[at + 1]!;
-    const more = first < 0x80 ? 0 : first - 0x80;
-    const length = more === 0 ? first : more === 1 ? bytes[at + 2]! : (bytes[at + 2]! << 8) | bytes[at + 3]!;
-    const from = at + 2 + more;
-    found.push({ tag: bytes[at]!, content: bytes.subarray(from, from + length) });
-    at = from + length;
-  }
-  return found;
-}
-
-/** The address, and a mask for this address alone. */
-function singleAddress(host: string): Buffer {
-  const address = isIP(host) === 4 ? Buffer.from(host.split('.').map(Number)) : bytesOfIpv6(host);
-  return Buffer.concat([address, Buffer.alloc(address.length, 0xff)]);
-}
-
-function bytesOfIpv6(host: string): Buffer {
-  // The parser of URLs writes IPv4 parts as hexadecimal groups.
-  const groups = new URL(`http://[${host}]`).hostname.slice(1, -1).split('::');
-  const [begin = [], end = []] = groups.map((part) => (part === '' ? [] : part.split(':')));
-  const zeros = groups.length === 2 ? Array<string>(8 - begin.length - end.length).fill('0') : [];
-  const words = [...begin, ...zeros, ...end].map((group) => Number.parseInt(group, 16));
-  return Buffer.from(words.flatMap((word) => [word >> 8, word & 0xff]));
-}
-
-function der(tag: number, ...contents: readonly Uint8Array[]): Buffer {
-  const content = Buffer.concat(contents);
-  const { length } = content;
-  const lengthBytes = length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
-  return Buffer.concat([Buffer.from([tag, ...lengthBytes]), content]);
+/** The range with this address alone, in the form in which the library shows ranges. The parser of URLs writes each IPv6 address in one form. */
+function onlyAddress(host: string): string {
+  return isIP(host) === 4 ? `${host}/32` : `${new URL(`http://[${host}]`).hostname.slice(1, -1)}/128`;
 }

@@ -7,6 +7,7 @@
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { createServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
 import { identityOfPeer } from '../../identity/peer-chain.ts';
+import type { PeerIdentity } from '../../identity/peer-identity.ts';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { hostPort } from '../../runtime/host-port.ts';
@@ -87,7 +88,7 @@ class MeshListener implements Listener {
       joins,
       refused,
       strangers: this.#strangers,
-      identify: (socket) => identityOfPeer(socket, { caPem: currentOf(credentials).caPem, usage: 'client' }),
+      identify: identifying(() => currentOf(credentials).caPem),
       isTerminated: (socket) => terminatedTls && socket.getPeerX509Certificate() === undefined,
       admit: () => this.#handshakeRate.admit(clock.monotonicMs()),
       log,
@@ -186,4 +187,20 @@ function cannotListen(host: string, port: number, cause: Error): BanyanError {
     {},
     { cause },
   );
+}
+
+/**
+ * The check of a chain takes a quarter of a millisecond, and acceptors ask at the begin of a connection, and for each session and stream. The answer changes only
+ * with the authorities.
+ */
+function identifying(caPem: () => Buffer): (socket: TLSSocket) => PeerIdentity {
+  const known = new WeakMap<TLSSocket, { readonly ca: Buffer; readonly peer: PeerIdentity }>();
+  return (socket) => {
+    const ca = caPem();
+    const before = known.get(socket);
+    if (before?.ca === ca && !socket.destroyed) return before.peer;
+    const peer = identityOfPeer(socket, { caPem: ca, usage: 'client' });
+    known.set(socket, { ca, peer });
+    return peer;
+  };
 }
