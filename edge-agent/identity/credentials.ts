@@ -10,11 +10,9 @@ import type { Random } from '../../core/runtime/random.ts';
 import type { EnvironmentProxies } from '../../core/wire/dialer/proxy-choice.ts';
 import { fileStore } from '../../core/wire/join/file-store.ts';
 import type { IdentityStore } from '../../core/wire/join/identity-store.ts';
-import { type JoinLine, joinParent, renewAtParent } from '../../core/wire/join/join-client.ts';
-import { JoinedIdentity } from '../../core/wire/join/joined-identity.ts';
-import { joinedIdentity } from '../../core/wire/join/joining.ts';
-import { type Renewable, Renewal } from '../../core/wire/join/renewal.ts';
-import type { JoinRequest } from '../../core/wire/join-messages.ts';
+import type { JoinLine } from '../../core/wire/join/join-client.ts';
+import { joinedByToken, parentLines, startedRenewal } from '../../core/wire/join/joined-node.ts';
+import type { Renewable, Renewal } from '../../core/wire/join/renewal.ts';
 import { type NodeCredentials, renewedCredentials } from '../../core/wire/node-credentials.ts';
 import type { AgentConfig } from '../config/config.ts';
 import { GivenIdentity } from './given-identity.ts';
@@ -40,24 +38,16 @@ export interface AgentIdentity {
   readonly renewal: Renewal;
 }
 
-const aliveEveryMs = 60_000;
-
 /**
  * Returns the identity. With a join token, this resolves when the agent has joined. Throws BadRequest for files that can't be read, and the errors with which
  * the parent refuses.
  */
 export async function identityOf(ports: CredentialsPorts): Promise<AgentIdentity> {
-  const { config, environment, linkCaPem, clock, random, log } = ports;
-  const { path, parent, link, pki } = config;
-  const lines = [parent.address, ...(parent.replicas ?? [])].map(
-    (address): JoinLine => ({ parent: { address, path: parent.path }, link, linkCaPem, environment, clock }),
-  );
+  const { config, clock, random, log } = ports;
+  const { path, pki } = config;
+  const lines = parentLines({ ...ports, parent: config.parent, link: config.link });
   const renewable = 'joinToken' in pki ? await joined(pki, lines, ports) : await given(pki, ports);
-  const renewals = lines.map(
-    (line) => (credentials: NodeCredentials, request: string) => renewAtParent(line, credentials, request),
-  );
-  const renewal = new Renewal({ path, clock, random, log, renewable, renewals });
-  renewal.start();
+  const renewal = startedRenewal(lines, { path, clock, random, log, renewable });
   return { credentials: renewable.credentials(), renewal };
 }
 
@@ -80,16 +70,6 @@ async function joined(
   ports: CredentialsPorts,
 ): Promise<Renewable> {
   const { config, clock, random, log } = ports;
-  const { path } = config;
   const store = secret ? await ports.openSecret(secret) : fileStore(join(config.data, 'identity'));
-  const common = { path, store, clock, random, log };
-  // The timers of the clock do not keep the process alive, and before the agent has joined, nothing else does.
-  const waiting = setInterval(() => {}, aliveEveryMs);
-  const joining = {
-    ...common,
-    token: () => ({ text: readBytes(joinToken).toString('utf8'), where: joinToken }),
-    parents: lines.map((line) => (pin: string, asked: JoinRequest) => joinParent(line, pin, asked)),
-  };
-  const identity = await joinedIdentity(joining).finally(() => clearInterval(waiting));
-  return new JoinedIdentity(joining, identity);
+  return joinedByToken(joinToken, lines, { path: config.path, store, clock, random, log });
 }

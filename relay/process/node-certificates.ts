@@ -11,11 +11,8 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import type { EnvironmentProxies } from '../../core/wire/dialer/proxy-choice.ts';
 import { fileStore } from '../../core/wire/join/file-store.ts';
-import { type JoinLine, joinParent, renewAtParent } from '../../core/wire/join/join-client.ts';
-import { JoinedIdentity } from '../../core/wire/join/joined-identity.ts';
-import { joinedIdentity } from '../../core/wire/join/joining.ts';
-import { Renewal } from '../../core/wire/join/renewal.ts';
-import type { JoinRequest } from '../../core/wire/join-messages.ts';
+import { joinedByToken, parentLines, startedRenewal } from '../../core/wire/join/joined-node.ts';
+import type { Renewal } from '../../core/wire/join/renewal.ts';
 import { type NodeCredentials, renewedCredentials } from '../../core/wire/node-credentials.ts';
 import type { NodeConfig } from '../config/config.ts';
 import { type CertificateSigner, issuerSigner } from '../join/signer.ts';
@@ -37,8 +34,6 @@ export interface NodeCertificates {
 
 type Given = Extract<NodeConfig['pki'], { cert: string }>;
 type Joining = Extract<NodeConfig['pki'], { joinToken: string }>;
-
-const aliveEveryMs = 60_000;
 
 /** With a join token, this resolves when the relay has joined. Throws the errors with which the parent refuses. */
 export async function nodeCertificates(config: NodeConfig, ports: NodeCertificatesPorts): Promise<NodeCertificates> {
@@ -75,25 +70,10 @@ async function joined(
   if (!parent) throw invalid('a node without a parent has nobody who could admit it');
   if (replicas > 1) throw invalid('a relay with replicas gets its certificates from the authority of the tree');
   const linkCaPem = link.ca === undefined ? undefined : readBytes(link.ca);
-  const lines = [parent.address, ...(parent.replicas ?? [])].map(
-    (address): JoinLine => ({ parent: { address, path: parent.path }, link, linkCaPem, environment, clock }),
-  );
+  const lines = parentLines({ parent, link, linkCaPem, environment, clock });
   const common = { path, role: 'relay', clock, random, log } as const;
-  const joining = {
-    ...common,
-    store: fileStore(join(data, 'identity')),
-    token: () => ({ text: readBytes(pki.joinToken).toString('utf8'), where: pki.joinToken }),
-    parents: lines.map((line) => (pin: string, asked: JoinRequest) => joinParent(line, pin, asked)),
-  };
-  // The timers of the clock do not keep the process alive, and before the relay has joined, nothing else does.
-  const waiting = setInterval(() => {}, aliveEveryMs);
-  const identity = await joinedIdentity(joining).finally(() => clearInterval(waiting));
-  const renewable = new JoinedIdentity(joining, identity);
-  const renewals = lines.map(
-    (line) => (credentials: NodeCredentials, request: string) => renewAtParent(line, credentials, request),
-  );
-  const renewal = new Renewal({ ...common, renewable, renewals });
-  renewal.start();
+  const renewable = await joinedByToken(pki.joinToken, lines, { ...common, store: fileStore(join(data, 'identity')) });
+  const renewal = startedRenewal(lines, { ...common, renewable });
   const signer = issuerSigner(path, {
     ...ports,
     authority: () => renewable.present().caPem,

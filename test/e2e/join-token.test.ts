@@ -215,7 +215,7 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
     });
     expect(await refusedWith('terminated', unused, { ...third, link: { terminatedTls: true } })).toEqual({
       code: 1,
-      log: expect.stringMatching(/link\.terminatedTls: the agent can't get a certificate.*banyan enroll/),
+      log: expect.stringMatching(/link\.terminatedTls: this node can't get a certificate.*banyan enroll/),
     });
     expect(tokenObject(unused)?.status).toBeUndefined();
     await terminator[Symbol.asyncDispose]();

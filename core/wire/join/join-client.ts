@@ -1,6 +1,6 @@
 /**
- * The agent's side: asks its parent for a certificate, through the same proxies as a session. TLS must end at the parent, because the request contains a
- * secret. If a gateway terminates TLS, the agent sends nothing.
+ * The child's side: asks its parent for a certificate, through the same proxies as a session. TLS must end at the parent, because the request contains a
+ * secret. If a gateway terminates TLS, the child sends nothing.
  */
 
 import { request as httpRequest, type IncomingMessage } from 'node:http';
@@ -70,10 +70,10 @@ export async function renewAtParent(
 function wayOf(line: JoinLine, credentials: NodeCredentials, trust?: WayOptions['trust']): Way {
   const { parent, link, linkCaPem, environment, clock } = line;
   if (link.terminatedTls) {
-    const remedy = `give the agent a certificate with ${cliCommand('enroll')}, or a connection on which TLS ends at the parent`;
+    const remedy = `give the node a certificate with ${cliCommand('enroll')}, or a connection on which TLS ends at the parent`;
     throw new BanyanError(
       'Invalid',
-      `link.terminatedTls: the agent can't get a certificate through a gateway that terminates TLS, because the gateway could read a token, and the parent would not see the agent's certificate: ${remedy}`,
+      `link.terminatedTls: this node can't get a certificate through a gateway that terminates TLS, because the gateway could read a token, and the parent would not see the node's certificate: ${remedy}`,
     );
   }
   const optional = { ...(linkCaPem ? { linkCaPem } : {}), ...(trust ? { trust } : {}) };

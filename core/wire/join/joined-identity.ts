@@ -1,4 +1,4 @@
-/** An identity that the agent got with a join token. If several agents share the store, each finds the certificate that another agent has renewed. */
+/** An identity that the node got with a join token. If several agents share the store, each finds the certificate that another agent has renewed. */
 import type { NodeCredentials } from '../node-credentials.ts';
 import type { Identity } from './identity-store.ts';
 import { type JoiningPorts, joinOnce, validIdentity } from './joining.ts';
@@ -40,7 +40,7 @@ export class JoinedIdentity implements Renewable {
   }
 
   checkRenewable(): void {
-    // Nothing can be wrong: the agent made the key itself, and has stored a certificate at this place before.
+    // Nothing can be wrong: the node made the key itself, and has stored a certificate at this place before.
   }
 
   async rejoin(): Promise<void> {

@@ -16,23 +16,23 @@ export interface JoiningPorts {
   readonly store: IdentityStore;
   /** The text of the join token, and where it comes from. Throws BadRequest if there is none. */
   token(): { readonly text: string; readonly where: string };
-  /** Functions that ask the replicas of the parent, in the order in which the agent tries them. */
+  /** Functions that ask the replicas of the parent, in the order in which the node tries them. */
   readonly parents: readonly ((pin: string, asked: JoinRequest) => Promise<JoinAnswer>)[];
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
 }
 
-/** Pauses between attempts to join. The agent waits for an unreachable parent as long as needed. Many agents may wait for the same parent. */
+/** Pauses between attempts to join. The node waits for an unreachable parent as long as needed. Many nodes may wait for the same parent. */
 const pauseMinMs = 1_000;
 const pauseMaxMs = 60_000;
 
-/** Errors that may disappear by themselves. After any other error, the agent does not try again. */
+/** Errors that may disappear by themselves. After any other error, the node does not try again. */
 const temporaryErrors: readonly ErrorCode[] = ['Unavailable', 'Timeout', 'TooManyRequests', 'Protocol', 'Internal'];
 
 /**
- * Returns the stored identity if it is valid: then the agent needs no token. Otherwise joins. If the stored certificate has expired and the agent can't get
- * another one, returns the expired identity: the agent then still manages its cluster, and asks again while it runs. If the agent has no identity at all,
+ * Returns the stored identity if it is valid: then the node needs no token. Otherwise joins. If the stored certificate has expired and the node can't get
+ * another one, returns the expired identity: the node then still does its local work, and asks again while it runs. If the node has no identity at all,
  * waits for the parent, and throws the error with which the parent refuses.
  */
 export async function joinedIdentity(ports: JoiningPorts): Promise<Identity> {
@@ -107,7 +107,7 @@ type StoredIdentityPorts = Pick<JoiningPorts, 'path' | 'role' | 'clock'> & {
 };
 
 /**
- * Returns the identity if it is complete and has not expired. Undefined: the agent has to get an identity, for the first time or again. Throws BadRequest if
+ * Returns the identity if it is complete and has not expired. Undefined: the node has to get an identity, for the first time or again. Throws BadRequest if
  * the identity belongs to another node.
  */
 export function validIdentity(kept: Partial<Identity> | undefined, ports: StoredIdentityPorts): Identity | undefined {

@@ -1,6 +1,6 @@
 /**
  * Renews the certificate of a running node at its parent, when two thirds of the certificate's lifetime are over. The key stays the same. The certificate
- * may come from a join token or from files. While something hinders the renewal, the agent reports this and tries again.
+ * may come from a join token or from files. While something hinders the renewal, the node reports this and tries again.
  */
 import { X509Certificate } from 'node:crypto';
 import type { TroubleAttributes } from '../../entries/up-attributes.ts';
@@ -20,13 +20,13 @@ export interface Renewable {
   credentials(): NodeCredentials;
   /** Whether this parent can issue such a certificate. False: whoever made the certificate has to renew it. */
   isRenewable(): boolean;
-  /** Whether somebody else has stored a young certificate. If so, the agent uses it from now on, or shortly after. */
+  /** Whether somebody else has stored a young certificate. If so, the node uses it from now on, or shortly after. */
   foundYoung(isYoung: (identity: Identity) => boolean): Promise<boolean>;
-  /** Throws if the agent could not ask for another certificate, or could not store it. Then the agent does not ask. */
+  /** Throws if the node could not ask for another certificate, or could not store it. Then the node does not ask. */
   checkRenewable(): void;
-  /** Joins again after the certificate has expired: with an expired certificate, the parent does not renew. Absent: the agent can't join again. */
+  /** Joins again after the certificate has expired: with an expired certificate, the parent does not renew. Absent: the node can't join again. */
   rejoin?(): Promise<void>;
-  /** Stores the identity. It is on disk when the promise resolves. The agent uses it from now on, or shortly after. */
+  /** Stores the identity. It is on disk when the promise resolves. The node uses it from now on, or shortly after. */
   keep(identity: Identity): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export interface CertificateRenewalPorts extends Pick<JoiningPorts, 'path' | 'ro
 }
 
 /**
- * Shortest and longest pause between two looks at the certificate. The wall clock may be changed, and agents that were started together must not ask
+ * Shortest and longest pause between two looks at the certificate. The wall clock may be changed, and nodes that were started together must not ask
  * together.
  */
 const lookMinMs = 3_600_000;
@@ -76,7 +76,7 @@ export class Renewal {
     });
   }
 
-  /** Renews the certificate if it is due. After a failure, the agent reports it, and the next look tries again. */
+  /** Renews the certificate if it is due. After a failure, the node reports it, and the next look tries again. */
   async look(): Promise<void> {
     const { renewable, log } = this.#ports;
     const isYoung = (identity: Identity) => this.#ports.clock.wallMs() < lifeOfIdentity(identity).renewAtMs;
@@ -141,7 +141,7 @@ function lifeOfIdentity({ certPem }: Identity): CertificateValidity {
 /** How long to wait before the next look. `chance`: a random number in [0, 1). */
 export function nextLookMs({ renewAtMs, endsAtMs }: CertificateValidity, nowMs: number, chance: number): number {
   const atLeastMs = lookMinMs + chance * (lookMaxMs - lookMinMs);
-  // The certificate has expired, so the agent gets no connection for a renewal. Somebody else may renew the files, and each new connection reads them.
+  // The certificate has expired, so the node gets no connection for a renewal. Somebody else may renew the files, and each new connection reads them.
   if (nowMs >= endsAtMs) return atLeastMs;
   const waitMs = Math.max(0, renewAtMs - nowMs);
   const tryMs = (endsAtMs - nowMs - waitMs) * tryPart * (0.5 + chance / 2);

@@ -114,7 +114,7 @@ describe('a request with a join token', () => {
     await expect(joinParent(line({ parent: us }), pin, asked)).rejects.toThrow(/is the relay "eu", not the relay "us"/);
     const terminated = linkOptionsSchema.parse({ terminatedTls: true });
     await expect(joinParent(line({ link: terminated }), pin, asked)).rejects.toThrow(
-      /^link\.terminatedTls: the agent can't get a cert/,
+      /^link\.terminatedTls: this node can't get a cert/,
     );
     expect(calls).toEqual([]);
   });
