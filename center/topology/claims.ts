@@ -22,8 +22,13 @@ export interface PlannedClaims {
   readonly claims: SubtreeClaims;
 }
 
-/** `path`: the path of the relay. */
-export function claimsIn(topology: Topology, path: string): PlannedClaims {
+/** Returns a function of the path of a relay. */
+export function claimsIn(topology: Topology): (path: string) => PlannedClaims {
+  const all = givenIn(topology, () => true);
+  return (path) => claimsOf(topology, path, all);
+}
+
+function claimsOf(topology: Topology, path: string, all: Given): PlannedClaims {
   const relay = topology.relays.find((one) => childPath(one.parent, one.name) === path);
   const given = givenIn(topology, (node) => isAtOrBelow(node, path) || isAtOrBelow(path, node));
   const written = {
@@ -32,7 +37,6 @@ export function claimsIn(topology: Topology, path: string): PlannedClaims {
     properties: listed(given.properties, () => ['*']),
   };
   if (relay?.claims) return { given: written, claims: relay.claims };
-  const all = givenIn(topology, () => true);
   const claims = {
     labels: openExcept(all.labels, given.labels),
     properties: openExcept(all.properties, given.properties),

@@ -72,6 +72,7 @@ export interface PlannedChild {
 
 export function planOf(topology: Topology): PlannedNode[] {
   const { center, relays, clusters } = topology;
+  const claims = claimsIn(topology);
   const below = (path: string) => clusters.filter((cluster) => cluster.parent === path);
   const relaysBelow = (path: string) =>
     relays.filter((relay) => relay.parent === path).flatMap((relay) => replicasOf(relay.name, relay.replicas));
@@ -79,7 +80,7 @@ export function planOf(topology: Topology): PlannedNode[] {
     const quotaOf = ({ quota }: { readonly quota?: TopologyQuota | undefined }) => (quota ? { quota } : {});
     const own = relays.filter((relay) => relay.parent === path);
     return Object.fromEntries([
-      ...own.map((relay) => [relay.name, { ...claimsIn(topology, childPath(path, relay.name)), ...quotaOf(relay) }]),
+      ...own.map((relay) => [relay.name, { ...claims(childPath(path, relay.name)), ...quotaOf(relay) }]),
       ...below(path).flatMap((cluster) => (cluster.quota ? [[cluster.name, quotaOf(cluster)]] : [])),
     ]);
   };

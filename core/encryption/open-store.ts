@@ -89,7 +89,7 @@ function sealed(
   record?: SealingRecord,
 ): Store {
   const { random, clock, log } = options;
-  const storeId = record ? Buffer.from(record.storeId, 'hex') : random.bytes(storeIdBytes);
+  const storeId = storeIdOf(record, random);
   const first = keys[0]!.id;
   if (!record || record.keys[0] !== first) {
     inner.write((t) => {
@@ -103,6 +103,10 @@ function sealed(
   return new EndedTogether(inner, sealer, resources, rekeying);
 }
 
+function storeIdOf(record: SealingRecord | undefined, random: Random): Uint8Array {
+  return record ? Buffer.from(record.storeId, 'hex') : random.bytes(storeIdBytes);
+}
+
 async function rewrite(
   { directory, log, random }: StoreOptions,
   inner: Store,
@@ -110,8 +114,8 @@ async function rewrite(
   plan: SealingPlan & { readonly act: 'rewrite' },
 ): Promise<void> {
   log.info({ directory }, `the store is written anew: ${plan.why}`);
-  const record = inner.read(readSealingRecord);
-  const storeId = record ? Buffer.from(record.storeId, 'hex') : random.bytes(storeIdBytes);
+  const { record } = plan;
+  const storeId = storeIdOf(record, random);
   const sealer = new Sealer(storeId, keys, random);
   await rewriteStore({
     directory,

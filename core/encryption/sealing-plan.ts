@@ -16,7 +16,13 @@ export type SealingPlan =
   /** The store is sealed as wanted. A pass may be due because the first key is another one. */
   | { readonly act: 'open-sealed'; readonly record: SealingRecord }
   /** The whole store is written anew, sealed or clear, because the former bytes must not stay in the file. `why` completes "the store is written anew: ". */
-  | { readonly act: 'rewrite'; readonly sealed: boolean; readonly why: string };
+  | {
+      readonly act: 'rewrite';
+      readonly sealed: boolean;
+      readonly why: string;
+      /** Undefined: the store is clear. */
+      readonly record: SealingRecord | undefined;
+    };
 
 /**
  * `wanted`: undefined without `encryption` in the configuration. `directory` is for messages. Throws BadRequest if the keys do not fit the store. The store is
@@ -32,12 +38,13 @@ export function sealingPlan(
   const isWanted = wanted !== undefined && wanted.resources.length > 0;
   if (!record) {
     if (!isWanted) return { act: 'open-clear' };
-    return isEmpty ? { act: 'begin' } : { act: 'rewrite', sealed: true, why: 'encryption was turned on' };
+    return isEmpty ? { act: 'begin' } : { act: 'rewrite', sealed: true, why: 'encryption was turned on', record };
   }
-  if (!isWanted) return { act: 'rewrite', sealed: false, why: 'encryption was turned off' };
+  if (!isWanted) return { act: 'rewrite', sealed: false, why: 'encryption was turned off', record };
   if ([...record.resources].sort().join() !== [...wanted.resources].sort().join())
-    return { act: 'rewrite', sealed: true, why: 'encryption.resources was changed' };
-  if (record.remains) return { act: 'rewrite', sealed: true, why: 'it may have values of a former key in free pages' };
+    return { act: 'rewrite', sealed: true, why: 'encryption.resources was changed', record };
+  if (record.remains)
+    return { act: 'rewrite', sealed: true, why: 'it may have values of a former key in free pages', record };
   return { act: 'open-sealed', record };
 }
 

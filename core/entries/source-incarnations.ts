@@ -4,7 +4,9 @@
  *
  * Bound: one row for each source above. A source is one space.
  */
+
 import { revisionGapOf } from '../apiserver/storage/history.ts';
+import { entryContent } from '../feed/entry-content.ts';
 import { type FarAhead, isFarAhead } from '../feed/far-ahead.ts';
 import type { AppliedChange, Content, Producer, Table } from '../feed/feed.ts';
 import { stableStringify } from '../object/canonical.ts';
@@ -94,8 +96,7 @@ export function sourcesWithNewGaps(changes: readonly AppliedChange[]): string[] 
 
 /** The `revision-gaps/` row of a source, as the parent sent it. */
 export function revisionGapsRow(reader: Reader, table: Table, source: string): Content | undefined {
-  const row = table.get(reader, hash128(entryKey.incarnations(source)));
-  return row?.content && table.content(reader, row.content);
+  return entryContent(reader, table, entryKey.incarnations(source));
 }
 
 /** Whether this node has ever received a row of the source from its parent. */

@@ -5,7 +5,7 @@
 import type { X509Certificate } from 'node:crypto';
 import * as z from 'zod';
 
-const dayMs = 86_400_000;
+export const dayMs = 86_400_000;
 
 /** Certificates of nodes, agents and users last one year and one month. The month is the time in which a person can notice that a renewal fails. */
 export const leafDays = 397;

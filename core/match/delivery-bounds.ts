@@ -26,7 +26,17 @@ export interface DeliveryBounds {
 }
 
 /** Limit for the JSON of the bounds. Every row of a placement carries them, to every relay on the way. */
-export const deliveryBytesMax = 16 * 1024;
+const deliveryBytesMax = 16 * 1024;
+
+/** Limit for the lists in the bounds: more patterns or groups than a person reads. `deliveryBytesMax` bounds all of them together. */
+export const deliveryListMax = 64;
+
+/** Undefined: the bounds are small enough. `delivery` may come from a user and have wrong fields. */
+export function tooLargeDelivery(delivery: object): string | undefined {
+  const bytes = Buffer.byteLength(JSON.stringify(delivery));
+  if (bytes <= deliveryBytesMax) return undefined;
+  return `${bytes} bytes; every placement of the space carries these bounds: use at most ${deliveryBytesMax} bytes, with patterns instead of names`;
+}
 
 /** A name of a namespace, or a pattern for names. */
 export const isNamespacePattern = /^[a-z0-9*]([-a-z0-9*]*[a-z0-9*])?$/;

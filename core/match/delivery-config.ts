@@ -2,10 +2,7 @@
 import * as z from 'zod';
 import { checkSelector } from '../object/label-selector-check.ts';
 import { refusing } from '../runtime/schema-words.ts';
-import { deliveryBytesMax, isNamespacePattern } from './delivery-bounds.ts';
-
-/** More patterns or groups than a person reads. */
-const boundsListMax = 64;
+import { deliveryListMax, isNamespacePattern, tooLargeDelivery } from './delivery-bounds.ts';
 
 const namespaces = z
   .array(
@@ -14,16 +11,16 @@ const namespaces = z
       .max(63)
       .regex(isNamespacePattern, { error: refusing("write a namespace such as shop, or a pattern such as 'shop-*'") }),
   )
-  .max(boundsListMax);
+  .max(deliveryListMax);
 
 const kinds = z
   .array(
     z.strictObject({
       apiGroup: z.string().max(253).describe("API group. '': the core group. '*': all groups."),
-      resources: z.array(z.string().min(1)).min(1).max(boundsListMax).describe("Plural names. '*': all."),
+      resources: z.array(z.string().min(1)).min(1).max(deliveryListMax).describe("Plural names. '*': all."),
     }),
   )
-  .max(boundsListMax);
+  .max(deliveryListMax);
 
 const selector = z
   .strictObject({
@@ -59,8 +56,9 @@ const deliverySchema = z
       .describe('Kinds that placements may read back. Empty: none. Default: all but Secrets, which need their name.'),
     priorityMax: z.number().int().exactOptional().describe('The highest spec.priority of a placement.'),
   })
-  .refine((delivery) => JSON.stringify(delivery).length <= deliveryBytesMax, {
-    error: `every placement of the space carries these bounds: use at most ${deliveryBytesMax} bytes, with patterns instead of names`,
+  .superRefine((delivery, context) => {
+    const message = tooLargeDelivery(delivery);
+    if (message) context.addIssue({ code: 'custom', message });
   })
   .describe('What may leave the space. Default: everything.');
 
@@ -110,6 +108,6 @@ export const acceptSchema = z
       resources: kinds.exactOptional().describe('Kinds of objects in the namespaces that it may bring. Default: all.'),
     }),
   )
-  .max(boundsListMax)
+  .max(deliveryListMax)
   .describe('Which sources may bring what into which namespaces of this cluster. Default: everything.');
 export type AcceptRule = z.infer<typeof acceptSchema>[number];

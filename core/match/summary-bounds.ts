@@ -3,7 +3,7 @@
  * parent knows the child's path from the certificate, and the claims that the child may make. Bounds stay at the parent: they do not travel.
  */
 import { dottedPath, segmentsOf } from '../identity/node-path.ts';
-import type { FieldFact, TextsUnder } from './cel/three-valued.ts';
+import { type FieldFact, isUnder, type TextsUnder } from './cel/three-valued.ts';
 import { type AllowedValues, allowedValues, type SubtreeClaims, treePrefix } from './claims.ts';
 
 export type ClaimSection = 'labels' | 'properties' | 'targetLabels';
@@ -70,8 +70,4 @@ export class SummaryBounds {
       /^[1-9]\d{0,3}$/.test(key.slice(treePrefix.length)) && Number(key.slice(treePrefix.length)) > this.#depth;
     return isDeeper || key === `${treePrefix}path` ? 'any' : noValues;
   }
-}
-
-export function isUnder({ above, separator }: TextsUnder, value: string): boolean {
-  return value === above || value.startsWith(above + separator);
 }

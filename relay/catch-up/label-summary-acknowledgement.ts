@@ -13,6 +13,7 @@
 import type { LabelSummaryAcknowledgedAttributes } from '../../core/entries/down-attributes.ts';
 import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
 import type { FeedConsumer } from '../../core/feed/consumer.ts';
+import { entryContent } from '../../core/feed/entry-content.ts';
 import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
 import { covers, decodeLabelSummary, type LabelSummary } from '../../core/match/label-summary.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
@@ -138,9 +139,7 @@ export class LabelSummaryAcknowledgement {
 
   /** Returns the summary that this node reports now, if it has this hash. */
   #presentReport(reader: Reader, hash: string): string | undefined {
-    const { outbox } = this.#ports;
-    const row = outbox.get(reader, hash128(entryKey.labels()));
-    const attributes = row?.content && outbox.content(reader, row.content).attributes;
+    const attributes = entryContent(reader, this.#ports.outbox, entryKey.labels())?.attributes;
     return attributes && hashOf(attributes) === hash ? asText(attributes) : undefined;
   }
 
@@ -159,11 +158,8 @@ export class LabelSummaryAcknowledgement {
 
   /** Returns the hash in the parent's newest acknowledgement. Undefined: the parent has sent none. */
   #acknowledgedHash(reader: Reader): string | undefined {
-    const { upstream } = this.#ports;
-    const row = upstream.sound.get(reader, hash128(entryKey.matched()));
-    return (
-      row?.content && attributesOf<LabelSummaryAcknowledgedAttributes>(upstream.content(reader, row.content)).labels
-    );
+    const content = entryContent(reader, this.#ports.upstream.sound, entryKey.matched());
+    return content && attributesOf<LabelSummaryAcknowledgedAttributes>(content).labels;
   }
 }
 

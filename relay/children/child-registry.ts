@@ -1,9 +1,8 @@
 /** The children of this node, with what the scheduler needs to know about each. The registry reads them from the inventory and from their reports. */
 
-import type { Revocations } from '../../core/access/revocations.ts';
-import type { MetricsAccounts } from '../../core/apiserver/access/metrics-accounts.ts';
 import { entryKey } from '../../core/entries/entry-keys.ts';
 import type { ChildRole } from '../../core/entries/entry-kind.ts';
+import { entryContent } from '../../core/feed/entry-content.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import { childPath } from '../../core/identity/node-path.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
@@ -33,6 +32,7 @@ import { childRemovedTopic, childTopic } from '../work/topics.ts';
 import type { ChildClaims } from './child-claims.ts';
 import type { Child, Destination } from './children.ts';
 import type { Evictions } from './evictions.ts';
+import { type InheritedPorts, sendInherited } from './inherited-entries.ts';
 import { inheritedBelow } from './inherited-labels.ts';
 import {
   type Inventory,
@@ -43,11 +43,9 @@ import {
 } from './inventory.ts';
 import { LabelSummaryPublisher, type LabelSummaryPublisherPorts } from './label-summary-publisher.ts';
 import { forgetHeldLabelSummary, heldLabelSummary } from './label-summary-shrink-guard.ts';
-import { sendMetricsIssuers } from './metrics-issuers.ts';
 import { OwnedLabelSummary, readOwnedLabelSummary } from './owned-label-summary.ts';
-import { sendRevoked } from './send-revoked.ts';
 
-export interface ChildRegistryPorts extends LabelSummaryPublisherPorts {
+export interface ChildRegistryPorts extends LabelSummaryPublisherPorts, InheritedPorts {
   readonly inventory: Inventory;
   readonly mailboxes: Mailboxes;
   /** What child relays may claim. */
@@ -59,8 +57,6 @@ export interface ChildRegistryPorts extends LabelSummaryPublisherPorts {
   relayAdded(t: Transaction, child: string): void;
   /** Shows which children this node counts, if relays have replicas. */
   readonly counting: { readonly isOtherReplica: boolean; counts(child: string): boolean };
-  readonly revocations: Pick<Revocations, 'all'>;
-  readonly metricsAccounts: Pick<MetricsAccounts, 'issuers'>;
   /** Returns the labels that Locations of this node inherit. */
   inherited(): Labels;
   readonly path: string;
@@ -243,7 +239,7 @@ export class ChildRegistry {
     if (!mailbox) return;
     if (mailbox.role === 'agent') {
       const { destinations, labels } = this.#agentOf(t, name);
-      this.#sendInherited(t, mailbox);
+      sendInherited(t, mailbox.producer, this.#ports);
       this.children.set(name, { name, role: 'agent', destinations });
       this.#contribute(name, labels);
       return;
@@ -255,7 +251,7 @@ export class ChildRegistry {
     const reported = { ...(labels ? { labels } : {}), ...(counted && counted !== labels ? { counted } : {}) };
     this.children.set(name, { name, role: 'relay', destinations: [], hasReportedLabels, ...reported });
     this.#contribute(name, labels ?? emptyLabelSummary);
-    this.#sendInherited(t, mailbox);
+    sendInherited(t, mailbox.producer, this.#ports);
     const path = childPath(this.#ports.path, name);
     const tree = { path, labels: inheritedBelow(path, this.#ports.inherited(), {}) };
     mailbox.producer.put(
@@ -263,13 +259,6 @@ export class ChildRegistry {
       { key: entryKey.tree(), attributes: text(stableStringify(tree)), body: new Uint8Array(0) },
       0,
     );
-  }
-
-  /** What all children get. */
-  #sendInherited(t: Transaction, { producer }: Mailbox): void {
-    const { revocations, metricsAccounts } = this.#ports;
-    sendRevoked(t, producer, revocations);
-    sendMetricsIssuers(t, producer, metricsAccounts.issuers());
   }
 
   #isNamed(reader: Reader, name: string): boolean {
@@ -328,8 +317,8 @@ export class ChildRegistry {
   }
 
   #reportedLabelSummary(reader: Reader, reported: Table): LabelSummary | undefined {
-    const row = reported.get(reader, hash128(entryKey.labels()));
-    return row?.content && decodeLabelSummary(reported.content(reader, row.content).attributes);
+    const content = entryContent(reader, reported, entryKey.labels());
+    return content && decodeLabelSummary(content.attributes);
   }
 
   /** Returns the Locations that this replica of a relay counts, as far as the relay may claim them. Undefined: it counts all Locations of its label summary. */

@@ -9,6 +9,7 @@
  */
 
 import { entryKey } from '../../core/entries/entry-keys.ts';
+import { entryContent } from '../../core/feed/entry-content.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import { boundedSummary } from '../../core/match/bounded-summary.ts';
 import {
@@ -18,7 +19,6 @@ import {
   type LabelSummary,
   mergeLabelSummaries,
 } from '../../core/match/label-summary.ts';
-import { hash128 } from '../../core/object/hash.ts';
 import type { Reader } from '../../core/store/store.ts';
 import { SegmentTree } from '../../core/summary/segment-tree.ts';
 
@@ -52,7 +52,6 @@ export class OwnedLabelSummary {
 
 /** Returns the owned label summary that a relay has reported. Undefined: the relay counts all Locations of its label summary. */
 export function readOwnedLabelSummary(reader: Reader, reported: Table): LabelSummary | undefined {
-  const row = reported.get(reader, hash128(entryKey.labels()));
-  const body = row?.content && reported.content(reader, row.content).body;
+  const body = entryContent(reader, reported, entryKey.labels())?.body;
   return body && body.length > 0 ? decodeLabelSummary(body) : undefined;
 }

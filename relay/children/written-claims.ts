@@ -1,5 +1,7 @@
 /** The claims and the quota of a child, as people wrote them: in the child's Node object, or in the configuration of this node. */
+import { nodeResource } from '../../core/apiserver/kinds/mesh-kinds.ts';
 import type { SpaceStorage, StorageEvent } from '../../core/apiserver/storage.ts';
+import type { RowQuota } from '../../core/feed/row-quota.ts';
 import { childPath, nameOf, objectName, parentOf } from '../../core/identity/node-path.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import type { SubtreeClaims } from '../../core/match/claims.ts';
@@ -7,18 +9,11 @@ import { parseBody } from '../../core/object/canonical.ts';
 import { equalJson } from '../../core/object/json-value.ts';
 import type { ChildrenConfig } from '../config/config.ts';
 
-const nodeResource = { group: 'mesh.banyan.io', resource: 'nodes' } as const;
-
-/** The limits of what a child reports. Absent: the limit of the configuration. */
-export interface Quota {
-  readonly entries: number;
-  readonly bytes: number;
-}
-
 interface ChildSpec {
   readonly path?: string;
   readonly claims?: Partial<SubtreeClaims>;
-  readonly quota?: Partial<Quota>;
+  /** An absent limit is that of the configuration. */
+  readonly quota?: Partial<RowQuota>;
 }
 
 /** Returns the name of the child, below the node at `path`, whose claims or quota the write changes. Undefined: it changes none. */
@@ -37,7 +32,7 @@ export class WrittenClaims {
   readonly #config: ChildrenConfig;
   readonly #path: string;
   /** Each batch of a child asks for the quota of the child. Bound: one for each child. */
-  readonly #quotas = new Map<string, Quota>();
+  readonly #quotas = new Map<string, RowQuota>();
 
   constructor(storage: Pick<SpaceStorage, 'get'>, config: ChildrenConfig, path: string) {
     this.#storage = storage;
@@ -57,7 +52,7 @@ export class WrittenClaims {
     return this.#config.named[child]?.given;
   }
 
-  quotaOf(child: string): Quota {
+  quotaOf(child: string): RowQuota {
     const known = this.#quotas.get(child) ?? this.#readQuota(child);
     this.#quotas.set(child, known);
     return known;
@@ -68,7 +63,7 @@ export class WrittenClaims {
     this.#quotas.delete(child);
   }
 
-  #readQuota(child: string): Quota {
+  #readQuota(child: string): RowQuota {
     const { quota } = this.#config;
     const [named, own] = [this.#config.named[child]?.quota, this.#specOf(child).quota];
     return {

@@ -1,5 +1,6 @@
 /** Prevents accidental deletions. It connects three parts: the incarnations of the own spaces, the rows that this node holds, and the approvals of people. */
 
+import { nodeResource } from '../../core/apiserver/kinds/mesh-kinds.ts';
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
 import type { NoteAct } from '../../core/audit/node-acts.ts';
 import { heldAttributes } from '../../core/entries/deletion-guard.ts';
@@ -16,7 +17,6 @@ import { LogRate } from '../../core/runtime/log-rate.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { LabelSummaryShrinkGuard } from '../children/label-summary-shrink-guard.ts';
-import { nodeResource } from '../inventory-status/node-objects.ts';
 import type { Mailboxes } from '../mailbox/mailboxes.ts';
 import type { Placement } from '../placements/placement.ts';
 import type { NodeSpaces } from '../spaces/node-spaces.ts';

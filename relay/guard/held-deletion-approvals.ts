@@ -4,6 +4,7 @@
  * under this token. So an old approval deletes nothing, and the row goes away when the deletion is done.
  */
 
+import { nodeResource } from '../../core/apiserver/kinds/mesh-kinds.ts';
 import type { Space } from '../../core/apiserver/space.ts';
 import type { ApprovalAttributes } from '../../core/entries/down-attributes.ts';
 import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
@@ -14,7 +15,6 @@ import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import { nodeResource } from '../inventory-status/node-objects.ts';
 
 /** The fields of a Node's spec from which an approval is read. */
 export interface NodeSpec {

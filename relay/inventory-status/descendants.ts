@@ -3,6 +3,7 @@
  * the report, and shows it as a Node object. A child may report only about its own subtree.
  */
 
+import { nodeResource } from '../../core/apiserver/kinds/mesh-kinds.ts';
 import type { Space } from '../../core/apiserver/space.ts';
 import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { NodeAttributes } from '../../core/entries/up-attributes.ts';
@@ -21,7 +22,7 @@ import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import type { Replicas } from '../replicas/replicas.ts';
-import { type ConnectionState, guarded, hide, nodeResource, showNode } from './node-objects.ts';
+import { type ConnectionState, guarded, hide, showNode } from './node-objects.ts';
 
 export interface DescendantsPorts {
   readonly store: Store;

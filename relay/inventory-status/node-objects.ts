@@ -49,7 +49,6 @@ export interface MailboxStatus {
 }
 
 const apiVersion = 'mesh.banyan.io/v1alpha1';
-export const nodeResource = { group: 'mesh.banyan.io', resource: 'nodes' } as const;
 
 export function showNode(
   space: Space,

@@ -4,6 +4,7 @@
  */
 
 import type { Revocations } from '../../core/access/revocations.ts';
+import { nodeResource } from '../../core/apiserver/kinds/mesh-kinds.ts';
 import type { Space } from '../../core/apiserver/space.ts';
 import { type NoteAct, refusalByError } from '../../core/audit/node-acts.ts';
 import { backdateMsMax } from '../../core/identity/certificate-validity.ts';
@@ -11,7 +12,6 @@ import { nameOf, objectName, parentOf } from '../../core/identity/node-path.ts';
 import type { PeerIdentity } from '../../core/identity/peer-identity.ts';
 import { timestamp } from '../../core/object/conditions.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
-import { cliCommand } from '../../core/runtime/cli-command.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -22,13 +22,13 @@ import type { JoinAnswer, JoinRequest } from '../../core/wire/join-messages.ts';
 import type { Joins } from '../../core/wire/joins.ts';
 import { syncTargetResource } from '../children/inventory.ts';
 import type { NodeConfig } from '../config/config.ts';
-import { nodeResource } from '../inventory-status/node-objects.ts';
 import {
   checkOwner,
   checkSecret,
   checkUse,
   isPossible,
   type JoinTokenStatus,
+  joinTokenCommand,
   joinTokenResource,
   type StoredToken,
 } from './judge.ts';
@@ -252,8 +252,4 @@ const kindOf = { agent: 'SyncTarget', relay: 'Node object' } as const;
 
 function remedyOf(path: string, role: JoiningNode['role']): string {
   return `admit it again: ${joinTokenCommand(path, role)}`;
-}
-
-function joinTokenCommand(path: string, role: JoiningNode['role']): string {
-  return cliCommand('join-token', ...(role === 'relay' ? ['--relay'] : []), path, '--again');
 }

@@ -54,8 +54,7 @@ export function checkUse(
   }: { readonly path: string; readonly role: 'agent' | 'relay'; readonly key: string; readonly nowMs: number },
 ): void {
   const isForRelay = spec.role === 'Relay';
-  const again = cliCommand('join-token', ...(isForRelay ? ['--relay'] : []), spec.path, '--again');
-  const another = `make another: ${again}`;
+  const another = `make another: ${joinTokenCommand(spec.path, isForRelay ? 'relay' : 'agent')}`;
   if (path !== spec.path) {
     const remedy = 'correct the path of the node, or make a token for it';
     throw new BanyanError('Forbidden', `this join token is for "${spec.path}", and not for "${path}": ${remedy}`);
@@ -92,11 +91,16 @@ export function checkOwner({ metadata, spec }: StoredToken, owner: KubeObject): 
   if (ownerReferences.some((one) => one.uid === uid) || made >= placed) return;
   throw new BanyanError(
     'Forbidden',
-    `this join token was made at ${made}, and the ${owner.kind} of "${spec.path}" at ${placed}, after the former one was deleted: make another: ${cliCommand('join-token', ...(spec.role === 'Relay' ? ['--relay'] : []), spec.path, '--again')}`,
+    `this join token was made at ${made}, and the ${owner.kind} of "${spec.path}" at ${placed}, after the former one was deleted: make another: ${joinTokenCommand(spec.path, spec.role === 'Relay' ? 'relay' : 'agent')}`,
   );
 }
 
 /** A time that can't be parsed counts as passed. */
 export function isExpired({ expires }: JoinTokenSpec, nowMs: number): boolean {
   return !(nowMs < Date.parse(expires));
+}
+
+/** The command that makes another join token for a node that the tree knows. */
+export function joinTokenCommand(path: string, role: 'agent' | 'relay'): string {
+  return cliCommand('join-token', ...(role === 'relay' ? ['--relay'] : []), path, '--again');
 }

@@ -6,9 +6,9 @@
 import type { GrantAttributes } from '../../core/entries/down-attributes.ts';
 import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
 import type { PlacementId } from '../../core/entries/placement-id.ts';
+import { entryContent } from '../../core/feed/entry-content.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import { aheadBy } from '../../core/move/move-part.ts';
-import { hash128 } from '../../core/object/hash.ts';
 import type { Reader } from '../../core/store/store.ts';
 
 export interface GrantsPorts {
@@ -48,9 +48,8 @@ export class Grants {
 
   /** Returns the sequence that the parent has granted last. */
   above(reader: Reader, id: PlacementId): number | undefined {
-    const { upstream } = this.#ports;
-    const row = upstream.get(reader, hash128(entryKey.grant(id)));
-    return row?.content && attributesOf<GrantAttributes>(upstream.content(reader, row.content)).sequence;
+    const content = entryContent(reader, this.#ports.upstream, entryKey.grant(id));
+    return content && attributesOf<GrantAttributes>(content).sequence;
   }
 
   /**

@@ -9,6 +9,7 @@ import type { GrantAttributes } from '../../core/entries/down-attributes.ts';
 import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
 import type { PlacementId } from '../../core/entries/placement-id.ts';
 import type { GoneAttributes } from '../../core/entries/up-attributes.ts';
+import { entryContent } from '../../core/feed/entry-content.ts';
 import type { Producer, Table } from '../../core/feed/feed.ts';
 import { granted, type MoveRow, mayJoin, mayLeave, review } from '../../core/move/move.ts';
 import { aheadBy, decidesToGrant, isMoving, type MovePart } from '../../core/move/move-part.ts';
@@ -309,9 +310,8 @@ export class Mover implements Passage {
   }
 
   #reportedGone(reader: Reader, id: PlacementId, child: string): number | undefined {
-    const table = this.#ports.reportedOf(child);
-    const row = table?.get(reader, hash128(entryKey.gone(id)));
-    return row?.content && table ? attributesOf<GoneAttributes>(table.content(reader, row.content)).asked : undefined;
+    const content = entryContent(reader, this.#ports.reportedOf(child), entryKey.gone(id));
+    return content && attributesOf<GoneAttributes>(content).asked;
   }
 
   /** Carries out a grant. Returns the number of children that got it. */
@@ -372,9 +372,8 @@ export class Mover implements Passage {
   }
 
   #reportedBy(reader: Reader, id: PlacementId, child: string): Partial | undefined {
-    const table = this.#ports.reportedOf(child);
-    const row = table?.get(reader, hash128(entryKey.partial(id)));
-    return row?.content && table ? decodePartial(table.content(reader, row.content).body) : undefined;
+    const content = entryContent(reader, this.#ports.reportedOf(child), entryKey.partial(id));
+    return content && decodePartial(content.body);
   }
 
   #countOverdue(t: Transaction, { id, move }: Placement, child: string, message: string): void {

@@ -3,9 +3,9 @@
 import type { PlacementAttributes, TargetAttributes } from '../../core/entries/down-attributes.ts';
 import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
 import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
-import type { Content, Table } from '../../core/feed/feed.ts';
+import { entryContent } from '../../core/feed/entry-content.ts';
+import type { Table } from '../../core/feed/feed.ts';
 import { boundedSelectors, type DeliveryBounds } from '../../core/match/delivery-bounds.ts';
-import { hash128 } from '../../core/object/hash.ts';
 import type { LabelSelector } from '../../core/object/selector.ts';
 import { isStaged, type RolloutSpec } from '../../core/rollout/spec.ts';
 import { asText } from '../../core/store/bytes.ts';
@@ -31,11 +31,11 @@ export function readPlacement(
   children: Set<string>,
 ): Placement | undefined {
   const table = tableOf(splitPlacementId(id).source);
-  const content = table && contentOf(reader, table, entryKey.placement(id));
+  const content = table && entryContent(reader, table, entryKey.placement(id));
   if (!content) return undefined;
   const { spec } = JSON.parse(asText(content.body)) as { spec: PlacementSelectors };
   const { generation, move, delivery } = attributesOf<PlacementAttributes>(content);
-  const target = contentOf(reader, table, entryKey.target(id));
+  const target = entryContent(reader, table, entryKey.target(id));
   return {
     ...placementOf(id, withinBounds(spec, delivery), children),
     ...(delivery ? { delivery } : {}),
@@ -61,9 +61,4 @@ export function placementOf(id: PlacementId, spec: PlacementSelectors, children:
     ...(spec.locationExpression === undefined ? {} : { locationExpression: spec.locationExpression }),
     children,
   };
-}
-
-function contentOf(reader: Reader, table: Table, key: string): Content | undefined {
-  const row = table.get(reader, hash128(key));
-  return row?.content && table.content(reader, row.content);
 }

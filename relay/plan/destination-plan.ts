@@ -3,9 +3,11 @@
  * the agent's mailbox. Works in a store of its own, so nothing is written and nothing is sent. Waves of releases are ignored: the result is the state after the
  * last wave.
  */
+
 import type { ObjectAttributes, RefsAttributes } from '../../core/entries/down-attributes.ts';
 import { attributesOf, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { placementId, splitPlacementId } from '../../core/entries/placement-id.ts';
+import { entryContent } from '../../core/feed/entry-content.ts';
 import type { Content, Producer, Table } from '../../core/feed/feed.ts';
 import { LocalTable } from '../../core/feed/table.ts';
 import { parseBody } from '../../core/object/canonical.ts';
@@ -205,6 +207,6 @@ function leavingKeys(
 }
 
 function sentTo(reader: Reader, mailbox: Producer | undefined, key: string): KubeObject | undefined {
-  const row = mailbox?.get(reader, hash128(key));
-  return row?.content && mailbox ? parseBody(mailbox.content(reader, row.content).body) : undefined;
+  const content = entryContent(reader, mailbox, key);
+  return content && parseBody(content.body);
 }

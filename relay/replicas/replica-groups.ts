@@ -19,6 +19,7 @@
 import type { OwnerAttributes, ReplicasAttributes } from '../../core/entries/down-attributes.ts';
 import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { AttachAttributes, ReplicaTermAttributes } from '../../core/entries/up-attributes.ts';
+import { entryContent } from '../../core/feed/entry-content.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import { splitReplica, withReplica } from '../../core/identity/replica.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
@@ -341,9 +342,8 @@ export class ReplicaGroups {
   }
 
   #reportedTermOf(reader: Reader, member: string): number {
-    const table = this.#ports.mailboxes.get(member)?.reported;
-    const row = table?.get(reader, hash128(entryKey.replicaTerm()));
-    return row?.content && table ? attributesOf<ReplicaTermAttributes>(table.content(reader, row.content)).term : 0;
+    const content = entryContent(reader, this.#ports.mailboxes.get(member)?.reported, entryKey.replicaTerm());
+    return content ? attributesOf<ReplicaTermAttributes>(content).term : 0;
   }
 }
 

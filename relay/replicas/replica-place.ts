@@ -8,6 +8,7 @@ import type { OwnerAttributes, ReplicasAttributes } from '../../core/entries/dow
 import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { AttachAttributes, ReplicaTermAttributes } from '../../core/entries/up-attributes.ts';
 import type { FeedConsumer } from '../../core/feed/consumer.ts';
+import { entryContent } from '../../core/feed/entry-content.ts';
 import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -191,9 +192,8 @@ export class ReplicaPlace {
   }
 
   #row<T>(reader: Reader, key: string): T | undefined {
-    const { upstream } = this.#ports;
-    const row = upstream.sound.get(reader, hash128(key));
-    return row?.content && attributesOf<T>(upstream.content(reader, row.content));
+    const content = entryContent(reader, this.#ports.upstream.sound, key);
+    return content && attributesOf<T>(content);
   }
 
   #report(t: Transaction, key: string, row: AttachAttributes | ReplicaTermAttributes): void {

@@ -8,6 +8,7 @@
 import type { HandedAttributes } from '../../core/entries/down-attributes.ts';
 import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
 import type { PlacementId } from '../../core/entries/placement-id.ts';
+import { entryContent } from '../../core/feed/entry-content.ts';
 import type { FeedRow, Producer, Table } from '../../core/feed/feed.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -112,6 +113,6 @@ function noOlderThan<T extends OutgoingContent & { readonly originRevision: numb
 }
 
 function read(reader: Reader, table: Table | undefined, key: string): HandedAttributes | undefined {
-  const row = table?.get(reader, hash128(key));
-  return row?.content && table ? attributesOf<HandedAttributes>(table.content(reader, row.content)) : undefined;
+  const content = entryContent(reader, table, key);
+  return content && attributesOf<HandedAttributes>(content);
 }

@@ -2,13 +2,14 @@
  * Writes a Space object for each space of the configuration. `delivery` and `limits` have two writers: the configuration, and people who change the Space while
  * the node runs. The newest word counts: the values of the configuration are written when they differ from those that it had at an earlier start.
  */
+
+import { spaceResource } from '../../core/apiserver/kinds/mesh-kinds.ts';
 import type { Space } from '../../core/apiserver/space.ts';
 import type { ConfiguredSpace } from '../../core/match/delivery-config.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { hex } from '../../core/store/bytes.ts';
-import { spaceResource } from './space-settings.ts';
 
 /** The hash of the configured values that were written last. */
 const writtenAnnotation = 'banyan.io/configured-settings';

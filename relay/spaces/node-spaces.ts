@@ -9,6 +9,7 @@ import { warnOfTokenSecret } from '../../core/apiserver/access/token-secrets.ts'
 import { checkSigningRequest } from '../../core/apiserver/certificates/request-admission.ts';
 import { withApproval } from '../../core/apiserver/certificates/request-kind.ts';
 import { RequestReader } from '../../core/apiserver/certificates/request-reader.ts';
+import { nodeResource } from '../../core/apiserver/kinds/mesh-kinds.ts';
 import {
   checkRevocationRoom,
   isRevocation,
@@ -255,5 +256,5 @@ export class NodeSpaces {
 }
 
 function isNode({ group, resource }: GroupResource): boolean {
-  return group === 'mesh.banyan.io' && resource === 'nodes';
+  return group === nodeResource.group && resource === nodeResource.resource;
 }

@@ -1,11 +1,10 @@
 /** The settings of the node's own spaces that may change while the node runs: `spec.delivery` and `spec.limits` of the Space objects in the system space. */
+import { spaceResource } from '../../core/apiserver/kinds/mesh-kinds.ts';
 import type { SpaceStorage, StorageEvent } from '../../core/apiserver/storage.ts';
 import type { DeliveryBounds } from '../../core/match/delivery-bounds.ts';
 import { parseBody } from '../../core/object/canonical.ts';
 import { equalJson } from '../../core/object/json-value.ts';
 import type { GroupResource } from '../../core/object/key.ts';
-
-export const spaceResource = { group: 'mesh.banyan.io', resource: 'spaces' } as const;
 
 /** `spec.limits` of a Space. An absent field is no limit. */
 export interface SpaceLimits {

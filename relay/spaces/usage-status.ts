@@ -1,11 +1,12 @@
 /** Shows in the status of a Space how much of its limits it uses: `status.usage`, at most once a second. */
+
+import { spaceResource } from '../../core/apiserver/kinds/mesh-kinds.ts';
 import type { Space } from '../../core/apiserver/space.ts';
 import { equalJson } from '../../core/object/json-value.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { ifRoom } from '../../core/store/room.ts';
 import type { LimitedSpace } from './space-limits.ts';
-import { spaceResource } from './space-settings.ts';
 import type { Usage } from './space-usage.ts';
 
 export interface UsageStatusPorts {

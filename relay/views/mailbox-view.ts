@@ -5,8 +5,8 @@
 
 import { type EntryKey, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import type { StateAttributes } from '../../core/entries/up-attributes.ts';
+import { entryContent } from '../../core/feed/entry-content.ts';
 import type { Content, Table } from '../../core/feed/feed.ts';
-import { hash128 } from '../../core/object/hash.ts';
 import { formatKey, type ObjectKey } from '../../core/object/key.ts';
 import { asText } from '../../core/store/bytes.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
@@ -83,7 +83,7 @@ export class MailboxContents {
       const sources = [...this.#sources].sort();
       const { reported, producer } = mailbox;
       for (const source of sources) {
-        const upsynced = rowOf(reader, reported, entryKey.upsynced(source, this.#path, key));
+        const upsynced = entryContent(reader, reported, entryKey.upsynced(source, this.#path, key));
         if (upsynced) return this.#learnKind(key, upsynced);
       }
       const winnersFirst = [
@@ -91,11 +91,11 @@ export class MailboxContents {
         ...sources.filter((source) => isConflicted(reader, reported, source, key)),
       ];
       for (const source of winnersFirst) {
-        const wanted = rowOf(reader, producer, entryKey.object(source, key));
+        const wanted = entryContent(reader, producer, entryKey.object(source, key));
         if (wanted) return bodyOf(reader, reported, { source, key, content: wanted });
       }
       for (const source of sources) {
-        const associated = rowOf(reader, reported, entryKey.associated(source, key));
+        const associated = entryContent(reader, reported, entryKey.associated(source, key));
         if (associated) return this.#learnKind(key, associated);
       }
       return undefined;
@@ -157,19 +157,13 @@ function bodyOf(reader: Reader, reported: Table, { source, key, content }: SentO
 
 /** Returns whether the agent reports that the cluster has an object of another source in place of this one. */
 function isConflicted(reader: Reader, reported: Table, source: string, key: ObjectKey): boolean {
-  const state = rowOf(reader, reported, entryKey.state(source, key));
+  const state = entryContent(reader, reported, entryKey.state(source, key));
   return state !== undefined && (JSON.parse(asText(state.attributes)) as StateAttributes).reason === 'Conflicted';
 }
 
 type WholeEntry = Extract<EntryKey, { type: 'upsynced' | 'associated' }>;
 
-function rowOf(reader: Reader, table: Table, rowKey: string): Content | undefined {
-  const row = table.get(reader, hash128(rowKey));
-  return row?.content && table.content(reader, row.content);
-}
-
 /** Returns the status of an object as the agent reported it; undefined when there is none. */
 export function statusIn(reader: Reader, reported: Table, source: string, key: ObjectKey): Uint8Array | undefined {
-  const row = reported.get(reader, hash128(entryKey.state(source, key)));
-  return row?.content && reported.content(reader, row.content).body;
+  return entryContent(reader, reported, entryKey.state(source, key))?.body;
 }

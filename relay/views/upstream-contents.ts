@@ -3,8 +3,8 @@
 import { placementResource } from '../../core/apiserver/kinds/edge-placement.ts';
 import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { placementId, splitPlacementId } from '../../core/entries/placement-id.ts';
+import { entryContent } from '../../core/feed/entry-content.ts';
 import type { Table } from '../../core/feed/feed.ts';
-import { hash128 } from '../../core/object/hash.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
 import { sliceResource } from '../gather/status/slice-contents.ts';
@@ -66,8 +66,8 @@ export class UpstreamContents {
       ? entryKey.placement(placementId(this.#source, key.name))
       : entryKey.object(this.#source, key);
     return this.#store.read((reader) => {
-      const row = this.#table.get(reader, hash128(rowKey));
-      return row?.content && this.#body(reader, this.#table.content(reader, row.content), key);
+      const content = entryContent(reader, this.#table, rowKey);
+      return content && this.#body(reader, content, key);
     });
   }
 

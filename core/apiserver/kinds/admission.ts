@@ -3,7 +3,7 @@
  * name is usually a typing mistake and would select nothing. If the user wants to create the definition of the resource, they can do this first.
  */
 
-import { type DeliveryBounds, deliveryBytesMax } from '../../match/delivery-bounds.ts';
+import { type DeliveryBounds, tooLargeDelivery } from '../../match/delivery-bounds.ts';
 import { stableStringify } from '../../object/canonical.ts';
 import { invalidField } from '../../object/field-error.ts';
 import { checkSelector, checkSelectors } from '../../object/label-selector-check.ts';
@@ -106,11 +106,10 @@ function checkLocation(object: KubeObject): Cause[] {
 function checkSpace(object: KubeObject): Cause[] {
   const { delivery } = (object.spec ?? {}) as { delivery?: DeliveryBounds };
   if (!delivery) return [];
-  const bytes = JSON.stringify(delivery).length;
-  const tooLong = `${bytes} bytes; every placement of the space carries these bounds: use at most ${deliveryBytesMax} bytes, with patterns instead of names`;
+  const tooLarge = tooLargeDelivery(delivery);
   return [
     ...(delivery.locationSelector ? checkSelector(delivery.locationSelector, 'spec.delivery.locationSelector') : []),
-    ...(bytes > deliveryBytesMax ? [invalidField('spec.delivery', Object.keys(delivery), tooLong)] : []),
+    ...(tooLarge ? [invalidField('spec.delivery', Object.keys(delivery), tooLarge)] : []),
   ];
 }
 

@@ -5,6 +5,8 @@ import { conditions, definition, integer, list, object, quantities, string, time
 import { spaceDefinitionOf } from './space-kind.ts';
 
 export const meshGroup = 'mesh.banyan.io';
+export const nodeResource = { group: meshGroup, resource: 'nodes' } as const;
+export const spaceResource = { group: meshGroup, resource: 'spaces' } as const;
 
 function count(description: string): SchemaProps {
   return integer(description, { minimum: 0 });

@@ -1,6 +1,6 @@
 /** mesh.banyan.io/Revocation: ends the certificates of a user or of a node, at this node and everywhere below. */
 import type { RevokedSubject } from '../../access/revocations.ts';
-import { issuerMs } from '../../identity/certificate-validity.ts';
+import { dayMs, issuerMs } from '../../identity/certificate-validity.ts';
 import { hash128 } from '../../object/hash.ts';
 import type { GroupResource } from '../../object/key.ts';
 import type { KubeObject } from '../../object/meta.ts';
@@ -36,7 +36,7 @@ export const revocationDefinition = definition({
         { required: ['path'] },
       ),
       issuedBefore: time(
-        'Certificates that became valid before this time are refused. The default is the creation time of the object. A new certificate needs a later time. The object is removed 794 days after this time: all certificates of that time have expired then.',
+        `Certificates that became valid before this time are refused. The default is the creation time of the object. A new certificate needs a later time. The object is removed ${issuerMs / dayMs} days after this time: all certificates of that time have expired then.`,
       ),
     },
     {

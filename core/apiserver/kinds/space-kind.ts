@@ -2,7 +2,7 @@
  * mesh.banyan.io: Space. A node writes a Space for each space of its configuration. The platform team writes what the space may deliver and how much it may
  * hold (`spec.delivery`, `spec.limits`).
  */
-import { isNamespacePattern } from '../../match/delivery-bounds.ts';
+import { deliveryListMax, isNamespacePattern } from '../../match/delivery-bounds.ts';
 import type { CustomResourceDefinition, SchemaProps } from '../crd/definition.ts';
 import {
   conditions,
@@ -16,8 +16,6 @@ import {
   strings,
 } from './schema-builders.ts';
 
-/** More patterns or groups than a person reads. `deliveryBytesMax` bounds all of them together. */
-const listMax = 64;
 const nameMax = 253;
 
 function kinds(description: string): SchemaProps {
@@ -27,11 +25,11 @@ function kinds(description: string): SchemaProps {
       'Kinds of one API group.',
       {
         apiGroup: string('The API group. Empty: the core group. `*`: all groups.', { maxLength: nameMax }),
-        resources: strings('Plural names, such as clusterroles. `*`: all.', { minItems: 1, maxItems: listMax }),
+        resources: strings('Plural names, such as clusterroles. `*`: all.', { minItems: 1, maxItems: deliveryListMax }),
       },
       { required: ['apiGroup', 'resources'] },
     ),
-    { maxItems: listMax },
+    { maxItems: deliveryListMax },
   );
 }
 
@@ -42,7 +40,7 @@ const delivery = object(
     namespaces: list(
       'Namespaces at the clusters into which objects may go, and from which they may be read back. `*` stands for any characters: shop-*.',
       string('A name, or a pattern.', { minLength: 1, maxLength: 63, pattern: isNamespacePattern.source }),
-      { maxItems: listMax },
+      { maxItems: deliveryListMax },
     ),
     clusterScoped: kinds(
       'Kinds of cluster-scoped objects that may go to clusters. Empty: none. Namespaces follow `namespaces`.',

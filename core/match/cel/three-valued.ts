@@ -36,6 +36,10 @@ export interface TextsUnder {
   readonly separator: string;
 }
 
+export function isUnder({ above, separator }: TextsUnder, value: string): boolean {
+  return value === above || value.startsWith(above + separator);
+}
+
 export interface KnownFields {
   /** Returns the fact for a path, for example `["properties", "x"]`. Undefined: nothing is known. */
   fieldOf(path: readonly string[]): FieldFact | undefined;
@@ -264,8 +268,8 @@ function comparison(node: Syntax, state: State): ValueRange {
 function equalityUnder(op: string, text: ValueRange, other: ValueRange): ValueRange | undefined {
   if ((op !== '==' && op !== '!=') || text.kind !== 'texts' || !text.under || other.kind !== 'some') return undefined;
   if (!other.values.every((value) => typeof value === 'string')) return undefined;
-  const { above, separator } = text.under;
-  const mayBeEqual = (other.values as string[]).some((value) => value === above || value.startsWith(above + separator));
+  const { under } = text;
+  const mayBeEqual = (other.values as string[]).some((value) => isUnder(under, value));
   const error = text.error || other.error;
   return fromFlags({ true: op === '==' ? mayBeEqual : true, false: op === '==' ? true : mayBeEqual, error });
 }

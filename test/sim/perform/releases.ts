@@ -2,8 +2,9 @@
  * Approves held rows in the place of a person. Rows that a node keeps although its parent lacks them wait for an approval. In the simulation, the person
  * always approves, because no author has lost an object.
  */
+
+import { nodeResource } from '../../../core/apiserver/kinds/mesh-kinds.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
-import { nodeResource } from '../../../relay/inventory-status/node-objects.ts';
 import { list } from '../model/expected.ts';
 import type { World } from '../world.ts';
 

@@ -20,27 +20,27 @@ const tree = (more = '') =>
 `);
 
 it('a relay may claim what the topology gives its subtree, with the values that are there', () => {
-  expect(claimsIn(tree(), 'eu').given).toEqual({
+  expect(claimsIn(tree())('eu').given).toEqual({
     labels: { region: ['eu'], zone: ['paris'], env: ['prod', 'test'], 'site.banyan.io/own': ['x'] },
     properties: { carbon: ['*'] },
   });
   // Labels of relays above are inherited.
-  expect(claimsIn(tree(), 'eu:paris').given.labels).toEqual({ region: ['eu'], zone: ['paris'], env: ['prod'] });
+  expect(claimsIn(tree())('eu:paris').given.labels).toEqual({ region: ['eu'], zone: ['paris'], env: ['prod'] });
 });
 
 it('a relay without claims may claim everything else, except the keys that only other parts of the tree have', () => {
-  expect(claimsIn(tree(), 'eu').claims).toEqual({
+  expect(claimsIn(tree())('eu').claims).toEqual({
     labels: { '*': ['*'], clearance: [] },
     properties: { '*': ['*'], threat: [] },
   });
-  expect(claimsIn(tree(), 'us').claims).toEqual({
+  expect(claimsIn(tree())('us').claims).toEqual({
     labels: { '*': ['*'], zone: [] },
     properties: { '*': ['*'], carbon: [] },
   });
 });
 
 it('a relay with claims may claim these, and nothing else', () => {
-  expect(claimsIn(tree(', claims: {labels: {colour: [red, "*"]}}'), 'eu').claims).toEqual({
+  expect(claimsIn(tree(', claims: {labels: {colour: [red, "*"]}}'))('eu').claims).toEqual({
     labels: { colour: ['red', '*'] },
     properties: {},
   });
