@@ -5,11 +5,10 @@
 import { isForResource } from '../core/access/attributes.ts';
 import type { Authorizer } from '../core/access/authorizer.ts';
 import { onlyPrivileged } from '../core/access/authorizer.ts';
-import { fromAboveGroup, isPrivileged } from '../core/access/subjects.ts';
+import { fromAboveGroup, isPrivileged, metricsRole } from '../core/access/subjects.ts';
 import type { AgentConfig } from './config/config.ts';
 
 /** The group has the role of this name at all nodes with roles. */
-const metricsGroup = 'banyan:metrics';
 
 export function agentAuthorizer({ fromAbove, metrics }: AgentConfig['access']): Authorizer {
   return {
@@ -18,11 +17,11 @@ export function agentAuthorizer({ fromAbove, metrics }: AgentConfig['access']): 
       const { user, verb } = attributes;
       const asksMetrics = !isForResource(attributes) && verb === 'get' && attributes.path === '/metrics';
       const mayRead =
-        user.groups.includes(metricsGroup) ||
+        user.groups.includes(metricsRole) ||
         metrics.includes(user.name) ||
         (fromAbove === 'cluster-admin' && user.groups.includes(fromAboveGroup));
       const allowed = isPrivileged(user) || (asksMetrics && mayRead);
-      const who = asksMetrics ? `, users in access.metrics of its configuration, and the group ${metricsGroup}` : '';
+      const who = asksMetrics ? `, users in access.metrics of its configuration, and the group ${metricsRole}` : '';
       return { allowed, reason: allowed ? '' : `only members of system:masters${who} may ask this agent` };
     },
   };

@@ -1,5 +1,5 @@
 /**
- * What each relay of a topology may claim at its parent. The labels and properties that the topology gives the subtree are always part of it.
+ * The claims that each relay of a topology may make at its parent. The labels and properties that the topology gives the subtree are always among them.
  *
  * A relay without `claims` may claim everything else too, because people label Locations at any relay (`kubectl label location`), with two exceptions: the paths
  * of other nodes, and the keys that the topology gives only to other parts of the tree. A stolen relay can't claim `clearance: top` if only a site elsewhere has

@@ -41,7 +41,7 @@ export interface PlannedNode {
   readonly spaces: readonly TopologySpace[];
   /** Names of the relays right below this node. */
   readonly relays: readonly string[];
-  /** What the nodes right below this node may claim and report, keyed by name. */
+  /** The claims and quotas of the children, keyed by name. */
   readonly children: Readonly<Record<string, PlannedChild>>;
   /** The clusters right below this node. */
   readonly inventory: readonly TopologyCluster[];

@@ -6,7 +6,7 @@
 import type { Labels } from '../object/selector.ts';
 import { fullAuthority } from './covers.ts';
 import { type BindingObject, type ClusterRoleObject, type PolicyRule, rbacGroup } from './rbac-objects.ts';
-import { authenticatedGroup, privilegedGroup, unauthenticatedGroup } from './subjects.ts';
+import { authenticatedGroup, metricsRole, privilegedGroup, unauthenticatedGroup } from './subjects.ts';
 
 const reading = ['get', 'list', 'watch'];
 const writing = ['create', 'delete', 'deletecollection', 'patch', 'update'];
@@ -109,7 +109,7 @@ export const defaultClusterRoles: readonly ClusterRoleObject[] = [
   ]),
   clusterRole('system:discovery', [{ verbs: ['get'], nonResourceURLs: [...discoveryPaths, ...publicPaths].sort() }]),
   clusterRole('system:public-info-viewer', [{ verbs: ['get'], nonResourceURLs: publicPaths }]),
-  clusterRole('banyan:metrics', [{ verbs: ['get'], nonResourceURLs: ['/metrics'] }]),
+  clusterRole(metricsRole, [{ verbs: ['get'], nonResourceURLs: ['/metrics'] }]),
 ];
 
 /** The group `banyan:metrics` is for the user of a Prometheus. */
@@ -118,7 +118,7 @@ export const defaultClusterRoleBindings: readonly BindingObject[] = [
   clusterRoleBinding('system:basic-user', authenticatedGroup),
   clusterRoleBinding('system:discovery', authenticatedGroup),
   clusterRoleBinding('system:public-info-viewer', authenticatedGroup, unauthenticatedGroup),
-  clusterRoleBinding('banyan:metrics', 'banyan:metrics'),
+  clusterRoleBinding(metricsRole, metricsRole),
 ];
 
 /** The label by which the role `role` chooses others. */

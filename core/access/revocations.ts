@@ -10,7 +10,7 @@ export interface Revoked {
   readonly nodes: Readonly<Record<string, number>>;
 }
 
-/** What one Revocation revokes. A node is named by its path. */
+/** The user or node of one Revocation. The name of a node is its path. */
 export interface RevokedSubject {
   readonly kind: keyof Revoked;
   readonly name: string;
@@ -23,7 +23,10 @@ export class Revocations {
   /** Keyed by the name of the Revocation. */
   readonly #own = new Map<string, RevokedSubject>();
   #above = nothing;
-  /** Own revocations and those of the nodes above. Undefined after a change: the next question builds the maps, so that a start with many revocations builds them once. */
+  /**
+   * Own revocations and those of the nodes above. Undefined after a change: the next question builds the maps, so that a start with many revocations builds them
+   * once.
+   */
   #latest: Readonly<Record<keyof Revoked, ReadonlyMap<string, number>>> | undefined;
   #record: Revoked | undefined;
 

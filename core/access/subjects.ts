@@ -2,6 +2,9 @@
 import type { Requester } from './attributes.ts';
 import type { RbacSubject } from './rbac-objects.ts';
 
+/** ClusterRole, and group of users, that may read metrics. */
+export const metricsRole = 'banyan:metrics';
+
 /** Members may do everything, even if no binding says so: somebody must be able to repair the bindings. Kubernetes gives the group the same rights. */
 export const privilegedGroup = 'system:masters';
 export const authenticatedGroup = 'system:authenticated';

@@ -1,4 +1,4 @@
-/** What users may do in the system space of a node: by its RBAC objects, and by the AccessGrants for the node itself. */
+/** The rights of users in the system space of a node. They come from its RBAC objects, and from the AccessGrants for the node itself. */
 import type { AccessGrants } from './access-grants.ts';
 import type { Rbac, Rights } from './rbac.ts';
 

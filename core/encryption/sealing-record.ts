@@ -1,4 +1,4 @@
-/** What a sealed store says about itself. The record is clear: it names keys by their ids, and has no key. */
+/** The record of a sealed store about its keys and sealed kinds. The record is clear: it names keys by their ids, and has no key. */
 import * as z from 'zod';
 import { BanyanError } from '../runtime/errors.ts';
 import { asText, text } from '../store/bytes.ts';

@@ -30,7 +30,7 @@ export const placement = z.object({
   move: z
     .object({ order: z.enum(['MakeBeforeBreak', 'BreakBeforeMake']), deadlineSeconds: z.number().min(0) })
     .exactOptional(),
-  /** What may leave the space of the placement. Every relay on the way checks it again. Absent: everything. */
+  /** The bounds of the space of the placement. Every relay on the way checks them again. Absent: everything may leave the space. */
   delivery: deliveryBounds.exactOptional(),
 });
 export type PlacementAttributes = Omit<AttributesOf<typeof placement>, 'delivery'> & {

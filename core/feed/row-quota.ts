@@ -22,7 +22,7 @@ export interface Shortage {
   /** The key of the newest refused row, and why it was refused. */
   readonly key: string;
   readonly reason: string;
-  /** What the table had when the newest row was refused, and the quota at that time. */
+  /** The usage when the newest row was refused, and the quota at that time. */
   readonly used: RowQuota;
   readonly quota: RowQuota;
 }

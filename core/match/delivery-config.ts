@@ -60,7 +60,7 @@ const deliverySchema = z
     const message = tooLargeDelivery(delivery);
     if (message) context.addIssue({ code: 'custom', message });
   })
-  .describe('What may leave the space. Default: everything.');
+  .describe('Bounds for everything that leaves the space. Default: none.');
 
 const spaceLimitsSchema = z
   .strictObject({
@@ -89,7 +89,7 @@ export const spaceSchema = z
   });
 export type ConfiguredSpace = z.infer<typeof spaceSchema>;
 
-/** What a site accepts from which sources. */
+/** The rules of a site about objects of each source. */
 export const acceptSchema = z
   .array(
     z.strictObject({

@@ -11,7 +11,7 @@ export interface ReloadPorts<T> {
   same(a: T, b: T): boolean;
   /** Throws if the files can't be used. */
   check(found: T): void;
-  /** What the files are, for the log. */
+  /** A name for the files in the log. */
   readonly files: string;
 }
 

@@ -18,7 +18,7 @@ export interface AgentOptions {
   /** `eu:paris:store-17` */
   readonly path: string;
   readonly version: string;
-  /** What the site accepts from which sources. Absent: everything. */
+  /** The rules of the site about objects of each source. Absent: the site accepts everything. */
   readonly accept?: Acceptance | undefined;
   readonly store: Store;
   /** The rows of the down feed's table that are not quarantined. */

@@ -23,7 +23,7 @@ export interface NodeFacts {
   readonly diverged: Divergence | undefined;
   readonly waiting: WatermarkWait | undefined;
   readonly certificateTrouble: TroubleAttributes | undefined;
-  /** What the site refuses, and which sources want one object. */
+  /** The objects that the site refuses, and those that several sources want. */
   readonly sources: SourceTroublesReport;
   readonly isDiskLow: boolean;
 }

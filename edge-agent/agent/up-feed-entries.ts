@@ -31,7 +31,7 @@ import { type ObjectState, objectState, placementPartial, refusedState, removalS
 export interface UpFeedEntriesPorts {
   /** The path of the agent. */
   readonly path: string;
-  /** What the site accepts from which sources. */
+  /** The rules of the site about objects of each source. */
   readonly accept?: Acceptance | undefined;
   readonly store: Store;
   readonly clock: Clock;

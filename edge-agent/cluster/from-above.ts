@@ -1,3 +1,3 @@
-/** What users of nodes above may do at the cluster. `access.fromAbove` of the configuration explains the values. */
+/** The rights of users of nodes above at the cluster. `access.fromAbove` of the configuration explains the values. */
 export const fromAboveValues = ['grants', 'none', 'cluster-admin'] as const;
 export type FromAbove = (typeof fromAboveValues)[number];

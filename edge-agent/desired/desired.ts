@@ -96,7 +96,7 @@ export class Desired {
   readonly #withdrawn = new Map<PlacementId, number>();
   /** Entry keys that a transaction has changed and that the index has not read again. */
   readonly #stale = new Set<string>();
-  /** What the site does not accept, keyed by object key. */
+  /** Objects that the site does not accept, keyed by object key. */
   readonly #refused = new Map<string, readonly Delivery[]>();
   readonly #accepts: (source: string, key: ObjectKey) => boolean;
   readonly #shared = new SharedValues();
@@ -142,7 +142,7 @@ export class Desired {
     return this.#deliveries.get(key) ?? [];
   }
 
-  /** What sources send of this object and the site does not accept. */
+  /** The forms of this object that the site does not accept, by source. */
   refused(key: string): readonly Delivery[] {
     this.#refresh();
     return this.#refused.get(key) ?? [];

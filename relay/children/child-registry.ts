@@ -48,7 +48,7 @@ import { OwnedLabelSummary, readOwnedLabelSummary } from './owned-label-summary.
 export interface ChildRegistryPorts extends LabelSummaryPublisherPorts, InheritedPorts {
   readonly inventory: Inventory;
   readonly mailboxes: Mailboxes;
-  /** What child relays may claim. */
+  /** The claims of child relays. */
   readonly claims: ChildClaims;
   readonly evictions: Evictions;
   /** Returns the rows about a child in the inventory spaces of this node and of the nodes above. */

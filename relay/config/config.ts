@@ -49,7 +49,7 @@ export const childrenSchema = z.strictObject({
   quota: z
     .strictObject({ entries: quota.entries.default(1_000_000), bytes: quota.bytes.default(2 ** 30) })
     .prefault({}),
-  /** What relays may claim that have no claims of their own. Absent: everything except the path of another node. */
+  /** The claims of relays that have none of their own. Absent: a relay may claim everything except the path of another node. */
   claims: claimsSchema.optional(),
   /**
    * Keyed by the name of the child, without a replica number. `given`: what the topology gives the subtree; always allowed. `claims` and `quota`: the Node object
@@ -153,7 +153,7 @@ export const nodeConfigSchema = z.strictObject({
    * the reports of these relays.
    */
   relays: z.array(z.string()).default([]),
-  /** What children may claim and report. */
+  /** The claims and quotas of children. */
   children: childrenSchema.prefault({}),
   /** Limits of deletions: rows beyond them are held until a person approves their deletion. */
   limits: limitsSchema.optional(),

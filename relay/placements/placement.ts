@@ -18,7 +18,7 @@ export interface Placement {
    */
   readonly move?: Move & { readonly generation: number };
   readonly target?: TargetAttributes;
-  /** What may leave the space of the placement. Absent: everything. */
+  /** The bounds of the space of the placement. Absent: everything may leave the space. */
   readonly delivery?: DeliveryBounds;
   /** Releases of this placement go out in waves. No agent gets any of its objects before a release row allows it. */
   readonly staged?: true;

@@ -68,7 +68,7 @@ export class NodeSpaces {
   readonly revocations = new Revocations();
   /** Which ServiceAccounts of this node and of the nodes above may read metrics below. */
   readonly metricsAccounts: MetricsAccounts;
-  /** What children may claim and report. */
+  /** The claims and quotas of children. */
   readonly writtenClaims: WrittenClaims;
   readonly #system: OpenSpace;
   readonly #access: SystemAccess;

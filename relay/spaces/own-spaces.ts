@@ -68,7 +68,7 @@ export interface InventorySpace extends OpenSpace {
   readonly rows: InventoryRows;
 }
 
-/** What one type of space has beside the parts of all. */
+/** The parts that only one type of space has. */
 interface SpaceParts {
   readonly preview?: DryRunPreview | undefined;
   readonly admission?: (kinds: Kinds) => WriteAdmission;

@@ -4,6 +4,7 @@
  */
 import type { BindingObject } from '../../access/rbac-objects.ts';
 import { rbacResource } from '../../access/rbac-objects.ts';
+import { metricsRole } from '../../access/subjects.ts';
 import { type MetricsIssuer, metricsAccountsMax } from '../../authentication/metrics-tokens.ts';
 import type { TokenKeys } from '../../authentication/token-key.ts';
 import { parseBody } from '../../object/canonical.ts';
@@ -25,7 +26,6 @@ export interface MetricsAccountsPorts {
   changed(): void;
 }
 
-const role = 'banyan:metrics';
 const bindings = rbacResource('ClusterRoleBinding');
 const accounts = { group: '', resource: 'serviceaccounts' } as const;
 
@@ -81,7 +81,7 @@ export class MetricsAccounts {
   }
 
   #bind({ metadata, roleRef, subjects }: BindingObject): boolean {
-    if (roleRef.kind !== 'ClusterRole' || roleRef.name !== role) return false;
+    if (roleRef.kind !== 'ClusterRole' || roleRef.name !== metricsRole) return false;
     const named = (subjects ?? []).flatMap(({ kind, name, namespace }) =>
       kind === 'ServiceAccount' && namespace ? [{ name, namespace }] : [],
     );
@@ -123,7 +123,7 @@ export class MetricsAccounts {
     if (count <= metricsAccountsMax) return;
     this.#ports.log.warn(
       { count, max: metricsAccountsMax },
-      `more ServiceAccounts have the ClusterRole ${role} than nodes below take tokens of: the last ones by name read only the metrics of this node`,
+      `more ServiceAccounts have the ClusterRole ${metricsRole} than nodes below take tokens of: the last ones by name read only the metrics of this node`,
     );
   }
 

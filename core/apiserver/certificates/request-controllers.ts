@@ -1,4 +1,4 @@
-/** What acts on CertificateSigningRequests by itself: the signer, if the node has the key for it, and the cleanup. */
+/** The controllers of CertificateSigningRequests: the signer, if the node has the key, and the cleanup of old requests. */
 import type { UserSigner } from '../../identity/user-signer.ts';
 import { RequestCleanup } from './request-cleanup.ts';
 import { RequestSigner, type RequestSignerPorts } from './request-signer.ts';

@@ -1,4 +1,4 @@
-/** What a request asks for: the place to which its URL leads, and its attributes there. Authorization decides about both. */
+/** The place to which the URL of a request leads, and the attributes of the request there. Authorization decides about both. */
 import type { AccessAttributes, RoutedResource } from '../../access/attributes.ts';
 import { requestAttributes } from '../../access/attributes.ts';
 import type { AccessPlace } from '../../access/grant-scope.ts';

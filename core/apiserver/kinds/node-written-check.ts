@@ -1,8 +1,7 @@
 /**
- * Checks writes of users to the objects of mesh.banyan.io that the node itself writes: Space, Node, Mailbox. Of a user's changes, the mesh reads only
- * `spec.approveHeldDeletions`, `spec.claims`, `spec.quota` and `spec.hosts` of a Node, and `spec.delivery` and `spec.limits` of a Space. A user may create the Node of a relay that will join with a token. So the check refuses a change without
- * effect, with a message that names the right place for the change.
- * Everybody may write labels and annotations.
+ * Checks writes of users to the objects of mesh.banyan.io that the node itself writes: Space, Node, Mailbox. The mesh reads only few fields that a user writes
+ * (`free` in the table below). So the check refuses a change without effect, and names the right place for the change. A user may also create the Node of a relay
+ * that will join with a token. Everybody may write labels and annotations.
  */
 
 import { nameOf, objectName, parentOf } from '../../identity/node-path.ts';
@@ -54,8 +53,8 @@ const configuredAgain =
 /** `path` is the path of the node that has the system space. Writes of the node itself have no user, and are accepted. */
 export function checkMeshWrite(request: Request, path: string): void {
   if (!request.user || request.key.group !== meshGroup) return;
-  const rule = nodeWritten[request.key.resource];
   if (isAdmission(request, path)) return;
+  const rule = nodeWritten[request.key.resource];
   if (rule) checkNodeWritten(request, rule, path);
   else if (request.key.resource === joinTokenDefinition.spec.names.plural) checkJoinToken(request, path);
 }
@@ -65,7 +64,7 @@ function isAdmission({ operation, key, object }: Request, above: string): boolea
   if (operation !== 'create' || key.resource !== 'nodes') return false;
   const { path, role } = (object?.spec ?? {}) as { readonly path?: unknown; readonly role?: unknown };
   if (typeof path !== 'string' || role !== 'Relay' || key.name !== objectName(path)) return false;
-  return path !== '' && parentOf(path) === splitReplica(above).name && splitReplica(path).replica === 0;
+  return isChildOf(path, above) && splitReplica(path).replica === 0;
 }
 
 function checkNodeWritten(
@@ -100,8 +99,7 @@ interface ChildSpec {
 function checkChild(object: KubeObject, old: KubeObject | undefined, above: string): void {
   const [spec, before] = [object.spec, old?.spec] as [ChildSpec | undefined, ChildSpec | undefined];
   const { path = '', role, claims } = spec ?? {};
-  const isChild =
-    path !== '' && parentOf(path) === splitReplica(above).name && splitReplica(nameOf(path)).replica === 0;
+  const isChild = isChildOf(path, above) && splitReplica(nameOf(path)).replica === 0;
   const causes: Cause[] = [];
   const refuse = (field: string, why: string) => causes.push(forbiddenField(`spec.${field}`, why));
   for (const field of ['claims', 'quota'] as const) {
@@ -117,6 +115,11 @@ function checkChild(object: KubeObject, old: KubeObject | undefined, above: stri
   if (causes.length > 0) throw invalidObject({ group: meshGroup, kind: 'Node' }, object.metadata.name ?? '', causes);
 }
 
+/** `above`: the path of a node, with the number of its replica. */
+function isChildOf(path: string, above: string): boolean {
+  return path !== '' && parentOf(path) === splitReplica(above).name;
+}
+
 function withoutFields(object: KubeObject | undefined, free: readonly string[]): Record<string, unknown> {
   const spec = { ...(object?.spec as Record<string, unknown> | undefined) };
   for (const field of free) delete spec[field];
@@ -128,8 +131,8 @@ function checkJoinToken({ operation, key, object }: Request, above: string): voi
   if (operation !== 'create') return;
   const { path } = (object?.spec ?? {}) as { path?: unknown };
   if (typeof path !== 'string') return;
+  if (isChildOf(path, above) && nameOf(path) !== '') return;
   const parent = splitReplica(above).name;
-  if (path !== '' && parentOf(path) === parent && nameOf(path) !== '') return;
   const example = parent === '' ? 'store-17' : `${parent}:store-17`;
   const why = `this node admits only nodes directly below it, such as ${example}: make the token at the parent of the node`;
   throw invalidObject({ group: meshGroup, kind: 'JoinToken' }, key.name, [invalidField('spec.path', path, why)]);

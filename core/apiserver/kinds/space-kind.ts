@@ -34,7 +34,7 @@ function kinds(description: string): SchemaProps {
 }
 
 const delivery = object(
-  'What may leave the space. Absent: everything. An absent field bounds nothing; an empty list allows nothing. The node refuses writes that ask for more, and what is no longer allowed leaves the clusters.',
+  'Bounds for everything that leaves the space. Absent: no bounds. An absent field bounds nothing; an empty list allows nothing. The node refuses writes that ask for more, and what is no longer allowed leaves the clusters.',
   {
     locationSelector: labelSelector('Placements may match only Locations that match this selector.'),
     namespaces: list(
