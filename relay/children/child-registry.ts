@@ -2,64 +2,42 @@
 
 import { entryKey } from '../../core/entries/entry-keys.ts';
 import type { ChildRole } from '../../core/entries/entry-kind.ts';
-import { entryContent } from '../../core/feed/entry-content.ts';
-import type { Table } from '../../core/feed/feed.ts';
 import { childPath } from '../../core/identity/node-path.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
-import type { RefusedClaims } from '../../core/match/allowed-summary.ts';
 import {
-  decodeLabelSummary,
   emptyLabelSummary,
   encodeLabelSummary,
   type LabelSummary,
   mergeLabelSummaries,
-  summaryOfAgent,
 } from '../../core/match/label-summary.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
-import { hash128 } from '../../core/object/hash.ts';
-import type { KubeObject } from '../../core/object/meta.ts';
-import type { Labels } from '../../core/object/selector.ts';
 import type { Timer } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { ChildFeeds } from '../../core/session/parent-ports.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { SegmentTree } from '../../core/summary/segment-tree.ts';
-import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
-import { locationExpression, propertiesOf } from '../placements/location-expression.ts';
+import type { Mailbox } from '../mailbox/mailboxes.ts';
 import { markDirty } from '../work/dirty.ts';
 import { childRemovedTopic, childTopic } from '../work/topics.ts';
-import type { ChildClaims } from './child-claims.ts';
-import type { Child, Destination } from './children.ts';
-import type { Evictions } from './evictions.ts';
+import { type AgentDestinationsPorts, agentDestinations } from './agent-destinations.ts';
+import type { Child } from './children.ts';
 import { type InheritedPorts, sendInherited } from './inherited-entries.ts';
 import { inheritedBelow } from './inherited-labels.ts';
-import {
-  type Inventory,
-  type InventoryLocation,
-  type InventoryRow,
-  type Schedulability,
-  schedulabilityOf,
-} from './inventory.ts';
 import { LabelSummaryPublisher, type LabelSummaryPublisherPorts } from './label-summary-publisher.ts';
-import { forgetHeldLabelSummary, heldLabelSummary } from './label-summary-shrink-guard.ts';
-import { OwnedLabelSummary, readOwnedLabelSummary } from './owned-label-summary.ts';
+import { forgetHeldLabelSummary } from './label-summary-shrink-guard.ts';
+import { OwnedLabelSummary } from './owned-label-summary.ts';
+import { RelayLabels, type RelayLabelsPorts, reportedLabelSummary } from './relay-labels.ts';
 
-export interface ChildRegistryPorts extends LabelSummaryPublisherPorts, InheritedPorts {
-  readonly inventory: Inventory;
-  readonly mailboxes: Mailboxes;
-  /** The claims of child relays. */
-  readonly claims: ChildClaims;
-  readonly evictions: Evictions;
-  /** Returns the rows about a child in the inventory spaces of this node and of the nodes above. */
-  rowsAt(reader: Reader, child: string): readonly InventoryRow[];
+export interface ChildRegistryPorts
+  extends LabelSummaryPublisherPorts,
+    InheritedPorts,
+    AgentDestinationsPorts,
+    RelayLabelsPorts {
   /** Called in the transaction that adds a relay as a child. */
   relayAdded(t: Transaction, child: string): void;
   /** Shows which children this node counts, if relays have replicas. */
   readonly counting: { readonly isOtherReplica: boolean; counts(child: string): boolean };
-  /** Returns the labels that Locations of this node inherit. */
-  inherited(): Labels;
-  readonly path: string;
 }
 
 export class ChildRegistry {
@@ -67,6 +45,7 @@ export class ChildRegistry {
   readonly #ports: ChildRegistryPorts;
   readonly #publisher: LabelSummaryPublisher;
   readonly #owned = new OwnedLabelSummary();
+  readonly #reported: RelayLabels;
   /** Children whose part of the summary comes from a transaction that may have failed. */
   readonly #uncommitted = new Set<string>();
   #rereadTimer: Timer | undefined;
@@ -74,6 +53,7 @@ export class ChildRegistry {
 
   constructor(ports: ChildRegistryPorts) {
     this.#ports = ports;
+    this.#reported = new RelayLabels(ports);
     this.#publisher = new LabelSummaryPublisher({ ...ports, counted: (attributes) => this.#owned.beside(attributes) });
   }
 
@@ -147,7 +127,7 @@ export class ChildRegistry {
     for (const name of names) {
       const mailbox = this.#ports.mailboxes.get(name);
       const child = this.children.get(name);
-      const counted = mailbox?.role === 'relay' && child ? this.#countedOf(t, mailbox) : undefined;
+      const counted = mailbox?.role === 'relay' && child ? this.#reported.countedOf(t, mailbox) : undefined;
       if (child && counted) this.children.set(name, { ...child, counted });
     }
     this.#count(t, names);
@@ -166,7 +146,7 @@ export class ChildRegistry {
     }
     for (const name of recounted) {
       const mailbox = mailboxes.get(name);
-      const labels = mailbox?.role === 'relay' ? this.#countedOf(t, mailbox) : undefined;
+      const labels = mailbox?.role === 'relay' ? this.#reported.countedOf(t, mailbox) : undefined;
       this.#owned.set(name, counting.counts(name) ? (labels ?? this.labelsOf(t, name)) : undefined);
     }
   }
@@ -209,7 +189,7 @@ export class ChildRegistry {
     consumer.restartIfAllQuarantined(t);
     // Without a label summary of the relay, this node does not send `ready` to it. A relay whose store was restored waits for `ready` before it reports
     // anything. Both would wait forever. So the relay's up feed begins again with its first revision, and the relay reports its labels.
-    if (role === 'relay' && !this.#reportedLabelSummary(t, reported)) consumer.restartFeed(t);
+    if (role === 'relay' && !reportedLabelSummary(t, reported)) consumer.restartFeed(t);
     return { producer, consumer };
   }
 
@@ -238,16 +218,16 @@ export class ChildRegistry {
     const mailbox = this.#ports.mailboxes.get(name);
     if (!mailbox) return;
     if (mailbox.role === 'agent') {
-      const { destinations, labels } = this.#agentOf(t, name);
+      const { destinations, labels } = agentDestinations(t, name, this.#ports);
       sendInherited(t, mailbox.producer, this.#ports);
       this.children.set(name, { name, role: 'agent', destinations });
       this.#contribute(name, labels);
       return;
     }
-    const { labels, refused } = this.#groupLabels(t, name);
+    const { labels, refused } = this.#reported.ofRelay(t, name);
     if (refused) this.#ports.claims.note(t, name, refused);
-    const hasReportedLabels = this.#reportedLabels(t, mailbox) !== undefined;
-    const counted = this.#countedOf(t, mailbox);
+    const hasReportedLabels = this.#reported.ofReplica(t, mailbox) !== undefined;
+    const counted = this.#reported.countedOf(t, mailbox);
     const reported = { ...(labels ? { labels } : {}), ...(counted && counted !== labels ? { counted } : {}) };
     this.children.set(name, { name, role: 'relay', destinations: [], hasReportedLabels, ...reported });
     this.#contribute(name, labels ?? emptyLabelSummary);
@@ -265,84 +245,11 @@ export class ChildRegistry {
     return this.#ports.inventory.hasSyncTarget(name) || this.#ports.rowsAt(reader, name).length > 0;
   }
 
-  #agentOf(reader: Reader, name: string): { destinations: Destination[]; labels: LabelSummary } {
-    const { inventory, evictions, inherited, rowsAt } = this.#ports;
-    const path = childPath(this.#ports.path, name);
-    const systemTarget: AgentTarget = {
-      schedulability: inventory.takesPlacements(name),
-      locations: inventory.locationsOf(name, inherited()),
-    };
-    const targets = [systemTarget, ...rowsAt(reader, name).map((row) => targetOfRow(row, inherited()))];
-    const due = evictions.areDue(
-      name,
-      targets.map(({ schedulability }) => schedulability.evictAfterMs),
-    );
-    const destinations = targets
-      .filter((_, index) => !due[index])
-      .flatMap((target) => target.locations.map((location) => destinationOf(location, target, path)));
-    return {
-      destinations,
-      labels: summaryOfAgent(
-        destinations,
-        destinations.some(({ cordoned }) => cordoned),
-      ),
-    };
-  }
-
-  /**
-   * Returns the label summary of a relay for matching: the summaries of all its replicas, merged. So each replica gets everything that any of the replicas
-   * needs, and a child of the relay finds its objects at each replica to which it may attach. Most replicas report equal summaries, and equal summaries are
-   * merged once. If the summaries differ, a Location counts once for each replica that knows the Location. Counts of destinations do not use these numbers:
-   * they use the owned label summaries. Only the part that the relay may claim is returned.
-   */
-  #groupLabels(reader: Reader, name: string): { labels?: LabelSummary; refused?: RefusedClaims } {
-    const summaries = this.#ports.mailboxes.replicasOf(name).flatMap((replica) => {
-      const labels = this.#reportedLabels(reader, this.#ports.mailboxes.get(replica)!);
-      return labels ? [labels] : [];
-    });
-    const different = new Map(
-      summaries.map((labels) => [Buffer.from(encodeLabelSummary(labels)).toString('latin1'), labels]),
-    );
-    const [first, ...others] = different.values();
-    if (!first) return {};
-    const merged = others.length > 0 ? mergeLabelSummaries([first, ...others]) : first;
-    const { summary, refused } = this.#ports.claims.allowed(name, merged, this.#ports.inherited());
-    return { labels: summary, refused };
-  }
-
-  #reportedLabels(reader: Reader, { child, reported: table }: Mailbox): LabelSummary | undefined {
-    const reported = this.#reportedLabelSummary(reader, table);
-    const held = heldLabelSummary(reader, child);
-    return reported && held ? mergeLabelSummaries([reported, held]) : reported;
-  }
-
-  #reportedLabelSummary(reader: Reader, reported: Table): LabelSummary | undefined {
-    const content = entryContent(reader, reported, entryKey.labels());
-    return content && decodeLabelSummary(content.attributes);
-  }
-
-  /** Returns the Locations that this replica of a relay counts, as far as the relay may claim them. Undefined: it counts all Locations of its label summary. */
-  #countedOf(reader: Reader, mailbox: Mailbox): LabelSummary | undefined {
-    const counted = this.#reportedCount(reader, mailbox);
-    return counted && this.#ports.claims.allowed(mailbox.child, counted, this.#ports.inherited()).summary;
-  }
-
-  #reportedCount(reader: Reader, { child, reported }: Mailbox): LabelSummary | undefined {
-    const counted = readOwnedLabelSummary(reader, reported);
-    if (counted) return counted;
-    // The shrink guard holds an earlier label summary of this relay. Placements match that one too, but only the Locations that the relay reports now count.
-    if (heldLabelSummary(reader, child)) return this.#reportedLabelSummary(reader, reported);
-    const { mailboxes } = this.#ports;
-    if (mailboxes.replicasOf(child).length < 2) return undefined;
-    // A replica that has reported nothing gets everything that the other replicas need, and counts nothing.
-    return this.#reportedLabels(reader, mailboxes.get(child)!) ?? emptyLabelSummary;
-  }
-
   /** Returns the label summary of the Locations at a child and below it, as far as this node knows them. */
   labelsOf(reader: Reader, name: string): LabelSummary {
     const mailbox = this.#ports.mailboxes.get(name);
-    if (mailbox?.role === 'relay') return this.#groupLabels(reader, name).labels ?? emptyLabelSummary;
-    return this.#agentOf(reader, name).labels;
+    if (mailbox?.role === 'relay') return this.#reported.ofRelay(reader, name).labels ?? emptyLabelSummary;
+    return agentDestinations(reader, name, this.#ports).labels;
   }
 
   /** Sets the child's part of this node's label summary. An unchanged part costs no merge. */
@@ -356,61 +263,4 @@ export class ChildRegistry {
   #summary(): LabelSummary {
     return this.#labels.total() ?? emptyLabelSummary;
   }
-}
-
-/** A SyncTarget that stands for an agent, with the Locations that select it. */
-interface AgentTarget {
-  readonly origin?: string;
-  readonly schedulability: Schedulability;
-  readonly locations: readonly InventoryLocation[];
-}
-
-function targetOfRow({ origin, syncTarget, locations }: InventoryRow, inherited: Labels): AgentTarget {
-  return {
-    origin,
-    schedulability: schedulabilityOf(syncTarget),
-    locations: locations.map((object) => ({
-      name: object.metadata.name!,
-      labels: { ...inherited, ...object.metadata.labels },
-      object,
-      syncTarget,
-    })),
-  };
-}
-
-function destinationOf(
-  { name, labels, object, syncTarget }: InventoryLocation,
-  { origin, schedulability }: AgentTarget,
-  path: string,
-): Destination {
-  const input = { location: withLabels(object, labels), syncTarget, path };
-  return {
-    location: name,
-    ...(origin === undefined ? {} : { origin }),
-    ...(schedulability.unschedulable ? { cordoned: true } : {}),
-    syncTargetUid: syncTarget.metadata.uid ?? '',
-    labels,
-    properties: propertiesOf(syncTarget),
-    targetLabels: syncTarget.metadata.labels ?? {},
-    facts: { ...input, properties: propertiesOf(syncTarget) },
-    rest: restOf(object, syncTarget),
-    evaluate: (expression) => locationExpression(expression, input).matches,
-    failureOf: (expression) => locationExpression(expression, input).error,
-  };
-}
-
-/** Returns a hash of everything in the Location and the SyncTarget that has no route key of its own. */
-function restOf(location: KubeObject, syncTarget: KubeObject): string {
-  const { labels: _own, ...metadata } = location.metadata;
-  const { labels: _target, ...targetMetadata } = syncTarget.metadata;
-  const { properties: _properties, ...targetSpec } = (syncTarget.spec ?? {}) as { properties?: unknown };
-  const parts = [
-    { ...location, metadata },
-    { ...syncTarget, metadata: targetMetadata, spec: targetSpec },
-  ];
-  return Buffer.from(hash128(stableStringify(parts))).toString('base64');
-}
-
-function withLabels(location: KubeObject, labels: Labels): KubeObject {
-  return { ...location, metadata: { ...location.metadata, labels: { ...labels } } };
 }
