@@ -67,6 +67,13 @@ export interface PrinterColumn {
 }
 
 /** The rules of a kind for a written object. In each call, `object` is in one of the served versions. */
+/** Facts about the write that is checked. */
+export interface ValidationContext {
+  readonly subresource?: string | undefined;
+  /** Takes warnings for the user who writes. */
+  readonly warn?: ((text: string) => void) | undefined;
+}
+
 export interface KindRules {
   /**
    * Changes the object in place. Fills in defaults. For a kind from a CustomResourceDefinition, also removes unknown fields; built-in kinds keep them.
@@ -74,7 +81,7 @@ export interface KindRules {
    */
   prepare(object: KubeObject, version: string): string[];
   /** Checks types, required fields, formats and CEL rules. If `old` is given, also checks transition rules. Returns no causes if the object is valid. */
-  validate(object: KubeObject, version: string, old?: KubeObject): Cause[];
+  validate(object: KubeObject, version: string, old?: KubeObject, context?: ValidationContext): Cause[];
   /** Warnings about a valid object, for the user who writes it. Absent: the kind has none. */
   warnings?(object: KubeObject): string[];
   /**

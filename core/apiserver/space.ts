@@ -39,6 +39,11 @@ export interface Kind extends GroupResource, KindSchema {
    * this type has.
    */
   readonly definitionUid?: string;
+  /**
+   * The revision of the space at which the present definition was written. The schema may fill in, or remove, fields of objects that were stored before. Absent: no
+   * definition in the storage defines the kind.
+   */
+  readonly definedAt?: number;
 }
 
 /** The resource under which the objects of the kind are stored. */

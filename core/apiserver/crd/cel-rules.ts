@@ -2,8 +2,7 @@
  * x-kubernetes-validations: CEL rules at any level of a schema. A transition rule compares the new value with the old value.
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
  *
- * The old value of a new value is at the same path of properties, map keys and items of lists of type map. A value below another kind of list has no old
- * value. structural.ts refuses a definition with transition rules at such a place.
+ * old-values.ts finds the old value. structural.ts refuses a definition with transition rules at a place without old values.
  */
 
 import { Optional } from '@marcbachmann/cel-js';
@@ -11,7 +10,6 @@ import { defaultBudget, type EvaluationBudget } from '../../match/cel/budget.ts'
 import { type CelProgram, type CelType, compileCel } from '../../match/cel/cel.ts';
 import { CelError } from '../../match/cel/cel-error.ts';
 import type { CelValue } from '../../match/cel/values.ts';
-import { stableStringify } from '../../object/canonical.ts';
 import {
   duplicate,
   type FieldPath,
@@ -20,13 +18,29 @@ import {
   invalidField,
   required,
 } from '../../object/field-error.ts';
+import { equalJson } from '../../object/json-value.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 import { celConverter, celType } from './cel-schema.ts';
 import type { SchemaProps, ValidationRule } from './definition.ts';
+import { type OldValue, oldField, oldItems } from './old-values.ts';
 
-/** Goes through the object and its old state in parallel. */
-type RuleCheck = (value: unknown, old: unknown, path: FieldPath, causes: Cause[], budget: EvaluationBudget) => void;
+/** Facts about one run of all rules. */
+interface Run {
+  readonly causes: Cause[];
+  readonly budget: EvaluationBudget;
+  /** Takes the failures of rules about parts that have not changed. */
+  readonly warn: (text: string) => void;
+}
+
+/** The nearest part around a value, or the value itself, that has an old value. */
+interface Compared {
+  readonly value: unknown;
+  readonly old: OldValue;
+}
+
+/** Goes through the object and its old state in parallel. `around`: absent for a new object. */
+type RuleCheck = (value: unknown, old: OldValue, path: FieldPath, run: Run, around?: Compared) => void;
 
 export interface CompiledValidationRule {
   readonly rule: ValidationRule;
@@ -38,9 +52,13 @@ export interface CompiledValidationRule {
 /** Compiles the rules of a schema. Undefined if the schema has none. Throws CelError if a rule does not compile. */
 export function compileRules(
   schema: SchemaProps,
-): ((object: object, old: object | undefined, causes: Cause[]) => void) | undefined {
+): ((object: object, old: object | undefined, causes: Cause[], warn?: (text: string) => void) => void) | undefined {
   const check = rulesOf(schema, true);
-  return check && ((object, old, causes) => check(object, old, [], causes, defaultBudget()));
+  return (
+    check &&
+    ((object, old, causes, warn = () => {}) =>
+      check(object, old, [], { causes, budget: defaultBudget(), warn }, old && { value: object, old }))
+  );
 }
 
 /** Throws CelError if the rule does not compile. */
@@ -70,7 +88,7 @@ function ownRules(schema: SchemaProps, isRoot: boolean): RuleCheck | undefined {
   const compiled = rules.map((rule) => compileRule(rule, celType(schema, isResource)));
   const convert = celConverter(schema, isResource, neededFields(compiled));
   const typeName = schema.type ?? 'any';
-  return (value, old, path, causes, budget) => {
+  return (value, old, path, { causes, budget, warn }, around) => {
     if (value === null || value === undefined) return;
     const self = convert(value);
     let oldSelf: CelValue | undefined;
@@ -80,7 +98,11 @@ function ownRules(schema: SchemaProps, isRoot: boolean): RuleCheck | undefined {
         if (old !== undefined && old !== null) oldSelf ??= convert(old);
       }
       const failure = evaluate(rule, bindings(rule, self, oldSelf), budget);
-      if (failure !== undefined) causes.push(causeOf(rule.rule, failure, path, typeName));
+      if (!failure) continue;
+      const cause = causeOf(rule.rule, failure.text, path, typeName);
+      if (failure.isVerdict && !rule.isTransition && around && equalJson(around.value, around.old))
+        warn(`${cause.field}: ${cause.message}`);
+      else causes.push(cause);
     }
   };
 }
@@ -113,21 +135,30 @@ function bindings(
   return { self, oldSelf: oldSelf === undefined ? Optional.none() : Optional.of(oldSelf) };
 }
 
-/** Evaluates a rule. Returns the message if the rule does not hold. Undefined: the rule holds. */
+/** `isVerdict`: the rule was evaluated, and does not hold. Otherwise it could not be evaluated. */
+interface Failure {
+  readonly text: string;
+  readonly isVerdict: boolean;
+}
+
+/** Undefined: the rule holds. */
 function evaluate(
   { rule, program, message }: CompiledValidationRule,
   values: Record<string, CelValue>,
   budget: EvaluationBudget,
-): string | undefined {
+): Failure | undefined {
   const fixedMessage = rule.message ?? `failed rule: ${rule.rule.trim()}`;
   try {
     if (program.evaluate(values, budget) === true) return undefined;
   } catch (error) {
     if (!(error instanceof CelError)) throw error;
-    if (error.kind === 'cost') return `call cost exceeds limit for rule: ${fixedMessage}`;
-    return `${error.message} evaluating rule: ${fixedMessage}`;
+    const text =
+      error.kind === 'cost'
+        ? `call cost exceeds limit for rule: ${fixedMessage}`
+        : `${error.message} evaluating rule: ${fixedMessage}`;
+    return { text, isVerdict: false };
   }
-  return (message && expressedMessage(message, values, budget)) ?? fixedMessage;
+  return { text: (message && expressedMessage(message, values, budget)) ?? fixedMessage, isVerdict: true };
 }
 
 /**
@@ -177,32 +208,38 @@ function rulesBelow(schema: SchemaProps): RuleCheck | undefined {
   const others =
     typeof schema.additionalProperties === 'object' ? rulesOf(schema.additionalProperties, false) : undefined;
   if (properties.size === 0 && !others) return undefined;
-  return (value, old, path, causes, budget) => {
+  return (value, old, path, run, around) => {
     if (!isRecord(value)) return;
     for (const name in value) {
       const property = properties.get(name);
       const check = property ?? others;
       if (!check) continue;
       path.push(property ? name : `[${name}]`);
-      check(value[name], isRecord(old) && Object.hasOwn(old, name) ? old[name] : undefined, path, causes, budget);
+      checkBelow(check, value[name], oldField(old, name), path, run, around);
       path.pop();
     }
   };
+}
+
+function checkBelow(
+  check: RuleCheck,
+  value: unknown,
+  old: OldValue,
+  path: FieldPath,
+  run: Run,
+  around: Compared | undefined,
+): void {
+  check(value, old, path, run, around && old !== undefined ? { value, old } : around);
 }
 
 function listRules(check: RuleCheck, schema: SchemaProps): RuleCheck {
-  const keys = schema['x-kubernetes-list-type'] === 'map' ? schema['x-kubernetes-list-map-keys'] : undefined;
-  return (value, old, path, causes, budget) => {
+  return (value, old, path, run, around) => {
     if (!Array.isArray(value)) return;
-    const byKey = keys && Array.isArray(old) ? new Map(old.map((item) => [listKey(item, keys), item])) : undefined;
+    const oldOf = oldItems(old, schema);
     for (let index = 0; index < value.length; index++) {
       path.push(index);
-      check(value[index], keys && byKey?.get(listKey(value[index], keys)), path, causes, budget);
+      checkBelow(check, value[index], oldOf(value[index]), path, run, around);
       path.pop();
     }
   };
-}
-
-function listKey(item: unknown, keys: readonly string[]): string {
-  return stableStringify(isRecord(item) ? keys.map((key) => item[key]) : item);
 }

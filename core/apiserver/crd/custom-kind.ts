@@ -18,8 +18,11 @@ import {
 import { isExactFor } from './version-conversion.ts';
 import { compareVersions } from './version-order.ts';
 
-/** Requires a definition that has passed definitionAdmission, which fills in defaults. This function does not fill them in. */
-export function customKind(definition: CustomResourceDefinition): Kind {
+/**
+ * Requires a definition that has passed definitionAdmission, which fills in defaults. This function does not fill them in. `definedAt`: see Kind. Absent: the
+ * definition is not in the storage of the space.
+ */
+export function customKind(definition: CustomResourceDefinition, definedAt?: number): Kind {
   const { spec } = definition;
   const versions = spec.versions.filter((version) => version.served);
   const names = servedNames(definition);
@@ -47,6 +50,7 @@ export function customKind(definition: CustomResourceDefinition): Kind {
     scalePaths: (name) => subresources(spec.versions.find((version) => version.name === name) ?? storage).scale,
     custom: true,
     ...(definition.metadata.uid === undefined ? {} : { definitionUid: definition.metadata.uid }),
+    ...(definedAt === undefined ? {} : { definedAt }),
     schema: (version) => served(version).compiled().type,
     columns: (version) => served(version).columns,
     selectableFields: (version) => served(version).selectableFields,
@@ -68,7 +72,7 @@ function servedVersion({ spec }: CustomResourceDefinition, version: DefinitionVe
   let compiled: CompiledSchema | undefined;
   return {
     compiled: () => {
-      compiled ??= compile(schema, typeName);
+      compiled ??= compile(schema, typeName, subresources(version).scale);
       return compiled;
     },
     openapi: () => schema as JsonObject,
@@ -81,9 +85,9 @@ function servedVersion({ spec }: CustomResourceDefinition, version: DefinitionVe
  * A definition that has not passed admission, for example one from another program, might not compile. Then users can't write its objects; everything else
  * works.
  */
-function compile(schema: SchemaProps, typeName: string): CompiledSchema {
+function compile(schema: SchemaProps, typeName: string, scale: ScalePaths | undefined): CompiledSchema {
   try {
-    return compileSchema(schema, typeName);
+    return compileSchema(schema, typeName, scale);
   } catch (error) {
     if (!(error instanceof CelError || error instanceof SyntaxError)) throw error;
     throw new BanyanError(
@@ -107,7 +111,7 @@ function rules(spec: DefinitionSpec, compiled: (version: string) => CompiledSche
   };
   return {
     prepare: (object, version) => compiled(version).prepare(object),
-    validate: (object, version, old) => compiled(version).validate(object, old),
+    validate: (object, version, old, context) => compiled(version).validate(object, old, context),
     convert: (object, toVersion): KubeObject | undefined => {
       const apiVersion = formatApiVersion(spec.group, toVersion);
       if (object.apiVersion === apiVersion) return object;

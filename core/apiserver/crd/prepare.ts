@@ -2,8 +2,8 @@
  * Prepares a custom resource for validation: removes unknown fields and fills in defaults. A schema is compiled once to closures. A part of the schema
  * without fields to remove and without defaults has no closure.
  *
- * The steps and their sequence are those of the Kubernetes API server: remove fields that the schema does not specify; remove a null if the field has a
- * default and is not nullable; fill in defaults, outer fields before inner fields (a default may contain fields that have defaults too).
+ * The steps are those of the Kubernetes API server: remove fields that the schema does not specify; remove nulls where null is no value, except for items of
+ * lists; fill in defaults, outer fields before inner fields (a default may contain fields that have defaults too).
  */
 
 import { type FieldPath, formatPath } from '../../object/field-error.ts';
@@ -31,12 +31,12 @@ type Inherited = { keepsUnknown: boolean };
 /** Undefined if there is nothing to remove and no default to fill in, in this part of the schema. */
 function prepareOf(schema: SchemaProps, inherited: Inherited): Prepare | undefined {
   const keepsUnknown = inherited.keepsUnknown || schema['x-kubernetes-preserve-unknown-fields'] === true;
-  if (schema.type === 'array' && schema.items) return listPrepare(prepareOf(schema.items, { keepsUnknown: false }));
+  if (schema.type === 'array' && schema.items) return itemsPrepare(schema.items);
   if (schema.type !== 'object' && !schema.properties) return undefined;
   if (schema['x-kubernetes-embedded-resource']) return objectPrepare(schema, { isResource: true, keepsUnknown });
   if (schema.properties) return objectPrepare(schema, { isResource: false, keepsUnknown });
   if (typeof schema.additionalProperties === 'object') {
-    return mapPrepare(prepareOf(schema.additionalProperties, { keepsUnknown: false }));
+    return mapPrepare(propertyOf(schema.additionalProperties));
   }
   if (keepsUnknown || schema.additionalProperties === true) return undefined;
   return objectPrepare(schema, { isResource: false, keepsUnknown });
@@ -48,57 +48,79 @@ interface Property {
   readonly nullable: boolean;
 }
 
+function propertyOf(schema: SchemaProps): Property {
+  return {
+    prepare: prepareOf(schema, { keepsUnknown: false }),
+    default: schema.default === undefined ? undefined : copier(schema.default),
+    nullable: schema.nullable === true,
+  };
+}
+
 function objectPrepare(schema: SchemaProps, options: { isResource: boolean; keepsUnknown: boolean }): Prepare {
   const keepsUnknown = options.keepsUnknown || schema['x-kubernetes-preserve-unknown-fields'] === true;
   const properties = new Map<string, Property>();
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    properties.set(name, {
-      prepare: prepareOf(property, { keepsUnknown: false }),
-      default: property.default === undefined ? undefined : copier(property.default),
-      nullable: property.nullable === true,
-    });
+    properties.set(name, propertyOf(property));
   }
   if (options.isResource) {
-    const scalar: Property = { prepare: undefined, default: undefined, nullable: false };
+    const scalar: Property = { prepare: undefined, default: undefined, nullable: true };
     properties.set('apiVersion', scalar).set('kind', scalar);
     properties.set('metadata', { ...scalar, prepare: typePrepare(objectMetaType) });
   }
   const defaulted = [...properties].filter(([, property]) => property.default !== undefined);
-  const othersPrepare =
-    typeof schema.additionalProperties === 'object'
-      ? prepareOf(schema.additionalProperties, { keepsUnknown: false })
-      : undefined;
+  const others = typeof schema.additionalProperties === 'object' ? propertyOf(schema.additionalProperties) : undefined;
   const keepsOthers = keepsUnknown || schema.additionalProperties !== undefined;
   return (value, path, unknown) => {
     if (!isRecord(value)) return;
-    for (const [name, property] of defaulted) {
-      const current = Object.hasOwn(value, name) ? value[name] : undefined;
-      if (current === undefined || (current === null && !property.nullable)) value[name] = property.default!();
-    }
+    for (const [name, property] of defaulted) if (!Object.hasOwn(value, name)) value[name] = property.default!();
     for (const name in value) {
-      const property = properties.get(name);
-      const prepare = property ? property.prepare : othersPrepare;
-      if (!property && !keepsOthers) {
+      const property = properties.get(name) ?? others;
+      if (property) prepareField(value, name, property, path, unknown);
+      else if (!keepsOthers) {
         unknown.push(formatPath([...path, name]));
         delete value[name];
-      } else if (prepare) {
-        path.push(name);
-        prepare(value[name], path, unknown);
-        path.pop();
       }
     }
   };
 }
 
-function mapPrepare(prepare: Prepare | undefined): Prepare | undefined {
-  if (!prepare) return undefined;
+function prepareField(
+  object: Record<string, unknown>,
+  name: string,
+  property: Property,
+  path: FieldPath,
+  unknown: string[],
+): void {
+  if (object[name] === null && !property.nullable) {
+    if (!property.default) {
+      delete object[name];
+      return;
+    }
+    object[name] = property.default();
+  }
+  if (!property.prepare) return;
+  path.push(name);
+  property.prepare(object[name], path, unknown);
+  path.pop();
+}
+
+function mapPrepare(property: Property): Prepare | undefined {
+  if (!property.prepare && property.nullable) return undefined;
   return (value, path, unknown) => {
     if (!isRecord(value)) return;
-    for (const name in value) {
-      path.push(name);
-      prepare(value[name], path, unknown);
-      path.pop();
-    }
+    for (const name in value) prepareField(value, name, property, path, unknown);
+  };
+}
+
+/** A null item stays, unless the items have a default: without the item, the others would move. */
+function itemsPrepare(schema: SchemaProps): Prepare | undefined {
+  const { default: defaultOf, nullable, prepare } = propertyOf(schema);
+  const below = listPrepare(prepare);
+  if (!defaultOf || nullable) return below;
+  return (value, path, unknown) => {
+    if (!Array.isArray(value)) return;
+    for (let index = 0; index < value.length; index++) if (value[index] === null) value[index] = defaultOf();
+    below?.(value, path, unknown);
   };
 }
 

@@ -1,12 +1,12 @@
 /**
- * Checks a value against a structural schema, without the CEL rules of the schema (cel-rules.ts). The schema is compiled once to closures. For a valid
- * value, the closures make no texts. Messages are those of the Kubernetes API server (kube-openapi's validate package, converted to field errors).
+ * Checks a value against a structural schema, without the CEL rules (cel-rules.ts) and the types of lists (list-types.ts). The schema is compiled once to
+ * closures. For a valid value, the closures make no texts. Messages are those of the Kubernetes API server (kube-openapi's validate package, converted to field
+ * errors).
  */
 
 import { compilePattern } from '../../match/cel/base/pattern.ts';
 import { stableStringify } from '../../object/canonical.ts';
 import {
-  duplicate,
   type FieldPath,
   formatPath,
   invalidField,
@@ -16,12 +16,15 @@ import {
   tooMany,
   typeInvalid,
 } from '../../object/field-error.ts';
+import { equalJson } from '../../object/json-value.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 import type { SchemaProps } from './definition.ts';
 import { formatCheck } from './formats.ts';
+import { type OldValue, oldField, oldItems } from './old-values.ts';
 
-export type ValueCheck = (value: unknown, path: FieldPath, causes: Cause[]) => void;
+/** `old`: the old value in an update. A value that equals its old value is never refused. */
+export type ValueCheck = (value: unknown, path: FieldPath, causes: Cause[], old?: OldValue) => void;
 
 /** Compiles a schema to a check, which runs one closure after the other. Throws SyntaxError if a pattern is not valid. */
 export function compileCheck(schema: SchemaProps): ValueCheck {
@@ -32,13 +35,13 @@ export function compileCheck(schema: SchemaProps): ValueCheck {
     ...(schema['x-kubernetes-embedded-resource'] ? [checkEmbedded] : []),
     ...combinations(schema),
   ];
-  return (value, path, causes) => {
+  return (value, path, causes, old) => {
     if (value === null && schema.nullable) return;
-    if (isType && !isType(value)) {
+    const before = causes.length;
+    if (isType && !isType(value))
       causes.push(wrongType(value, path, type === 'intOrString' ? 'integer,string' : type!));
-      return;
-    }
-    for (const check of checks) check(value, path, causes);
+    else for (const check of checks) check(value, path, causes, old);
+    if (causes.length > before && old !== undefined && equalJson(value, old)) causes.length = before;
   };
 }
 
@@ -77,13 +80,13 @@ function objectChecks(schema: SchemaProps): ValueCheck[] {
     });
   }
   if (properties.size > 0 || others) {
-    checks.push((value, path, causes) => {
+    checks.push((value, path, causes, old) => {
       if (!isRecord(value)) return;
       for (const name in value) {
         const check = properties.get(name) ?? others;
         if (!check) continue;
         path.push(name);
-        check(value[name], path, causes);
+        check(value[name], path, causes, oldField(old, name));
         path.pop();
       }
     });
@@ -116,54 +119,17 @@ function listChecks(schema: SchemaProps): ValueCheck[] {
   }
   if (schema.items) {
     const check = compileCheck(schema.items);
-    checks.push((value, path, causes) => {
+    checks.push((value, path, causes, old) => {
       if (!Array.isArray(value)) return;
+      const oldOf = oldItems(old, schema);
       for (let index = 0; index < value.length; index++) {
         path.push(index);
-        check(value[index], path, causes);
+        check(value[index], path, causes, oldOf(value[index]));
         path.pop();
       }
     });
   }
-  if (schema.uniqueItems || schema['x-kubernetes-list-type'] === 'set')
-    checks.push(uniqueCheck(identityOf, (item) => item));
-  if (schema['x-kubernetes-list-type'] === 'map') {
-    const keys = schema['x-kubernetes-list-map-keys'] ?? [];
-    checks.push(uniqueCheck(keyIdentity(keys), (item) => keysOf(item, keys)));
-  }
   return checks;
-}
-
-/** Checks that no item occurs twice. `identity` gives equal results for equal items. `shown` gives the part of an item that a message shows. */
-function uniqueCheck(identity: (item: unknown) => unknown, shown: (item: unknown) => unknown): ValueCheck {
-  return (value, path, causes) => {
-    if (!Array.isArray(value) || value.length < 2) return;
-    const seen = new Set<unknown>();
-    for (let index = 0; index < value.length; index++) {
-      const key = identity(value[index]);
-      if (seen.has(key)) causes.push(duplicate(formatPath([...path, index]), shown(value[index])));
-      seen.add(key);
-    }
-  };
-}
-
-/**
- * The identity of a scalar is the scalar itself. The identity of a structured value is a text that begins with a zero byte, so that it never equals a text
- * value.
- */
-function identityOf(item: unknown): unknown {
-  return typeof item === 'object' ? `\0${stableStringify(item)}` : item;
-}
-
-function keyIdentity(keys: readonly string[]): (item: unknown) => unknown {
-  const [only] = keys;
-  if (keys.length === 1 && only !== undefined) return (item) => (isRecord(item) ? identityOf(item[only]) : item);
-  return (item) => identityOf(keysOf(item, keys));
-}
-
-function keysOf(item: unknown, keys: readonly string[]): unknown {
-  if (!isRecord(item)) return item;
-  return Object.fromEntries(keys.filter((key) => Object.hasOwn(item, key)).map((key) => [key, item[key]]));
 }
 
 function numberChecks(schema: SchemaProps): ValueCheck[] {

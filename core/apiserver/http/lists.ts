@@ -13,7 +13,7 @@ import { namespacedNameOf, placeText } from '../storage/event-log.ts';
 import { Snapshot } from '../storage/snapshot.ts';
 import type { StoredObject } from '../storage.ts';
 import { columnDefinitions, partialMetadata, type TableOptions, table, tableRow } from '../table/table.ts';
-import { inVersion } from '../verbs/object-form.ts';
+import { inVersion, isOlderThanDefinition, shownIn } from '../verbs/object-form.ts';
 import type { Form } from './negotiate.ts';
 
 export interface ListRequest {
@@ -47,13 +47,14 @@ export function objectBytes(stored: StoredObject): Buffer {
 type InVersion = Pick<ListRequest, 'space' | 'kind' | 'version'>;
 
 /**
- * The bytes of the object in the requested version. Objects of a kind with one version and one form are not parsed. Throws if the object can't be converted to the
- * version.
+ * The bytes of the object in the requested version. Objects of a kind with one version and one form are not parsed, unless their definition has changed since
+ * they were stored. Throws if the object can't be converted to the version.
  */
 export function bytesInVersion({ space, kind, version }: InVersion, stored: StoredObject): Buffer {
-  if (!kind.hasSeveralVersions && !kind.storedAs) return objectBytes(stored);
+  if (!kind.hasSeveralVersions && !kind.storedAs && !isOlderThanDefinition(kind, stored.revision))
+    return objectBytes(stored);
   const object = space.parse(stored);
-  const shown = inVersion(kind, object, version);
+  const shown = shownIn(kind, object, version);
   return shown === object ? objectBytes(stored) : Buffer.from(JSON.stringify(shown));
 }
 
@@ -62,7 +63,7 @@ export function bytesInVersion({ space, kind, version }: InVersion, stored: Stor
  * that can't be converted to the version of the request: a missing field would select or leave out the wrong objects.
  */
 export function selectsObject({ kind, version, selection }: Omit<Selecting, 'space'>, object: KubeObject): boolean {
-  return selection.matches(selection.readsContent ? inVersion(kind, object, version) : object);
+  return selection.matches(selection.readsContent ? shownIn(kind, object, version) : object);
 }
 
 type Selecting = InVersion & Pick<ListRequest, 'selection'>;
@@ -85,8 +86,10 @@ export function rowOf(
 ): object {
   const { space, kind, version, includeObject } = listing;
   const object = space.parse(stored);
-  const shown = includeObject === 'Object' ? inVersion(kind, object, version) : kind.rules.convert(object, version);
-  return tableRow(kind, version, shown ?? object, { version: form.version, includeObject, nowMs });
+  // Without the content, a row has the columns that the stored version has.
+  const isShown = includeObject === 'Object' || kind.rules.convert(object, version) !== undefined;
+  const shown = isShown ? shownIn(kind, object, version) : object;
+  return tableRow(kind, version, shown, { version: form.version, includeObject, nowMs });
 }
 
 /** One object in the requested form. */
@@ -250,7 +253,7 @@ function* pageOf(listing: ListRequest, snapshot: Snapshot, { limit, from, effort
 
 /** Whether the server has to parse the objects in order to show them in this form. */
 export function mustParse({ form, kind }: Pick<ListRequest, 'form' | 'kind'>): boolean {
-  return form.as !== 'object' || kind.hasSeveralVersions || kind.storedAs !== undefined;
+  return form.as !== 'object' || kind.hasSeveralVersions || kind.storedAs !== undefined || kind.definedAt !== undefined;
 }
 
 /** Whether the answer contains more of the objects than their metadata and columns. */

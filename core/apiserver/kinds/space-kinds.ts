@@ -16,6 +16,8 @@ import type { SpaceStorage, StorageEvent } from '../storage.ts';
 export class SpaceKinds implements Kinds {
   readonly #fixed: readonly Kind[];
   readonly #custom = new Map<string, Kind>();
+  /** The generation of each definition, and the revision at which it was written. A write of the status alone changes neither. */
+  readonly #defined = new Map<string, { readonly uid: string; readonly generation: number; readonly at: number }>();
   readonly #unsubscribe: () => void;
   #byResource = new Map<string, Kind>();
   #byKind = new Map<string, Kind>();
@@ -25,7 +27,7 @@ export class SpaceKinds implements Kinds {
   /** `fixed` are the kinds of every space of this type. If two kinds have the same name, the first one is used. */
   constructor(storage: SpaceStorage, fixed: readonly Kind[]) {
     this.#fixed = fixed;
-    for (const stored of storage.scan(crdResource)) this.#addOrRemove(parseBody(stored.body));
+    for (const stored of storage.scan(crdResource)) this.#addOrRemove(parseBody(stored.body), stored.revision);
     this.#index();
     this.#unsubscribe = storage.subscribe((events) => this.#onEvents(events));
   }
@@ -56,8 +58,9 @@ export class SpaceKinds implements Kinds {
     for (const { type, object } of events) {
       if (object.key.resource !== crdResource.resource || object.key.group !== crdResource.group) continue;
       changed =
-        (type === 'DELETED' ? this.#custom.delete(object.key.name) : this.#addOrRemove(parseBody(object.body))) ||
-        changed;
+        (type === 'DELETED'
+          ? this.#remove(object.key.name)
+          : this.#addOrRemove(parseBody(object.body), object.revision)) || changed;
     }
     if (!changed) return;
     this.#generation += 1;
@@ -65,13 +68,26 @@ export class SpaceKinds implements Kinds {
   }
 
   /** Returns true if the set of served kinds may have changed. */
-  #addOrRemove(object: KubeObject): boolean {
+  #addOrRemove(object: KubeObject, revision: number): boolean {
     const name = object.metadata.name ?? '';
     const definition: CustomResourceDefinition | undefined =
       isDefinition(object) && isServed(object) ? object : undefined;
-    if (!definition) return this.#custom.delete(name);
-    this.#custom.set(name, customKind(definition));
+    if (!definition) return this.#remove(name);
+    this.#custom.set(name, customKind(definition, this.#definedAt(definition, revision)));
     return true;
+  }
+
+  #remove(name: string): boolean {
+    this.#defined.delete(name);
+    return this.#custom.delete(name);
+  }
+
+  #definedAt({ metadata }: CustomResourceDefinition, revision: number): number {
+    const { name = '', uid = '', generation = 0 } = metadata;
+    const known = this.#defined.get(name);
+    if (known?.uid === uid && known.generation === generation) return known.at;
+    this.#defined.set(name, { uid, generation, at: revision });
+    return revision;
   }
 
   #index(): void {

@@ -35,7 +35,7 @@ import type { FieldManager } from './field-manager.ts';
 import { reportUnknownFields } from './field-validation.ts';
 import { isNamespace, strategyOf } from './kind-strategy.ts';
 import { checkMayBeDeleted, checkNamespaceTakesObjects } from './namespace-guard.ts';
-import { incoming, inVersion, isContentChanged, keyInForm, storedBytes } from './object-form.ts';
+import { incoming, inVersion, isContentChanged, keyInForm, shownIn, storedBytes } from './object-form.ts';
 import {
   dropRepeatedOwners,
   fillNewMeta,
@@ -122,7 +122,7 @@ export class EmbeddedSpace implements Space {
     const stored = this.storage.get(kind ? storedKey(kind, key) : key);
     if (!stored) return undefined;
     const object = this.parse(stored);
-    return version === undefined ? object : inVersion(this.#kindOf(key), object, version);
+    return version === undefined ? object : shownIn(this.#kindOf(key), object, version);
   }
 
   parse(stored: StoredObject): KubeObject {
@@ -311,7 +311,7 @@ export class EmbeddedSpace implements Space {
     const comparable = isRewrite ? undefined : old;
     const causes = [
       ...validateMeta(kind, next.metadata, old.metadata),
-      ...kind.rules.validate(next, version, comparable),
+      ...kind.rules.validate(next, version, comparable, options),
     ];
     if (causes.length > 0) throw status.invalidObject(kind, key.name, causes);
     if (isContentChanged(kind, next, old)) {

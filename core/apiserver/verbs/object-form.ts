@@ -35,6 +35,24 @@ export function inVersion(kind: Kind, object: KubeObject, version: string): Kube
   return converted;
 }
 
+/**
+ * A stored object as a reader of `version` sees it: converted, and with the defaults and without the fields that a definition has got or lost since the object was
+ * stored. Throws as `inVersion`. `object` stays as it is.
+ */
+export function shownIn(kind: Kind, object: KubeObject, version: string): KubeObject {
+  const shown = inVersion(kind, object, version);
+  if (!kind.custom || (shown === object && !isOlderThanDefinition(kind, Number(object.metadata.resourceVersion))))
+    return shown;
+  const prepared = cloneJson(shown);
+  kind.rules.prepare(prepared, version);
+  return prepared;
+}
+
+/** Whether the definition of the kind has changed since this revision of the space. */
+export function isOlderThanDefinition({ definedAt = 0 }: Kind, revision: number): boolean {
+  return revision < definedAt;
+}
+
 export function storedBytes(kind: Kind, key: ObjectKey, object: KubeObject): Uint8Array {
   const { storedAs = kind } = kind;
   const stored = kind.storesAsWritten ? object : inVersion(storedAs, object, storedAs.storageVersion);

@@ -54,9 +54,10 @@ describe('a rule', () => {
     expect(problems(withRules({ low: integer }, rule), {})).toEqual(['spec.low: Required value: say how low']);
   });
 
-  it('is not evaluated for a value of the wrong type', () => {
+  it('is not evaluated for a value of the wrong type, and a cause says so', () => {
     expect(problems(schema, { low: 'x', high: 1 })).toEqual([
       'spec.low: Invalid value: "string": spec.low in body must be of type integer: "string"',
+      '<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
     ]);
   });
 

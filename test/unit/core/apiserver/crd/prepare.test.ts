@@ -55,6 +55,39 @@ describe('unknown fields', () => {
   });
 });
 
+describe('a null', () => {
+  it('goes where null is no value, also from maps, but not from lists', () => {
+    const schema: SchemaProps = {
+      type: 'object',
+      properties: {
+        text: string,
+        list: { type: 'array', items: string },
+        map: { type: 'object', additionalProperties: string },
+        free: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+        known: { ...string, nullable: true },
+      },
+    };
+    const spec = { text: null, list: [null], map: { a: null, b: 'b' }, free: { a: null }, known: null };
+    expect(prepared(schema, spec)).toEqual({
+      spec: { list: [null], map: { b: 'b' }, free: { a: null }, known: null },
+      unknown: [],
+    });
+    expect(prepared(schema, { list: null, map: null, free: null }).spec).toEqual({});
+  });
+
+  it('becomes the default of the items of a list, or of the values of a map', () => {
+    const items: SchemaProps = { ...string, default: 'd' };
+    const schema: SchemaProps = {
+      type: 'object',
+      properties: { list: { type: 'array', items }, map: { type: 'object', additionalProperties: items } },
+    };
+    expect(prepared(schema, { list: [null, 'a'], map: { a: null } }).spec).toEqual({
+      list: ['d', 'a'],
+      map: { a: 'd' },
+    });
+  });
+});
+
 describe('defaults', () => {
   const schema: SchemaProps = {
     type: 'object',

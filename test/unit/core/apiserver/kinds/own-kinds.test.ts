@@ -114,6 +114,7 @@ describe('an EdgePlacement', () => {
     const spec = { locationSelectors: [{ matchExpressions: [{ key: 'env', operator: 'Near', values: ['prod'] }] }] };
     expect(causes(placement(spec))).toEqual([
       'spec.locationSelectors[0].matchExpressions[0].operator: Unsupported value: "Near": supported values: "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"',
+      '<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
     ]);
   });
 

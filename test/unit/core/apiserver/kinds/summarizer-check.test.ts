@@ -149,7 +149,8 @@ describe('a StatusSummarizer', () => {
       /^spec\.having: .*must be of type bool, is string$/,
     ],
   ])('is refused with %s', (_, spec, message) => {
-    expect(causes(spec)).toEqual([expect.stringMatching(message)]);
+    // The last cause says that rules were not checked, if there is one.
+    expect(causes(spec).filter((cause) => !cause.startsWith('<nil>'))).toEqual([expect.stringMatching(message)]);
   });
 
   it('that an older version accepted can still be edited, except for its invalid field', () => {
