@@ -68,7 +68,7 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
   process.on('SIGINT', endBy);
   const linkCaPem = config.link.ca === undefined ? undefined : readBytes(config.link.ca);
   const environment = proxiesOf(process.env);
-  const { credentials, renewal } = await identityOf({
+  const { trust, renewal } = await identityOf({
     config,
     linkCaPem,
     environment,
@@ -77,6 +77,7 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
     log: logger,
     openSecret: (secret) => secretOf(config, secret),
   });
+  const { credentials } = trust;
   const { users } = config.pki;
   const kubeconfigEvents: KubeconfigEvents = {
     moved: (why) => {
@@ -101,6 +102,7 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
     config,
     version: packageVersion(),
     credentials,
+    treeTrust: trust,
     usersCa: users && renewedAuthorities({ clock: systemClock, log: logger, read: () => readBytes(users.ca) }),
     renewal,
     ...(linkCaPem ? { linkCaPem } : {}),

@@ -47,9 +47,10 @@ export interface NodeOptions {
   readonly config: AgentConfig;
   readonly version: string;
   readonly credentials: NodeCredentials;
+  readonly treeTrust: AgentPorts['trust'];
   /** The present content of the file that `pki.users.ca` of the configuration names. */
   readonly usersCa?: (() => Buffer) | undefined;
-  readonly renewal: Pick<Renewal, 'trouble' | 'onTrouble'>;
+  readonly renewal: Pick<Renewal, 'trouble' | 'onTrouble' | 'onRenewed'>;
   /** The content of the file that `link.ca` of the configuration names. */
   readonly linkCaPem?: Buffer;
   /** The proxies from the environment variables of the process. */
@@ -174,6 +175,7 @@ function agentPorts(options: NodeOptions, store: Store, memory: MemoryLimit): Ag
     crashMessage: options.crashMessage,
     memory: () => memory.use(),
     renewal: options.renewal,
+    trust: options.treeTrust,
   };
 }
 

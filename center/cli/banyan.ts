@@ -8,6 +8,7 @@ import { systemClock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { packageVersion } from '../../core/runtime/package-version.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
+import { AuthorityFiles } from '../supervisor/authority-files.ts';
 import { DataDirectory } from '../supervisor/data-directory.ts';
 import { launchOf } from '../supervisor/launch.ts';
 import { type ProgramRole, programOf } from '../supervisor/programs.ts';
@@ -33,6 +34,7 @@ import {
   spaceContext,
   timeToLive,
 } from './arguments.ts';
+import { addAuthority, authorityFormats, dropAuthority, showAuthorities, useAuthority } from './authority.ts';
 import { demo } from './demo.ts';
 import { enroll } from './enroll.ts';
 import { historyTable } from './history.ts';
@@ -47,7 +49,7 @@ import { formatTree, treeRows } from './tree.ts';
 import { undo } from './undo.ts';
 import { dataOf, down, exitCode, readTopology, up } from './up.ts';
 import { UsageError } from './usage-error.ts';
-import { addUser, type UserRequest, userName } from './user.ts';
+import { addUser, trustInKubeconfig, type UserRequest, userName } from './user.ts';
 import { why } from './why.ts';
 
 const print = (line: string) => console.log(line);
@@ -242,6 +244,74 @@ user
     api.close();
   });
 
+const authority = program
+  .command('authority')
+  .description('the authority of nodes: show it, and change it while the tree runs');
+authority
+  .command('show')
+  .description('the authorities that the center trusts, and how many nodes depend on each of them')
+  .addOption(new Option('-o, --output <format>', 'print objects').choices([...authorityFormats]))
+  .option('--data <dir>', 'data directory of the tree')
+  .option('--kubeconfig <file>', 'kubeconfig of the tree')
+  .action(async (options) => {
+    const api = clientOf(options);
+    print(await showAuthorities(api, options.output));
+    api.close();
+  });
+authority
+  .command('add')
+  .description('make the next authority, signed by the present one, and let all nodes trust both')
+  .addOption(pkiOption())
+  .option('--data <dir>', 'data directory of the tree')
+  .option('--kubeconfig <file>', 'kubeconfig of the tree')
+  .action(async (options) => {
+    const api = clientOf(options);
+    print(await addAuthority(api, authorityFiles(options)));
+    api.close();
+  });
+authority
+  .command('use')
+  .description('let the next authority sign: all nodes get new certificates, for their present keys')
+  .addOption(pkiOption())
+  .option('--data <dir>', 'data directory of the tree')
+  .option('--kubeconfig <file>', 'kubeconfig of the tree')
+  .action(async (options) => {
+    const api = clientOf(options);
+    print(
+      await useAuthority(api, authorityFiles(options), warn, (pem) => trustInKubeconfig(kubeconfigOf(options), pem)),
+    );
+    api.close();
+  });
+authority
+  .command('sign')
+  .description('sign certificate files again that the former authority has signed, for nodes with files of their own')
+  .argument('<files...>', 'certificates of nodes, and of issuers')
+  .addOption(pkiOption())
+  .option('--data <dir>', 'data directory of the tree')
+  .action(async (files: string[], options) => {
+    const folder = authorityFiles(options);
+    for (const file of files) {
+      const signed = await folder.sign(file);
+      print(`${file}: ${signed ? 'signed again' : 'left as it is: no former authority has signed it directly'}`);
+    }
+  });
+authority
+  .command('drop')
+  .description('end the trust in an authority, unless nodes still depend on it')
+  .argument('<id>', 'the id of the authority, as "show" prints it')
+  .option('--force', 'also while nodes depend on it: they then need new certificates', false)
+  .addOption(pkiOption())
+  .option('--data <dir>', 'data directory of the tree')
+  .option('--kubeconfig <file>', 'kubeconfig of the tree')
+  .action(async (id: string, options) => {
+    const api = clientOf(options);
+    const drop = { id, force: options.force };
+    print(
+      await dropAuthority(api, authorityFiles(options), drop, (pem) => trustInKubeconfig(kubeconfigOf(options), pem)),
+    );
+    api.close();
+  });
+
 program
   .command('rekey')
   .description('give the stores of nodes a new first key, and wait until everything is sealed with it')
@@ -420,6 +490,15 @@ function originSpace(api: NodeApiClient, options: { space?: string }): string {
 function kubeconfigOf(options: { data?: string; kubeconfig?: string }): string {
   const fromEnvironment = options.data === undefined ? process.env.KUBECONFIG : undefined;
   return options.kubeconfig ?? fromEnvironment ?? dataOf(options).kubeconfig;
+}
+
+function pkiOption(): Option {
+  return new Option('--pki <dir>', 'the folder with ca.crt and ca.key (default: pki beside the kubeconfig)');
+}
+
+function authorityFiles(options: { data?: string; kubeconfig?: string; pki?: string }): AuthorityFiles {
+  const folder = options.pki ?? new DataDirectory(dirname(kubeconfigOf(options))).pki;
+  return new AuthorityFiles(folder, { clock: systemClock, random: systemRandom });
 }
 
 function clientOf(options: { data?: string; kubeconfig?: string }): NodeApiClient {

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { parse, stringify } from 'yaml';
 import type { KeyAndCertificate } from '../../core/identity/authority.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+import { writeWhole } from '../../core/runtime/whole-file.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface UserRequest {
@@ -12,6 +13,7 @@ export interface UserRequest {
 }
 
 interface Kubeconfig {
+  readonly clusters?: readonly { readonly name: string; readonly cluster: object }[];
   readonly contexts?: readonly { readonly name: string; readonly context: object }[];
   readonly users?: unknown;
 }
@@ -45,6 +47,16 @@ export async function addUser(
     context: { ...context, user: request.name },
   }));
   return stringify({ ...config, users: [{ name: request.name, user }], contexts }, { aliasDuplicateObjects: false });
+}
+
+/** Replaces the authorities by which the clients of a kubeconfig verify the nodes. */
+export function trustInKubeconfig(file: string, caPem: string): void {
+  const config = read(file);
+  const clusters = (config.clusters ?? []).map((one) => ({
+    ...one,
+    cluster: { ...one.cluster, 'certificate-authority-data': Buffer.from(caPem).toString('base64') },
+  }));
+  writeWhole(file, stringify({ ...config, clusters }, { aliasDuplicateObjects: false }));
 }
 
 function read(file: string): Kubeconfig {

@@ -24,6 +24,7 @@ import { BanyanError } from '../../core/runtime/errors.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
 import type { PlannedNode } from '../topology/plan.ts';
+import { AuthorityFiles } from './authority-files.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { administrator } from './kubeconfig.ts';
 import type { TreePki } from './supervisor.ts';
@@ -37,12 +38,17 @@ export async function ensureTreePki(
   const issuing: Issuing = { clock, random: systemRandom };
   const base = (name: string) => join(data.pki, name);
   const authority = withoutKey(base('ca')) ?? (await ensure(base('ca'), clock, () => createAuthority(tree, issuing)));
+  const { above } = new AuthorityFiles(data.pki, issuing);
+  const signed = async (make: () => Promise<KeyAndCertificate>): Promise<KeyAndCertificate> => {
+    const { certPem, keyPem } = await make();
+    return { certPem: `${certPem.trim()}\n${above}`, keyPem };
+  };
   await Promise.all(
     nodes.map((node) => {
       const hosts = hostsOf(node);
       const { path, id, role, replica } = node;
       const named = { tree, path, role, replica, hosts };
-      const issue = () => issueNode(authority, named, issuing);
+      const issue = () => signed(() => issueNode(authority, named, issuing));
       return ensure(base(dottedPath(id)), clock, issue, (existing) => hosts.every((host) => isFor(existing, host)));
     }),
   );
@@ -53,11 +59,11 @@ export async function ensureTreePki(
         const { id, path } = node;
         const of = { tree, path, hosts: hostsOf(node) };
         return [
-          ensure(base(issuerName(id)), clock, () => createIssuer(authority, of, issuing)),
+          ensure(base(issuerName(id)), clock, () => signed(() => createIssuer(authority, of, issuing))),
           ensure(
             base(subtreeIssuerName(id)),
             clock,
-            () => createSubtreeIssuer(authority, of, issuing),
+            () => signed(() => createSubtreeIssuer(authority, of, issuing)),
             (existing) => hostsNotPermitted({ certPem: existing.toString() }, of.hosts).length === 0,
           ),
         ];

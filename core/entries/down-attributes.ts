@@ -2,6 +2,7 @@
 
 import * as z from 'zod';
 import { metricsAccountsMax } from '../authentication/metrics-tokens.ts';
+import { bundleBytesMax } from '../identity/trusted-authorities.ts';
 import type { DeliveryBounds } from '../match/delivery-bounds.ts';
 import type { AssociatedItem } from '../match/resource-rules.ts';
 import type { UpsyncItem } from '../match/upsync-item.ts';
@@ -207,6 +208,16 @@ export const revoked = z.object({
   nodes: z.record(z.string(), whole).exactOptional(),
 });
 export type RevokedAttributes = AttributesOf<typeof revoked>;
+
+/**
+ * `bundle`: the authorities of nodes, and their introductions (core/identity/trusted-authorities.ts). `signsWith`: the authority to which the certificates lead that
+ * the parent signs now. Absent: the parent signs none.
+ */
+export const authorities = z.object({
+  bundle: z.string().max(bundleBytesMax),
+  signsWith: z.string().max(64).exactOptional(),
+});
+export type AuthoritiesAttributes = AttributesOf<typeof authorities>;
 
 /** Limit for the nodes above in one entry: no tree is as deep. */
 export const issuersMax = 64;

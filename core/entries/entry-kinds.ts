@@ -143,6 +143,12 @@ export const entryKinds = {
     attributes: down.revoked,
     is: 'the users and the paths of nodes whose certificates were revoked here or above, with the time; no entry: there are none',
   },
+  authorities: {
+    form: 'authorities',
+    from: 'parent',
+    attributes: down.authorities,
+    is: 'the authorities of nodes, with the introductions of new ones, and the authority with which the parent signs; no entry: each node trusts those of its files',
+  },
   metrics: {
     form: 'metrics',
     from: 'parent',

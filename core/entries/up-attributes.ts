@@ -1,5 +1,6 @@
 /** Attributes of the entries that a child reports. A parent acts on an entry only if the entry fits its schema. */
 import * as z from 'zod';
+import { authoritiesMax } from '../identity/trusted-authorities.ts';
 import { handed, withdrawn } from './down-attributes.ts';
 import { parseServed, servedMax } from './served-resources.ts';
 import { type AttributesOf, texts, whole } from './shapes.ts';
@@ -61,6 +62,9 @@ export const gone = withdrawn;
 export type GoneAttributes = AttributesOf<typeof gone>;
 export const has = handed;
 
+/** Paths of nodes that still depend on an authority, in one list: a person looks at these first. */
+export const dependentsShownMax = 5;
+
 const held = z.object({ entries: whole, since: z.string(), token: z.string(), sample: z.array(z.string()) });
 export type HeldAttributes = AttributesOf<typeof held>;
 
@@ -89,6 +93,15 @@ export type WaitsAttributes = AttributesOf<typeof waits>;
 /** A problem of an agent, for example that the agent cannot use its cluster. `reason` is CamelCase. */
 const trouble = z.object({ reason: z.string(), message: z.string() });
 export type TroubleAttributes = AttributesOf<typeof trouble>;
+
+/** Stands for all authorities that a node does not trust, and for those of nodes of a version that does not report the authority. */
+export const otherAuthority = 'other';
+
+/** How many nodes have a certificate that leads to each authority, and some of their paths. Keyed by the id of the authority (`authorityId`), or `otherAuthority`. */
+const dependents = z
+  .record(z.string().max(64), z.object({ nodes: whole, sample: z.array(z.string()).max(dependentsShownMax) }))
+  .refine((one) => Object.keys(one).length <= authoritiesMax + 1, 'has more authorities than a node trusts');
+export type Dependents = AttributesOf<typeof dependents>;
 
 /** The report of a node about itself. The parent adds `session` and `lag` when it passes on the entry. */
 export const node = z.object({
@@ -123,6 +136,11 @@ export const node = z.object({
   limit: trouble.exactOptional(),
   /** Agents only: why the agent's certificate was not renewed, and when it expires. */
   certificateTrouble: trouble.exactOptional(),
+  /** The id of the authority to which the node's certificate leads, and the ids of all authorities that the node trusts. */
+  authority: z.string().max(64).exactOptional(),
+  trusts: z.array(z.string().max(64)).max(authoritiesMax).exactOptional(),
+  /** Relays only: the nodes at and below the relay that depend on each authority. */
+  dependents: dependents.exactOptional(),
   /** Agents only: what the site does not accept (`accept` of its configuration). */
   notAccepted: trouble.exactOptional(),
   /** Agents only: objects that several sources deliver, with the names of the sources. Tenants do not see these names. */

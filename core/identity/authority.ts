@@ -21,8 +21,8 @@ import { type PeerIdentity, spiffeId } from './peer-identity.ts';
 x509.cryptoProvider.set(webcrypto as Crypto);
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
-/** The authority lasts longer than every node, because a new authority must be installed at every node and client. */
-const authorityMs = 3650 * 86_400_000;
+/** The authority lasts longer than every node, because a new authority must reach every node and client. */
+export const authorityMs = 3650 * 86_400_000;
 
 export interface KeyAndCertificate {
   readonly certPem: string;
@@ -50,22 +50,26 @@ export function createUserAuthority(tree: string, issuing: Issuing): Promise<Key
   return selfSigned(`banyan users of ${tree}`, issuing);
 }
 
-async function selfSigned(name: string, { clock, random }: Issuing): Promise<KeyAndCertificate> {
+export async function selfSigned(name: string | x509.Name, { clock, random }: Issuing): Promise<KeyAndCertificate> {
   const keys = await generateKeys();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serial(random),
-    name: distinguishedName(name),
+    name: typeof name === 'string' ? distinguishedName(name) : name,
     ...validityFrom(clock.wallMs(), authorityMs),
     signingAlgorithm: algorithm,
     keys,
-    extensions: [
-      new x509.BasicConstraintsExtension(true, undefined, true),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
-      // The identifier distinguishes an authority from a newer authority with the same name.
-      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
-    ],
+    extensions: await authorityExtensions(keys.publicKey),
   });
   return { certPem: certificate.toString('pem'), keyPem: await exportKey(keys.privateKey) };
+}
+
+export async function authorityExtensions(publicKey: x509.PublicKeyType): Promise<x509.Extension[]> {
+  return [
+    new x509.BasicConstraintsExtension(true, undefined, true),
+    new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+    // The identifier distinguishes an authority from a newer authority with the same name.
+    await x509.SubjectKeyIdentifierExtension.create(publicKey),
+  ];
 }
 
 /**
@@ -82,7 +86,7 @@ export async function createIssuer(
   const certPem = await sign(
     authority,
     {
-      subject: new x509.Name([{ OU: [{ utf8String: issuerUnit }] }, { CN: [{ utf8String: name }] }]),
+      subject: unitName(issuerUnit, name),
       publicKey: keys.publicKey,
       lifeMs: issuerMs,
       extensions: [
@@ -209,7 +213,11 @@ export async function issueJoined(
 
 /** A name below the issuer of a subtree. */
 function nameBelow(name: string): x509.Name {
-  return new x509.Name([{ OU: [{ utf8String: subtreeUnit }] }, { CN: [{ utf8String: name }] }]);
+  return unitName(subtreeUnit, name);
+}
+
+export function unitName(unit: string, name: string): x509.Name {
+  return new x509.Name([{ OU: [{ utf8String: unit }] }, { CN: [{ utf8String: name }] }]);
 }
 
 function namesOf(id: string, hosts: readonly string[]): x509.SubjectAlternativeNameExtension {
@@ -280,31 +288,36 @@ function leafExtensions(
   ];
 }
 
-interface ToSign {
+type ToSign = {
   readonly subject: x509.Name;
   readonly publicKey: x509.PublicKeyType;
-  readonly lifeMs: number;
-  /** The validity begins after this time. */
-  readonly afterMs?: number | undefined;
   readonly extensions: readonly x509.Extension[];
+} & (
+  | {
+      readonly lifeMs: number;
+      /** The validity begins after this time. */
+      readonly afterMs?: number | undefined;
+    }
+  | { readonly validity: Validity }
+);
+
+interface Validity {
+  readonly notBefore: Date;
+  readonly notAfter: Date;
 }
 
 /** Signs the certificate. The certificate ends no later than the certificate of the authority. */
-async function sign(
-  authority: KeyAndCertificate,
-  { subject, publicKey, lifeMs, afterMs = 0, extensions }: ToSign,
-  { clock, random }: Issuing,
-): Promise<string> {
+export async function sign(authority: KeyAndCertificate, toSign: ToSign, { clock, random }: Issuing): Promise<string> {
+  const { subject, publicKey, extensions } = toSign;
   const issuer = new x509.X509Certificate(authority.certPem);
-  const { notBefore, notAfter } = validityFrom(clock.wallMs(), lifeMs);
+  const { notBefore, notAfter } = 'validity' in toSign ? toSign.validity : validityOfNew(clock.wallMs(), toSign);
   const certificate = await x509.X509CertificateGenerator.create({
     serialNumber: serial(random),
     subject,
     // Takes the name object of the issuer and not its text: Go compares the encoded bytes of both names, and a name made from the text could have other
     // bytes.
     issuer: issuer.subjectName,
-    // Certificates have whole seconds.
-    notBefore: new Date(Math.max(notBefore.getTime(), (Math.floor(afterMs / 1_000) + 1) * 1_000)),
+    notBefore,
     notAfter: notAfter < issuer.notAfter ? notAfter : issuer.notAfter,
     signingAlgorithm: algorithm,
     publicKey,
@@ -312,6 +325,15 @@ async function sign(
     extensions: [...extensions, await x509.AuthorityKeyIdentifierExtension.create(issuer)],
   });
   return certificate.toString('pem');
+}
+
+function validityOfNew(
+  nowMs: number,
+  { lifeMs, afterMs = 0 }: { readonly lifeMs: number; readonly afterMs?: number | undefined },
+): Validity {
+  const { notBefore, notAfter } = validityFrom(nowMs, lifeMs);
+  // Certificates have whole seconds.
+  return { notBefore: new Date(Math.max(notBefore.getTime(), (Math.floor(afterMs / 1_000) + 1) * 1_000)), notAfter };
 }
 
 /** Passes typed values. The library would parse a plain string as an encoded name: a quote would cut the text, and a leading # would make it hexadecimal. */

@@ -13,13 +13,13 @@ import { authoritiesIn } from './pem-certificates.ts';
 /** https://www.rfc-editor.org/rfc/rfc5280#section-4.2.1.12 */
 export const usages = { client: '1.3.6.1.5.5.7.3.2', server: '1.3.6.1.5.5.7.3.1' } as const;
 
+/** Issuers of relays between the authority and a leaf. Each relay that joined with a token adds one of them to the chains of its subtree. */
+export const subtreeIssuersMax = 9;
 /**
- * Maximal length of a chain: the leaf and the certificates between the leaf and the authority. Each relay that joined with a token adds one certificate to the
- * chains of its subtree. A chain of this length has 8 KB, which every TLS handshake sends.
+ * Maximal length of a chain: the leaf, the issuers, and the introduction of a new authority by the former one (trusted-authorities.ts). A chain of this length
+ * has 9 KB, which every TLS handshake sends.
  */
-export const chainMax = 10;
-/** Issuers of relays between the authority and a leaf: the whole chain without the leaf. */
-export const subtreeIssuersMax = chainMax - 1;
+export const chainMax = subtreeIssuersMax + 2;
 /** A certificate of a Banyan authority has about one kilobyte. A certificate of a company's authority is somewhat larger. */
 const certificateBytesMax = 16 * 1024;
 /** The certificates of a chain together: less than a peer may send before it has proven who it is. */
@@ -33,11 +33,14 @@ export interface ChainTrust {
   readonly usage: keyof typeof usages;
 }
 
-/**
- * Verifies the chain. Returns the holder's own certificate, which must be the first one of the chain, and then the certificates up to the one that an authority
- * has signed. Throws Unauthorized with the mistake.
- */
-export function trustedPath(ders: readonly Uint8Array[], { caPem, wallMs, usage }: ChainTrust): X509Certificate[] {
+/** The certificates from a leaf up to the one that the authority has signed, and the authority. */
+export interface TrustedPath {
+  readonly path: readonly X509Certificate[];
+  readonly authority: X509Certificate;
+}
+
+/** Verifies the chain. The holder's own certificate must be the first one. Throws Unauthorized with the mistake. */
+export function trustedPath(ders: readonly Uint8Array[], { caPem, wallMs, usage }: ChainTrust): TrustedPath {
   if (ders.length === 0) throw unauthorized('no certificate was presented; a node needs one of this tree');
   if (ders.length > chainMax)
     throw unauthorized(`${ders.length} certificates were presented; at most ${chainMax} are read`);
@@ -59,7 +62,7 @@ export function trustedPath(ders: readonly Uint8Array[], { caPem, wallMs, usage 
   if (!allowed?.includes(usages[usage])) {
     throw unauthorized(`the certificate ${leaf.subjectAltName ?? leaf.subject} is not for the use as a ${usage}`);
   }
-  return path;
+  return found;
 }
 
 function checkDates(certificate: X509Certificate, wallMs: number): void {
@@ -86,7 +89,7 @@ export function sentChain(socket: PeerSocket, max = chainMax): Buffer[] {
 export function pathUp(
   [leaf, ...between]: readonly X509Certificate[],
   authorities: readonly X509Certificate[],
-): { readonly path: X509Certificate[]; readonly authority: X509Certificate } | undefined {
+): TrustedPath | undefined {
   const path: X509Certificate[] = [];
   let unused = between;
   for (let at = leaf; at; ) {

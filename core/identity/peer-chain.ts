@@ -1,10 +1,15 @@
 /** The identity of the node at the other end, from the whole chain of its certificates. */
-import type { X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 import { BanyanError } from '../runtime/errors.ts';
-import { type ChainTrust, sentChain, trustedPath } from './certificate-chain.ts';
+import { type ChainTrust, sentChain, type TrustedPath, trustedPath } from './certificate-chain.ts';
 import { issuerIn } from './issuer-name.ts';
-import { certificateIn, describeMistrust, identityOfCertificate, type PeerIdentity } from './peer-identity.ts';
+import {
+  authorityId,
+  certificateIn,
+  describeMistrust,
+  identityOfCertificate,
+  type PeerIdentity,
+} from './peer-identity.ts';
 
 /**
  * The identity of the node at the other end of a connection. The TLS handshake accepts every certificate (`rejectUnauthorized: false`). So this function
@@ -28,13 +33,12 @@ export function identityOfChain(ders: readonly Uint8Array[], trust: ChainTrust):
   return identityOfPath(trustedPath(ders, trust));
 }
 
-/** `path`: a verified chain. */
-export function identityOfPath([leaf, ...issuers]: readonly X509Certificate[]): PeerIdentity {
+export function identityOfPath({ path: [leaf, ...issuers], authority }: TrustedPath): PeerIdentity {
   const identity = identityOfCertificate(leaf!.raw);
   const signers = issuers.flatMap((one) => {
     const issuer = issuerIn(one);
     return issuer ? [{ path: issuer.path, ...certificateIn(one) }] : [];
   });
-  if (signers.length === 0) return identity;
-  return { ...identity, certificate: { ...identity.certificate!, signers } };
+  const signed = signers.length === 0 ? {} : { signers };
+  return { ...identity, certificate: { ...identity.certificate!, authority: authorityId(authority), ...signed } };
 }

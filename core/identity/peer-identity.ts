@@ -4,6 +4,7 @@
  */
 import { createHash, X509Certificate } from 'node:crypto';
 import { checkDnsLabel } from '../object/names.ts';
+import { cliCommand } from '../runtime/cli-command.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { notForItsIssuer } from './issuer-name.ts';
 import { replicasMax } from './replica.ts';
@@ -25,6 +26,8 @@ export interface PeerCertificate {
   readonly fromMs: number;
   /** The issuers of relays between the certificate and the authority, the nearest first. Absent: the authority itself has signed the certificate. */
   readonly signers?: readonly Signer[];
+  /** The authority to which the chain leads (`authorityId`). Absent: the chain was not verified. */
+  readonly authority?: string;
 }
 
 /** The issuer of a relay. */
@@ -114,6 +117,14 @@ function unauthorized(message: string): BanyanError {
   return new BanyanError('Unauthorized', message);
 }
 
+/** 64 bits: among the few authorities of a tree, no two look the same. */
+const authorityIdLength = 16;
+
+/** A short name of an authority for people and programs: the begin of the hash of its public key. */
+export function authorityId(authority: X509Certificate): string {
+  return certificateIn(authority).key.slice(0, authorityIdLength);
+}
+
 /** SHA-256, in hex, of a public key in the form SubjectPublicKeyInfo. */
 export function hashOfKey(spki: Uint8Array): string {
   return createHash('sha256').update(spki).digest('hex');
@@ -132,5 +143,6 @@ export function describeMistrust(
   if (reason === 'CERT_HAS_EXPIRED') return `${whose} expired on ${validTo}: issue a new one`;
   if (reason === 'CERT_NOT_YET_VALID')
     return `${whose} is valid only from ${validFrom}: compare the clocks of both ends`;
-  return `${whose} was not signed by the authority of this tree (${reason}): check that both nodes belong to one tree`;
+  const changed = `if the tree's authority was changed while a node was away, make a new certificate for the node (${cliCommand('join-token', 'PATH', '--again')})`;
+  return `${whose} was not signed by the authority of this tree (${reason}): check that both nodes belong to one tree; ${changed}`;
 }

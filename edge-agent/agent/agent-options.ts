@@ -11,6 +11,7 @@ import type { Random } from '../../core/runtime/random.ts';
 import type { Divergence } from '../../core/session/feed-alarm.ts';
 import type { WatermarkWait } from '../../core/session/watermark-gate.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
+import type { ReportedTrust } from '../../core/wire/tree-trust.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { LimitUse } from '../limits/limit-use.ts';
 
@@ -48,6 +49,8 @@ export interface AgentOptions {
   readonly diverged?: () => Divergence | undefined;
   /** Why the agent's certificate is not renewed. */
   readonly certificateTrouble?: () => TroubleAttributes | undefined;
+  /** The authorities of the agent's certificate, and those that it trusts. */
+  readonly trust?: () => ReportedTrust | undefined;
   /** Why the agent accepts nothing from the parent now. Undefined: the agent accepts what the parent sends. */
   readonly waiting?: () => WatermarkWait | undefined;
 }

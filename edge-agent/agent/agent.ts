@@ -437,7 +437,7 @@ export class Agent {
   }
 
   #nodeEntry(): UpFeedEntry {
-    const { version, store, held, diverged, waiting, certificateTrouble } = this.#options;
+    const { version, store, held, diverged, waiting, certificateTrouble, trust } = this.#options;
     return nodeReport({
       version,
       description: { ...this.#removalTrouble(), ...this.#description.reported },
@@ -447,6 +447,7 @@ export class Agent {
       diverged: diverged?.(),
       waiting: waiting?.(),
       certificateTrouble: certificateTrouble?.(),
+      trust: trust?.(),
       sources: this.#sources.reported,
       isDiskLow: isDiskLow(store),
     });

@@ -6,6 +6,7 @@ import type { IsRevoked } from '../../core/apiserver/http/request-users.ts';
 import type { TokenIssuer } from '../../core/apiserver/http/token-requests.ts';
 import type { Space, UserInfo } from '../../core/apiserver/space.ts';
 import type { MetricsTokens } from '../../core/authentication/metrics-tokens.ts';
+import { authoritiesAbove } from '../../core/entries/authorities-above.ts';
 import { deletionGuard, type Limits } from '../../core/entries/deletion-guard.ts';
 import { downFeedJudge } from '../../core/entries/down-check.ts';
 import { entryKey } from '../../core/entries/entry-keys.ts';
@@ -31,6 +32,7 @@ import type { StreamRouter } from '../../core/stream/router.ts';
 import { StreamCounts } from '../../core/stream/stream-counts.ts';
 import type { Renewal } from '../../core/wire/join/renewal.ts';
 import type { Dialer } from '../../core/wire/link.ts';
+import type { TreeTrust } from '../../core/wire/tree-trust.ts';
 import type { ClusterPorts, FoundObjects, OpenCluster } from '../cluster/cluster.ts';
 import type { FromAbove } from '../cluster/from-above.ts';
 import type { LimitUse } from '../limits/limit-use.ts';
@@ -60,7 +62,9 @@ export interface AgentPorts {
   /** The last error message of the previous process, if that process crashed. */
   readonly crashMessage?: string | undefined;
   /** The renewal of the agent's certificate. Absent: the agent does not report on its certificate. */
-  readonly renewal?: Pick<Renewal, 'trouble' | 'onTrouble'> | undefined;
+  readonly renewal?: Pick<Renewal, 'trouble' | 'onTrouble' | 'onRenewed'> | undefined;
+  /** The authorities of nodes that the agent trusts. Absent: they never change. */
+  readonly trust?: Pick<TreeTrust, 'receive' | 'onChange' | 'whyUntrusted' | 'report'> | undefined;
   /** Present if this agent succeeds another agent with the same identity. */
   readonly successor?: Successor | undefined;
   /** Called when a parent has welcomed this start of the agent. */
@@ -132,6 +136,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     crashMessage: ports.crashMessage,
     memory: ports.memory,
     certificateTrouble: () => ports.renewal?.trouble,
+    trust: () => ports.trust?.report(),
     cluster: opened.cluster,
     wentBack: () => ports.wentBack?.(),
     held: (reader) => downstream.held(reader),
@@ -152,6 +157,11 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
   const readMetricsIssuers = () =>
     metricsTokens.setIssuers(store.read((reader) => metricsIssuersAbove(reader, downstream.sound)));
   readMetricsIssuers();
+  const readAuthorities = () => {
+    const handed = store.read((reader) => authoritiesAbove(reader, downstream.sound));
+    if (handed) ports.trust?.receive(handed);
+  };
+  readAuthorities();
   const streamCounts = new StreamCounts();
   const streams: StreamRouter = agentStreams({
     path,
@@ -166,11 +176,12 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     software: version,
     identity,
     dialer,
-    whyRevoked: (peer) => revocations.whyRevoked(peer),
+    whyRevoked: (peer) => revocations.whyRevoked(peer) ?? ports.trust?.whyUntrusted(peer),
     received: (changes) => {
       agent.received(changes);
       if (changes.some(({ key }) => key === entryKey.revoked())) readRevocations();
       if (changes.some(({ key }) => key === entryKey.metrics())) readMetricsIssuers();
+      if (changes.some(({ key }) => key === entryKey.authorities())) readAuthorities();
     },
     streamsOf: (link) => streams.sessionWith('parent', link),
     reportSelf: () => agent.reportSelf(),
@@ -196,6 +207,11 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     applied: () => opened.applied?.(path),
     start() {
       ports.renewal?.onTrouble(() => agent.reportSelf());
+      ports.renewal?.onRenewed(() => agent.reportSelf());
+      ports.trust?.onChange(() => {
+        agent.reportSelf();
+        uplink.endRevoked();
+      });
       agent.start();
       uplink.start();
       isStarted = true;

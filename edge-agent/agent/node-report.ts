@@ -8,6 +8,7 @@ import { timestamp } from '../../core/object/conditions.ts';
 import type { Divergence } from '../../core/session/feed-alarm.ts';
 import { type WatermarkWait, waitsAttributes } from '../../core/session/watermark-gate.ts';
 import { text } from '../../core/store/bytes.ts';
+import type { ReportedTrust } from '../../core/wire/tree-trust.ts';
 import type { SourceTroublesReport } from '../desired/source-troubles.ts';
 import type { UpFeedEntry } from '../outbox/outbox.ts';
 
@@ -23,14 +24,26 @@ export interface NodeFacts {
   readonly diverged: Divergence | undefined;
   readonly waiting: WatermarkWait | undefined;
   readonly certificateTrouble: TroubleAttributes | undefined;
+  readonly trust: ReportedTrust | undefined;
   /** The objects that the site refuses, and those that several sources want. */
   readonly sources: SourceTroublesReport;
   readonly isDiskLow: boolean;
 }
 
 export function nodeReport(facts: NodeFacts): UpFeedEntry {
-  const { version, description, limit, held, quarantined, diverged, waiting, certificateTrouble, sources, isDiskLow } =
-    facts;
+  const {
+    version,
+    description,
+    limit,
+    held,
+    quarantined,
+    diverged,
+    waiting,
+    certificateTrouble,
+    trust,
+    sources,
+    isDiskLow,
+  } = facts;
   const attributes = {
     role: 'agent',
     version,
@@ -41,6 +54,7 @@ export function nodeReport(facts: NodeFacts): UpFeedEntry {
     ...(diverged ? { diverged: { at: timestamp(diverged.atMs), what: diverged.what } } : {}),
     ...waitsAttributes(waiting),
     ...(certificateTrouble ? { certificateTrouble } : {}),
+    ...trust,
     ...sources,
     ...(isDiskLow ? { diskLow: true } : {}),
   };

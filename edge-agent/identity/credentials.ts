@@ -13,7 +13,8 @@ import type { IdentityStore } from '../../core/wire/join/identity-store.ts';
 import type { JoinLine } from '../../core/wire/join/join-client.ts';
 import { joinedByToken, parentLines, startedRenewal } from '../../core/wire/join/joined-node.ts';
 import type { Renewable, Renewal } from '../../core/wire/join/renewal.ts';
-import { type NodeCredentials, renewedCredentials } from '../../core/wire/node-credentials.ts';
+import { renewedCredentials } from '../../core/wire/node-credentials.ts';
+import type { TreeTrust } from '../../core/wire/tree-trust.ts';
 import type { AgentConfig } from '../config/config.ts';
 import { GivenIdentity } from './given-identity.ts';
 
@@ -33,7 +34,8 @@ export interface CredentialsPorts {
 }
 
 export interface AgentIdentity {
-  readonly credentials: NodeCredentials;
+  /** The authorities of nodes that the agent trusts, and its credentials with them. */
+  readonly trust: TreeTrust;
   /** Renews the certificate. It has started already. */
   readonly renewal: Renewal;
 }
@@ -47,8 +49,7 @@ export async function identityOf(ports: CredentialsPorts): Promise<AgentIdentity
   const { path, pki } = config;
   const lines = parentLines({ ...ports, parent: config.parent, link: config.link });
   const renewable = 'joinToken' in pki ? await joined(pki, lines, ports) : await given(pki, ports);
-  const renewal = startedRenewal(lines, { path, clock, random, log, renewable });
-  return { credentials: renewable.credentials(), renewal };
+  return startedRenewal(lines, { path, data: config.data, clock, random, log, renewable });
 }
 
 async function given({ ca, cert, key, secret }: Given, ports: CredentialsPorts): Promise<Renewable> {

@@ -1,10 +1,11 @@
 /**
- * The entries that all children of a node get with the same attributes: the revocations of users and nodes, and the nodes whose tokens for metrics are good.
- * Both are of the nodes above and of this node.
+ * The entries that all children of a node get with the same attributes: the revocations of users and nodes, the nodes whose tokens for metrics are good, and the
+ * authorities of nodes. All are of the nodes above and of this node.
  */
 import type { Revocations, Revoked } from '../../core/access/revocations.ts';
 import type { MetricsIssuer } from '../../core/authentication/metrics-tokens.ts';
 import {
+  type AuthoritiesAttributes,
   issuersMax,
   type MetricsIssuersAttributes,
   type RevokedAttributes,
@@ -19,6 +20,8 @@ import type { Transaction } from '../../core/store/store.ts';
 export interface InheritedPorts {
   readonly revocations: Pick<Revocations, 'all'>;
   readonly metricsAccounts: { issuers(): readonly MetricsIssuer[] };
+  /** Undefined: nobody has handed authorities down. */
+  authorities(): AuthoritiesAttributes | undefined;
 }
 
 /** All children get the same value until a change, so one encoding serves all of them. */
@@ -29,6 +32,9 @@ const empty = new Uint8Array(0);
 export function sendInherited(t: Transaction, mailbox: Producer, ports: InheritedPorts): void {
   send(t, mailbox, entryKey.revoked(), ports.revocations.all(), revokedAttributes);
   send(t, mailbox, entryKey.metrics(), ports.metricsAccounts.issuers(), issuersAttributes);
+  const authorities = ports.authorities();
+  // The entry never goes: a node that has received authorities keeps them.
+  if (authorities) send(t, mailbox, entryKey.authorities(), authorities, (value) => value);
 }
 
 function send<T extends object>(

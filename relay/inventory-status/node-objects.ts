@@ -9,6 +9,7 @@ import { stableStringify } from '../../core/object/canonical.ts';
 import { type NewCondition, timestamp, withCondition } from '../../core/object/conditions.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { type Alarms, alarmConditions } from './alarm-conditions.ts';
+import type { ShownAuthority } from './authority-dependents.ts';
 import { conditionsOf, guardConditions, heldCondition, writeGuardEvents } from './guard-conditions.ts';
 
 export type NodeRole = 'Center' | 'Relay' | 'Agent';
@@ -31,6 +32,8 @@ export interface NodeStatus {
   readonly quarantined?: QuarantinedAttributes;
   readonly refused?: QuarantinedAttributes;
   readonly heldInMailbox?: HeldAttributes;
+  /** Only of the node itself. */
+  readonly authorities?: readonly ShownAuthority[];
   /** The capacity of an agent's cluster. */
   readonly capacity?: Readonly<Record<string, string>>;
 }

@@ -7,6 +7,7 @@ import type { Space } from '../../core/apiserver/space.ts';
 import { entryKey } from '../../core/entries/entry-keys.ts';
 import { quarantinedAttributes } from '../../core/entries/quarantine-report.ts';
 import type {
+  Dependents,
   HeldAttributes,
   NodeAttributes,
   QuarantinedAttributes,
@@ -27,9 +28,11 @@ import { type WatermarkWait, waitsAttributes } from '../../core/session/watermar
 import { text } from '../../core/store/bytes.ts';
 import { ifRoom, isDiskLow } from '../../core/store/room.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
+import type { ReportedTrust } from '../../core/wire/tree-trust.ts';
 import type { Child } from '../children/children.ts';
 import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
 import { type Replicas, withoutReplicas } from '../replicas/replicas.ts';
+import { dependentsOf, type OwnTrust, type Reporting, shownAuthorities } from './authority-dependents.ts';
 import { Descendants } from './descendants.ts';
 import { InventoryStatuses, type ShownInventory } from './inventory-statuses.ts';
 import { LocationCounts } from './location-counts.ts';
@@ -54,6 +57,8 @@ export interface NodeReportsPorts {
   unreached?(): string | undefined;
   /** Returns why the renewal of the node's certificate is due and has not happened. */
   certificateTrouble?(): TroubleAttributes | undefined;
+  /** Returns the authorities of nodes that this node trusts. Undefined: they never change. */
+  trust?(): OwnTrust | undefined;
   /** Returns what the parent must receive before this node accepts anything from it. */
   waiting?(): WatermarkWait | undefined;
   /** Returns what this node must receive before it sends anything to the child. */
@@ -90,6 +95,8 @@ export class NodeReports {
   readonly #inventories: InventoryStatuses;
   readonly #locations: LocationCounts;
   readonly #dirty = new Set<string>();
+  /** What each child that this node counts has reported about authorities. */
+  readonly #trustBelow = new Map<string, Reporting>();
   readonly #reportedLag = new Map<string, { entries: number; atMs: number }>();
   #timer: Timer | undefined;
   #lagTimer: Timer | undefined;
@@ -210,7 +217,16 @@ export class NodeReports {
     const kept = store.read((reader) => this.#ports.guarded(reader));
     const diverged = this.#ports.diverged();
     const diskLow = isDiskLow(store);
-    const ownStatus = { version: software, ...session, ...this.#rootContact(), ...counts, ...kept };
+    const trust = this.#ports.trust?.();
+    const reportedTrust = trust && this.#reportedTrust(trust);
+    const ownStatus = {
+      version: software,
+      ...session,
+      ...this.#rootContact(),
+      ...counts,
+      ...kept,
+      ...(trust && reportedTrust ? { authorities: shownAuthorities(trust, reportedTrust.dependents) } : {}),
+    };
     const waits = waitsAttributes(this.#ports.waiting?.());
     const certificateTrouble = this.#ports.certificateTrouble?.();
     const alarms = { diverged, diskLow, certificateTrouble, ...waits };
@@ -228,6 +244,7 @@ export class NodeReports {
         version: software,
         ...cutCounts(counts),
         ...kept,
+        ...reportedTrust,
         ...reportedAlarms,
       };
       store.write((t) => outbox.put(t, entryOf(path, ownReport), 0));
@@ -256,6 +273,7 @@ export class NodeReports {
     const mailbox = mailboxes.get(name);
     const nodePath = replicaNodePath(path, name);
     if (!child || !mailbox) {
+      this.#trustBelow.delete(name);
       hide(space, 'Mailbox', name);
       hide(space, 'Node', objectName(nodePath));
       return;
@@ -269,6 +287,8 @@ export class NodeReports {
       refused: quarantinedAttributes(reader, mailbox.consumer).quarantined,
       heldInMailbox: this.#ports.heldInMailbox(reader, name),
     }));
+    if (this.#replicas.standing(name).counts) this.#trustBelow.set(name, { path: nodePath, report });
+    else this.#trustBelow.delete(name);
     const { entries: backlogEntries, bytes: backlogBytes } = backlog;
     const untaken = untakenEntries(report?.quarantined);
     const held = heldInMailbox ? { held: heldInMailbox } : {};
@@ -369,6 +389,12 @@ export class NodeReports {
       this.childrenChanged(this.#reportedLag.keys());
     });
     return lastReport.entries;
+  }
+
+  /** What this node reports to its parent about authorities. */
+  #reportedTrust({ own }: OwnTrust): ReportedTrust & { readonly dependents: Dependents } {
+    const self = { path: this.#ports.path, report: own };
+    return { ...own, dependents: dependentsOf([self, ...this.#trustBelow.values()], own.trusts) };
   }
 
   #counts(): { children: number; relays: number; agents: number } {

@@ -12,8 +12,10 @@ import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Random } from '../../core/runtime/random.ts';
 
 export interface CertificateSigner {
-  /** PEM: the authorities that the node trusts. The nodes below have to trust them too. */
+  /** PEM: the authorities that the node trusts, with the introductions of new ones. The nodes below have to trust them too. */
   authority(): string;
+  /** PEM: the certificates of the issuers with which this node signs now, each with those above it. */
+  chains(): string[];
   /** Checks a request. Throws BadRequest and Forbidden if the request asks for more than this node may have. */
   judge(node: JoiningNode, request: string): Promise<Signable>;
 }
@@ -68,6 +70,7 @@ export function issuerSigner(path: string, ports: SignerPorts): CertificateSigne
   }
   return {
     authority,
+    chains: () => [ports.issuer(), ports.subtreeIssuer()].flatMap((issuer) => (issuer ? [issuer.certPem] : [])),
     async judge({ role, hosts, path: child }, request) {
       const { judgeRequest } = await import('../../core/identity/certificate-request.ts');
       const issuer = issuerFor(role, ports);

@@ -11,7 +11,13 @@ import type { GuardRoom } from '../guard/guard-room.ts';
 import type { NodeReports } from '../inventory-status/node-reports.ts';
 import { noteSourceChange } from '../schedule/source-changes.ts';
 import { markDirty } from '../work/dirty.ts';
-import { childReportTopic, metricsIssuersTopic, parentFeedTopic, revocationsTopic } from '../work/topics.ts';
+import {
+  authoritiesTopic,
+  childReportTopic,
+  metricsIssuersTopic,
+  parentFeedTopic,
+  revocationsTopic,
+} from '../work/topics.ts';
 import type { Downsync } from './downsync.ts';
 import type { NodeState } from './node-state.ts';
 import type { StatusAggregation } from './status-aggregation.ts';
@@ -44,6 +50,7 @@ export class FeedEventRouter {
         nodeState.childRegistry.inheritedChanged(t);
         t.announce(revocationsTopic, 'self');
       }
+      if (change.key === entryKey.authorities()) t.announce(authoritiesTopic, 'self');
       if (change.key === entryKey.metrics()) {
         nodeState.childRegistry.inheritedChanged(t);
         t.announce(metricsIssuersTopic, 'self');

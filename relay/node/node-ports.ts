@@ -15,6 +15,7 @@ import type { Random } from '../../core/runtime/random.ts';
 import type { Store } from '../../core/store/store.ts';
 import type { Renewal } from '../../core/wire/join/renewal.ts';
 import type { MeshNetwork } from '../../core/wire/network.ts';
+import type { TreeTrust } from '../../core/wire/tree-trust.ts';
 import type { CertificateSigner } from '../join/signer.ts';
 import type { CrashJournal } from '../work/work-guard.ts';
 
@@ -46,6 +47,8 @@ export interface NodeAnswers {
   readonly urls: NodeUrls;
 }
 
+export type NodeTrust = Pick<TreeTrust, 'receive' | 'onChange' | 'handedDown' | 'whyUntrusted' | 'report' | 'trusted'>;
+
 export interface NodePorts {
   readonly store: Store;
   readonly clock: Clock;
@@ -58,6 +61,8 @@ export interface NodePorts {
   readonly crashJournal?: CrashJournal;
   /** Absent: this node issues no certificates. */
   readonly signer?: CertificateSigner | undefined;
+  /** The authorities of nodes that this node trusts. Absent: they never change. */
+  readonly trust?: NodeTrust | undefined;
   /** PEM: the authorities by which clients verify the API of the node. */
   authority(): string;
   /** PEM: the keys with which the replicas of this relay sign tokens. Absent: the node has a key of its own. */
@@ -65,7 +70,7 @@ export interface NodePorts {
   /** Signs approved CertificateSigningRequests. Absent: the node signs none. */
   readonly userSigner?: UserSigner | undefined;
   /** The renewal of the node's certificate. Absent: somebody else renews it. */
-  readonly renewal?: Pick<Renewal, 'trouble' | 'onTrouble'> | undefined;
+  readonly renewal?: Pick<Renewal, 'trouble' | 'onTrouble' | 'onRenewed'> | undefined;
   /** Tokens of issuers outside the tree. Absent: the node trusts no such issuer. */
   readonly people?: Pick<TokenUsers, 'userOf'>;
   /** Writes what the node decides into its audit log. Absent: there is none. */

@@ -4,6 +4,7 @@ import type { Space } from '../../core/apiserver/space.ts';
 import type { DryRunPreview } from '../../core/apiserver/verbs/embedded-space.ts';
 import type { MetricsTokens } from '../../core/authentication/metrics-tokens.ts';
 import { tokenKeysIn } from '../../core/authentication/token-key.ts';
+import { authoritiesAbove } from '../../core/entries/authorities-above.ts';
 import { deletionGuard } from '../../core/entries/deletion-guard.ts';
 import type { TreeAttributes } from '../../core/entries/down-attributes.ts';
 import { downFeedJudge } from '../../core/entries/down-check.ts';
@@ -33,6 +34,7 @@ import type { Child } from '../children/children.ts';
 import { Evictions } from '../children/evictions.ts';
 import { inheritedBelow } from '../children/inherited-labels.ts';
 import type { NodeConfig } from '../config/config.ts';
+import { HandedAuthorities } from '../join/handed-authorities.ts';
 import { Mailboxes } from '../mailbox/mailboxes.ts';
 import { Placements } from '../placements/placements.ts';
 import { dryRunPreview } from '../plan/dry-run.ts';
@@ -43,7 +45,7 @@ import type { Replicas } from '../replicas/replicas.ts';
 import { InventoryBelow } from '../schedule/inventory-below.ts';
 import { NodeSpaces } from '../spaces/node-spaces.ts';
 import { markDirty } from '../work/dirty.ts';
-import { childShownTopic, revocationsTopic } from '../work/topics.ts';
+import { authoritiesTopic, childShownTopic, revocationsTopic } from '../work/topics.ts';
 import { refusedClaims } from './metrics.ts';
 import type { NodePorts } from './node-ports.ts';
 
@@ -60,6 +62,8 @@ export interface LateParts {
   /** Runs in a transaction in which quarantined reports of a child have become valid. */
   judgedAgain(t: Transaction, child: string, changes: readonly AppliedChange[]): void;
   readonly sums: Omit<ReplicaSums, 'labels'>;
+  /** Called when the node trusts other authorities, or hands others down. */
+  authoritiesChanged(): void;
   /** Called when the store is broken. */
   failed(error: unknown): void;
 }
@@ -103,7 +107,10 @@ export class NodeState {
   readonly labelSummaryAcknowledgement: LabelSummaryAcknowledgement;
   readonly replicas: Replicas;
   readonly lookups: Lookups;
+  /** Undefined: this node hands down no authorities. */
+  readonly handedAuthorities: HandedAuthorities | undefined;
   readonly #store: Store;
+  readonly #trust: NodePorts['trust'];
 
   constructor(config: NodeConfig, ports: NodePorts, lateParts: LateParts) {
     const { store, clock, random, log, defer } = ports;
@@ -137,8 +144,22 @@ export class NodeState {
       },
       metricsAccountsChanged: () => lateParts.enqueue((t) => this.childRegistry.inheritedChanged(t)),
       nodeDeleted: (t, node) => this.#nodeDeleted(t, node, clock),
+      authoritiesWritten: (t) => t.announce(authoritiesTopic, 'self'),
     });
     this.readRevocationsAbove();
+    this.#trust = ports.trust;
+    this.readAuthorities();
+    this.handedAuthorities =
+      ports.trust &&
+      new HandedAuthorities({
+        trust: ports.trust,
+        signer: ports.signer,
+        clock,
+        changed: () => {
+          lateParts.enqueue((t) => this.childRegistry.inheritedChanged(t));
+          lateParts.authoritiesChanged();
+        },
+      });
     this.metricsTokens = metricsTokensAt({ clock, path, fromAbove: config.access.fromAbove });
     this.readMetricsIssuersAbove();
     const tableOf = (source: string) => this.spaces.tableOf(source) ?? this.upstream.sound;
@@ -193,6 +214,7 @@ export class NodeState {
       ),
       revocations: this.spaces.revocations,
       metricsAccounts: this.spaces.metricsAccounts,
+      authorities: () => this.handedAuthorities?.present(),
       inherited: () => this.#inherited(config, ports),
       path,
     });
@@ -245,6 +267,14 @@ export class NodeState {
     const issuers = this.#store.read((reader) => metricsIssuersAbove(reader, this.upstream.sound));
     this.spaces.metricsAccounts.setAbove(issuers);
     this.metricsTokens.setIssuers(issuers);
+  }
+
+  /** Call it when the entry from above has changed, or at the center the field in its Node object. */
+  readAuthorities(): void {
+    const above = () => this.#store.read((reader) => authoritiesAbove(reader, this.upstream.sound));
+    const bundle = this.path === '' ? this.spaces.writtenAuthorities() : undefined;
+    const handed = bundle === undefined ? above() : { bundle };
+    if (handed) this.#trust?.receive(handed);
   }
 
   /** Call it when the entry from above has changed. */

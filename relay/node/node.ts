@@ -44,7 +44,7 @@ import { Readiness } from './readiness.ts';
 import { guardOf, reportsOf } from './reports-and-guard.ts';
 import { sessionAbove, sessionsBelow, streamsBetween } from './sessions.ts';
 import { StatusAggregation } from './status-aggregation.ts';
-import { subscribeParts } from './subscriptions.ts';
+import { revokedEndAfterMs, subscribeParts } from './subscriptions.ts';
 
 export class Node implements AsyncDisposable {
   readonly #config: NodeConfig;
@@ -106,6 +106,10 @@ export class Node implements AsyncDisposable {
     this.#uplink = sessionAbove(config, ports, parts);
     this.#reports = reportsOf(config, ports, parts);
     ports.renewal?.onTrouble(() => this.#reports.wake());
+    ports.renewal?.onRenewed(() => {
+      this.#nodeState.handedAuthorities?.look();
+      this.#reports.wake();
+    });
     this.#guard = guardOf(config, ports, parts);
     this.#admissions = admissionsOf(config, ports, {
       space: this.#nodeState.spaces.system,
@@ -184,6 +188,7 @@ export class Node implements AsyncDisposable {
     this.#signingRequests.start();
     this.#tokenSecrets.start();
     this.#revocationExpiry.start();
+    this.#nodeState.handedAuthorities?.start();
     log.info({ path, url, meshAddress: this.#listener.address }, 'the node serves');
     return { url, meshAddress: this.#listener.address };
   }
@@ -202,6 +207,7 @@ export class Node implements AsyncDisposable {
     this.#signingRequests.stop();
     this.#tokenSecrets.stop();
     this.#revocationExpiry.stop();
+    this.#nodeState.handedAuthorities?.stop();
     this.#uplink?.close();
     this.#sessions.close();
     await this.#listener?.[Symbol.asyncDispose]();
@@ -225,8 +231,18 @@ export class Node implements AsyncDisposable {
         decide: (id) => this.#down.mover.decide(id),
         report: (ids) => this.#up.report(ids),
       },
+      authoritiesChanged: () => this.#authoritiesChanged(),
       failed: (error) => this.#ports.fatal(error),
     };
+  }
+
+  /** The sessions end a moment later, because the children learn of the change over them. */
+  #authoritiesChanged(): void {
+    this.#reports.wake();
+    this.#ports.clock.after(revokedEndAfterMs, () => {
+      this.#sessions.endRevoked();
+      this.#uplink?.endRevoked();
+    });
   }
 
   #parts(): NodeParts {

@@ -29,6 +29,10 @@ export function reportsOf(config: NodeConfig, ports: NodePorts, parts: NodeParts
     attached: () => parts.uplink()?.connected,
     unreached: () => parts.uplink()?.unreached,
     certificateTrouble: () => ports.renewal?.trouble,
+    trust: () => {
+      const own = ports.trust?.report();
+      return own && ports.trust && { own, authorities: ports.trust.trusted };
+    },
     diverged: () => parts.uplink()?.alarm.present,
     waiting: () => parts.uplink()?.waiting,
     waits: (child) => parts.down().childCatchUpGate.waits(child),

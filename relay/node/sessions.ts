@@ -1,4 +1,5 @@
 /** The sessions of a node with its children and its parent, and the router that connects the byte streams of these sessions. */
+import type { PeerIdentity } from '../../core/identity/peer-identity.ts';
 import type { ChildSession } from '../../core/session/child-session.ts';
 import { ParentSessions } from '../../core/session/parent-sessions.ts';
 import type { StreamRouter } from '../../core/stream/router.ts';
@@ -24,7 +25,7 @@ export function sessionsBelow(config: NodeConfig, ports: NodePorts, parts: NodeP
     log,
     software,
     path: config.path,
-    whyRevoked: (peer) => parts.nodeState().spaces.revocations.whyRevoked(peer),
+    whyRevoked: (peer) => whyRefused(peer, ports, parts),
     feedsOf: (t, child, role) => {
       const feeds = parts.nodeState().childRegistry.feedsOf(t, child, role);
       parts.guard().sendGaps(t, feeds.producer);
@@ -76,7 +77,7 @@ export function sessionAbove(config: NodeConfig, ports: NodePorts, parts: NodePa
   if (!parent) return undefined;
   const ownNodeChanged = () => store.announce(ownNodeTopic, ['self']);
   return nodeUplink(path, parent, ports, parts.nodeState(), {
-    whyRevoked: (peer) => parts.nodeState().spaces.revocations.whyRevoked(peer),
+    whyRevoked: (peer) => whyRefused(peer, ports, parts),
     applied: (t, changes) => parts.feedEventRouter().receivedFromParent(t, changes),
     passed: (t) => parts.nodeState().replicas.received(t, 'parent', []),
     attaching: (t) => parts.guard().attaching(t),
@@ -101,6 +102,11 @@ export function sessionAbove(config: NodeConfig, ports: NodePorts, parts: NodePa
     watermarksReached: () => store.announce(workTopic, [0]),
     streamsOf: (link) => parts.streams().sessionWith('parent', link),
   });
+}
+
+/** Why the certificate of a neighbour does not count any more. */
+function whyRefused(peer: PeerIdentity, { trust }: NodePorts, parts: NodeParts): string | undefined {
+  return parts.nodeState().spaces.revocations.whyRevoked(peer) ?? trust?.whyUntrusted(peer);
 }
 
 export function streamsBetween(

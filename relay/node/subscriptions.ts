@@ -12,6 +12,7 @@ import { forEachOf, type Topic } from '../../core/store/topics.ts';
 import { childrenOfMailboxes, childrenOfReported } from '../mailbox/mailboxes.ts';
 import {
   atChild,
+  authoritiesTopic,
   byPlacement,
   childRemovedTopic,
   childReportTopic,
@@ -62,7 +63,7 @@ export function subscribeParts(store: Store, clock: Clock, parts: NodeParts): ((
  * Time from a revocation to the end of the sessions that it concerns. In this time, the entry with the revocations reaches a revoked relay, and the nodes below
  * it: they can't learn of it over another way, and would go on trusting whoever has the relay's key. Each hop takes some milliseconds.
  */
-const revokedEndAfterMs = 1_000;
+export const revokedEndAfterMs = 1_000;
 
 function subscribeSums(store: Store, clock: Clock, parts: NodeParts, { on, each }: Subscriber): void {
   const { up } = parts;
@@ -74,6 +75,7 @@ function subscribeSums(store: Store, clock: Clock, parts: NodeParts, { on, each 
       parts.uplink()?.endRevoked();
     });
   });
+  on(authoritiesTopic, () => parts.nodeState().readAuthorities());
   on(metricsIssuersTopic, () => parts.nodeState().readMetricsIssuersAbove());
   each(childRemovedTopic, (child) => parts.down().restoreBarrier.childRemoved(child));
   on(connectionTopic, (children) => announceContributions(store, parts, children));

@@ -13,7 +13,8 @@ import type { EnvironmentProxies } from '../../core/wire/dialer/proxy-choice.ts'
 import { fileStore } from '../../core/wire/join/file-store.ts';
 import { joinedByToken, parentLines, startedRenewal } from '../../core/wire/join/joined-node.ts';
 import type { Renewal } from '../../core/wire/join/renewal.ts';
-import { type NodeCredentials, renewedCredentials } from '../../core/wire/node-credentials.ts';
+import { renewedCredentials } from '../../core/wire/node-credentials.ts';
+import { TreeTrust } from '../../core/wire/tree-trust.ts';
 import type { NodeConfig } from '../config/config.ts';
 import { type CertificateSigner, issuerSigner } from '../join/signer.ts';
 
@@ -25,7 +26,8 @@ export interface NodeCertificatesPorts {
 }
 
 export interface NodeCertificates {
-  readonly credentials: NodeCredentials;
+  /** The authorities of nodes that the node trusts, and its credentials with them. */
+  readonly trust: TreeTrust;
   /** Undefined: the node signs no certificates. */
   readonly signer: CertificateSigner | undefined;
   /** Undefined: somebody else renews the certificates. */
@@ -41,24 +43,28 @@ export async function nodeCertificates(config: NodeConfig, ports: NodeCertificat
 }
 
 function given(
-  { path }: NodeConfig,
+  { path, data }: NodeConfig,
   { ca, cert, key, issuer, subtreeIssuer }: Given,
   ports: NodeCertificatesPorts,
 ): NodeCertificates {
   const pem = (file: string) => readFileSync(file);
   const read = () => ({ caPem: pem(ca), certPem: pem(cert), keyPem: pem(key) });
-  const credentials = renewedCredentials({ ...ports, read });
-  if (!issuer && !subtreeIssuer) return { credentials, signer: undefined, renewal: undefined };
+  const trust = new TreeTrust({
+    ...ports,
+    given: renewedCredentials({ ...ports, read }),
+    data,
+  });
+  if (!issuer && !subtreeIssuer) return { trust, signer: undefined, renewal: undefined };
   const pair = (files: { readonly cert: string; readonly key: string } | undefined) =>
     files && { certPem: pem(files.cert).toString(), keyPem: pem(files.key).toString() };
   const signer = issuerSigner(path, {
     ...ports,
-    authority: () => pem(ca).toString(),
+    authority: () => trust.bundle(),
     issuer: () => pair(issuer),
     subtreeIssuer: () => pair(subtreeIssuer),
     lifeMs: lifeMsOf(issuer),
   });
-  return { credentials, signer, renewal: undefined };
+  return { trust, signer, renewal: undefined };
 }
 
 async function joined(
@@ -73,10 +79,10 @@ async function joined(
   const lines = parentLines({ parent, link, linkCaPem, environment, clock });
   const common = { path, role: 'relay', clock, random, log } as const;
   const renewable = await joinedByToken(pki.joinToken, lines, { ...common, store: fileStore(join(data, 'identity')) });
-  const renewal = startedRenewal(lines, { ...common, renewable });
+  const { trust, renewal } = startedRenewal(lines, { ...common, data, renewable });
   const signer = issuerSigner(path, {
     ...ports,
-    authority: () => renewable.present().caPem,
+    authority: () => trust.bundle(),
     issuer: () => undefined,
     subtreeIssuer: () => {
       const { issuerPem, keyPem } = renewable.present();
@@ -84,7 +90,7 @@ async function joined(
     },
     lifeMs: lifeMsOf(pki),
   });
-  return { credentials: renewable.credentials(), signer, renewal };
+  return { trust, signer, renewal };
 }
 
 function lifeMsOf(issued: { readonly certificateSeconds?: number | undefined } | undefined): number | undefined {

@@ -62,7 +62,8 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
   // The handlers of signals are set before any wait, for example for a disk: a signal ends the first process of a container only if the process handles it.
   endBySignal(log, () => endInOrder());
   const store = await openStore(config, log, fatal);
-  const { credentials, signer, renewal } = await certificatesOf(config, environment, log);
+  const { trust, signer, renewal } = await certificatesOf(config, environment, log);
+  const { credentials } = trust;
   const pem = (file: string) => readFileSync(file);
   const { pki } = config;
   const authorities = (file: string | undefined) =>
@@ -74,6 +75,7 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
   const node = new Node(config, {
     store,
     signer,
+    trust,
     authority: () => currentOf(credentials).caPem.toString(),
     tokenKeys: pki.tokenKeys === undefined ? undefined : () => tokenKeys.toString(),
     userSigner:

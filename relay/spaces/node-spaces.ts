@@ -58,6 +58,8 @@ export interface SpaceListeners {
   metricsAccountsChanged(): void;
   /** Called in the transaction that changes what a child may claim or report. */
   claimsChanged(t: Transaction, child: string): void;
+  /** Called in the transaction that writes the Node object of the center. */
+  authoritiesWritten(t: Transaction): void;
   /** Called in the transaction that deletes a Node object. */
   nodeDeleted(t: Transaction, node: KubeObject): void;
 }
@@ -101,6 +103,7 @@ export class NodeSpaces {
         const workload = this.#workload.get(sourceOf(event.object.key.name));
         if (workload) followBounds(t, workload);
       }
+      if (isNode(event.object.key) && event.object.key.name === objectName('')) listeners.authoritiesWritten(t);
       if (event.type === 'DELETED' && isNode(event.object.key)) listeners.nodeDeleted(t, parseBody(event.object.body));
       for (const name of inventory?.note(event) ?? []) {
         markDirty(t, 'child', name);
@@ -151,6 +154,13 @@ export class NodeSpaces {
       if (type === 'Inventory') this.#inventories.set(source, openInventorySpace(ports, name, source));
     }
     writeConfigured(this.#system.space, spaces);
+  }
+
+  /** The bundle of authorities that a person has written into the Node object of the center. */
+  writtenAuthorities(): string | undefined {
+    const { space } = this.#system;
+    const spec = space.get({ ...nodeResource, namespace: '', name: objectName('') })?.spec;
+    return (spec as { readonly authorities?: string } | undefined)?.authorities;
   }
 
   get system(): Space {

@@ -159,6 +159,7 @@ function openNode(store: LmdbStore) {
     counting: { isOtherReplica: false, counts: () => true },
     revocations: { all: () => ({ users: {}, nodes: {} }) },
     metricsAccounts: { issuers: () => [] },
+    authorities: () => undefined,
     summaryReported: () => undefined,
     claims: openChildClaims(),
     inventory,

@@ -1,4 +1,6 @@
 /** mesh.banyan.io: the kinds with which every node shows itself and its neighbours in its system space. */
+import { dependentsShownMax } from '../../entries/up-attributes.ts';
+import { authoritiesMax, bundleBytesMax } from '../../identity/trusted-authorities.ts';
 import { claimedKeysMax, claimedValuesMax } from '../../match/claims.ts';
 import type { SchemaProps } from '../crd/definition.ts';
 import { conditions, definition, integer, list, object, quantities, string, time } from './schema-builders.ts';
@@ -47,6 +49,10 @@ const nodeDefinition = definition({
     approveHeldDeletions: string(
       'Written by a person: status.held.token, or the token of an entry of status.rolledBack. The node deletes the entries that it holds under this token, and ends the alarm. `banyan approve-deletions` writes it.',
       { maxLength: 64 },
+    ),
+    authorities: string(
+      'Written by a person, only at the center: PEM with the authorities of nodes that the tree trusts, the one in use first, and the introductions of new ones. The center hands them down. `banyan authority` writes it.',
+      { maxLength: bundleBytesMax },
     ),
     claims: object(
       'Written by a person, for a relay directly below this node: the labels and properties that Locations and SyncTargets below the relay may have here. All others have no effect at this node and above. What this node itself gave the subtree, and keys with the prefix site.banyan.io/, are always allowed. Absent: the claims of the configuration.',
@@ -112,6 +118,18 @@ const nodeDefinition = definition({
         token: string('Names exactly this alarm. An approval with this token ends it.'),
       }),
       { maxItems: 100 },
+    ),
+    authorities: list(
+      'Only of the node itself: the authorities of nodes that it trusts. The entry "other" stands for all others.',
+      object('One authority.', {
+        id: string('The first 16 digits of the SHA-256 of the public key.'),
+        subject: string('The name in the certificate.'),
+        notAfter: time('When the certificate of the authority ends.'),
+        inUse: { type: 'boolean', description: "Whether the node's own certificate leads to this authority." },
+        nodes: count('Nodes at and below the node whose certificates lead to this authority.'),
+        sample: list('Some of these nodes.', string('A path.'), { maxItems: dependentsShownMax }),
+      }),
+      { maxItems: authoritiesMax + 1 },
     ),
     capacity: quantities('The resources of the node.'),
     conditions,

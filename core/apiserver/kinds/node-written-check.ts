@@ -6,6 +6,7 @@
 
 import { nameOf, objectName, parentOf } from '../../identity/node-path.ts';
 import { splitReplica } from '../../identity/replica.ts';
+import { readBundle } from '../../identity/trusted-authorities.ts';
 import { claimsFlaw, type SubtreeClaims } from '../../match/claims.ts';
 import { forbiddenField, invalidField } from '../../object/field-error.ts';
 import { equalJson } from '../../object/json-value.ts';
@@ -34,8 +35,8 @@ const nodeWritten: Readonly<Record<string, NodeWritten>> = {
   spaces: { write: configured, delete: configured, free: ['delivery', 'limits'] },
   nodes: {
     write:
-      'the node writes its Node objects; users may write only labels, annotations, spec.approveHeldDeletions, spec.claims, spec.quota and spec.hosts',
-    free: ['approveHeldDeletions', 'claims', 'quota', 'hosts'],
+      'the node writes its Node objects; users may write only labels, annotations, spec.approveHeldDeletions, spec.authorities, spec.claims, spec.quota and spec.hosts',
+    free: ['approveHeldDeletions', 'authorities', 'claims', 'quota', 'hosts'],
   },
   mailboxes: {
     write: 'the node writes its Mailbox objects; users may write only labels and annotations',
@@ -91,6 +92,7 @@ function checkNodeWritten(
 interface ChildSpec {
   readonly path?: string;
   readonly role?: string;
+  readonly authorities?: string;
   readonly claims?: Partial<SubtreeClaims>;
   readonly quota?: object;
 }
@@ -105,6 +107,16 @@ function checkChild(object: KubeObject, old: KubeObject | undefined, above: stri
   for (const field of ['claims', 'quota'] as const) {
     if (spec?.[field] === undefined || equalJson(spec[field], before?.[field]) || isChild) continue;
     refuse(field, `it counts only at the parent of a node, in the Node object of the node's path: write it there`);
+  }
+  const authorities = spec?.authorities;
+  if (authorities !== undefined && authorities !== before?.authorities) {
+    if (path !== '')
+      refuse(
+        'authorities',
+        'the authorities of a tree are those of its center: write it there, into the Node object "center"',
+      );
+    const read = readBundle(authorities);
+    if ('flaw' in read) causes.push(invalidField('spec.authorities', authorities.slice(0, 64), read.flaw));
   }
   if (claims && !equalJson(claims, before?.claims)) {
     if (isChild && role === 'Agent')

@@ -4,6 +4,7 @@ import type { LinkOptions } from '../dialer/link-options.ts';
 import type { JoinRequest } from '../join-messages.ts';
 import type { ParentAddress } from '../network.ts';
 import type { NodeCredentials } from '../node-credentials.ts';
+import { TreeTrust } from '../tree-trust.ts';
 import { type JoinLine, joinParent, renewAtParent } from './join-client.ts';
 import { JoinedIdentity } from './joined-identity.ts';
 import { type JoiningPorts, joinedIdentity } from './joining.ts';
@@ -39,12 +40,21 @@ export async function joinedByToken(
   return new JoinedIdentity(joining, identity);
 }
 
-/** A renewal that has started. */
-export function startedRenewal(lines: readonly JoinLine[], ports: Omit<CertificateRenewalPorts, 'renewals'>): Renewal {
+export interface RenewalStart extends Omit<CertificateRenewalPorts, 'renewals' | 'trust'> {
+  /** The data directory of the node. */
+  readonly data: string;
+}
+
+/** The authorities that the node trusts, and a renewal that has started. */
+export function startedRenewal(
+  lines: readonly JoinLine[],
+  { data, ...ports }: RenewalStart,
+): { readonly trust: TreeTrust; readonly renewal: Renewal } {
+  const trust = new TreeTrust({ given: ports.renewable.credentials(), data, log: ports.log });
   const renewals = lines.map(
     (line) => (credentials: NodeCredentials, request: string) => renewAtParent(line, credentials, request),
   );
-  const renewal = new Renewal({ ...ports, renewals });
+  const renewal = new Renewal({ ...ports, trust, renewals });
   renewal.start();
-  return renewal;
+  return { trust, renewal };
 }

@@ -1,7 +1,8 @@
 /** How a node with a join token gets its certificate. The node asks each replica of its parent until one answers, and stores the answer. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { readJoinToken } from '../../identity/join-token.ts';
+import { pinned, readJoinToken } from '../../identity/join-token.ts';
 import { identityOfCertificate } from '../../identity/peer-identity.ts';
+import { bundlePem, judgeBundle } from '../../identity/trusted-authorities.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError, describeError, type ErrorCode } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
@@ -68,12 +69,19 @@ export async function joinOnce(ports: JoiningPorts): Promise<Identity> {
   const keyPem = await store.settleKey(newKey());
   const asked = { name, secret, path, ...(role ? { role } : {}), request: await requestFor(path, keyPem) };
   const { authority, certificate, issuer } = await askEach(parents.map((ask) => () => ask(pin, asked)));
-  const identity = { caPem: authority, certPem: certificate, keyPem, issuerPem: issuer };
+  const identity = { caPem: trustedAtJoin(authority, pin), certPem: certificate, keyPem, issuerPem: issuer };
   if (!validIdentity(identity, ports))
     throw new BanyanError('Protocol', 'the parent has sent a certificate that has expired');
   await store.keep(identity);
   log.info({ where: store.shown, until: new X509Certificate(certificate).validTo }, 'joined: a certificate is kept');
   return identity;
+}
+
+/** The pinned authority, and those of the bundle that it introduces. The token vouches for no other one. */
+function trustedAtJoin(bundle: string, pin: string): string {
+  const roots = pinned(bundle, pin).map((pem) => new X509Certificate(pem));
+  const { authorities } = judgeBundle(roots, bundle);
+  return bundlePem(authorities.length > 0 ? authorities : roots);
 }
 
 async function endedIdentity(ports: JoiningPorts): Promise<Identity | undefined> {

@@ -1,13 +1,16 @@
 /**
- * Renews the certificate of a running node at its parent, when two thirds of the certificate's lifetime are over. The key stays the same. The certificate
- * may come from a join token or from files. While something hinders the renewal, the node reports this and tries again.
+ * Renews the certificate of a running node at its parent, when two thirds of the certificate's lifetime are over, or when the parent signs with another
+ * authority. The key stays the same, and so do the trusted authorities: the parent hands those down in another way (tree-trust.ts). The certificate may come
+ * from a join token or from files. While something hinders the renewal, the node reports this and tries again.
  */
 import { X509Certificate } from 'node:crypto';
 import type { TroubleAttributes } from '../../entries/up-attributes.ts';
 import { type CertificateValidity, validityOf } from '../../identity/certificate-validity.ts';
+import type { Timer } from '../../runtime/clock.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 import type { JoinAnswer } from '../join-messages.ts';
 import type { NodeCredentials } from '../node-credentials.ts';
+import type { TreeTrust } from '../tree-trust.ts';
 import type { Identity } from './identity-store.ts';
 import { askEach, type JoiningPorts, validIdentity } from './joining.ts';
 
@@ -32,6 +35,7 @@ export interface Renewable {
 
 export interface CertificateRenewalPorts extends Pick<JoiningPorts, 'path' | 'role' | 'clock' | 'random' | 'log'> {
   readonly renewable: Renewable;
+  readonly trust: Pick<TreeTrust, 'isOutdated' | 'onChange' | 'credentials'>;
   /** Functions that ask the replicas of the parent. */
   readonly renewals: readonly ((credentials: NodeCredentials, request: string) => Promise<JoinAnswer>)[];
 }
@@ -45,16 +49,24 @@ const lookMaxMs = 2 * lookMinMs;
 /** After the renewal is due, this share of the remaining lifetime passes between two tries. */
 const tryPart = 1 / 10;
 const tryMinMs = 1_000;
-/** After the certificate has expired, pause between two tries to join again with the token. */
+/**
+ * The nodes below one parent renew within this time after the parent has begun to sign with another authority: a parent renews 20 certificates in a second. Nodes
+ * that the parent refuses for this reason come again after `againMs`.
+ */
+const outdatedWithinMs = 10_000;
+/** Pause between two tries to join again with the token after the certificate has expired, and to get a certificate of another authority. */
 const againMs = 60_000;
 
 export class Renewal {
   readonly #ports: CertificateRenewalPorts;
   #trouble: TroubleAttributes | undefined;
   #troubleChanged: () => void = () => {};
+  #renewed: () => void = () => {};
+  #timer: Timer | undefined;
 
   constructor(ports: CertificateRenewalPorts) {
     this.#ports = ports;
+    ports.trust.onChange(() => this.#authoritiesChanged());
   }
 
   /** Why the renewal is due and has not happened. Undefined: nothing hinders it. */
@@ -66,25 +78,50 @@ export class Renewal {
     this.#troubleChanged = changed;
   }
 
+  /** `renewed` is called after each renewal. */
+  onRenewed(renewed: () => void): void {
+    this.#renewed = renewed;
+  }
+
   /** Begins to look at the certificate, and continues until the process ends. */
   start(): void {
     const { clock, random, renewable } = this.#ports;
     const mustRejoin = renewable.rejoin && hasEnded(renewable.present(), clock.wallMs());
     const usualMs = nextLookMs(lifeOfIdentity(renewable.present()), clock.wallMs(), random.fraction());
-    clock.after(mustRejoin ? againMs * (1 + random.fraction()) : usualMs, () => {
+    const againInMs = againMs * (1 + random.fraction());
+    const isOutdated = renewable.isRenewable() && this.#isOutdated(renewable.present());
+    this.#lookIn(mustRejoin ? againInMs : isOutdated ? Math.min(usualMs, againInMs) : usualMs);
+  }
+
+  #lookIn(ms: number): void {
+    this.#timer = this.#ports.clock.after(ms, () => {
+      this.#timer = undefined;
       void this.look().finally(() => this.start());
     });
+  }
+
+  /** If a look runs at this moment, the next one finds the change. */
+  #authoritiesChanged(): void {
+    if (!this.#timer || !this.#isOutdated(this.#ports.renewable.present())) return;
+    this.#timer.stop();
+    this.#lookIn(this.#ports.random.fraction() * outdatedWithinMs);
+  }
+
+  #isOutdated({ certPem }: Identity): boolean {
+    return this.#ports.trust.isOutdated(certPem);
   }
 
   /** Renews the certificate if it is due. After a failure, the node reports it, and the next look tries again. */
   async look(): Promise<void> {
     const { renewable, log } = this.#ports;
-    const isYoung = (identity: Identity) => this.#ports.clock.wallMs() < lifeOfIdentity(identity).renewAtMs;
+    const isYoung = (identity: Identity) =>
+      this.#ports.clock.wallMs() < lifeOfIdentity(identity).renewAtMs && !this.#isOutdated(identity);
     if (isYoung(renewable.present()) || !renewable.isRenewable()) return this.#reportTrouble(undefined);
     try {
       if (!(await renewable.foundYoung(isYoung))) {
         await this.#replace();
       }
+      this.#renewed();
       this.#reportTrouble(undefined);
     } catch (error) {
       const { validTo } = new X509Certificate(renewable.present().certPem);
@@ -102,19 +139,17 @@ export class Renewal {
     const { renewable, clock } = this.#ports;
     if (renewable.rejoin && hasEnded(renewable.present(), clock.wallMs())) return renewable.rejoin();
     renewable.checkRenewable();
-    await renewable.keep(await this.#renewed());
+    await renewable.keep(await this.#fromParent());
   }
 
-  async #renewed(): Promise<Identity> {
-    const { path, role, clock, log, renewable, renewals } = this.#ports;
-    const { keyPem } = renewable.present();
+  async #fromParent(): Promise<Identity> {
+    const { path, role, clock, log, renewable, renewals, trust } = this.#ports;
+    const { keyPem, caPem } = renewable.present();
     const { requestFor } = await import('../../identity/certificate-request.ts');
     const request = await requestFor(path, keyPem);
-    const { authority, certificate, issuer } = await askEach(
-      renewals.map((ask) => () => ask(renewable.credentials(), request)),
-    );
+    const { certificate, issuer } = await askEach(renewals.map((ask) => () => ask(trust.credentials, request)));
     const identity = validIdentity(
-      { caPem: authority, certPem: certificate, keyPem, issuerPem: issuer },
+      { caPem, certPem: certificate, keyPem, issuerPem: issuer },
       { path, role, clock, store: renewable },
     );
     if (!identity) throw new Error('the parent has sent a certificate of another key, or an expired one');

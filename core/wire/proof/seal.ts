@@ -66,8 +66,8 @@ export function proven(
   nonces: SessionNonces,
   trust: { readonly caPem: Buffer; readonly wallMs: number },
 ): PeerIdentity {
-  const path = trustedPath(certificates, { ...trust, usage: usageOf[signer] });
-  const leaf = path[0]!;
+  const found = trustedPath(certificates, { ...trust, usage: usageOf[signer] });
+  const leaf = found.path[0]!;
   const { publicKey } = leaf;
   if (publicKey.asymmetricKeyType !== 'ec') {
     throw new BanyanError('Unauthorized', `the certificate ${leaf.subject} has a key that is not an ECDSA key`);
@@ -76,7 +76,7 @@ export function proven(
     const whose = leaf.subjectAltName ?? leaf.subject;
     throw new BanyanError('Unauthorized', `the signature is not the one of ${whose} for this session`);
   }
-  return identityOfPath(path);
+  return identityOfPath(found);
 }
 
 export function proofFrame(proof: Partial<Proof>): Frame {

@@ -9,7 +9,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { onlyPrivileged } from '../../../../core/access/authorizer.ts';
 import { ApiServer } from '../../../../core/apiserver/http/api-server.ts';
 import { createIssuer, createSubtreeIssuer, type KeyAndCertificate } from '../../../../core/identity/authority.ts';
-import { chainMax } from '../../../../core/identity/certificate-chain.ts';
+import { chainMax, subtreeIssuersMax } from '../../../../core/identity/certificate-chain.ts';
 import { subtreeUnit } from '../../../../core/identity/issuer-name.ts';
 import { isBelow, parentOf } from '../../../../core/identity/node-path.ts';
 import { identityOfChain, identityOfPeer } from '../../../../core/identity/peer-chain.ts';
@@ -154,7 +154,7 @@ describe('the authority of a subtree', () => {
   it('may be at most so deep that a chain is read, whatever the issuers say', async () => {
     let deepest = eu;
     let path = 'eu';
-    for (let made = 1; made < chainMax - 1; made++) {
+    for (let made = 1; made < subtreeIssuersMax; made++) {
       path = `${path}:r`;
       deepest = await issuerOf(path, deepest);
     }
@@ -162,7 +162,8 @@ describe('the authority of a subtree', () => {
     expect(judged(ders(last.certPem))).toMatchObject({ path: `${path}:till` });
     await expect(issuerOf(`${path}:r`, deepest)).rejects.toMatchObject({ code: 'Forbidden' });
     const deeper = await forged(deepest, { subject: nameOf(subtreeUnit, `${path}:r`), isCa: true });
-    const tooDeep = await forged(deeper, node('agent', `${path}:r:till`));
+    const deepestOfAll = await forged(deeper, { subject: nameOf(subtreeUnit, `${path}:r:r`), isCa: true });
+    const tooDeep = await forged(deepestOfAll, node('agent', `${path}:r:r:till`));
     expect(() => judged(ders(tooDeep.certPem))).toThrow(`${chainMax + 1} certificates were presented`);
   });
 

@@ -107,8 +107,8 @@ describe("a relay's issuer", () => {
   it('signs an agent directly below the relay, which TLS and a proof then identify by its path', async () => {
     const own = await joined('eu:kid');
     expect(await shown(own)).toMatchObject({ authorized: true, judged: { path: 'eu:kid', role: 'agent' } });
-    const path = trustedPath(ders(own.certPem), { caPem: tree.with(own).caPem, wallMs: Date.now(), usage: 'client' });
-    expect(identityOfPath(path)).toMatchObject({ path: 'eu:kid', role: 'agent' });
+    const found = trustedPath(ders(own.certPem), { caPem: tree.with(own).caPem, wallMs: Date.now(), usage: 'client' });
+    expect(identityOfPath(found)).toMatchObject({ path: 'eu:kid', role: 'agent' });
     expect(new X509Certificate(own.certPem).subjectAltName).toBe('URI:spiffe://shop/node/agent/eu/kid');
   });
 

@@ -25,6 +25,7 @@ import type { Identity, IdentityStore } from '../../../../core/wire/join/identit
 import { Renewal } from '../../../../core/wire/join/renewal.ts';
 import { currentOf, type NodeCredentials, renewedCredentials } from '../../../../core/wire/node-credentials.ts';
 import { GivenIdentity } from '../../../../edge-agent/identity/given-identity.ts';
+import { settledTrust } from '../../../support/settled-trust.ts';
 import { TestTree } from '../../../support/test-tree.ts';
 
 const path = 'eu:kid';
@@ -82,7 +83,15 @@ async function enrolled({ hosts = [], secret }: { hosts?: string[]; secret?: Ide
   const random = new SeededRandom(1);
   return {
     certPem,
-    renewal: new Renewal({ path, clock, random, log: silentLogger, renewable: held, renewals: [renew] }),
+    renewal: new Renewal({
+      path,
+      clock,
+      random,
+      log: silentLogger,
+      renewable: held,
+      trust: settledTrust(held),
+      renewals: [renew],
+    }),
   };
 }
 

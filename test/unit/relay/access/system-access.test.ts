@@ -36,6 +36,7 @@ function open(fromAbove = 'grants'): NodeSpaces {
       revocationsChanged: () => {},
       claimsChanged: () => {},
       nodeDeleted: () => {},
+      authoritiesWritten: () => {},
       metricsAccountsChanged: () => {},
     },
   );

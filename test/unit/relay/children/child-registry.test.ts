@@ -76,6 +76,7 @@ describe('the children of a node', () => {
       counting: { isOtherReplica: false, counts: () => true },
       revocations: { all: () => ({ users: {}, nodes: {} }) },
       metricsAccounts: { issuers: () => [] },
+      authorities: () => undefined,
       summaryReported: () => undefined,
       claims: openChildClaims(),
       inventory,

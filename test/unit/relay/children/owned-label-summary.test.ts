@@ -48,6 +48,7 @@ describe('the places that a node above replicas reports as counted', () => {
       counting: { isOtherReplica: false, counts: () => true },
       revocations: { all: () => ({ users: {}, nodes: {} }) },
       metricsAccounts: { issuers: () => [] },
+      authorities: () => undefined,
       summaryReported: () => undefined,
       claims: openChildClaims(),
       inventory: new Inventory(new EmbeddedStorage({ store: at, name: 'system', logger: silentLogger })),

@@ -63,6 +63,7 @@ beforeEach(() => {
     noteAct: (act) => void noted.push(act),
     signer: {
       authority: () => 'authority',
+      chains: () => [],
       judge: async ({ path: of, role }, request) => {
         order.push('judge');
         const sign = async (afterMs?: number) => {

@@ -21,6 +21,7 @@ const noOtherParts: LateParts = {
     decide: () => undefined,
     report: () => undefined,
   },
+  authoritiesChanged: () => undefined,
   failed: () => undefined,
 };
 

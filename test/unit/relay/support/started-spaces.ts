@@ -20,6 +20,7 @@ export function startedSpaces(
       revocationsChanged: () => {},
       claimsChanged: () => {},
       nodeDeleted: () => {},
+      authoritiesWritten: () => {},
       metricsAccountsChanged: () => {},
     },
   );

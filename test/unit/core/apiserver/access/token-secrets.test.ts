@@ -26,6 +26,7 @@ beforeEach(() => {
       revocationsChanged: () => {},
       claimsChanged: () => {},
       nodeDeleted: () => {},
+      authoritiesWritten: () => {},
       metricsAccountsChanged: () => {},
     },
   );

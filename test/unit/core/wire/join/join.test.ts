@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newJoinToken } from '../../../../../core/identity/join-token.ts';
-import { hashOfKey } from '../../../../../core/identity/peer-identity.ts';
+import { authorityId, hashOfKey } from '../../../../../core/identity/peer-identity.ts';
 import { systemClock } from '../../../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../../../core/runtime/errors.ts';
 import { silentLogger } from '../../../../../core/runtime/logger.ts';
@@ -192,7 +192,8 @@ describe('a request to renew', () => {
     expect(await renewAtParent(line(), kid, 'pem')).toEqual(answer);
     const { publicKey, validFrom } = new X509Certificate(kid.certPem);
     const key = hashOfKey(publicKey.export({ type: 'spki', format: 'der' }));
-    const certificate = { key, fromMs: Date.parse(validFrom) };
+    const authority = authorityId(new X509Certificate(tree.authority.certPem));
+    const certificate = { key, fromMs: Date.parse(validFrom), authority };
     expect(calls).toEqual([[{ path: 'eu:kid', role: 'agent', certificate }, 'pem']]);
   });
 

@@ -20,6 +20,7 @@ import { type JoiningPorts, joinedIdentity } from '../../../../../core/wire/join
 import { nextLookMs, Renewal } from '../../../../../core/wire/join/renewal.ts';
 import type { JoinRequest } from '../../../../../core/wire/join-messages.ts';
 import { currentOf } from '../../../../../core/wire/node-credentials.ts';
+import { settledTrust } from '../../../../support/settled-trust.ts';
 import { TestTree } from '../../../../support/test-tree.ts';
 
 const path = 'eu:kid';
@@ -181,7 +182,7 @@ describe('an agent with a join token', () => {
       { ...ports(), token: () => present.token(), parents: [(...a) => present.parents[0]!(...a)] },
       found,
     );
-    const renewed = new Renewal({ ...ports(), renewable: held, renewals: [] });
+    const renewed = new Renewal({ ...ports(), renewable: held, trust: settledTrust(held), renewals: [] });
     renewed.start();
     await renewed.look();
     expect(renewed.trouble?.message).toContain('was not renewed');
@@ -233,7 +234,7 @@ describe('the identity of an agent that runs', () => {
       renewals.push(request);
       return answer(request);
     };
-    const renewed = new Renewal({ ...ports(), renewable: held, renewals: [ask] });
+    const renewed = new Renewal({ ...ports(), renewable: held, trust: settledTrust(held), renewals: [ask] });
     return { identity, renewed, renewals, credentials: held.credentials() };
   };
 
@@ -310,7 +311,8 @@ describe('the identity of an agent that runs', () => {
     const away = async () => {
       throw new BanyanError('Unavailable', 'away');
     };
-    const renewed = new Renewal({ ...ports(), renewable: new JoinedIdentity(ports(), identity), renewals: [away] });
+    const held = new JoinedIdentity(ports(), identity);
+    const renewed = new Renewal({ ...ports(), renewable: held, trust: settledTrust(held), renewals: [away] });
     const after = vi.spyOn(clock, 'after');
     const delayMs = () => after.mock.calls.at(-1)![0];
     const { renewAtMs } = validityOf(new X509Certificate(identity.certPem));

@@ -1,0 +1,166 @@
+/**
+ * `banyan authority show|add|use|drop`: changes the authority of nodes while the tree runs. The center's Node object has the bundle that goes down the tree; a folder of
+ * keys has what signs. A step can be done again after an interruption.
+ */
+import type { X509Certificate } from 'node:crypto';
+import { stringify } from 'yaml';
+import { authorityId } from '../../core/identity/peer-identity.ts';
+import { type Bundle, bundleOf, bundlePem, readBundle } from '../../core/identity/trusted-authorities.ts';
+import { cliCommand } from '../../core/runtime/cli-command.ts';
+import { BanyanError } from '../../core/runtime/errors.ts';
+import type { AuthorityFiles } from '../supervisor/authority-files.ts';
+import type { NodeApiClient } from './api-client.ts';
+import { formatTable } from './table.ts';
+import { UsageError } from './usage-error.ts';
+
+type Api = Pick<NodeApiClient, 'contexts' | 'get' | 'write' | 'authority'>;
+
+/** An authority as the center shows it, in `status.authorities` of its Node object. */
+export interface CenterAuthority {
+  /** `other` stands for all authorities that the center does not trust. */
+  readonly id: string;
+  readonly subject?: string;
+  readonly notAfter?: string;
+  /** Whether the center's own certificate leads to it. */
+  readonly inUse?: boolean;
+  /** The number of nodes whose certificates lead to it, and some of their paths. */
+  readonly nodes: number;
+  readonly sample?: readonly string[];
+}
+
+export const authorityFormats = ['json', 'yaml'] as const;
+
+const context = 'node/center';
+const center = '/apis/mesh.banyan.io/v1alpha1/nodes/center';
+const other = 'other';
+
+export async function showAuthorities(api: Api, format?: (typeof authorityFormats)[number]): Promise<string> {
+  const { shown } = await read(api);
+  if (format === 'json') return JSON.stringify(shown, null, 2);
+  if (format === 'yaml') return stringify(shown).trimEnd();
+  const rows = shown.map(({ id, subject = '', notAfter = '', inUse, nodes, sample = [] }) => [
+    id,
+    inUse ? 'in use' : id === other ? '' : 'trusted',
+    notAfter,
+    String(nodes),
+    pathsText(sample, nodes),
+    subject,
+  ]);
+  return formatTable(['ID', 'STATE', 'UNTIL', 'NODES', 'OF THEM', 'NAME'], rows);
+}
+
+/** Makes the next authority, unless an earlier call has done so, and lets all nodes trust it. */
+export async function addAuthority(api: Api, files: AuthorityFiles): Promise<string> {
+  const { bundle } = await read(api);
+  await files.add();
+  const next = files.next!;
+  const kept = bundle.authorities.filter((one) => authorityId(one) !== authorityId(next));
+  await write(api, { authorities: [...kept, next], introductions: files.introductions });
+  return `the center trusts ${shownId(next)} too, and hands it down; its key is in ${files.folder}. Next: ${cliCommand('authority', 'use')}`;
+}
+
+/** From now on, the next authority signs: first the certificates of the folder, then, level by level, the nodes renew theirs. */
+export async function useAuthority(
+  api: Api,
+  files: AuthorityFiles,
+  warn: (line: string) => void,
+  newKubeconfig: (pem: string) => void,
+): Promise<string> {
+  const { bundle, introductions } = await read(api);
+  files.promote();
+  const [first] = files.authorities;
+  if (!first) throw new UsageError(`${files.folder} has no ca.crt: name the folder of the authority with --pki`);
+  const others = bundle.authorities.filter((one) => authorityId(one) !== authorityId(first));
+  if (others.length === bundle.authorities.length) {
+    const remedy = `add it first: ${cliCommand('authority', 'add')}`;
+    throw new BanyanError(
+      'Invalid',
+      `the center does not trust ${shownId(first)}, which signs in ${files.folder}: ${remedy}`,
+    );
+  }
+  const signed = await files.signFolder();
+  newKubeconfig(bundlePem(files.authorities));
+  await write(api, { authorities: [first, ...others], introductions });
+  if (!files.has('center.crt'))
+    warn(
+      `the certificates of the center are not in ${files.folder}: sign them with "authority sign FILE", and put them in place at the center`,
+    );
+  const drop = cliCommand('authority', 'drop', others[0] ? authorityId(others[0]) : 'ID');
+  return `${shownId(first)} signs from now on; ${signed.length} certificates of ${files.folder} are signed again, and all other nodes renew theirs. When "authority show" says that no node depends on the former one: ${drop}`;
+}
+
+export interface Drop {
+  readonly id: string;
+  /** Also while nodes depend on it. */
+  readonly force: boolean;
+}
+
+/** Ends the trust in an authority. Throws Conflict if nodes still depend on it, and names some of them. */
+export async function dropAuthority(
+  api: Api,
+  files: AuthorityFiles,
+  { id, force }: Drop,
+  newKubeconfig: (pem: string) => void,
+): Promise<string> {
+  const { bundle, introductions, shown } = await read(api);
+  const dropped = shown.find((one) => one.id === id);
+  const ids = shown.filter((one) => one.id !== other).map((one) => one.id);
+  const written = bundle.authorities.some((one) => authorityId(one) === id);
+  if (!written && (!dropped || id === other))
+    throw new UsageError(`authority: the center trusts no authority "${id}"; it trusts ${ids.join(', ')}`);
+  if (dropped?.inUse) {
+    const remedy = `first let another one sign: ${cliCommand('authority', 'use')}`;
+    throw new BanyanError('Conflict', `the certificate of the center leads to ${id}: ${remedy}`);
+  }
+  const { nodes = 0, sample = [] } = dropped ?? {};
+  if (nodes > 0 && !force) {
+    const remedy = `wait until they have renewed their certificates, revoke them, or use --force: they then need new certificates (${cliCommand('join-token', 'PATH', '--again')})`;
+    throw new BanyanError('Conflict', `${nodes} nodes still depend on ${id}: ${pathsText(sample, nodes)}: ${remedy}`);
+  }
+  await write(api, { authorities: bundle.authorities.filter((one) => authorityId(one) !== id), introductions });
+  files.drop(id);
+  if (files.authorities.length > 0) newKubeconfig(bundlePem(files.authorities));
+  return `${id} is not trusted any more: each node forgets it when the message reaches the node`;
+}
+
+interface Read {
+  readonly shown: readonly CenterAuthority[];
+  /** The bundle that the center hands down. If it hands none down yet: the authorities that the kubeconfig names. */
+  readonly bundle: Bundle;
+  readonly introductions: readonly X509Certificate[];
+}
+
+async function read(api: Api): Promise<Read> {
+  if (!api.contexts().includes(context)) {
+    const remedy = 'use a kubeconfig with it, or name the data directory of the tree by --data';
+    throw new BanyanError('NotFound', `the kubeconfig has no context ${context}: ${remedy}`);
+  }
+  const node = await api.get(context, center);
+  const { authorities: shown } = (node?.status ?? {}) as { readonly authorities?: readonly CenterAuthority[] };
+  if (!shown) {
+    const remedy = 'wait a moment after its start; a center of an earlier version has to be upgraded first';
+    throw new BanyanError('Unavailable', `the center does not show its authorities: ${remedy}`);
+  }
+  const { authorities: written } = (node?.spec ?? {}) as { readonly authorities?: string };
+  const bundle = readBundle(written ?? api.authority(context));
+  if ('flaw' in bundle) throw new BanyanError('Invalid', `the authorities of the tree can't be read: ${bundle.flaw}`);
+  return { shown, bundle, introductions: bundle.introductions };
+}
+
+async function write(api: Api, { authorities, introductions }: Bundle): Promise<void> {
+  const keys = new Set(authorities.map(authorityId));
+  const text = bundleOf({ authorities, introductions: introductions.filter((one) => keys.has(authorityId(one))) });
+  const read = readBundle(text);
+  if ('flaw' in read) throw new BanyanError('Invalid', read.flaw);
+  const answer = await api.write(context, 'PATCH', center, { spec: { authorities: text } });
+  if ('refused' in answer) throw new BanyanError(answer.refused.code, answer.refused.message);
+}
+
+function shownId(authority: X509Certificate): string {
+  return `the authority ${authorityId(authority)}`;
+}
+
+function pathsText(sample: readonly string[], nodes: number): string {
+  const named = sample.map((path) => (path === '' ? 'center' : path)).join(', ');
+  return nodes > sample.length && sample.length > 0 ? `${named} and ${nodes - sample.length} more` : named;
+}
