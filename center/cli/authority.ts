@@ -5,7 +5,13 @@
 import type { X509Certificate } from 'node:crypto';
 import { stringify } from 'yaml';
 import { authorityId } from '../../core/identity/peer-identity.ts';
-import { type Bundle, bundleOf, bundlePem, readBundle } from '../../core/identity/trusted-authorities.ts';
+import {
+  authoritiesMax,
+  type Bundle,
+  bundleOf,
+  bundlePem,
+  readBundle,
+} from '../../core/identity/trusted-authorities.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { AuthorityFiles } from '../supervisor/authority-files.ts';
@@ -52,6 +58,13 @@ export async function showAuthorities(api: Api, format?: (typeof authorityFormat
 /** Makes the next authority, unless an earlier call has done so, and lets all nodes trust it. */
 export async function addAuthority(api: Api, files: AuthorityFiles): Promise<string> {
   const { bundle } = await read(api);
+  if (!files.next && bundle.authorities.length >= authoritiesMax) {
+    const ids = bundle.authorities.map(authorityId).join(', ');
+    throw new BanyanError(
+      'Conflict',
+      `a tree has at most ${authoritiesMax} authorities, and has ${ids}: drop one first`,
+    );
+  }
   await files.add();
   const next = files.next!;
   const kept = bundle.authorities.filter((one) => authorityId(one) !== authorityId(next));
@@ -67,8 +80,7 @@ export async function useAuthority(
   newKubeconfig: (pem: string) => void,
 ): Promise<string> {
   const { bundle, introductions } = await read(api);
-  files.promote();
-  const [first] = files.authorities;
+  const first = files.next ?? files.authorities[0];
   if (!first) throw new UsageError(`${files.folder} has no ca.crt: name the folder of the authority with --pki`);
   const others = bundle.authorities.filter((one) => authorityId(one) !== authorityId(first));
   if (others.length === bundle.authorities.length) {
@@ -78,6 +90,7 @@ export async function useAuthority(
       `the center does not trust ${shownId(first)}, which signs in ${files.folder}: ${remedy}`,
     );
   }
+  files.promote();
   const signed = await files.signFolder();
   newKubeconfig(bundlePem(files.authorities));
   await write(api, { authorities: [first, ...others], introductions });

@@ -97,6 +97,10 @@ export async function startTree(
       `users have an authority of their own now: certificates of users from before are refused. New ones: ${command}`,
     );
   }
+  if (pki.isAuthorityDue) {
+    const command = cliCommand('authority', 'add', '--data', data.root);
+    print(`two thirds of the time of the authority of nodes are over. Replace it while the tree runs: ${command}`);
+  }
   const supervisor = new Supervisor({
     nodes,
     data,

@@ -29,6 +29,8 @@ export interface TreePki {
   readonly admin: { readonly certPem: string; readonly keyPem: string };
   /** True: certificates of users that were made before this start are refused from now on. */
   readonly refusesFormer: boolean;
+  /** True: the authority of nodes should be replaced, because two thirds of its time are over. */
+  readonly isAuthorityDue: boolean;
   /** The file with the authorities of users. */
   readonly usersFile: string;
   /** For a relay with replicas: the file with the keys that sign the tokens of ServiceAccounts. */

@@ -37,7 +37,7 @@ export async function ensureTreePki(
 ): Promise<TreePki> {
   const issuing: Issuing = { clock, random: systemRandom };
   const base = (name: string) => join(data.pki, name);
-  const authority = withoutKey(base('ca')) ?? (await ensure(base('ca'), clock, () => createAuthority(tree, issuing)));
+  const authority = present(base('ca')) ?? (await ensure(base('ca'), clock, () => createAuthority(tree, issuing)));
   const { above } = new AuthorityFiles(data.pki, issuing);
   const signed = async (make: () => Promise<KeyAndCertificate>): Promise<KeyAndCertificate> => {
     const { certPem, keyPem } = await make();
@@ -91,6 +91,7 @@ export async function ensureTreePki(
     admin,
     usersFile,
     refusesFormer,
+    isAuthorityDue: !isYoung(new X509Certificate(authority.certPem), clock),
     tokenKeys: (path) => tokenKeys.get(path),
     userSigner: filesAt(base(userAuthorityName)),
     nodeFiles: (id) => filesAt(base(dottedPath(id))),
@@ -99,13 +100,17 @@ export async function ensureTreePki(
   };
 }
 
-/** An authority whose key is kept elsewhere. As long as no certificate is due, nothing needs the key. */
-function withoutKey(base: string): KeyAndCertificate | undefined {
+/**
+ * The authority in the files. It is never replaced here: certificates that it has signed, also of nodes elsewhere, would no longer count. Its key may be kept
+ * elsewhere. As long as no certificate is due, nothing needs the key.
+ */
+function present(base: string): KeyAndCertificate | undefined {
   const { cert, key } = filesAt(base);
-  if (!existsSync(cert) || existsSync(key)) return undefined;
+  if (!existsSync(cert)) return undefined;
   return {
     certPem: readFileSync(cert, 'utf8'),
     get keyPem(): string {
+      if (existsSync(key)) return readFileSync(key, 'utf8');
       const remedy = 'put it there for this start, or sign the certificates of this directory that are due elsewhere';
       throw new BanyanError('NotFound', `a certificate has to be signed, and there is no ${key}: ${remedy}`);
     },

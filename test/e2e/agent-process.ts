@@ -78,9 +78,14 @@ export class AgentProcess implements AsyncDisposable {
   }
 }
 
-/** Makes a place below `eu` with the label `env=prod`, by `banyan enroll`; returns the folder of its identity files. */
-export function enroll(tree: LocalTree, name: string, directory: string): { ca: string; cert: string; key: string } {
-  const { code, out } = banyan('enroll', `eu:${name}`, '--label', 'env=prod', '--data', tree.data);
+/** Makes a place below `eu` with the label `env=prod`, by `banyan enroll`; returns its identity files. */
+export function enroll(
+  tree: LocalTree,
+  name: string,
+  directory: string,
+  ...args: string[]
+): { ca: string; cert: string; key: string } {
+  const { code, out } = banyan('enroll', `eu:${name}`, '--label', 'env=prod', '--data', tree.data, ...args);
   if (code !== 0) throw new Error(`banyan enroll: ${out}`);
   const [secret] = parseAllDocuments(out).map((one) => one.toJS() as { stringData: Record<string, string> });
   mkdirSync(directory, { recursive: true });

@@ -102,3 +102,11 @@ it('needs the key of the authority only while a certificate is due', async () =>
   });
   expect(readFileSync(join(root, 'offline/pki/ca.crt'), 'utf8')).toBe(first.caPem);
 });
+
+it('never replaces the authority of nodes by itself, and says when it is due', async () => {
+  const first = await pkiOf('due');
+  expect(first.isAuthorityDue).toBe(false);
+  const later = await pkiOf('due', '127.0.0.1', firstDay + 2_500 * dayMs);
+  expect([later.caPem, later.isAuthorityDue]).toEqual([first.caPem, true]);
+  expect(isFrom(readFileSync(later.nodeFiles('').cert, 'utf8'), first.caFile)).toBe(true);
+});

@@ -5,10 +5,18 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createIssuer, issueJoined, type KeyAndCertificate } from '../../../../../core/identity/authority.ts';
+import {
+  createAuthority,
+  createIssuer,
+  issueJoined,
+  type KeyAndCertificate,
+} from '../../../../../core/identity/authority.ts';
+import { createNextAuthority } from '../../../../../core/identity/authority-change.ts';
 import { judgeRequest } from '../../../../../core/identity/certificate-request.ts';
 import { leafDays, validityOf } from '../../../../../core/identity/certificate-validity.ts';
 import { newJoinToken, readJoinToken, writeJoinToken } from '../../../../../core/identity/join-token.ts';
+import { authorityId } from '../../../../../core/identity/peer-identity.ts';
+import { certificatesIn } from '../../../../../core/identity/pem-certificates.ts';
 import { type Clock, VirtualClock } from '../../../../../core/runtime/clock.ts';
 import { BanyanError, type ErrorCode } from '../../../../../core/runtime/errors.ts';
 import { type Logger, silentLogger } from '../../../../../core/runtime/logger.ts';
@@ -17,7 +25,7 @@ import { fileStore } from '../../../../../core/wire/join/file-store.ts';
 import type { IdentityStore } from '../../../../../core/wire/join/identity-store.ts';
 import { JoinedIdentity } from '../../../../../core/wire/join/joined-identity.ts';
 import { type JoiningPorts, joinedIdentity } from '../../../../../core/wire/join/joining.ts';
-import { nextLookMs, Renewal } from '../../../../../core/wire/join/renewal.ts';
+import { type CertificateRenewalPorts, nextLookMs, Renewal } from '../../../../../core/wire/join/renewal.ts';
 import type { JoinRequest } from '../../../../../core/wire/join-messages.ts';
 import { currentOf } from '../../../../../core/wire/node-credentials.ts';
 import { settledTrust } from '../../../../support/settled-trust.ts';
@@ -211,6 +219,21 @@ describe('an agent with a join token', () => {
     expect(asked).toEqual([]);
   });
 
+  it('trusts the pinned authority and those that it introduces, and no other one that its parent names', async () => {
+    const issuing = { clock: new VirtualClock(Date.now()), random: systemRandom };
+    const next = await createNextAuthority(tree.authority, 'shop', issuing);
+    const stranger = await createAuthority('shop', issuing);
+    const bundle = [next.certPem, tree.authority.certPem, stranger.certPem, next.introductionPem].join('\n');
+    const named = async (pin: string, request: JoinRequest) => ({
+      ...(await answering(pin, request)),
+      authority: bundle,
+    });
+    const { caPem } = await joinedIdentity(ports(named));
+    expect(certificatesIn(caPem).map(authorityId)).toEqual(
+      [next.certPem, tree.authority.certPem].map((pem) => authorityId(new X509Certificate(pem))),
+    );
+  });
+
   it('does not accept a certificate of a key that is not its own', async () => {
     await joinedIdentity(ports(answering));
     writeFileSync(join(directory, 'identity', 'tls.key'), (await foreignKey()).trim());
@@ -226,7 +249,10 @@ async function foreignKey(): Promise<string> {
 }
 
 describe('the identity of an agent that runs', () => {
-  const renewal = async (answer = (request: string) => sign(path, request)) => {
+  const renewal = async (
+    answer = (request: string) => sign(path, request),
+    trust?: CertificateRenewalPorts['trust'],
+  ) => {
     const renewals: string[] = [];
     const identity = await joinedIdentity(ports(answering));
     const held = new JoinedIdentity(ports(), identity);
@@ -234,7 +260,7 @@ describe('the identity of an agent that runs', () => {
       renewals.push(request);
       return answer(request);
     };
-    const renewed = new Renewal({ ...ports(), renewable: held, trust: settledTrust(held), renewals: [ask] });
+    const renewed = new Renewal({ ...ports(), renewable: held, trust: trust ?? settledTrust(held), renewals: [ask] });
     return { identity, renewed, renewals, credentials: held.credentials() };
   };
 
@@ -254,6 +280,47 @@ describe('the identity of an agent that runs', () => {
     expect(await store.read()).toMatchObject({ certPem: current.certPem.toString(), keyPem: identity.keyPem });
     await renewed.look();
     expect(renewals).toHaveLength(1);
+  });
+
+  it('is renewed soon after its parent has begun to sign with another authority, and takes no authorities with it', async () => {
+    let isOutdated = false;
+    let changed = () => {};
+    const trust = {
+      credentials: {} as never,
+      isOutdated: () => isOutdated,
+      onChange: (act: () => void) => {
+        changed = act;
+      },
+    };
+    const strange = async (request: string) => {
+      const answer = await sign(path, request);
+      isOutdated = false;
+      return { ...answer, authority: `${answer.authority}${(await TestTree.create('other')).authority.certPem}` };
+    };
+    const { identity, renewed, renewals, credentials } = await renewal(strange, trust);
+    renewed.start();
+    changed();
+    clock.advance(11_000);
+    expect(renewals).toEqual([]);
+    isOutdated = true;
+    changed();
+    clock.advance(11_000);
+    await vi.waitFor(() => expect(currentOf(credentials).certPem.toString()).not.toBe(identity.certPem));
+    expect(renewals).toHaveLength(1);
+    expect(currentOf(credentials).caPem.toString()).toBe(identity.caPem);
+    expect((await store.read())?.caPem).toBe(identity.caPem);
+  });
+
+  it('asks again within two minutes if its parent has not signed with the other authority yet', async () => {
+    const trust = { credentials: {} as never, isOutdated: () => true, onChange: () => {} };
+    const { renewed, renewals } = await renewal((request) => sign(path, request), trust);
+    renewed.start();
+    clock.advance(120_000);
+    await vi.waitFor(() => expect(renewals).toHaveLength(1));
+    await vi.waitFor(() => {
+      clock.advance(120_000);
+      expect(renewals).toHaveLength(2);
+    });
   });
 
   it('adopts the certificate that another agent with the same store has renewed', async () => {
