@@ -66,6 +66,9 @@ describe.skipIf(withoutKubectl)(`the command line${withoutKubectl ? ` [not run: 
     [['enroll', 'eu:paris'], 2, /the path "eu:paris" is that of a relay/],
     [['join-token', 'eu:paris:rivoli'], 1, /is taken at node\/eu:paris/],
     [['join-token', 'eu:lisbon:shop'], 1, /the kubeconfig has no node\/eu:lisbon/],
+    [['authority', 'drop', 'abc'], 2, /the center trusts no authority "abc"; it trusts [0-9a-f]{16}/],
+    [['authority', 'add', '--pki', '/nowhere'], 1, /there is no \/nowhere\/ca\.crt: name the folder/],
+    [['authority', 'use', '--pki', '/nowhere'], 2, /\/nowhere has no ca\.crt: name the folder/],
     [['nonsense'], 2, /unknown command 'nonsense'/],
   ])('%j ends with %d', (args, code, output) => {
     const ran = run(...args);

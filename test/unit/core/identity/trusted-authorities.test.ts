@@ -8,6 +8,7 @@ import {
   createSubtreeIssuer,
   issueNode,
   type KeyAndCertificate,
+  selfSigned,
 } from '../../../../core/identity/authority.ts';
 import { createNextAuthority, signAgain } from '../../../../core/identity/authority-change.ts';
 import { identityOfChain } from '../../../../core/identity/peer-chain.ts';
@@ -92,6 +93,12 @@ describe('a bundle of authorities', () => {
       expect(ids(found.authorities)).toEqual(ids([certificateOf(former)]));
       expect(found.refused[0]).toMatch(/is not introduced by an authority that is trusted here/);
     }
+  });
+
+  it('does not bring an authority of another key with the name of the introduced one', async () => {
+    const theirs = await selfSigned(new x509.X509Certificate(next.certPem).subjectName, issuing);
+    const found = judged([former], bundle(theirs.certPem, former.certPem, next.introductionPem));
+    expect(ids(found.authorities)).toEqual(ids([certificateOf(former)]));
   });
 
   it('does not bring the issuer of a relay, which an authority has signed too, as an authority', async () => {

@@ -7,11 +7,11 @@ import { stringify } from 'yaml';
 import { createAuthority, issueNode } from '../../core/identity/authority.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
+import { enroll } from '../e2e/agent-process.ts';
+import { JoinedNodes } from '../e2e/joined-nodes.ts';
+import { LocalTree, until } from '../e2e/local-tree.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
 import { type TlsTerminator, tlsTerminator } from '../support/tls-terminator.ts';
-import { enroll } from './agent-process.ts';
-import { JoinedNodes } from './joined-nodes.ts';
-import { LocalTree, until } from './local-tree.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const topology = {
