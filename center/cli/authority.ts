@@ -3,8 +3,10 @@
  * keys has what signs. A step can be done again after an interruption.
  */
 import type { X509Certificate } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import { authorityId } from '../../core/identity/peer-identity.ts';
+import { certificatesIn } from '../../core/identity/pem-certificates.ts';
 import {
   authoritiesMax,
   type Bundle,
@@ -19,7 +21,7 @@ import type { NodeApiClient } from './api-client.ts';
 import { formatTable } from './table.ts';
 import { UsageError } from './usage-error.ts';
 
-type Api = Pick<NodeApiClient, 'contexts' | 'get' | 'write' | 'authority'>;
+type Api = Pick<NodeApiClient, 'contexts' | 'get' | 'write'>;
 
 /** An authority as the center shows it, in `status.authorities` of its Node object. */
 export interface CenterAuthority {
@@ -27,7 +29,9 @@ export interface CenterAuthority {
   readonly id: string;
   readonly subject?: string;
   readonly notAfter?: string;
-  /** Whether the center's own certificate leads to it. */
+  /** PEM. Absent for `other`. */
+  readonly certificate?: string;
+  /** Whether the center's own certificate, or one of its issuers, leads to it. */
   readonly inUse?: boolean;
   /** The number of nodes whose certificates lead to it, and some of their paths. */
   readonly nodes: number;
@@ -39,6 +43,9 @@ export const authorityFormats = ['json', 'yaml'] as const;
 const context = 'node/center';
 const center = '/apis/mesh.banyan.io/v1alpha1/nodes/center';
 const other = 'other';
+/** A center that is busy or has just started needs longer than a second. */
+const shownWithinMs = 20_000;
+const lookEveryMs = 200;
 
 export async function showAuthorities(api: Api, format?: (typeof authorityFormats)[number]): Promise<string> {
   const { shown } = await read(api);
@@ -69,6 +76,7 @@ export async function addAuthority(api: Api, files: AuthorityFiles): Promise<str
   const next = files.next!;
   const kept = bundle.authorities.filter((one) => authorityId(one) !== authorityId(next));
   await write(api, { authorities: [...kept, next], introductions: files.introductions });
+  await untilTrusted(api, authorityId(next));
   return `the center trusts ${shownId(next)} too, and hands it down; its key is in ${files.folder}. Next: ${cliCommand('authority', 'use')}`;
 }
 
@@ -79,7 +87,7 @@ export async function useAuthority(
   warn: (line: string) => void,
   newKubeconfig: (pem: string) => void,
 ): Promise<string> {
-  const { bundle, introductions } = await read(api);
+  const { bundle } = await read(api);
   const first = files.next ?? files.authorities[0];
   if (!first) throw new UsageError(`${files.folder} has no ca.crt: name the folder of the authority with --pki`);
   const others = bundle.authorities.filter((one) => authorityId(one) !== authorityId(first));
@@ -93,7 +101,7 @@ export async function useAuthority(
   files.promote();
   const signed = await files.signFolder();
   newKubeconfig(bundlePem(files.authorities));
-  await write(api, { authorities: [first, ...others], introductions });
+  await write(api, { authorities: [first, ...others], introductions: files.introductions });
   if (!files.has('center.crt'))
     warn(
       `the certificates of the center are not in ${files.folder}: sign them with "authority sign FILE", and put them in place at the center`,
@@ -115,32 +123,46 @@ export async function dropAuthority(
   { id, force }: Drop,
   newKubeconfig: (pem: string) => void,
 ): Promise<string> {
-  const { bundle, introductions, shown } = await read(api);
+  const { bundle, shown } = await read(api);
   const dropped = shown.find((one) => one.id === id);
   const ids = shown.filter((one) => one.id !== other).map((one) => one.id);
-  const written = bundle.authorities.some((one) => authorityId(one) === id);
-  if (!written && (!dropped || id === other))
+  if (!ids.includes(id))
     throw new UsageError(`authority: the center trusts no authority "${id}"; it trusts ${ids.join(', ')}`);
   if (dropped?.inUse) {
     const remedy = `first let another one sign: ${cliCommand('authority', 'use')}`;
-    throw new BanyanError('Conflict', `the certificate of the center leads to ${id}: ${remedy}`);
+    throw new BanyanError(
+      'Conflict',
+      `the certificate of the center, or one of its issuers, leads to ${id}: ${remedy}`,
+    );
   }
   const { nodes = 0, sample = [] } = dropped ?? {};
   if (nodes > 0 && !force) {
     const remedy = `wait until they have renewed their certificates, revoke them, or use --force: they then need new certificates (${cliCommand('join-token', 'PATH', '--again')})`;
     throw new BanyanError('Conflict', `${nodes} nodes still depend on ${id}: ${pathsText(sample, nodes)}: ${remedy}`);
   }
-  await write(api, { authorities: bundle.authorities.filter((one) => authorityId(one) !== id), introductions });
+  const authorities = bundle.authorities.filter((one) => authorityId(one) !== id);
+  await write(api, { authorities, introductions: bundle.introductions });
   files.drop(id);
   if (files.authorities.length > 0) newKubeconfig(bundlePem(files.authorities));
   return `${id} is not trusted any more: each node forgets it when the message reaches the node`;
 }
 
+/** The center judges the bundle and shows the result within seconds. */
+async function untilTrusted(api: Api, id: string): Promise<void> {
+  for (const untilMs = performance.now() + shownWithinMs; performance.now() < untilMs; await delay(lookEveryMs)) {
+    if ((await read(api)).shown.some((one) => one.id === id)) return;
+  }
+  const why = 'its log says why; was the former authority of the folder another one than that of the tree?';
+  throw new BanyanError(
+    'Timeout',
+    `the center does not trust the authority ${id} after ${shownWithinMs / 1_000} s: ${why}`,
+  );
+}
+
 interface Read {
   readonly shown: readonly CenterAuthority[];
-  /** The bundle that the center hands down. If it hands none down yet: the authorities that the kubeconfig names. */
+  /** The authorities that the center trusts, and the introductions that it hands down. */
   readonly bundle: Bundle;
-  readonly introductions: readonly X509Certificate[];
 }
 
 async function read(api: Api): Promise<Read> {
@@ -155,9 +177,10 @@ async function read(api: Api): Promise<Read> {
     throw new BanyanError('Unavailable', `the center does not show its authorities: ${remedy}`);
   }
   const { authorities: written } = (node?.spec ?? {}) as { readonly authorities?: string };
-  const bundle = readBundle(written ?? api.authority(context));
-  if ('flaw' in bundle) throw new BanyanError('Invalid', `the authorities of the tree can't be read: ${bundle.flaw}`);
-  return { shown, bundle, introductions: bundle.introductions };
+  const authorities = shown.flatMap(({ certificate = '' }) => certificatesIn(certificate));
+  // The bundle that somebody has written need not be what the center trusts.
+  const handed = readBundle(written ?? '');
+  return { shown, bundle: { authorities, introductions: 'flaw' in handed ? [] : handed.introductions } };
 }
 
 async function write(api: Api, { authorities, introductions }: Bundle): Promise<void> {

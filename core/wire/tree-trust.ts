@@ -141,6 +141,12 @@ export class TreeTrust {
     return this.#signsWith !== undefined && authorityOfChain(certPem, this.trusted) !== this.#signsWith;
   }
 
+  /** Whether this node would have no valid certificate any more if it trusted only the authorities of the bundle. */
+  wouldEndOwn(bundle: string): boolean {
+    const { authorities } = judgeBundle(this.trusted, bundle);
+    return authorities.length > 0 && authorityOfChain(this.credentials.certPem, authorities) === undefined;
+  }
+
   /** Why the certificate of a peer, which was good when its session began, does not count any more. */
   whyUntrusted({ path, certificate }: PeerIdentity): string | undefined {
     const { authority } = certificate ?? {};

@@ -7,7 +7,7 @@ import {
   otherAuthority,
 } from '../../core/entries/up-attributes.ts';
 import { authorityId } from '../../core/identity/peer-identity.ts';
-import { authoritiesMax } from '../../core/identity/trusted-authorities.ts';
+import { authoritiesMax, bundlePem } from '../../core/identity/trusted-authorities.ts';
 import { timestamp } from '../../core/object/conditions.ts';
 import type { ReportedTrust } from '../../core/wire/tree-trust.ts';
 
@@ -41,13 +41,17 @@ export function dependentsOf(nodes: Iterable<Reporting>, trusted: readonly strin
 export interface OwnTrust {
   readonly own: ReportedTrust;
   readonly authorities: readonly X509Certificate[];
+  /** The ids of the authorities to which the node's certificate and its issuers lead. */
+  readonly inUse: readonly (string | undefined)[];
 }
 
 export interface ShownAuthority {
   readonly id: string;
   readonly subject?: string;
   readonly notAfter?: string;
-  /** Whether the certificate of the node itself leads to the authority. */
+  /** PEM. */
+  readonly certificate?: string;
+  /** Whether the certificate of the node itself, or one of its issuers, leads to the authority. */
   readonly inUse?: boolean;
   /** The number of nodes, at and below the node, that depend on the authority, and some of their paths. */
   readonly nodes: number;
@@ -55,7 +59,7 @@ export interface ShownAuthority {
 }
 
 /** The authorities as the Node object shows them. */
-export function shownAuthorities({ own, authorities }: OwnTrust, dependents: Dependents): ShownAuthority[] {
+export function shownAuthorities({ authorities, inUse }: OwnTrust, dependents: Dependents): ShownAuthority[] {
   const of = (id: string) => {
     const { nodes = 0, sample = [] } = dependents[id] ?? {};
     return { nodes, ...(sample.length > 0 ? { sample } : {}) };
@@ -63,8 +67,9 @@ export function shownAuthorities({ own, authorities }: OwnTrust, dependents: Dep
   const trusted = authorities.slice(0, authoritiesMax).map((authority) => {
     const id = authorityId(authority);
     const { subject, validTo } = authority;
+    const certificate = bundlePem([authority]);
     const notAfter = timestamp(Date.parse(validTo));
-    return { id, subject: subject.replaceAll('\n', ', '), notAfter, inUse: own.authority === id, ...of(id) };
+    return { id, subject: subject.replaceAll('\n', ', '), notAfter, certificate, inUse: inUse.includes(id), ...of(id) };
   });
   return dependents[otherAuthority] ? [...trusted, { id: otherAuthority, ...of(otherAuthority) }] : trusted;
 }

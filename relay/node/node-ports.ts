@@ -47,7 +47,10 @@ export interface NodeAnswers {
   readonly urls: NodeUrls;
 }
 
-export type NodeTrust = Pick<TreeTrust, 'receive' | 'onChange' | 'handedDown' | 'whyUntrusted' | 'report' | 'trusted'>;
+export type NodeTrust = Pick<
+  TreeTrust,
+  'receive' | 'onChange' | 'handedDown' | 'whyUntrusted' | 'wouldEndOwn' | 'report' | 'trusted'
+>;
 
 export interface NodePorts {
   readonly store: Store;

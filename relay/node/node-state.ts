@@ -111,6 +111,7 @@ export class NodeState {
   readonly handedAuthorities: HandedAuthorities | undefined;
   readonly #store: Store;
   readonly #trust: NodePorts['trust'];
+  readonly #log: NodePorts['log'];
 
   constructor(config: NodeConfig, ports: NodePorts, lateParts: LateParts) {
     const { store, clock, random, log, defer } = ports;
@@ -148,6 +149,7 @@ export class NodeState {
     });
     this.readRevocationsAbove();
     this.#trust = ports.trust;
+    this.#log = log;
     this.readAuthorities();
     this.handedAuthorities =
       ports.trust &&
@@ -273,8 +275,15 @@ export class NodeState {
   readAuthorities(): void {
     const above = () => this.#store.read((reader) => authoritiesAbove(reader, this.upstream.sound));
     const bundle = this.path === '' ? this.spaces.writtenAuthorities() : undefined;
+    // Otherwise the nodes below would refuse the center, and nobody could hand them another bundle.
+    if (bundle !== undefined && this.#trust?.wouldEndOwn(bundle)) return this.#refuseAuthorities();
     const handed = bundle === undefined ? above() : { bundle };
     if (handed) this.#trust?.receive(handed);
+  }
+
+  #refuseAuthorities(): void {
+    const reason = 'the certificate of the center leads to none of them: put one of the next authority in place first';
+    this.#log.error({ reason }, 'spec.authorities of the Node object has no effect');
   }
 
   /** Call it when the entry from above has changed. */

@@ -1,6 +1,7 @@
 /** Makes the room that reports on this node and the nodes below it, and the room that prevents accidental deletions. */
 
 import { deletionLimits } from '../../core/feed/deletions.ts';
+import { authorityOfChain } from '../../core/identity/trusted-authorities.ts';
 import type { NodeConfig } from '../config/config.ts';
 import { GuardRoom } from '../guard/guard-room.ts';
 import { NodeReports } from '../inventory-status/node-reports.ts';
@@ -31,7 +32,10 @@ export function reportsOf(config: NodeConfig, ports: NodePorts, parts: NodeParts
     certificateTrouble: () => ports.renewal?.trouble,
     trust: () => {
       const own = ports.trust?.report();
-      return own && ports.trust && { own, authorities: ports.trust.trusted };
+      if (!own || !ports.trust) return undefined;
+      const authorities = ports.trust.trusted;
+      const signing = ports.signer?.chains().map((chain) => authorityOfChain(chain, authorities)) ?? [];
+      return { own, authorities, inUse: [own.authority, ...signing] };
     },
     diverged: () => parts.uplink()?.alarm.present,
     waiting: () => parts.uplink()?.waiting,

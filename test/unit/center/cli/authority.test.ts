@@ -29,14 +29,29 @@ let kubeconfig: string;
 
 const api = {
   contexts: () => ['node/center'],
-  authority: () => caPem,
   get: async () =>
     ({ metadata: { name: 'center' }, spec: { authorities: written }, status: { authorities: shown } }) as never,
   write: async (_context: string, _method: string, _path: string, sent: object) => {
     written = (sent as { spec: { authorities: string } }).spec.authorities;
+    const read = readBundle(written);
+    if ('flaw' in read) throw new Error(read.flaw);
+    shown = read.authorities.map((one) =>
+      trusted(
+        one.toString(),
+        shown?.find(({ id }) => id === authorityId(one)),
+      ),
+    );
     return { object: { metadata: {} } as never };
   },
 };
+/** An authority as the center shows it. */
+const trusted = (certificate: string, present: Partial<CenterAuthority> = {}): CenterAuthority => ({
+  inUse: false,
+  nodes: 0,
+  ...present,
+  id: authorityId(new X509Certificate(certificate)),
+  certificate,
+});
 const writtenIds = () => {
   const read = readBundle(written ?? '');
   return 'flaw' in read ? read.flaw : [...read.authorities.map(authorityId), read.introductions.length];
@@ -55,14 +70,13 @@ beforeEach(async () => {
   writeFileSync(join(folder, 'ca.key'), authority.keyPem);
   former = authorityId(new X509Certificate(caPem));
   shown = [
-    {
-      id: former,
+    trusted(caPem, {
       subject: 'CN=banyan shop',
       notAfter: '2036-01-01T00:00:00Z',
       inUse: true,
       nodes: 3,
       sample: ['', 'eu'],
-    },
+    }),
   ];
   [written, kubeconfig] = [undefined, ''];
 });
@@ -73,7 +87,7 @@ it('prints the authorities as a table and as objects', async () => {
     /in use\s+2036-01-01T00:00:00Z\s+3\s+center, eu and 1 more\s+CN=banyan shop/,
   );
   expect(JSON.parse(await showAuthorities(api, 'json'))).toEqual(shown);
-  expect(await showAuthorities(api, 'yaml')).toContain(`- id: ${former}`);
+  expect(await showAuthorities(api, 'yaml')).toContain(`id: ${former}`);
 });
 
 it('adds the next authority with its introduction, lets it sign, and drops the former one', async () => {
@@ -87,10 +101,7 @@ it('adds the next authority with its introduction, lets it sign, and drops the f
   expect(writtenIds()).toEqual([next, former, 1]);
   expect(warned).toEqual([expect.stringMatching(/the certificates of the center are not in/)]);
   expect(kubeconfig.match(/BEGIN/g)).toHaveLength(2);
-  shown = [
-    { id: next, inUse: true, nodes: 3 },
-    { id: former, inUse: false, nodes: 0 },
-  ];
+  shown = [trusted(files.authorities[0]!.toString(), { inUse: true, nodes: 3 }), trusted(caPem)];
   await dropAuthority(api, files, { id: former, force: false }, newKubeconfig);
   expect(writtenIds()).toEqual([next, 1]);
   expect(kubeconfig.match(/BEGIN/g)).toHaveLength(1);
@@ -100,12 +111,14 @@ it('does not drop an authority that is in use, unknown, or needed by a node, and
   const drop = (id: string, force = false) => dropAuthority(api, files, { id, force }, newKubeconfig);
   await addAuthority(api, files);
   const before = written;
-  await expect(drop(former)).rejects.toThrow(/the certificate of the center leads to .*authority use/);
+  await expect(drop(former)).rejects.toThrow(
+    /the certificate of the center, or one of its issuers, leads to .*authority use/,
+  );
   await expect(drop(former, true)).rejects.toThrow(/leads to/);
   await expect(drop('abc')).rejects.toThrow(/trusts no authority "abc"; it trusts/);
   shown = [
-    { id: authorityId(files.next!), inUse: true, nodes: 1 },
-    { id: former, inUse: false, nodes: 7, sample: ['eu:till', 'eu:shop'] },
+    trusted(files.next!.toString(), { inUse: true, nodes: 1 }),
+    trusted(caPem, { nodes: 7, sample: ['eu:till', 'eu:shop'] }),
   ];
   await expect(drop(former)).rejects.toThrow(/7 nodes still depend on .*: eu:till, eu:shop and 5 more: wait/);
   expect([written, kubeconfig]).toEqual([before, '']);
@@ -115,13 +128,12 @@ it('does not drop an authority that is in use, unknown, or needed by a node, and
 
 it('refuses a fourth authority, and an authority that the center does not trust', async () => {
   const others = await Promise.all([1, 2].map(() => createAuthority('shop', issuing)));
-  written = [caPem, ...others.map(({ certPem }) => certPem)].join('\n');
-  const before = written;
+  shown = [caPem, ...others.map(({ certPem }) => certPem)].map((pem) => trusted(pem));
   await expect(addAuthority(api, files)).rejects.toThrow(
     /a tree has at most 3 authorities, and has .*: drop one first/,
   );
-  expect([written, files.next]).toEqual([before, undefined]);
-  written = others[0]!.certPem;
+  expect([written, files.next]).toEqual([undefined, undefined]);
+  shown = [trusted(others[0]!.certPem)];
   await files.add();
   await expect(useAuthority(api, files, silent, newKubeconfig)).rejects.toThrow(
     /does not trust the authority .*authority add/,

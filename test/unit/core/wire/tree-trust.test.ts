@@ -96,6 +96,15 @@ describe('the authorities that a node trusts', () => {
   });
 });
 
+it('says whether a bundle would leave the node without a certificate that counts', () => {
+  const trust = opened();
+  expect([both(), onlyNext(), 'no certificate'].map((bundle) => trust.wouldEndOwn(bundle))).toEqual([
+    false,
+    true,
+    false,
+  ]);
+});
+
 describe('a node whose parent signs with another authority', () => {
   it('has an outdated certificate until it leads to that authority', async () => {
     const trust = opened();

@@ -38,7 +38,7 @@ it('shows each trusted authority with its dependents, and the rest as one', asyn
   const authority = new X509Certificate(certPem);
   const id = authorityId(authority);
   const shown = shownAuthorities(
-    { own: { authority: id, trusts: [id] }, authorities: [authority] },
+    { own: { authority: id, trusts: [id] }, authorities: [authority], inUse: [id, undefined] },
     { [id]: { nodes: 2, sample: ['', 'eu'] }, other: { nodes: 1, sample: ['us'] } },
   );
   expect(shown).toEqual([
@@ -46,6 +46,7 @@ it('shows each trusted authority with its dependents, and the rest as one', asyn
       id,
       subject: 'CN=banyan shop',
       notAfter: expect.stringMatching(/^20\d\d-/),
+      certificate: `${certPem.trim()}\n`,
       inUse: true,
       nodes: 2,
       sample: ['', 'eu'],
