@@ -38,6 +38,9 @@ export interface CenterAuthority {
   readonly sample?: readonly string[];
 }
 
+/** Called with the authorities of the tree from now on, as PEM, and those until now. */
+type NewKubeconfig = (pem: string, former: readonly X509Certificate[]) => void;
+
 export const authorityFormats = ['json', 'yaml'] as const;
 
 const context = 'node/center';
@@ -85,7 +88,7 @@ export async function useAuthority(
   api: Api,
   files: AuthorityFiles,
   warn: (line: string) => void,
-  newKubeconfig: (pem: string) => void,
+  newKubeconfig: NewKubeconfig,
 ): Promise<string> {
   const { bundle } = await read(api);
   const first = files.next ?? files.authorities[0];
@@ -100,7 +103,7 @@ export async function useAuthority(
   }
   files.promote();
   const signed = await files.signFolder();
-  newKubeconfig(bundlePem(files.authorities));
+  newKubeconfig(bundlePem(files.authorities), bundle.authorities);
   await write(api, { authorities: [first, ...others], introductions: files.introductions });
   if (!files.has('center.crt'))
     warn(
@@ -121,7 +124,7 @@ export async function dropAuthority(
   api: Api,
   files: AuthorityFiles,
   { id, force }: Drop,
-  newKubeconfig: (pem: string) => void,
+  newKubeconfig: NewKubeconfig,
 ): Promise<string> {
   const { bundle, shown } = await read(api);
   const dropped = shown.find((one) => one.id === id);
@@ -143,7 +146,7 @@ export async function dropAuthority(
   const authorities = bundle.authorities.filter((one) => authorityId(one) !== id);
   await write(api, { authorities, introductions: bundle.introductions });
   files.drop(id);
-  if (files.authorities.length > 0) newKubeconfig(bundlePem(files.authorities));
+  if (files.authorities.length > 0) newKubeconfig(bundlePem(files.authorities), bundle.authorities);
   return `${id} is not trusted any more: each node forgets it when the message reaches the node`;
 }
 

@@ -278,7 +278,9 @@ authority
   .action(async (options) => {
     const api = clientOf(options);
     print(
-      await useAuthority(api, authorityFiles(options), warn, (pem) => trustInKubeconfig(kubeconfigOf(options), pem)),
+      await useAuthority(api, authorityFiles(options), warn, (...trusted) =>
+        trustInKubeconfig(kubeconfigOf(options), ...trusted),
+      ),
     );
     api.close();
   });
@@ -307,7 +309,9 @@ authority
     const api = clientOf(options);
     const drop = { id, force: options.force };
     print(
-      await dropAuthority(api, authorityFiles(options), drop, (pem) => trustInKubeconfig(kubeconfigOf(options), pem)),
+      await dropAuthority(api, authorityFiles(options), drop, (...trusted) =>
+        trustInKubeconfig(kubeconfigOf(options), ...trusted),
+      ),
     );
     api.close();
   });

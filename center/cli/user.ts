@@ -1,7 +1,9 @@
 /** `banyan user add NAME`: a certificate for a person or a program, as a kubeconfig with the contexts of the tree. */
+import type { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { parse, stringify } from 'yaml';
 import type { KeyAndCertificate } from '../../core/identity/authority.ts';
+import { certificatesIn } from '../../core/identity/pem-certificates.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
 import { UsageError } from './usage-error.ts';
@@ -13,7 +15,10 @@ export interface UserRequest {
 }
 
 interface Kubeconfig {
-  readonly clusters?: readonly { readonly name: string; readonly cluster: object }[];
+  readonly clusters?: readonly {
+    readonly name: string;
+    readonly cluster: { readonly 'certificate-authority-data'?: string };
+  }[];
   readonly contexts?: readonly { readonly name: string; readonly context: object }[];
   readonly users?: unknown;
 }
@@ -49,13 +54,21 @@ export async function addUser(
   return stringify({ ...config, users: [{ name: request.name, user }], contexts }, { aliasDuplicateObjects: false });
 }
 
-/** Replaces the authorities by which the clients of a kubeconfig verify the nodes. */
-export function trustInKubeconfig(file: string, caPem: string): void {
+/**
+ * Replaces the authorities by which the clients of a kubeconfig verify the nodes. `known`: the authorities of the tree until now; clusters with others are not of this
+ * tree, and stay as they are.
+ */
+export function trustInKubeconfig(file: string, caPem: string, known: readonly X509Certificate[]): void {
   const config = read(file);
-  const clusters = (config.clusters ?? []).map((one) => ({
-    ...one,
-    cluster: { ...one.cluster, 'certificate-authority-data': Buffer.from(caPem).toString('base64') },
-  }));
+  const isOfTree = (data: string) => {
+    const authorities = certificatesIn(Buffer.from(data, 'base64'));
+    return authorities.some((one) => known.some(({ fingerprint256 }) => fingerprint256 === one.fingerprint256));
+  };
+  const clusters = (config.clusters ?? []).map((one) =>
+    isOfTree(one.cluster['certificate-authority-data'] ?? '')
+      ? { ...one, cluster: { ...one.cluster, 'certificate-authority-data': Buffer.from(caPem).toString('base64') } }
+      : one,
+  );
   writeWhole(file, stringify({ ...config, clusters }, { aliasDuplicateObjects: false }));
 }
 

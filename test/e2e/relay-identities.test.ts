@@ -163,9 +163,13 @@ describe.skipIf(withoutKubectl)(`a relay with a join token${why}`, () => {
     expect(await nodes.dial(nodes.center().address, 'edge', 'relay', await forged(edge, id('relay', 'edge')))).toMatch(
       doesNotCount,
     );
-    expect(await nodes.dial(usMesh, 'us:till', 'agent', await forged(edge, id('agent', 'us/till')))).toMatch(doesNotCount);
+    expect(await nodes.dial(usMesh, 'us:till', 'agent', await forged(edge, id('agent', 'us/till')))).toMatch(
+      doesNotCount,
+    );
     const us = await forged(edge, '', 'OU=below-banyan-issuer, CN=spiffe://identities/node/relay/us', true);
-    expect(await nodes.dial(usMesh, 'us:till', 'agent', await forged(us, id('agent', 'us/till')))).toMatch(doesNotCount);
+    expect(await nodes.dial(usMesh, 'us:till', 'agent', await forged(us, id('agent', 'us/till')))).toMatch(
+      doesNotCount,
+    );
     const admin = await forged(edge, '', 'O=system:masters, CN=admin');
     const statusFor = (port: number) =>
       new Promise((resolve, reject) => {
@@ -178,7 +182,12 @@ describe.skipIf(withoutKubectl)(`a relay with a join token${why}`, () => {
     expect(await statusFor(nodes.portsOf('us').api)).toBe(401);
     // Below itself, its certificates count: the relay is known there, and the place is not.
     expect(
-      await nodes.dial(nodes.parentAt('edge', 'edge').address, 'edge:x', 'agent', await forged(edge, id('agent', 'edge/x'))),
+      await nodes.dial(
+        nodes.parentAt('edge', 'edge').address,
+        'edge:x',
+        'agent',
+        await forged(edge, id('agent', 'edge/x')),
+      ),
     ).toMatch(/unknown_child|not in the inventory|SyncTarget/);
   });
 
@@ -223,7 +232,9 @@ describe.skipIf(withoutKubectl)(`a relay with a join token${why}`, () => {
       certPem: readFileSync(nodes.at('stolen', 'tls.crt'), 'utf8'),
       keyPem: readFileSync(nodes.at('stolen', 'tls.key'), 'utf8'),
     };
-    expect(await nodes.dial(nodes.parentAt('edge', 'edge').address, 'edge:sub', 'relay', stolen)).toMatch(/was revoked/);
+    expect(await nodes.dial(nodes.parentAt('edge', 'edge').address, 'edge:sub', 'relay', stolen)).toMatch(
+      /was revoked/,
+    );
     await tree.up();
     for (const name of ['sub', 'deep']) await nodes.end(name);
     nodes.writeKubeconfig(['edge', 'edge']);
@@ -239,7 +250,9 @@ describe.skipIf(withoutKubectl)(`a relay with a join token${why}`, () => {
       certPem: readFileSync(nodes.at('stolen', 'tls.crt'), 'utf8'),
       keyPem: readFileSync(nodes.at('stolen', 'tls.key'), 'utf8'),
     };
-    expect(await nodes.dial(nodes.parentAt('edge', 'edge').address, 'edge:sub', 'relay', stolen)).toMatch(/was revoked/);
+    expect(await nodes.dial(nodes.parentAt('edge', 'edge').address, 'edge:sub', 'relay', stolen)).toMatch(
+      /was revoked/,
+    );
     const authority = { certPem: readFileSync(nodes.at('stolen', 'issuer.crt'), 'utf8'), keyPem: stolen.keyPem };
     const child = await forged(authority, 'spiffe://identities/node/agent/edge/sub/deep');
     await expect
@@ -266,7 +279,9 @@ describe.skipIf(withoutKubectl)(`a relay with a join token${why}`, () => {
       certPem: readFileSync(nodes.at('stolen2', 'tls.crt'), 'utf8'),
       keyPem: readFileSync(nodes.at('stolen2', 'tls.key'), 'utf8'),
     };
-    expect(await nodes.dial(nodes.parentAt('edge', 'edge').address, 'edge:sub', 'relay', stolen)).toMatch(/was revoked/);
+    expect(await nodes.dial(nodes.parentAt('edge', 'edge').address, 'edge:sub', 'relay', stolen)).toMatch(
+      /was revoked/,
+    );
     const authority = { certPem: readFileSync(nodes.at('stolen2', 'issuer.crt'), 'utf8'), keyPem: stolen.keyPem };
     const child = await forged(authority, 'spiffe://identities/node/agent/edge/sub/deep');
     await expect

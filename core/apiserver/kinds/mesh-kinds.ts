@@ -126,7 +126,10 @@ const nodeDefinition = definition({
         subject: string('The name in the certificate.'),
         notAfter: time('When the certificate of the authority ends.'),
         certificate: string('The certificate of the authority, as PEM.'),
-        inUse: { type: 'boolean', description: "Whether the node's own certificate, or an issuer with which it signs, leads to this authority." },
+        inUse: {
+          type: 'boolean',
+          description: "Whether the node's own certificate, or an issuer with which it signs, leads to this authority.",
+        },
         nodes: count('Nodes at and below the node whose certificates lead to this authority.'),
         sample: list('Some of these nodes.', string('A path.'), { maxItems: dependentsShownMax }),
       }),

@@ -1,9 +1,10 @@
 /** `banyan authority`: what the command writes into the center's Node object, and what it refuses. */
 import { X509Certificate } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
 import {
   addAuthority,
   type CenterAuthority,
@@ -11,6 +12,7 @@ import {
   showAuthorities,
   useAuthority,
 } from '../../../../center/cli/authority.ts';
+import { trustInKubeconfig } from '../../../../center/cli/user.ts';
 import { AuthorityFiles } from '../../../../center/supervisor/authority-files.ts';
 import { createAuthority } from '../../../../core/identity/authority.ts';
 import { authorityId } from '../../../../core/identity/peer-identity.ts';
@@ -145,4 +147,23 @@ it('says what is missing: a context of the center, or a center that shows its au
   await expect(showAuthorities({ ...api, contexts: () => ['node/eu'] })).rejects.toThrow(/no context node\/center/);
   shown = undefined;
   await expect(showAuthorities(api)).rejects.toThrow(/the center does not show its authorities/);
+});
+
+it('changes only those clusters of a kubeconfig that are of this tree', async () => {
+  const file = join(folder, 'kubeconfig');
+  const stranger = (await createAuthority('other', issuing)).certPem;
+  const base64 = (pem: string) => Buffer.from(pem).toString('base64');
+  const cluster = (name: string, data?: string) => ({
+    name,
+    cluster: {
+      server: `https://${name}`,
+      ...(data === undefined ? {} : { 'certificate-authority-data': base64(data) }),
+    },
+  });
+  const clusters = [cluster('node/center', caPem), cluster('eks', stranger), cluster('plain'), cluster('odd', 'x')];
+  writeFileSync(file, stringify({ kind: 'Config', clusters, contexts: [], users: [{ name: 'me' }] }));
+  trustInKubeconfig(file, 'new', [new X509Certificate(caPem)]);
+  const changed = parse(readFileSync(file, 'utf8')) as { clusters: unknown; users: unknown };
+  expect(changed.clusters).toEqual([cluster('node/center', 'new'), ...clusters.slice(1)]);
+  expect(changed.users).toEqual([{ name: 'me' }]);
 });
