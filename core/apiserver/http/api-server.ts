@@ -10,6 +10,7 @@ import { answerOf, passOn, passUpgrade } from '../../stream/pass-on.ts';
 import type { Space, UserInfo } from '../space.ts';
 import { Answers } from './answers.ts';
 import type { AskedAccess } from './asked-access.ts';
+import type { Asking } from './fair-queue.ts';
 import { HttpsListener, type HttpsListenerOptions } from './https-listener.ts';
 import type { NodeUrls, TreeUrls } from './node-urls.ts';
 import type { OutgoingAnswer } from './outgoing.ts';
@@ -145,11 +146,11 @@ export class ApiServer implements AsyncDisposable {
       // long time, for example while a person scrolls through a log.
       if (way) return await passOn(request, response, { ...way, failed, answers: audit?.passedOn });
       const flow = JSON.stringify([access.place, user.name]);
-      const turn = (bytes: number) => this.#turns.take({ flow, bytes }, () => response.destroyed);
-      const nextTurn = (act: () => void) => void turn(0).then(act).catch(failed);
+      const turn = (asking: Omit<Asking, 'flow'>) => this.#turns.take({ flow, ...asking }, () => response.destroyed);
+      const nextTurn = (act: () => void) => void turn({ bytes: 0, isFurther: true }).then(act).catch(failed);
       const outgoing = this.#answers.begin(request, response, { connection, nextTurn });
       const ready = async (bytes: number) => {
-        await turn(bytes);
+        await turn({ bytes });
         // The answers to requests that came before may have been made meanwhile.
         this.#answers.admit(connection);
       };

@@ -1,6 +1,6 @@
 /**
- * The order in which requests get the node's one thread. Each flow has a queue of its own, and the flows take turns. So a flow with many requests delays a
- * request of another flow by one request, not by all of them.
+ * The order in which requests get the node's one thread. Each flow has a queue of its own, and the flows take turns. A flow that had nothing to ask since its
+ * last turn goes first, once. So a flow with many requests delays a client that sends one request after the other only by the request that works already.
  */
 import { BanyanError } from '../../runtime/errors.ts';
 
@@ -9,6 +9,8 @@ export interface Asking {
   readonly flow: string;
   /** The length of the body. */
   readonly bytes: number;
+  /** True: the request has had a turn, for example for the first objects of a list. Then it is heavy. */
+  readonly isFurther?: boolean;
 }
 
 /** Waiting requests of one flow: enough for a thousand informers of one program that come back at once. */
@@ -35,12 +37,51 @@ interface Flow<Request> {
   bytes: number;
 }
 
-/** The flows with waiting requests, the next one first. */
-type Flows<Request> = Map<string, Flow<Request>>;
+/** The flows of one class. Both maps have the next flow first. */
+class Flows<Request> {
+  /** Flows that were in neither map when their first request came. */
+  readonly #fresh = new Map<string, Flow<Request>>();
+  /**
+   * Flows that have had a turn. A flow stays here until its next turn comes, even if none of its requests waits. Otherwise a few flows with one request after
+   * the other could go first for ever.
+   */
+  readonly #served = new Map<string, Flow<Request>>();
+  /** Waiting requests. */
+  size = 0;
+
+  /** Throws TooManyRequests if too much of this flow waits. */
+  add(waiting: Waiting<Request>): void {
+    const { flow: name, bytes } = waiting;
+    const flow = this.#served.get(name) ?? this.#fresh.get(name) ?? { queue: [], bytes: 0 };
+    if (flow.queue.length >= flowWaitingMax || flow.bytes + bytes > flowBytesMax)
+      throw tooMany(`${flow.queue.length} of your requests to this space wait, with bodies of ${flow.bytes} bytes`);
+    if (!this.#served.has(name)) this.#fresh.set(name, flow);
+    flow.queue.push(waiting);
+    flow.bytes += bytes;
+    this.size++;
+  }
+
+  /** Takes the next request out. Its flow goes to the end of the flows that have had a turn. */
+  next(): Waiting<Request> | undefined {
+    for (;;) {
+      const flows = this.#fresh.size > 0 ? this.#fresh : this.#served;
+      const [first] = flows;
+      if (!first) return undefined;
+      const [name, flow] = first;
+      flows.delete(name);
+      const waiting = flow.queue.shift();
+      if (!waiting) continue;
+      flow.bytes -= waiting.bytes;
+      this.#served.set(name, flow);
+      this.size--;
+      return waiting;
+    }
+  }
+}
 
 export class FairQueue<Request> {
-  readonly #light: Flows<Request> = new Map();
-  readonly #heavy: Flows<Request> = new Map();
+  readonly #light = new Flows<Request>();
+  readonly #heavy = new Flows<Request>();
   /** Light requests that may still go before a heavy one. */
   #lightLeft = lightPerHeavy;
   #waiting = 0;
@@ -52,35 +93,23 @@ export class FairQueue<Request> {
 
   /** Throws TooManyRequests if too much waits. */
   add(asking: Asking, request: Request): void {
-    const { flow: name, bytes } = asking;
-    const flows = bytes > heavyBytes ? this.#heavy : this.#light;
-    const flow = flows.get(name) ?? { queue: [], bytes: 0 };
-    if (flow.queue.length >= flowWaitingMax || flow.bytes + bytes > flowBytesMax)
-      throw tooMany(`${flow.queue.length} of your requests to this space wait, with bodies of ${flow.bytes} bytes`);
+    const { bytes, isFurther = false } = asking;
     if (this.#waiting >= waitingMax || this.#bytes + bytes > bytesMax)
       throw tooMany(`${this.#waiting} requests wait at this node, with bodies of ${this.#bytes} bytes`);
-    flows.set(name, flow);
-    flow.queue.push({ ...asking, request });
-    flow.bytes += bytes;
+    (isFurther || bytes > heavyBytes ? this.#heavy : this.#light).add({ ...asking, request });
     this.#waiting++;
     this.#bytes += bytes;
   }
 
-  /** Takes the next request out. Its flow goes to the end of the flows. */
+  /** Takes the next request out. */
   next(): Request | undefined {
     const isHeavy = this.#light.size === 0 || (this.#heavy.size > 0 && this.#lightLeft === 0);
     this.#lightLeft = isHeavy ? lightPerHeavy : Math.max(0, this.#lightLeft - 1);
-    const flows = isHeavy ? this.#heavy : this.#light;
-    const [first] = flows;
-    if (!first) return undefined;
-    const [name, flow] = first;
-    const { bytes, request } = flow.queue.shift()!;
-    flow.bytes -= bytes;
+    const next = (isHeavy ? this.#heavy : this.#light).next();
+    if (!next) return undefined;
     this.#waiting--;
-    this.#bytes -= bytes;
-    flows.delete(name);
-    if (flow.queue.length > 0) flows.set(name, flow);
-    return request;
+    this.#bytes -= next.bytes;
+    return next.request;
   }
 }
 

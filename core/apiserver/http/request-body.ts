@@ -9,12 +9,11 @@ const bodyWithinMs = 300_000;
 
 /** Throws TooLarge and Timeout. */
 export async function receiveBody(request: Http2ServerRequest, clock: Clock): Promise<Buffer> {
-  const late = new BanyanError('Timeout', `the body of the request did not come within ${bodyWithinMs} ms`);
   const timer = clock.after(bodyWithinMs, () => {
     // Closes the stream after the answer. Otherwise the client would keep the stream open.
     const stream = request.stream as ServerHttp2Stream | undefined;
     stream?.once('finish', () => stream.close(constants.NGHTTP2_NO_ERROR));
-    request.destroy(late);
+    request.destroy(new BanyanError('Timeout', `the body of the request did not come within ${bodyWithinMs} ms`));
   });
   try {
     return await readBody(request as AsyncIterable<Buffer>);

@@ -31,12 +31,34 @@ describe('the order of waiting requests', () => {
     expect(rest(queue)).toEqual(['b1', 'a2']);
   });
 
+  it('lets the first request of a flow go first, and its next one after a turn of every other flow', () => {
+    const queue = new FairQueue<string>();
+    for (const request of ['a1', 'a2', 'a3', 'a4', 'a5']) queue.add({ flow: 'a', bytes: 0 }, request);
+    expect([queue.next(), queue.next()]).toEqual(['a1', 'a2']);
+    queue.add({ flow: 'b', bytes: 0 }, 'b1');
+    expect(queue.next()).toBe('b1');
+    queue.add({ flow: 'b', bytes: 0 }, 'b2');
+    expect([queue.next(), queue.next(), queue.next()]).toEqual(['a3', 'b2', 'a4']);
+    // The turn of b came while b asked nothing. So b may go first again.
+    queue.next();
+    queue.add({ flow: 'a', bytes: 0 }, 'a6');
+    queue.add({ flow: 'b', bytes: 0 }, 'b3');
+    expect(rest(queue)).toEqual(['b3', 'a6']);
+  });
+
   it('lets light requests pass heavy ones', () => {
     const queue = new FairQueue<string>();
     for (const request of ['L1', 'L2', 'L3']) queue.add({ flow: 'a', bytes: 1_000_000 }, request);
     queue.add({ flow: 'b', bytes: 1_000_000 }, 'M1');
     for (const request of ['s1', 's2']) queue.add({ flow: 'a', bytes: 100 }, request);
     expect(rest(queue)).toEqual(['s1', 's2', 'L1', 'M1', 'L2', 'L3']);
+  });
+
+  it('treats the further turns of a request, which are parts of a long list, as heavy', () => {
+    const queue = new FairQueue<string>();
+    queue.add({ flow: 'a', bytes: 0, isFurther: true }, 'list');
+    queue.add({ flow: 'a', bytes: 0 }, 'get');
+    expect(rest(queue)).toEqual(['get', 'list']);
   });
 
   it('lets a heavy request wait for a limited number of light ones', () => {
