@@ -123,6 +123,11 @@ export interface Space {
   update(object: KubeObject, options?: WriteOptions): KubeObject;
   patch(key: ObjectKey, patch: Patch, options?: WriteOptions): KubeObject;
   apply(object: KubeObject, options: ApplyOptions): KubeObject;
+  /**
+   * Stores bytes that the verbs of another thread have made, from the object that is stored now. Does what needs the rest of the space: the check of the
+   * namespace, admission, quota. Only for kinds whose objects no admission changes. The result of a dry run has the present revision, 0 for a new object.
+   */
+  putMade(key: ObjectKey, bytes: Uint8Array, options?: WriteOptions): StoredObject;
   /** Deletes the object and returns its last state. If finalizers keep the object, returns its present state, with `metadata.deletionTimestamp`. */
   delete(key: ObjectKey, options?: DeleteOptions): KubeObject;
   /**

@@ -20,7 +20,7 @@ await build({
     center: 'center/main.ts',
     relay: 'relay/main.ts',
     agent: 'edge-agent/main.ts',
-    'yaml-worker': 'core/apiserver/http/yaml-worker.ts',
+    'body-worker': 'core/apiserver/http/body-worker.ts',
   },
   outdir: out,
   bundle: true,

@@ -10,6 +10,7 @@ import { answerOf, passOn, passUpgrade } from '../../stream/pass-on.ts';
 import type { Space, UserInfo } from '../space.ts';
 import { Answers } from './answers.ts';
 import type { AskedAccess } from './asked-access.ts';
+import { BodyThread } from './body-thread.ts';
 import type { Asking } from './fair-queue.ts';
 import { HttpsListener, type HttpsListenerOptions } from './https-listener.ts';
 import type { NodeUrls, TreeUrls } from './node-urls.ts';
@@ -25,7 +26,6 @@ import type { ApiRequest, ApiResponse } from './requests.ts';
 import { reviewOf } from './reviews.ts';
 import { SpaceMounts } from './space-mounts.ts';
 import { type TokenIssuer, tokenAnswerOf } from './token-requests.ts';
-import { YamlThread } from './yaml-thread.ts';
 
 export interface ApiServerOptions extends HttpsListenerOptions {
   readonly authenticate: Authenticate;
@@ -70,7 +70,7 @@ export class ApiServer implements AsyncDisposable {
   readonly #turns = new RequestTurns();
   readonly #audits: RequestAudits;
   readonly #answers: Answers;
-  readonly #yaml: YamlThread;
+  readonly #bodies: BodyThread;
 
   constructor(options: ApiServerOptions) {
     const { clock, log, audit, authorizer, path } = options;
@@ -78,7 +78,7 @@ export class ApiServer implements AsyncDisposable {
     this.#mounts = new SpaceMounts(clock);
     this.#audits = new RequestAudits(audit && { ...audit, clock });
     this.#answers = new Answers({ clock, log, audits: this.#audits });
-    this.#yaml = new YamlThread(clock);
+    this.#bodies = new BodyThread(clock);
     this.#users = new RequestUsers(options);
     this.#access = new RequestAccess({ users: this.#users, authorizer, path });
     this.#listener = new HttpsListener(options, {
@@ -121,7 +121,7 @@ export class ApiServer implements AsyncDisposable {
     this.#answers.end();
     await this.#listener.close();
     this.#answers.closed();
-    this.#yaml.end();
+    this.#bodies.end();
   }
 
   async #serve(request: Http2ServerRequest, response: Http2ServerResponse): Promise<void> {
@@ -154,7 +154,9 @@ export class ApiServer implements AsyncDisposable {
         // The answers to requests that came before may have been made meanwhile.
         this.#answers.admit(connection);
       };
-      const asked = this.#askedOf(request, { url, access, audit, ready });
+      const isGone = () => response.destroyed;
+      const bodies = this.#bodiesOf({ flow, audit, isGone, again: () => turn({ bytes: 0, isFurther: true }) });
+      const asked = { ...this.#askedOf(request, { url, access, audit, ready }), ...bodies };
       if (bodyless.has(request.method)) await ready(0);
       if (isTree) return this.#answers.whole(response, await tree.answer(asked));
       await this.#answer(asked, access, outgoing, response);
@@ -167,7 +169,7 @@ export class ApiServer implements AsyncDisposable {
   #askedOf(
     request: Http2ServerRequest,
     of: { url: URL; access: AskedAccess; audit: RequestAudit | undefined; ready(bytes: number): Promise<void> },
-  ): ApiRequest {
+  ): Omit<ApiRequest, 'readLongYaml'> {
     const { url, access, audit, ready } = of;
     return {
       method: request.method,
@@ -183,7 +185,27 @@ export class ApiServer implements AsyncDisposable {
         return bytes;
       },
       parsed: (body) => audit?.bodyParsed(body),
-      readLongYaml: (text) => this.#yaml.read(text),
+    };
+  }
+
+  /** How the long bodies of a request are read. `again` takes another turn in this thread. */
+  #bodiesOf(of: {
+    flow: string;
+    audit: RequestAudit | undefined;
+    isGone(): boolean;
+    again(): Promise<void>;
+  }): Pick<ApiRequest, 'readLongYaml' | 'thread'> {
+    const { flow, audit, isGone, again } = of;
+    return {
+      readLongYaml: (text) => this.#bodies.readYaml({ flow, bytes: text.length }, text, isGone),
+      thread: {
+        write: async (question, bytes) => {
+          const written = await this.#bodies.write({ flow, bytes }, question, isGone);
+          await again();
+          return written;
+        },
+        keepsBody: () => audit?.keepsBody() ?? false,
+      },
     };
   }
 

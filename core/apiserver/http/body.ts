@@ -4,7 +4,7 @@ import { checkJsonBounds } from '../../object/json-bounds.ts';
 import { beyondLimits } from '../../object/json-limits.ts';
 import { duplicateFields } from '../../object/json-text.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
-import { parseYaml } from './yaml-body.ts';
+import { yamlToJson } from './yaml-body.ts';
 
 /** The limit of a request in etcd and therefore in Kubernetes: 1.5 MiB. */
 export const bodyBytesMax = 1_572_864;
@@ -104,7 +104,7 @@ function recognized<Value>(media: MediaType, parse: () => Value): Value {
 /** Parses YAML. Its JSON text has the same bounds as a JSON body, because a few bytes of YAML can describe a large value. */
 async function parsedYaml(text: string, readLong: (text: string) => Promise<string>): Promise<unknown> {
   const isShort = text.length <= shortYamlMax;
-  const json = isShort ? JSON.stringify(recognized('yaml', () => parseYaml(text))) : await readLong(text);
+  const json = isShort ? yamlToJson(text) : await readLong(text);
   if (json.length > bodyBytesMax) {
     const message = `Request entity too large: limit is ${bodyBytesMax}, as JSON the body has ${json.length} characters: split the object into smaller ones`;
     throw new BanyanError('TooLarge', message);

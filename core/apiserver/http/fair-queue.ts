@@ -13,16 +13,31 @@ export interface Asking {
   readonly isFurther?: boolean;
 }
 
-/** Waiting requests of one flow: enough for a thousand informers of one program that come back at once. */
-export const flowWaitingMax = 1_000;
-/** Waiting requests of all flows. */
-export const waitingMax = 4_000;
-/** Bytes of the waiting bodies of one flow: ten bodies of the maximal length. */
-export const flowBytesMax = 16 * 1024 * 1024;
-/** Bytes of all waiting bodies. The smallest nodes have 256 MiB of memory. */
-export const bytesMax = 64 * 1024 * 1024;
-/** A request with a longer body is heavy: it may take as long as a hundred others. */
-const heavyBytes = 16 * 1024;
+/** The most that may wait, and what is heavy. */
+export interface QueueBounds {
+  /** Requests of one flow. */
+  readonly flowWaiting: number;
+  /** Requests of all flows. */
+  readonly waiting: number;
+  /** Bytes of the bodies of one flow. */
+  readonly flowBytes: number;
+  /** Bytes of all bodies. */
+  readonly bytes: number;
+  /** A request with a longer body is heavy. */
+  readonly heavyBytes: number;
+}
+
+/**
+ * The bounds of requests that wait for the node's thread. A thousand informers of one program may come back at once, and ten bodies of the maximal length. The
+ * smallest nodes have 256 MiB of memory. A heavy request may take as long as a hundred others.
+ */
+export const turnBounds: QueueBounds = {
+  flowWaiting: 1_000,
+  waiting: 4_000,
+  flowBytes: 16 * 1024 * 1024,
+  bytes: 64 * 1024 * 1024,
+  heavyBytes: 16 * 1024,
+};
 /** Light requests that go before the next heavy one. So a light request waits for one heavy request at most, and heavy ones get half of the thread. */
 export const lightPerHeavy = 100;
 /** Kubernetes clients wait for this time and then send the request again. */
@@ -46,14 +61,19 @@ class Flows<Request> {
    * the other could go first for ever.
    */
   readonly #served = new Map<string, Flow<Request>>();
+  readonly #bounds: QueueBounds;
   /** Waiting requests. */
   size = 0;
+
+  constructor(bounds: QueueBounds) {
+    this.#bounds = bounds;
+  }
 
   /** Throws TooManyRequests if too much of this flow waits. */
   add(waiting: Waiting<Request>): void {
     const { flow: name, bytes } = waiting;
     const flow = this.#served.get(name) ?? this.#fresh.get(name) ?? { queue: [], bytes: 0 };
-    if (flow.queue.length >= flowWaitingMax || flow.bytes + bytes > flowBytesMax)
+    if (flow.queue.length >= this.#bounds.flowWaiting || flow.bytes + bytes > this.#bounds.flowBytes)
       throw tooMany(`${flow.queue.length} of your requests to this space wait, with bodies of ${flow.bytes} bytes`);
     if (!this.#served.has(name)) this.#fresh.set(name, flow);
     flow.queue.push(waiting);
@@ -80,12 +100,19 @@ class Flows<Request> {
 }
 
 export class FairQueue<Request> {
-  readonly #light = new Flows<Request>();
-  readonly #heavy = new Flows<Request>();
+  readonly #bounds: QueueBounds;
+  readonly #light: Flows<Request>;
+  readonly #heavy: Flows<Request>;
   /** Light requests that may still go before a heavy one. */
   #lightLeft = lightPerHeavy;
   #waiting = 0;
   #bytes = 0;
+
+  constructor(bounds = turnBounds) {
+    this.#bounds = bounds;
+    this.#light = new Flows(bounds);
+    this.#heavy = new Flows(bounds);
+  }
 
   get size(): number {
     return this.#waiting;
@@ -94,9 +121,9 @@ export class FairQueue<Request> {
   /** Throws TooManyRequests if too much waits. */
   add(asking: Asking, request: Request): void {
     const { bytes, isFurther = false } = asking;
-    if (this.#waiting >= waitingMax || this.#bytes + bytes > bytesMax)
+    if (this.#waiting >= this.#bounds.waiting || this.#bytes + bytes > this.#bounds.bytes)
       throw tooMany(`${this.#waiting} requests wait at this node, with bodies of ${this.#bytes} bytes`);
-    (isFurther || bytes > heavyBytes ? this.#heavy : this.#light).add({ ...asking, request });
+    (isFurther || bytes > this.#bounds.heavyBytes ? this.#heavy : this.#light).add({ ...asking, request });
     this.#waiting++;
     this.#bytes += bytes;
   }

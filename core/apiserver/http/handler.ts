@@ -19,6 +19,7 @@ import { selectionOf } from '../selection/selection.ts';
 import { type Kind, type Space, storedKey } from '../space.ts';
 import { methodNotAllowed, notFound, notServed } from '../status-errors.ts';
 import { isNamespace } from '../verbs/kind-strategy.ts';
+import { write } from './large-writes.ts';
 import { type ListRequest, listPieces, oneBytes } from './lists.ts';
 import { negotiate } from './negotiate.ts';
 import { type ApiRequest, type ApiResponse, header, integerOf, jsonResponse, resourceVersionOf } from './requests.ts';
@@ -125,13 +126,13 @@ export class SpaceHandler {
         return name === '' ? this.#list(route, kind, request) : { answer: await this.#get(route, kind, key, request) };
       case 'POST':
         if (name !== '') break;
-        return { answer: await writes.create(request, target) };
+        return { answer: await write('POST', request, target) };
       case 'PUT':
         if (name === '') break;
-        return { answer: await writes.update(request, target) };
+        return { answer: await write('PUT', request, target) };
       case 'PATCH':
         if (name === '') break;
-        return { answer: await writes.patch(request, target) };
+        return { answer: await write('PATCH', request, target) };
       case 'DELETE':
         if (subresource !== '') throw methodNotAllowed(kind, `deletion of ${subresource}`);
         if (name !== '') return { answer: await writes.remove(request, target) };

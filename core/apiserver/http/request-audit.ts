@@ -99,7 +99,12 @@ export class RequestAudit {
     this.#requestBytes = bytes;
   }
 
-  /** The body as the server understood the body. */
+  /** True if the event of the request gets the parsed body. Call it when the body has come. */
+  keepsBody(): boolean {
+    return this.#has('request') && this.#requestBytes <= this.#ports.port.bodyBytesMax;
+  }
+
+  /** The body as the server understood the body. Undefined is enough unless `keepsBody`. */
   bodyParsed(value: unknown): void {
     if (!this.#has('request')) return;
     const { bodyBytesMax } = this.#ports.port;

@@ -1,6 +1,7 @@
 /** The types of a request and an answer. They do not depend on the connection. */
 import { BanyanError } from '../../runtime/errors.ts';
 import type { UserInfo } from '../space.ts';
+import type { ThreadWrite, ThreadWritten } from './thread-write.ts';
 
 export interface ApiRequest {
   readonly method: string;
@@ -14,8 +15,17 @@ export interface ApiRequest {
   body(): Promise<Buffer>;
   /** Gets the body in the form in which the server understood the body. */
   parsed?(body: unknown): void;
-  /** Returns the JSON of a long YAML text. A separate thread parses the text (yaml-thread.ts). Throws BadRequest, TooLarge or TooManyRequests. */
+  /** Returns the JSON of a long YAML text. A separate thread parses the text (body-thread.ts). Throws BadRequest, TooLarge or TooManyRequests. */
   readLongYaml(text: string): Promise<string>;
+  /** Where writes with long bodies happen. Absent: in this thread. */
+  readonly thread?: WriteThread;
+}
+
+export interface WriteThread {
+  /** `question` is called when the thread is free. `bytes`: the length of the body. Resolves in a turn of this thread. Throws TooLarge, TooManyRequests, and every error of the write. */
+  write(question: () => ThreadWrite, bytes: number): Promise<ThreadWritten>;
+  /** True: the audit log records the body, so this thread has to parse the body anyway. */
+  keepsBody(): boolean;
 }
 
 export interface ApiResponse {

@@ -13,6 +13,7 @@ import { duplicatesIn, type MediaType, mediaTypeOf, parseRequestBody } from './b
 import { selectsObject } from './lists.ts';
 import { type ApiRequest, type ApiResponse, header, jsonResponse } from './requests.ts';
 import { successStatus } from './status.ts';
+import type { ThreadWrite } from './thread-write.ts';
 import { warned } from './warnings.ts';
 import { deleteOptionsOf, invalidOption, writeOptionsOf } from './write-options.ts';
 
@@ -24,14 +25,19 @@ export interface WriteTarget {
   readonly subresource: string;
 }
 
-export async function create(request: ApiRequest, target: WriteTarget): Promise<ApiResponse> {
+/** The verbs that have a body. */
+export const verbs: Readonly<
+  Record<ThreadWrite['method'], (request: ApiRequest, target: WriteTarget) => Promise<ApiResponse>>
+> = { POST: create, PUT: update, PATCH: patch };
+
+async function create(request: ApiRequest, target: WriteTarget): Promise<ApiResponse> {
   const warnings: string[] = [];
   const options = writeOptionsOf(request, target, warnings);
   const made = target.space.create(await objectOf(request, target, options), options);
   return written(target, 201, made, warnings);
 }
 
-export async function update(request: ApiRequest, target: WriteTarget): Promise<ApiResponse> {
+async function update(request: ApiRequest, target: WriteTarget): Promise<ApiResponse> {
   const warnings: string[] = [];
   const options = writeOptionsOf(request, target, warnings);
   const object = await objectOf(request, target, options);
@@ -43,7 +49,7 @@ export async function update(request: ApiRequest, target: WriteTarget): Promise<
   return written(target, 200, result, warnings);
 }
 
-export async function patch(request: ApiRequest, target: WriteTarget): Promise<ApiResponse> {
+async function patch(request: ApiRequest, target: WriteTarget): Promise<ApiResponse> {
   const media = mediaTypeOf(header(request, 'content-type'));
   const warnings: string[] = [];
   const options = writeOptionsOf(request, target, warnings);

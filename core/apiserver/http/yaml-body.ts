@@ -1,4 +1,4 @@
-/** Parses a YAML text to a JSON value. This takes a few microseconds per byte, but a malicious text takes several seconds: see yaml-thread.ts. */
+/** Parses a YAML text to a JSON value. This takes a few microseconds per byte, but a malicious text takes several seconds: see body-thread.ts. */
 import {
   type Document,
   isScalar,
@@ -12,7 +12,7 @@ import {
 import { exactNumbers, mayHaveLongInteger } from '../../object/exact-integers.ts';
 import { jsonValuesMax, tooManyValues } from '../../object/json-bounds.ts';
 import { beyondLimits, depthMax } from '../../object/json-limits.ts';
-import { BanyanError } from '../../runtime/errors.ts';
+import { BanyanError, describeError } from '../../runtime/errors.ts';
 
 /** Maximal number of aliases: enough for people, but too few to make a huge value with nested aliases. */
 const aliasesMax = 50;
@@ -33,6 +33,17 @@ export function parseYaml(text: string): unknown {
   const beyond = beyondLimits(value);
   if (beyond !== undefined) throw new BanyanError('BadRequest', beyond);
   return value;
+}
+
+/** The JSON of a YAML text. Throws like `parseYaml`, and BadRequest for every other error of the parser. */
+export function yamlToJson(text: string): string {
+  try {
+    return JSON.stringify(parseYaml(text));
+  } catch (error) {
+    if (error instanceof BanyanError) throw error;
+    const message = `the object provided is unrecognized (must be valid yaml): ${describeError(error)}`;
+    throw new BanyanError('BadRequest', message, {}, { cause: error });
+  }
 }
 
 /** The lexer puts this character before each scalar. */

@@ -34,7 +34,7 @@ import { decideDeletion, isReadyToGo } from './deletion.ts';
 import type { FieldManager } from './field-manager.ts';
 import { reportUnknownFields } from './field-validation.ts';
 import { isNamespace, strategyOf } from './kind-strategy.ts';
-import { checkMayBeDeleted, checkNamespaceTakesObjects } from './namespace-guard.ts';
+import { checkMayBeDeleted, checkNamespaceTakesObjects, namespaceResource } from './namespace-guard.ts';
 import { incoming, inVersion, isContentChanged, keyInForm, shownIn, storedBytes } from './object-form.ts';
 import {
   dropRepeatedOwners,
@@ -196,6 +196,20 @@ export class EmbeddedSpace implements Space {
     return stored ? this.#replace(write, stored, next) : this.#insert(write, next);
   }
 
+  putMade(key: ObjectKey, bytes: Uint8Array, options: WriteOptions = {}): StoredObject {
+    this.#checkWritable();
+    const stored = this.storage.get(key);
+    if (!stored) this.#checkNamespace(key);
+    const { subresource } = options;
+    const of = { key, object: parseBody(bytes), ...(subresource ? { subresource } : {}), ...withWriter(options) };
+    if (stored) this.#admit({ operation: 'update', old: parseBody(stored.body), ...of });
+    else this.#admit({ operation: 'create', ...of });
+    const change = { objects: stored ? 0 : 1, bytes: bytes.length - (stored?.body.length ?? 0) };
+    this.#quota?.(key, change, options.user);
+    if (options.dryRun) return { key, revision: stored?.revision ?? 0, body: bytes };
+    return this.storage.write((writer) => writer.put(key, bytes));
+  }
+
   delete(of: ObjectKey, options: DeleteOptions = {}): KubeObject {
     const kind = this.#kindOf(of);
     const key = storedKey(kind, of);
@@ -271,7 +285,7 @@ export class EmbeddedSpace implements Space {
     if (next.metadata.resourceVersion) {
       throw status.badRequest('resourceVersion should not be set on objects to be created');
     }
-    if (this.kinds.byResource({ group: '', resource: 'namespaces' })) checkNamespaceTakesObjects(this.storage, key);
+    this.#checkNamespace(key);
     fillNewMeta(next.metadata, this.#random, this.#clock.wallMs());
     if (kind.subresources.status) delete next.status;
     this.#prepare(write, next);
@@ -417,6 +431,10 @@ export class EmbeddedSpace implements Space {
 
   #admit(request: Parameters<WriteAdmission>[0]): void {
     for (const admission of this.#admissions) admission(request);
+  }
+
+  #checkNamespace(key: ObjectKey): void {
+    if (this.kinds.byResource(namespaceResource)) checkNamespaceTakesObjects(this.storage, key);
   }
 
   #checkWritable(): void {

@@ -37,11 +37,14 @@ function hint(kind: Kind, version: string, path: string): string {
   return near === undefined ? ` (the fields here are ${known.join(', ')})` : ` (did you mean "${near}"?)`;
 }
 
+/** The bound of the Kubernetes API server. Longer lists would not help the author, and the answer could be longer than the body. */
+const reportedMax = 100;
+
 function report(flaw: string, paths: readonly string[], { kind, version, options, isPatch }: CheckedWrite): void {
   if (paths.length === 0 || options.fieldValidation === 'Ignore') return;
-  const texts = [...new Set(paths)].map(
-    (path) => `${flaw} field "${path}"${flaw === 'unknown' ? hint(kind, version, path) : ''}`,
-  );
+  const texts = [...new Set(paths)]
+    .slice(0, reportedMax)
+    .map((path) => `${flaw} field "${path}"${flaw === 'unknown' ? hint(kind, version, path) : ''}`);
   if (options.fieldValidation !== 'Strict') {
     for (const text of texts) options.warn?.(text);
     return;

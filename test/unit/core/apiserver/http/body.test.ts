@@ -1,16 +1,18 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { type MediaType, parseRequestBody } from '../../../../../core/apiserver/http/body.ts';
-import { YamlThread } from '../../../../../core/apiserver/http/yaml-thread.ts';
+import { BodyThread } from '../../../../../core/apiserver/http/body-thread.ts';
 import { decodeProtobuf } from '../../../../../core/apiserver/protobuf/decode.ts';
 import { jsonValuesMax } from '../../../../../core/object/json-bounds.ts';
 import { systemClock } from '../../../../../core/runtime/clock.ts';
 import { bytes, envelope } from '../protobuf/wire-writer.ts';
 import { refusalOf } from './handler-errors.ts';
 
-const thread = new YamlThread(systemClock);
+const thread = new BodyThread(systemClock);
 afterAll(() => thread.end());
 const read = (body: string | Buffer, media: MediaType) =>
-  parseRequestBody(Buffer.from(body), media, decodeProtobuf, (text) => thread.read(text));
+  parseRequestBody(Buffer.from(body), media, decodeProtobuf, (text) =>
+    thread.readYaml({ flow: 'a', bytes: text.length }, text, () => false),
+  );
 const yaml = (text: string) => read(text, 'yaml');
 const keys = Array.from({ length: jsonValuesMax - 1 }, (_, i) => `k${i}: 1`);
 /** The maximum size of a body. */

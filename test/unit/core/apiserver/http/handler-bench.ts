@@ -2,11 +2,11 @@
 
 import { builtinKinds } from '../../../../../core/apiserver/builtin/builtin-kinds.ts';
 import { CrdController } from '../../../../../core/apiserver/crd/crd-controller.ts';
+import { BodyThread } from '../../../../../core/apiserver/http/body-thread.ts';
 import { SpaceHandler } from '../../../../../core/apiserver/http/handler.ts';
 import { watchBytesMax } from '../../../../../core/apiserver/http/outgoing.ts';
-import type { ApiRequest } from '../../../../../core/apiserver/http/requests.ts';
+import type { ApiRequest, WriteThread } from '../../../../../core/apiserver/http/requests.ts';
 import { WatchRequest } from '../../../../../core/apiserver/http/watches.ts';
-import { YamlThread } from '../../../../../core/apiserver/http/yaml-thread.ts';
 import { ownKindsAdmission } from '../../../../../core/apiserver/kinds/admission.ts';
 import { ownKinds } from '../../../../../core/apiserver/kinds/kinds-of-space.ts';
 import { SpaceKinds } from '../../../../../core/apiserver/kinds/space-kinds.ts';
@@ -25,6 +25,8 @@ import { Turns } from '../lifecycle/turns.ts';
 export interface Sent {
   readonly body?: object | Buffer;
   readonly headers?: Record<string, string>;
+  /** Where writes with long bodies happen. Absent: in this thread. */
+  readonly thread?: WriteThread;
 }
 
 export interface Received {
@@ -167,9 +169,9 @@ export class WatchLog {
   }
 }
 
-const yaml = new YamlThread(systemClock);
+const yaml = new BodyThread(systemClock);
 
-function requestOf(method: string, url: string, { body, headers = {} }: Sent): ApiRequest {
+function requestOf(method: string, url: string, { body, headers = {}, thread }: Sent): ApiRequest {
   const { pathname, searchParams } = new URL(`https://node${url}`);
   const bytes = body === undefined ? Buffer.alloc(0) : Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
   return {
@@ -180,6 +182,7 @@ function requestOf(method: string, url: string, { body, headers = {} }: Sent): A
     user: { name: 'jo', groups: ['system:masters'] },
     alsoMay: () => {},
     body: () => Promise.resolve(bytes),
-    readLongYaml: (text) => yaml.read(text),
+    readLongYaml: (text) => yaml.readYaml({ flow: 'a', bytes: text.length }, text, () => false),
+    ...(thread ? { thread } : {}),
   };
 }

@@ -1,12 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import {
-  bytesMax,
-  FairQueue,
-  flowBytesMax,
-  flowWaitingMax,
-  lightPerHeavy,
-  waitingMax,
-} from '../../../../../core/apiserver/http/fair-queue.ts';
+import { FairQueue, lightPerHeavy, turnBounds } from '../../../../../core/apiserver/http/fair-queue.ts';
 import { RequestTurns } from '../../../../../core/apiserver/http/request-turns.ts';
 import { refusal } from '../kinds/space-support.ts';
 
@@ -71,21 +64,22 @@ describe('the order of waiting requests', () => {
 
   it('has bounds for a flow and for all of them, for requests and for bytes', async () => {
     const full = new FairQueue<number>();
-    for (let i = 0; i < flowWaitingMax; i++) full.add({ flow: 'a', bytes: 1 }, i);
-    const message = `${flowWaitingMax} of your requests to this space wait, with bodies of ${flowWaitingMax} bytes: send fewer at once, or try again later`;
+    for (let i = 0; i < turnBounds.flowWaiting; i++) full.add({ flow: 'a', bytes: 1 }, i);
+    const message = `${turnBounds.flowWaiting} of your requests to this space wait, with bodies of ${turnBounds.flowWaiting} bytes: send fewer at once, or try again later`;
     expect(await refusal(() => full.add({ flow: 'a', bytes: 1 }, 0))).toMatchObject({
       code: 'TooManyRequests',
       message,
     });
     full.add({ flow: 'b', bytes: 1 }, 0);
     const heavy = new FairQueue<number>();
-    heavy.add({ flow: 'a', bytes: flowBytesMax }, 0);
+    heavy.add({ flow: 'a', bytes: turnBounds.flowBytes }, 0);
     expect(await refusal(() => heavy.add({ flow: 'a', bytes: 20_000 }, 0))).toMatchObject({ code: 'TooManyRequests' });
     const many = new FairQueue<number>();
-    for (let i = 0; i < waitingMax; i++) many.add({ flow: `user-${i}`, bytes: 0 }, i);
+    for (let i = 0; i < turnBounds.waiting; i++) many.add({ flow: `user-${i}`, bytes: 0 }, i);
     expect(await refusal(() => many.add({ flow: 'one more', bytes: 0 }, 0))).toMatchObject({ code: 'TooManyRequests' });
     const large = new FairQueue<number>();
-    for (let i = 0; i < bytesMax / flowBytesMax; i++) large.add({ flow: `user-${i}`, bytes: flowBytesMax }, i);
+    for (let i = 0; i < turnBounds.bytes / turnBounds.flowBytes; i++)
+      large.add({ flow: `user-${i}`, bytes: turnBounds.flowBytes }, i);
     expect(await refusal(() => large.add({ flow: 'one more', bytes: 1 }, 0))).toMatchObject({
       code: 'TooManyRequests',
     });

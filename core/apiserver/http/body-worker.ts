@@ -1,0 +1,21 @@
+/** The program of the thread in body-thread.ts. It receives a question, and sends back the answer or an error. */
+import { parentPort } from 'node:worker_threads';
+import { BanyanError } from '../../runtime/errors.ts';
+import type { BodyAnswer, BodyQuestion } from './body-thread.ts';
+import { writeInThread } from './thread-space.ts';
+import { yamlToJson } from './yaml-body.ts';
+
+parentPort!.on('message', (question: BodyQuestion) => {
+  void answerOf(question).then((answer) => parentPort!.postMessage(answer));
+});
+
+/** An error of the program, and not of the body, ends the thread. */
+async function answerOf(question: BodyQuestion): Promise<BodyAnswer> {
+  try {
+    if (question.type === 'write') return { written: await writeInThread(question.write) };
+    return { json: yamlToJson(question.text) };
+  } catch (error) {
+    if (!(error instanceof BanyanError)) throw error;
+    return { code: error.code, message: error.message, details: error.details };
+  }
+}
