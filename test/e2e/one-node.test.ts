@@ -16,10 +16,33 @@ describe.skipIf(withoutKubectl)(`a tree with one node${why}`, () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  it('starts the node again after kill -9, and ends properly', async () => {
+  /** Objects with a body of more than 64 KiB. */
+  function writesLargeObjects(): void {
+    const file = join(directory, 'large.yaml');
+    const data = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`key-${i}`, 'value']));
+    const apply = (more: object, ...args: string[]) => {
+      const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'large' }, data, ...more };
+      writeFileSync(file, JSON.stringify(object));
+      return tree.kubectl('node/center', ['apply', '--server-side', '-f', file, ...args]);
+    };
+    const get = (path: string) =>
+      tree.kubectl('node/center', ['get', 'configmap', 'large', '-o', `jsonpath={${path}}`]).stdout;
+    expect(apply({})).toMatchObject({ code: 0, stdout: 'configmap/large serverside-applied\n' });
+    expect(get('.data.key-9999')).toBe('value');
+    const version = get('.metadata.resourceVersion');
+    // Another manager, which would take the fields of the first one.
+    const conflict = apply({ data: { ...data, 'key-5': 'other' } }, '--field-manager=other');
+    expect([conflict.code, conflict.out]).toEqual([1, expect.stringContaining('conflict with "kubectl": .data.key-5')]);
+    const wrong = apply({ wrong: 1 });
+    expect([wrong.code, wrong.out]).toEqual([1, expect.stringContaining('unknown field "wrong"')]);
+    expect(get('.metadata.resourceVersion')).toBe(version);
+  }
+
+  it('stores large objects, starts the node again after kill -9, and ends properly', async () => {
     const topology = { apiVersion: 'banyan.io/v1alpha1', kind: 'Topology', metadata: { name: 'one' }, spec: {} };
     writeFileSync(join(directory, 'topology.yaml'), JSON.stringify(topology));
     await tree.up();
+    writesLargeObjects();
     const before = tree.pid('center');
     tree.kill('center');
     await until('the node is back', () => ![0, before].includes(tree.pid('center')), 30);

@@ -7,6 +7,9 @@ import { readBody } from './body.ts';
 /** Time limit for the whole body of a request. node:http has such a limit for HTTP/1.1; node:http2 would wait for ever. */
 const bodyWithinMs = 300_000;
 
+/** A pause in the reading of a body that is too large. */
+const pauseMs = 25;
+
 /** Throws TooLarge and Timeout. */
 export async function receiveBody(request: Http2ServerRequest, clock: Clock): Promise<Buffer> {
   const timer = clock.after(bodyWithinMs, () => {
@@ -16,7 +19,8 @@ export async function receiveBody(request: Http2ServerRequest, clock: Clock): Pr
     request.destroy(new BanyanError('Timeout', `the body of the request did not come within ${bodyWithinMs} ms`));
   });
   try {
-    return await readBody(request as AsyncIterable<Buffer>);
+    const pause = () => new Promise<void>((resolve) => void clock.after(pauseMs, resolve));
+    return await readBody(request as AsyncIterable<Buffer>, pause);
   } finally {
     timer.stop();
   }

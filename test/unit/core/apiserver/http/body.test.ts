@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { type MediaType, parseRequestBody } from '../../../../../core/apiserver/http/body.ts';
+import { bodyBytesMax, type MediaType, parseRequestBody, readBody } from '../../../../../core/apiserver/http/body.ts';
 import { BodyThread } from '../../../../../core/apiserver/http/body-thread.ts';
 import { decodeProtobuf } from '../../../../../core/apiserver/protobuf/decode.ts';
 import { jsonValuesMax } from '../../../../../core/object/json-bounds.ts';
@@ -17,6 +17,26 @@ const yaml = (text: string) => read(text, 'yaml');
 const keys = Array.from({ length: jsonValuesMax - 1 }, (_, i) => `k${i}: 1`);
 /** The maximum size of a body. */
 const filled = (unit: string) => unit.repeat(Math.floor(1_500_000 / unit.length));
+
+describe('a body that comes in pieces', () => {
+  const received = async (length: number) => {
+    let pauses = 0;
+    const pieces = (async function* () {
+      for (let left = length; left > 0; left -= 65_536) yield Buffer.alloc(Math.min(left, 65_536), 'x');
+    })();
+    const body = await readBody(pieces, async () => void pauses++).catch((error: Error) => error.message);
+    return [typeof body === 'string' ? body : body.length, pauses];
+  };
+
+  it('is read without a pause up to the limit', async () => {
+    expect(await received(bodyBytesMax)).toEqual([bodyBytesMax, 0]);
+  });
+
+  it('is read to the end beyond the limit, with a pause for each 256 KiB, and refused', async () => {
+    const refused = `Request entity too large: limit is ${bodyBytesMax}, got 2621440 bytes: split the object into smaller ones`;
+    expect(await received(2_621_440)).toEqual([refused, 4]);
+  });
+});
 
 describe('YAML', () => {
   it('may have as many keys as a body: a pairwise comparison would take minutes', async () => {
