@@ -117,6 +117,8 @@ export interface Space {
   readonly name: string;
   readonly kinds: Kinds;
   readonly storage: SpaceStorage;
+  /** True: the space fills in fields that tools read (kinds/filled-in.ts). */
+  readonly fillsIn: boolean;
   /** Returns the object in the served version `version`. Without `version`, in the stored version. */
   get(key: ObjectKey, version?: string): KubeObject | undefined;
   create(object: KubeObject, options?: WriteOptions): KubeObject;

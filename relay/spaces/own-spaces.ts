@@ -7,6 +7,7 @@ import { CrdController } from '../../core/apiserver/crd/crd-controller.ts';
 import { ownKindsAdmission } from '../../core/apiserver/kinds/admission.ts';
 import { deliveryAdmission } from '../../core/apiserver/kinds/delivery-check.ts';
 import { placementResource } from '../../core/apiserver/kinds/edge-placement.ts';
+import { fillIn } from '../../core/apiserver/kinds/filled-in.ts';
 import { ownKinds, type SpaceType } from '../../core/apiserver/kinds/kinds-of-space.ts';
 import { SpaceKinds } from '../../core/apiserver/kinds/space-kinds.ts';
 import { EventExpiry } from '../../core/apiserver/lifecycle/event-expiry.ts';
@@ -26,7 +27,6 @@ import type { Store, Transaction } from '../../core/store/store.ts';
 import { noteSourceChange } from '../schedule/source-changes.ts';
 import { workTopic } from '../work/topics.ts';
 import { Bursts } from './bursts.ts';
-import { fillIn } from './filled-in.ts';
 import { InventoryRows } from './inventory-rows.ts';
 import { PlacementSelection } from './selection.ts';
 import { RequestGate, spaceQuota } from './space-limits.ts';
@@ -97,11 +97,8 @@ export function openSpace(
     clock,
     random,
     fields: fieldManager,
-    admissions: [
-      ownKindsAdmission(kinds, { type, path }, storage),
-      ...(type === 'Workload' ? [fillIn] : []),
-      ...(admission ? [admission(kinds)] : []),
-    ],
+    admissions: [ownKindsAdmission(kinds, { type, path }, storage), ...(admission ? [admission(kinds)] : [])],
+    ...(type === 'Workload' ? { fill: fillIn } : {}),
     ...(preview ? { preview } : {}),
     ...(quota ? { quota: quota(storage) } : {}),
   });

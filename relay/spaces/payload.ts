@@ -1,10 +1,10 @@
 /** The part of an object that travels: the object as its author wrote it, without the fields that only its space knows. */
+import { withoutFilledIn } from '../../core/apiserver/kinds/filled-in.ts';
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
 import type { OriginAttributes } from '../../core/entries/down-attributes.ts';
 import { canonicalBytes, parseBody } from '../../core/object/canonical.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { equalBytes } from '../../core/store/bytes.ts';
-import { withoutFilledIn } from './filled-in.ts';
 
 /** These annotations do not travel. kubectl's copy of the last applied configuration concerns only the space to which it was applied, and doubles the body. */
 const annotationsThatStay = new Set(['kubectl.kubernetes.io/last-applied-configuration']);

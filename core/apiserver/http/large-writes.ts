@@ -10,6 +10,7 @@ import { storedKey } from '../space.ts';
 import { alreadyExists } from '../status-errors.ts';
 import type { StoredObject } from '../storage.ts';
 import { objectBytes } from './lists.ts';
+import { isPlainKind } from './plain-kinds.ts';
 import { type ApiRequest, type ApiResponse, header } from './requests.ts';
 import type { ThreadWrite, ThreadWritten } from './thread-write.ts';
 import { warned } from './warnings.ts';
@@ -47,11 +48,8 @@ export async function write(
   return verbs[method](here, target);
 }
 
-/** The thread has the built-in kinds and the kinds of users. The checks of definitions need other objects of the space. */
-function isForThread({ kind, subresource }: WriteTarget): boolean {
-  const isDefinition = kind.group === crdResource.group && kind.resource === crdResource.resource;
-  const isKnown = !kind.custom || kind.definitionUid !== undefined;
-  return isKnown && !isDefinition && !kind.storedAs && (subresource === '' || subresource === 'status');
+function isForThread({ space, kind, subresource }: WriteTarget): boolean {
+  return isPlainKind(kind, space.fillsIn) && (subresource === '' || subresource === 'status');
 }
 
 /** A JSON patch that copies is long too, because each copy may double the object. */
@@ -89,7 +87,8 @@ function questionOf(
   query.delete('dryRun');
   const sent = ['content-type', 'user-agent'].map((name) => [name, header(request, name)] as const);
   const headers = Object.fromEntries(sent.filter((one): one is [string, string] => one[1] !== undefined));
-  return { method, query: String(query), headers, body, key, version, subresource, ...state };
+  const { fillsIn } = target.space;
+  return { method, query: String(query), headers, body, key, version, subresource, fillsIn, ...state };
 }
 
 /** Stores the result of the thread. Undefined: the objects on which the result depends have changed. */

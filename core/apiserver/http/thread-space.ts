@@ -1,6 +1,6 @@
 /**
  * Does a write in the separate thread (body-thread.ts): the same verbs as everywhere, over a storage with one object. The bytes that the verbs store are the
- * result. The thread has no admission: see `isPlainKind`.
+ * result. Admission happens in the thread of the space (plain-kinds.ts).
  */
 import { parseBody } from '../../object/canonical.ts';
 import type { ObjectKey } from '../../object/key.ts';
@@ -9,11 +9,11 @@ import { systemRandom } from '../../runtime/random.ts';
 import { builtinKinds } from '../builtin/builtin-kinds.ts';
 import { customKind } from '../crd/custom-kind.ts';
 import type { CustomResourceDefinition } from '../crd/definition.ts';
+import { fillIn } from '../kinds/filled-in.ts';
 import { fieldManager } from '../managed-fields/field-manager.ts';
 import type { Kind, Kinds } from '../space.ts';
 import type { SpaceStorage, SpaceWriter, StoredObject } from '../storage.ts';
 import { EmbeddedSpace } from '../verbs/embedded-space.ts';
-import { isPlainKind } from './plain-kinds.ts';
 import type { ApiRequest } from './requests.ts';
 import type { ThreadWrite, ThreadWritten } from './thread-write.ts';
 import { verbs } from './writes.ts';
@@ -21,7 +21,7 @@ import { yamlToJson } from './yaml-body.ts';
 
 /** Throws every error of the write. */
 export async function writeInThread(write: ThreadWrite): Promise<ThreadWritten> {
-  const { key, version, subresource } = write;
+  const { key, version, subresource, fillsIn } = write;
   const kind = kindOf(write);
   const storage = new OneObject(write.live);
   const space = new EmbeddedSpace({
@@ -31,7 +31,8 @@ export async function writeInThread(write: ThreadWrite): Promise<ThreadWritten> 
     clock: systemClock,
     random: systemRandom,
     fields: fieldManager,
-    admissions: isPlainKind(kind) ? [] : [goElsewhere],
+    admissions: [],
+    ...(fillsIn ? { fill: fillIn } : {}),
   });
   try {
     const target = { space, kind, version, key, subresource };

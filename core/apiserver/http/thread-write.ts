@@ -13,6 +13,8 @@ export interface ThreadWrite {
   readonly key: ObjectKey;
   readonly version: string;
   readonly subresource: string;
+  /** Whether the space fills in fields. */
+  readonly fillsIn: boolean;
   /** The object that is stored now. Absent: there is none. */
   readonly live?: StoredObject | undefined;
   /** The CustomResourceDefinition of the kind. Absent: the kind is built-in. */
@@ -21,7 +23,7 @@ export interface ThreadWrite {
 
 /**
  * The answer to the client, and the bytes to store under the key. Without `stored`, the write changes nothing, and `body` is the body of the answer.
- * `elsewhere`: the thread found no mistake in the body, but checks of the space may change the object. So the write has to happen in the thread of the space.
+ * `elsewhere`: the update removes the last finalizer of a deleted object, and with it the object. This happens in the thread of the space.
  */
 export type ThreadWritten =
   | 'elsewhere'

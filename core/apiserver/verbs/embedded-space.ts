@@ -55,6 +55,8 @@ export interface EmbeddedSpaceOptions {
   readonly random: Random;
   readonly fields: FieldManager;
   readonly admissions: readonly WriteAdmission[];
+  /** Fills fields in, after the admissions. Depends on nothing but its arguments. Absent: the space fills in nothing. */
+  readonly fill?: WriteAdmission;
   /** Absent: a dry run shows only the object that would be stored. */
   readonly preview?: DryRunPreview;
   /** Absent: the space may hold any number of objects. */
@@ -102,6 +104,7 @@ export class EmbeddedSpace implements Space {
   readonly #random: Random;
   readonly #fields: FieldManager;
   readonly #admissions: readonly WriteAdmission[];
+  readonly #fill: WriteAdmission | undefined;
   readonly #preview: DryRunPreview | undefined;
   readonly #quota: WriteQuota | undefined;
 
@@ -113,8 +116,13 @@ export class EmbeddedSpace implements Space {
     this.#random = options.random;
     this.#fields = options.fields;
     this.#admissions = options.admissions;
+    this.#fill = options.fill;
     this.#preview = options.preview;
     this.#quota = options.quota;
+  }
+
+  get fillsIn(): boolean {
+    return this.#fill !== undefined;
   }
 
   get(key: ObjectKey, version?: string): KubeObject | undefined {
@@ -202,7 +210,7 @@ export class EmbeddedSpace implements Space {
     const { namespace, name } = key;
     const stored = this.storage.get(key);
     if (!stored) this.#checkNamespace(key);
-    this.#admit({
+    this.#check({
       operation: stored ? 'update' : 'create',
       key,
       object: { apiVersion: formatApiVersion(group, storageVersion), kind, metadata: { namespace, name } },
@@ -435,6 +443,11 @@ export class EmbeddedSpace implements Space {
   }
 
   #admit(request: Parameters<WriteAdmission>[0]): void {
+    this.#check(request);
+    this.#fill?.(request);
+  }
+
+  #check(request: Parameters<WriteAdmission>[0]): void {
     for (const admission of this.#admissions) admission(request);
   }
 

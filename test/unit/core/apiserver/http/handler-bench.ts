@@ -11,7 +11,7 @@ import { ownKindsAdmission } from '../../../../../core/apiserver/kinds/admission
 import { ownKinds } from '../../../../../core/apiserver/kinds/kinds-of-space.ts';
 import { SpaceKinds } from '../../../../../core/apiserver/kinds/space-kinds.ts';
 import { fieldManager } from '../../../../../core/apiserver/managed-fields/field-manager.ts';
-import type { Space } from '../../../../../core/apiserver/space.ts';
+import type { Space, WriteAdmission } from '../../../../../core/apiserver/space.ts';
 import { EmbeddedStorage } from '../../../../../core/apiserver/storage/embedded.ts';
 import type { SpaceStorage } from '../../../../../core/apiserver/storage.ts';
 import { EmbeddedSpace } from '../../../../../core/apiserver/verbs/embedded-space.ts';
@@ -40,14 +40,21 @@ export interface WatchEvent {
   readonly object: KubeObject & { code?: number; reason?: string; message?: string };
 }
 
+interface BenchOptions {
+  /** Two benches on one store are a node before and after a restart. */
+  readonly store?: MemoryStore;
+  /** Replaces the storage that the space reads. */
+  readonly shown?: SpaceStorage;
+  readonly fill?: WriteAdmission;
+}
+
 export class HandlerBench {
   readonly clock = new VirtualClock();
   readonly space: Space;
   readonly #handler: SpaceHandler;
   readonly #turns = new Turns();
 
-  /** Two benches on one store are a node before and after a restart. `shown` replaces the storage that the space reads. */
-  constructor({ store = new MemoryStore(), shown }: { store?: MemoryStore; shown?: SpaceStorage } = {}) {
+  constructor({ store = new MemoryStore(), shown, fill }: BenchOptions = {}) {
     const logger = silentLogger;
     const storage = shown ?? new EmbeddedStorage({ store, name: 'retail', logger });
     const kinds = new SpaceKinds(storage, [...builtinKinds(), ...ownKinds('Workload')]);
@@ -59,6 +66,7 @@ export class HandlerBench {
       random: new SeededRandom(1),
       fields: fieldManager,
       admissions: [ownKindsAdmission(kinds, { type: 'Workload', path: '' }, storage)],
+      ...(fill ? { fill } : {}),
     });
     if (!storage.readOnly) {
       new CrdController({ space: this.space, clock: this.clock, logger, schedule: this.#turns.schedule });

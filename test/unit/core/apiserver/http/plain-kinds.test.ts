@@ -5,6 +5,7 @@ import { builtinKinds } from '../../../../../core/apiserver/builtin/builtin-kind
 import { isPlainKind } from '../../../../../core/apiserver/http/plain-kinds.ts';
 import { ownKindsAdmission } from '../../../../../core/apiserver/kinds/admission.ts';
 import { deliveryAdmission } from '../../../../../core/apiserver/kinds/delivery-check.ts';
+import type { SpaceType } from '../../../../../core/apiserver/kinds/kinds-of-space.ts';
 import { SpaceKinds } from '../../../../../core/apiserver/kinds/space-kinds.ts';
 import type { Kind, WriteAdmission } from '../../../../../core/apiserver/space.ts';
 import { EmbeddedStorage } from '../../../../../core/apiserver/storage/embedded.ts';
@@ -12,7 +13,6 @@ import type { KubeObject } from '../../../../../core/object/meta.ts';
 import { silentLogger } from '../../../../../core/runtime/logger.ts';
 import { MemoryStore } from '../../../../../core/store/memory/memory-store.ts';
 import { clusterAdmission } from '../../../../../edge-agent/cluster/embedded/admission.ts';
-import { fillIn } from '../../../../../relay/spaces/filled-in.ts';
 import { boards } from '../crd/support.ts';
 
 const storage = new EmbeddedStorage({ store: new MemoryStore(), name: 'retail', logger: silentLogger });
@@ -27,14 +27,17 @@ const kinds = new SpaceKinds(storage, builtinKinds());
 /** No right decides about a plain kind. */
 const noAuthorizer = undefined as unknown as NodeAuthorizer;
 
-const admissions: readonly (readonly [string, WriteAdmission])[] = [
-  ...(['Workload', 'Inventory', 'System', 'Cluster'] as const).map(
-    (type) => [`own kinds, ${type}`, ownKindsAdmission(kinds, { type, path: '' }, storage)] as const,
-  ),
-  ['fields that a space fills in', fillIn],
-  ['spec.delivery of a Space', deliveryAdmission({ name: 'retail', kinds, bounds: () => ({ namespaces: ['shop'] }) })],
-  ['the embedded cluster', clusterAdmission(() => expect.unreachable())],
-  ['access', (request) => checkAccessWrite({ kinds, path: '', authorizer: noAuthorizer }, request)],
+type Row = readonly [title: string, admission: WriteAdmission, fillsIn: boolean];
+
+const own = (type: SpaceType) => ownKindsAdmission(kinds, { type, path: '' }, storage);
+const admissions: readonly Row[] = [
+  ['own kinds, Workload', own('Workload'), true],
+  ['own kinds, Inventory', own('Inventory'), false],
+  ['own kinds, System', own('System'), false],
+  ['own kinds, Cluster', own('Cluster'), false],
+  ['spec.delivery', deliveryAdmission({ name: 'retail', kinds, bounds: () => ({ namespaces: ['shop'] }) }), true],
+  ['the embedded cluster', clusterAdmission(() => expect.unreachable()), false],
+  ['access', (request) => checkAccessWrite({ kinds, path: '', authorizer: noAuthorizer }, request), false],
 ];
 
 /** An object that fails the test when anything but its name is read or changed. */
@@ -57,15 +60,18 @@ function nameOnly(kind: Kind): KubeObject {
 }
 
 describe('admission of the kinds whose bytes the other thread makes', () => {
-  const plain = kinds.all().filter(isPlainKind);
+  const plain = (fillsIn: boolean) => kinds.all().filter((kind) => isPlainKind(kind, fillsIn));
 
-  it('has two built-in kinds and every custom kind with one version', () => {
-    expect(plain.map(({ resource }) => resource).sort()).toEqual(['boards', 'configmaps', 'secrets']);
+  it('has two built-in kinds and custom kinds with one version, and in workload spaces many more', () => {
+    expect(plain(false).map(({ resource }) => resource)).toEqual(['configmaps', 'secrets', 'boards']);
+    const resources = plain(true).map(({ resource }) => resource);
+    expect(resources).toEqual(expect.arrayContaining(['configmaps', 'deployments', 'services', 'boards']));
+    expect(resources).not.toContain('customresourcedefinitions');
   });
 
-  it.each(admissions)('reads and changes no more than names: %s', (_title, admission) => {
+  it.each(admissions)('reads and changes no more than names: %s', (_title, admission, fillsIn) => {
     const user = { name: 'jo', groups: [] };
-    for (const kind of plain) {
+    for (const kind of plain(fillsIn).filter(({ namespaced }) => namespaced)) {
       const { group, resource } = kind;
       const key = { group, resource, namespace: 'shop', name: 'a' };
       for (const operation of ['create', 'update'] as const)

@@ -3,19 +3,13 @@
  * address. The values are those that an API server gives. They do not travel: each cluster fills in its own. An annotation names the fields, so that a field
  * that a person writes does travel.
  */
-import {
-  isGiven,
-  type Spec,
-  type SpecDefaults,
-  toolDefaults,
-  valueAt,
-  withValueAt,
-} from '../../core/apiserver/builtin/tool-defaults.ts';
-import type { WriteAdmission } from '../../core/apiserver/space.ts';
-import { stableStringify } from '../../core/object/canonical.ts';
-import { hash128 } from '../../core/object/hash.ts';
-import { formatGroupResource, type ObjectKey } from '../../core/object/key.ts';
-import type { Json, KubeObject } from '../../core/object/meta.ts';
+
+import { stableStringify } from '../../object/canonical.ts';
+import { hash128 } from '../../object/hash.ts';
+import { formatGroupResource, type ObjectKey } from '../../object/key.ts';
+import type { Json, KubeObject } from '../../object/meta.ts';
+import { isGiven, type Spec, type SpecDefaults, toolDefaults, valueAt, withValueAt } from '../builtin/tool-defaults.ts';
+import type { WriteAdmission } from '../space.ts';
 
 const annotation = 'edge.banyan.io/filled-in';
 
@@ -38,7 +32,7 @@ function isShownAddress(value: Json | undefined): boolean {
   return typeof value === 'string' && /^(?:24\d|25[0-4])\.\d+\.\d+\.\d+$/.test(value);
 }
 
-/** The admission of a workload space. */
+/** The admission of a workload space that fills the fields in. Depends on nothing but its arguments, so the thread for long bodies can run it too. */
 export const fillIn: WriteAdmission = ({ operation, key, object, old, subresource }) => {
   if (operation === 'delete' || !object || (subresource !== undefined && subresource !== 'scale')) return;
   if (!fillingOf(key, {})) return;
