@@ -5,7 +5,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../../runtime/clock.ts';
-import { BanyanError, describeError, type ErrorCode, type ErrorDetails } from '../../runtime/errors.ts';
+import { BanyanError, type ErrorCode, type ErrorDetails } from '../../runtime/errors.ts';
 import { type Asking, FairQueue, type QueueBounds } from './fair-queue.ts';
 import type { ThreadWrite, ThreadWritten } from './thread-write.ts';
 
@@ -122,10 +122,8 @@ export class BodyThread {
     });
     worker.on('error', (error: NodeJS.ErrnoException) => {
       if (worker !== this.#worker) return;
-      const isFull = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
-      this.#fail(
-        isFull ? tooMuch(`more than ${heapMbMax} MB of memory`) : new BanyanError('Internal', describeError(error)),
-      );
+      // Any other error is one of the program. Who asked gets it as it is, so that it is logged.
+      this.#fail(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? tooMuch(`more than ${heapMbMax} MB of memory`) : error);
     });
     this.#worker = worker;
     return worker;
@@ -139,7 +137,7 @@ export class BodyThread {
     this.#rest();
   }
 
-  #fail(error: BanyanError): void {
+  #fail(error: Error): void {
     void this.#worker?.terminate();
     this.#worker = undefined;
     this.#job?.reject(error);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { BodyThread } from '../../../../../core/apiserver/http/body-thread.ts';
+import type { ThreadWrite } from '../../../../../core/apiserver/http/thread-write.ts';
 import { VirtualClock } from '../../../../../core/runtime/clock.ts';
 import { refusalOf } from './handler-errors.ts';
 
@@ -58,6 +59,19 @@ describe('the thread that reads YAML', () => {
     clock.advance(20_000);
     await Promise.all(reading);
     expect(order).toEqual(['endless', 'b', 'a0', 'a1', 'a2', 'a3', 'a4']);
+    thread.end();
+  });
+
+  it('passes an error of the program on as it is, and starts again', async () => {
+    const thread = new BodyThread(new VirtualClock());
+    const noWrite = {} as ThreadWrite;
+    const failed = thread.write(
+      { flow: 'a', bytes: 0 },
+      () => noWrite,
+      () => false,
+    );
+    await expect(failed).rejects.toThrow(TypeError);
+    expect(await read(thread, 'a: 1')).toBe('{"a":1}');
     thread.end();
   });
 
