@@ -35,7 +35,7 @@ export async function write(
   if (!isLong(body, request) || thread.keepsBody()) return verbs[method](here, target);
   request.parsed?.(undefined);
   for (let tries = 0; tries < triesMax; tries++) {
-    const state = stateOf(method, target);
+    const state: State = {};
     const written = await thread.write(() => {
       Object.assign(state, stateOf(method, target));
       if (isApply(request) && !state.live) request.alsoMay('create');
