@@ -44,7 +44,7 @@ const accessSchema = z.strictObject({
   metrics: z.array(z.string().min(1)).default([]),
 });
 
-const agentConfigSchema = z.strictObject({
+export const agentConfigSchema = z.strictObject({
   /** The agent's place in the tree: `eu:paris:store-17`. */
   path: z.string().min(1),
   /** The directory of the agent's store. The embedded cluster is in the store too. */

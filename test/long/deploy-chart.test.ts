@@ -138,6 +138,9 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     [{ ...least, replicas: 2 }, /agent.*'replicas' not allowed/],
     [{ ...least, api: { port: 443 } }, /agent\/api\/port.*443/],
     [{ ...least, lease: { name: 'Not A Name' } }, /agent\/lease\/name/],
+    [{ ...least, users: { ca: 'x' } }, /agent\.users\.ca is no PEM.*--set-file agent\.users\.ca=/],
+    [{ ...least, encryption: { resources: ['Secrets'] } }, /agent\/encryption\/resources\/0.*Secrets/],
+    [{ ...least, access: { metrics: [''] } }, /agent\/access\/metrics\/0/],
   ])('refuses %j with the field and what to do', (values, message) => {
     const { code, out } = helm.run('template', release, chart, '-n', namespace, ...withValues(values));
     expect([code, out.replaceAll('\n', ' ')]).toEqual([1, expect.stringMatching(message)]);
@@ -179,7 +182,9 @@ describe.skipIf(missing)(`the chart${why}`, () => {
         link: { transport: 'websocket', terminatedTls: true, ca: pem },
         cluster: { uid: '0b8a', requestsPerSecond: 12.5, inFlight: 4, inFlightBytes: '32Mi' },
         streams: { users: ['center:jo', 'eu:kim'], groups: ['center:ops'] },
-        access: { fromAbove: 'none' },
+        access: { fromAbove: 'none', metrics: ['center:system:serviceaccount:monitoring:prometheus'] },
+        users: { ca: pem },
+        encryption: { secretName: 'keys-of-the-store', resources: ['secrets', 'widgets.example.com'] },
         accept: [{ source: 'center.*', namespaces: ['shop-*'] }],
         deletions: { entries: 2_000_000, fraction: 0 },
         lease: { name: 'one', namespace: 'kube-system' },
@@ -194,7 +199,9 @@ describe.skipIf(missing)(`the chart${why}`, () => {
       link: { transport: 'websocket', terminatedTls: true, ca: '/etc/banyan/config/link-ca.crt' },
       limits: { deletions: { entries: 2_000_000, fraction: 0 } },
       api: { host: '::', port: 9443 },
-      access: { fromAbove: 'none' },
+      pki: { users: { ca: '/etc/banyan/config/users-ca.crt' } },
+      access: { fromAbove: 'none', metrics: ['center:system:serviceaccount:monitoring:prometheus'] },
+      encryption: { keyFile: '/etc/banyan/encryption/keys', resources: ['secrets', 'widgets.example.com'] },
       accept: [{ source: 'center.*', namespaces: ['shop-*'], clusterScoped: [] }],
       streams: { cluster: { users: ['center:jo', 'eu:kim'], groups: ['center:ops'] } },
       cluster: {
@@ -258,6 +265,8 @@ describe.skipIf(missing)(`the chart${why}`, () => {
       ...least,
       identity: { ca: certPem, cert: certPem, key: keyPem },
       link: { ca: certPem },
+      users: { ca: certPem },
+      encryption: { secretName: 'keys-of-the-store' },
       proxy: { url: 'http://user:secret@proxy.example.com:3128', noProxy: '.example.com' },
       rights: { clusterAdmin: true },
       data: { type: 'emptyDir' },

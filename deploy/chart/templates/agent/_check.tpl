@@ -48,6 +48,9 @@
 {{- if and $agent.link.ca (not (contains "-----BEGIN " $agent.link.ca)) -}}
 {{- fail "agent.link.ca is no PEM (no -----BEGIN in it): give the file by --set-file agent.link.ca=FILE" -}}
 {{- end -}}
+{{- if and $agent.users.ca (not (contains "-----BEGIN " $agent.users.ca)) -}}
+{{- fail "agent.users.ca is no PEM (no -----BEGIN in it): give the file by --set-file agent.users.ca=FILE" -}}
+{{- end -}}
 {{- if and $agent.proxy.url $agent.proxy.secretName -}}
 {{- fail "agent.proxy has a url and a secretName: use only one of the two" -}}
 {{- end -}}

@@ -111,6 +111,10 @@ pki:
     namespace: {{ $.Release.Namespace | quote }}
     name: {{ . | quote }}
   {{- end }}
+  {{- if $agent.users.ca }}
+  users:
+    ca: /etc/banyan/config/users-ca.crt
+  {{- end }}
 api:
   host: {{ $agent.api.host | quote }}
   port: {{ int $agent.api.port }}
@@ -120,6 +124,12 @@ limits:
     fraction: {{ toJson $agent.deletions.fraction }}
 access:
   fromAbove: {{ $agent.access.fromAbove | quote }}
+  metrics: {{ toJson $agent.access.metrics }}
+{{- if $agent.encryption.secretName }}
+encryption:
+  resources: {{ toJson $agent.encryption.resources }}
+  keyFile: /etc/banyan/encryption/keys
+{{- end }}
 {{- if kindIs "slice" $agent.accept }}
 accept: {{ toJson $agent.accept }}
 {{- end }}
