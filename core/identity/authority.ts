@@ -17,6 +17,7 @@ import { issuerMs, leafMs, validityFrom } from './certificate-validity.ts';
 import { issuerUnit, subtreeUnit } from './issuer-name.ts';
 import { nameConstraints, nameConstraintsOid, notPermittedHosts } from './name-constraints.ts';
 import { type PeerIdentity, spiffeId } from './peer-identity.ts';
+import type { AlternativeName } from './user-request.ts';
 
 x509.cryptoProvider.set(webcrypto as Crypto);
 
@@ -241,12 +242,13 @@ export function issueUser(
   return issue(authority, subject, [x509.ExtendedKeyUsage.clientAuth], [], issuing, lifeMs, user.afterMs);
 }
 
-/** Issues the certificate of a user who has a key already. The certificate has the common name and the organizations of the request, and nothing else of it. */
+/** Issues the certificate of a user who has a key already. The certificate has the common name, the organizations and the alternative names, and nothing else of the request. */
 export function issueRequested(
   authority: KeyAndCertificate,
   user: {
     readonly name: string;
     readonly groups: readonly string[];
+    readonly alternativeNames: readonly AlternativeName[];
     readonly publicKey: x509.PublicKey;
     /** Whether the certificate is for the encipherment of keys too, as some clients with RSA keys ask. */
     readonly encipherment: boolean;
@@ -255,9 +257,10 @@ export function issueRequested(
   issuing: Issuing,
   lifeMs: number,
 ): Promise<string> {
-  const { name, groups, publicKey, encipherment, afterMs } = user;
+  const { name, groups, alternativeNames, publicKey, encipherment, afterMs } = user;
   const keyUsage = encipherment ? x509.KeyUsageFlags.keyEncipherment : 0;
-  const extensions = leafExtensions([x509.ExtendedKeyUsage.clientAuth], [], keyUsage);
+  const names = alternativeNames.length > 0 ? [new x509.SubjectAlternativeNameExtension([...alternativeNames])] : [];
+  const extensions = leafExtensions([x509.ExtendedKeyUsage.clientAuth], names, keyUsage);
   return sign(authority, { subject: distinguishedName(name, groups), publicKey, lifeMs, afterMs, extensions }, issuing);
 }
 

@@ -4,6 +4,7 @@
  */
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
+import { isIP } from 'node:net';
 import * as x509 from '@peculiar/x509';
 import { BanyanError, describeError } from '../runtime/errors.ts';
 
@@ -15,13 +16,22 @@ const rsaBitsMin = 2_048;
 /** A request with an RSA key of 16,384 bits and a long subject has 8 KB. The limit bounds the work for one request. */
 const requestCharactersMax = 32 * 1024;
 
+/** The characters of an IA5String, in which such names stand: https://www.rfc-editor.org/rfc/rfc5280#section-4.2.1.6 */
+const isAscii = /^\p{ASCII}*$/u;
+const nameTypes = ['dns', 'email', 'ip', 'url'] as const;
+
+export interface AlternativeName {
+  readonly type: (typeof nameTypes)[number];
+  readonly value: string;
+}
+
 export interface RequestedCertificate {
   /** The common name. Empty: the request has none, or several. */
   readonly name: string;
   /** The organizations. */
   readonly groups: readonly string[];
-  /** The alternative names that the request asks for, as `type:value`. */
-  readonly alternativeNames: readonly string[];
+  /** The hosts, mail addresses, IP addresses and URIs that the request asks for, in the order in which Kubernetes signs them. Others are left out, as there. */
+  readonly alternativeNames: readonly AlternativeName[];
   readonly publicKey: x509.PublicKey;
   /** Why no certificate may have the key. Undefined: the key is good. */
   readonly keyProblem: string | undefined;
@@ -50,16 +60,26 @@ function read(pem: string): RequestedCertificate {
   return {
     name: names.length === 1 ? names[0]! : '',
     groups: subjectName.getField('O'),
-    alternativeNames: extensions.flatMap((extension) =>
-      extension instanceof x509.SubjectAlternativeNameExtension
-        ? extension.names.items.map(({ type, value }) => `${type}:${value}`)
-        : [],
-    ),
+    alternativeNames: extensions.flatMap(namesIn),
     publicKey,
     keyProblem: keyProblem(publicKey),
     // The library throws if the signature does not have the form that the key requires.
     isSigned: () => request.verify().catch(() => false),
   };
+}
+
+function namesIn(extension: x509.Extension): AlternativeName[] {
+  if (!(extension instanceof x509.SubjectAlternativeNameExtension)) return [];
+  const { items } = extension.names;
+  return nameTypes.flatMap((type) =>
+    items
+      .filter((item) => item.type === type)
+      .map(({ value }) => {
+        if (type === 'ip' ? !isIP(value) : !isAscii.test(value))
+          throw new Error(`the alternative name ${type}:${value} is malformed`);
+        return { type, value };
+      }),
+  );
 }
 
 function keyProblem({ algorithm }: x509.PublicKey): string | undefined {

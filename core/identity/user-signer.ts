@@ -20,6 +20,9 @@ export interface UserSigner {
   }): Promise<string>;
 }
 
+/** The scheme of the identities of nodes (peer-identity.ts), however it is written. The authority of users may be the one of nodes too. */
+const nodeScheme = /^\s*spiffe:/i;
+
 /** As `banyan user add`: long enough to work, and short enough that a forgotten certificate ends. */
 const lifeMsDefault = 30 * 86_400_000;
 
@@ -33,14 +36,20 @@ export function userSigner(
       const { readUserRequest } = await import('./user-request.ts');
       const { name, groups, alternativeNames, publicKey, keyProblem, isSigned } = readUserRequest(pem);
       if (name === '') throw invalid('its subject has no common name, or several: the common name is the user');
-      if (alternativeNames.length > 0)
-        throw invalid(
-          `it asks for the names ${alternativeNames.join(', ')}: a user's certificate is for no host or node`,
-        );
+      const ofNode = alternativeNames.find(({ type, value }) => type === 'url' && nodeScheme.test(value));
+      if (ofNode)
+        throw invalid(`it asks for the name ${ofNode.value}, which is of a node: a user's certificate is for no node`);
       if (keyProblem !== undefined) throw invalid(keyProblem);
       if (!(await isSigned())) throw invalid('it is not signed with its own key');
       const afterMs = afterMsOf(name);
-      const user = { name, groups, publicKey, encipherment, ...(afterMs === undefined ? {} : { afterMs }) };
+      const user = {
+        name,
+        groups,
+        alternativeNames,
+        publicKey,
+        encipherment,
+        ...(afterMs === undefined ? {} : { afterMs }),
+      };
       return usable(async () => {
         const files = authority();
         const { validTo } = new X509Certificate(files.certPem);

@@ -1,7 +1,10 @@
 /** CertificateSigningRequests and Secrets with tokens at a node and at a real API server: the same requests get the same answers. */
+import 'reflect-metadata';
+import { webcrypto, X509Certificate } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import * as x509 from '@peculiar/x509';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { newKey, requestFor } from '../../core/identity/certificate-request.ts';
@@ -10,6 +13,7 @@ import { withoutControlPlane } from '../support/control-plane/binaries.ts';
 import { ControlPlane } from '../support/control-plane/control-plane.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
 
+x509.cryptoProvider.set(webcrypto as Crypto);
 const missing = withoutKubectl ?? withoutControlPlane();
 const why = missing ? ` [not run: ${missing}]` : '';
 const requests = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
@@ -124,6 +128,45 @@ describe.skipIf(missing)(`as Kubernetes${why}`, () => {
     write('jane', 'status', { conditions: [condition('Approved')] });
     expect(write('jane', 'status', { conditions: [condition('Own', 'False')] })).toBe('');
     expect(conditionsOf(own, 'jane')).toEqual(conditionsOf(real, 'jane'));
+  });
+
+  it('the certificate for a request with alternative names has the same names, and the same use', async () => {
+    const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
+    const made = await x509.Pkcs10CertificateRequestGenerator.create({
+      name: 'O=tills, CN=jane',
+      keys: (await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair,
+      signingAlgorithm: algorithm,
+      extensions: [
+        new x509.SubjectAlternativeNameExtension([
+          { type: 'upn', value: 'jane' },
+          { type: 'url', value: 'https://example.com/j' },
+          { type: 'ip', value: '10.0.0.7' },
+          { type: 'ip', value: '2001:db8::1' },
+          { type: 'email', value: 'j@example.com' },
+          { type: 'id', value: '1.2.3' },
+          { type: 'dns', value: 'a.example.com' },
+          { type: 'dns', value: 'b' },
+        ]),
+        new x509.BasicConstraintsExtension(true, undefined, true),
+      ],
+    });
+    pem = made.toString('pem');
+    same('create', '-f', file(request('named', { usages: ['client auth', 'key encipherment'] })));
+    same('certificate', 'approve', 'named');
+    const certificates: X509Certificate[] = [];
+    for (const ask of [own, real]) {
+      const signed = () => ask('get', 'csr', 'named', '-o', 'jsonpath={.status.certificate}').stdout;
+      await until('it is signed', () => signed() !== '');
+      certificates.push(new X509Certificate(Buffer.from(signed(), 'base64')));
+    }
+    const shown = ({ subject, subjectAltName, keyUsage, ca }: X509Certificate) => [
+      subject,
+      subjectAltName,
+      keyUsage,
+      ca,
+    ];
+    expect(shown(certificates[0]!)).toEqual(shown(certificates[1]!));
+    expect(certificates[0]!.subjectAltName).toContain('DNS:b, email:j@example.com');
   });
 
   it('a change of the spec changes nothing, and labels may change', () => {

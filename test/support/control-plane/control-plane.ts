@@ -183,7 +183,7 @@ export class ControlPlane implements AsyncDisposable {
   }
 
   #argumentsOf(name: Component): string[] {
-    const { ca, cert, key, tokenKey, tokenPublicKey } = this.#credentials.files;
+    const { ca, caKey, cert, key, tokenKey, tokenPublicKey } = this.#credentials.files;
     const client = this.etcd;
     const peer = `http://127.0.0.1:${this.#ports.peer}`;
     const kubeconfig = `--kubeconfig=${this.#file(`${name}.kubeconfig`)}`;
@@ -229,6 +229,8 @@ export class ControlPlane implements AsyncDisposable {
           '--use-service-account-credentials=true',
           `--service-account-private-key-file=${tokenKey}`,
           `--root-ca-file=${ca}`,
+          `--cluster-signing-cert-file=${ca}`,
+          `--cluster-signing-key-file=${caKey}`,
         ];
       case 'kube-scheduler':
         return [kubeconfig, '--leader-elect=false', '--secure-port=0'];

@@ -11,7 +11,7 @@ const issuing = { clock: systemClock, random: systemRandom };
 
 export interface ClusterCredentials {
   readonly authority: KeyAndCertificate;
-  readonly files: Readonly<Record<'ca' | 'cert' | 'key' | 'tokenKey' | 'tokenPublicKey', string>>;
+  readonly files: Readonly<Record<'ca' | 'caKey' | 'cert' | 'key' | 'tokenKey' | 'tokenPublicKey', string>>;
 }
 
 export async function makeCredentials(directory: string): Promise<ClusterCredentials> {
@@ -28,6 +28,7 @@ export async function makeCredentials(directory: string): Promise<ClusterCredent
     authority,
     files: {
       ca: write('ca.crt', authority.certPem),
+      caKey: write('ca.key', authority.keyPem),
       cert: write('apiserver.crt', server.certPem),
       key: write('apiserver.key', server.keyPem),
       tokenKey: write('tokens.key', tokens.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()),

@@ -89,11 +89,33 @@ describe('the certificate of a user', () => {
     expect(Date.parse(certificate.validFrom)).toBe(nowMs + 1_000);
   });
 
-  it('is not made for a request without one name, with names of hosts or nodes, with a weak key, or with a false signature', async () => {
-    const uri = new x509.SubjectAlternativeNameExtension([{ type: 'url', value: 'spiffe://test/node/relay/eu' }]);
+  it('has the hosts, mail addresses, IP addresses and URIs of the request, as Kubernetes signs them, and no other names', async () => {
+    const names = new x509.SubjectAlternativeNameExtension([
+      { type: 'url', value: 'https://example.com/jane' },
+      { type: 'id', value: '1.2.3.4' },
+      { type: 'ip', value: '10.0.0.7' },
+      { type: 'dn', value: 'CN=other' },
+      { type: 'email', value: 'jane@example.com' },
+      { type: 'ip', value: '2001:db8::1' },
+      { type: 'dns', value: 'desk.example.com' },
+    ]);
+    const certificate = new X509Certificate(await sign(await requestOf('CN=jane', { extensions: [names] })));
+    expect(certificate.subjectAltName).toBe(
+      'DNS:desk.example.com, email:jane@example.com, IP Address:10.0.0.7, IP Address:2001:DB8:0:0:0:0:0:1, URI:https://example.com/jane',
+    );
+    const malformed = new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: 'désk' }]);
+    await expect(sign(await requestOf('CN=jane', { extensions: [malformed] }))).rejects.toThrow(/dns:.* is malformed/);
+  });
+
+  it('is not made for a request without one name, with the name of a node, with a weak key, or with a false signature', async () => {
+    const names = (value: string) => new x509.SubjectAlternativeNameExtension([{ type: 'url', value }]);
+    const ids = ['spiffe://test/node/relay/eu', 'SPIFFE://test/node/center', ' spiffe:node'];
     await expect(sign(await requestOf('O=tills'))).rejects.toThrow('no common name');
     await expect(sign(await requestOf('CN=a, CN=b'))).rejects.toThrow('no common name, or several');
-    await expect(sign(await requestOf('CN=eu', { extensions: [uri] }))).rejects.toThrow('spiffe://test/node/relay/eu');
+    for (const id of ids)
+      await expect(sign(await requestOf('CN=eu', { extensions: [names(id)] }))).rejects.toThrow(
+        `the name ${id}, which is of`,
+      );
     await expect(sign(await requestOf('CN=eu', { type: 'rsa', bits: 1_024 }))).rejects.toThrow('1024 bits');
     const [one, two] = await Promise.all(['CN=a', 'CN=b'].map((name) => requestOf(name)));
     const bytes = Buffer.from(x509.PemConverter.decodeFirst(one!));
