@@ -1,7 +1,17 @@
 /** `accept` of a site: which sources may bring what to its cluster. The site decides by itself, whatever the nodes above let through. */
-import type { ObjectKey } from '../object/key.ts';
-import { listsResource, matchesPattern, mayDeliver, resourcesText } from './delivery-bounds.ts';
+import type { GroupResource, ObjectKey } from '../object/key.ts';
+import {
+  isClusterScopedWithin,
+  isNamespaceResource,
+  isNamespaceWithin,
+  listsResource,
+  matchesPattern,
+  mayDeliver,
+  resourcesText,
+} from './delivery-bounds.ts';
 import type { AcceptRule } from './delivery-config.ts';
+import { namesResource } from './resource-rules.ts';
+import type { UpsyncItem } from './upsync-item.ts';
 
 export type Acceptance = readonly AcceptRule[];
 
@@ -20,10 +30,65 @@ export function notAcceptedText(
   source: string,
   { namespace }: ObjectKey,
 ): string {
-  const rules = acceptance.flatMap((rule, i) => (isFor(rule, source) ? [`accept[${i}] allows ${ruleText(rule)}`] : []));
-  const what = rules.length === 0 ? 'none of its rules in accept names this source' : rules.join('; ');
   const where = namespace === '' ? 'this cluster-scoped object' : `this object in namespace ${namespace}`;
-  return `the site ${path} does not accept ${where} from ${source}: ${what}. Those who run the site can allow it there (accept of its agent)`;
+  return refusalText(acceptance, path, source, where);
+}
+
+/** A person looks at a few, and repairs the cause of all. */
+const namedMax = 3;
+
+/** The same for what the site rules out of the rules of `spec.upsync`. `parts`: see `ruledOut`. */
+export function ruledOutText(acceptance: Acceptance, path: string, source: string, parts: readonly string[]): string {
+  const more = parts.length > namedMax ? [`${parts.length - namedMax} more`] : [];
+  const what = `that rules of upsync take ${[...parts.slice(0, namedMax), ...more].join(', ')}`;
+  return refusalText(acceptance, path, source, what, 'for');
+}
+
+function refusalText(acceptance: Acceptance, path: string, source: string, what: string, relation = 'from'): string {
+  const rules = acceptance.flatMap((rule, i) => (isFor(rule, source) ? [`accept[${i}] allows ${ruleText(rule)}`] : []));
+  const why = rules.length === 0 ? 'none of its rules in accept names this source' : rules.join('; ');
+  return `the site ${path} does not accept ${what} ${relation} ${source}: ${why}. Those who run the site can allow it there (accept of its agent)`;
+}
+
+/** A kind that the cluster serves. */
+export interface ServedKind extends GroupResource {
+  readonly namespaced: boolean;
+}
+
+/**
+ * What the site rules out of a rule of `spec.upsync`: the kinds and namespaces from which it never accepts anything of this source, such as
+ * `configmaps in namespace office`. A rule that it only narrows is not listed, and neither is a kind that the cluster does not serve.
+ */
+export function ruledOut(
+  acceptance: Acceptance | undefined,
+  source: string,
+  { resources = [], namespaces, names = ['*'], ...item }: UpsyncItem,
+  served: readonly ServedKind[],
+): string[] {
+  const rules = acceptance?.filter((rule) => isFor(rule, source));
+  if (!rules) return [];
+  return resources.flatMap((resource) => {
+    const kinds = served.filter((one) => namesResource({ ...item, resources: [resource] }, one));
+    const what = [resource, ...(item.apiGroup && item.apiGroup !== '*' ? [item.apiGroup] : [])].join('.');
+    const inside = rules.filter((rule) => kinds.some((kind) => kind.namespaced && allowsInside(rule, kind)));
+    if (!namespaces) {
+      const isOpen =
+        inside.some((rule) => rule.namespaces.length > 0) ||
+        kinds.some((kind) => !kind.namespaced && rules.some((rule) => mayBringOutside(rule, kind, names)));
+      return kinds.length === 0 || isOpen ? [] : [what];
+    }
+    // A rule with namespaces takes nothing that is in none.
+    if (!kinds.some(({ namespaced }) => namespaced)) return [];
+    if (namespaces.includes('*')) return inside.some((rule) => rule.namespaces.length > 0) ? [] : [what];
+    const refused = namespaces.filter((name) => !inside.some((rule) => isNamespaceWithin(rule, name)));
+    return refused.map((name) => `${what} in namespace ${name}`);
+  });
+}
+
+/** Whether the rule lets its source bring a cluster-scoped object of this kind with one of the names. */
+function mayBringOutside(rule: AcceptRule, kind: GroupResource, names: readonly string[]): boolean {
+  if (!isNamespaceResource(kind)) return isClusterScopedWithin(rule, kind);
+  return names.includes('*') ? rule.namespaces.length > 0 : names.some((name) => isNamespaceWithin(rule, name));
 }
 
 function isFor({ source: pattern }: AcceptRule, source: string): boolean {
@@ -31,10 +96,12 @@ function isFor({ source: pattern }: AcceptRule, source: string): boolean {
 }
 
 function allows(rule: AcceptRule, key: ObjectKey): boolean {
-  if (!mayDeliver(rule, key)) return false;
-  return (
-    key.namespace === '' || rule.resources === undefined || rule.resources.some((list) => listsResource(list, key))
-  );
+  return mayDeliver(rule, key) && (key.namespace === '' || allowsInside(rule, key));
+}
+
+/** Whether the rule is for this kind, in namespaces. */
+function allowsInside({ resources }: AcceptRule, kind: GroupResource): boolean {
+  return resources === undefined || resources.some((list) => listsResource(list, kind));
 }
 
 function ruleText({ namespaces, clusterScoped, resources }: AcceptRule): string {

@@ -12,7 +12,7 @@ import type { DeletionLimits } from '../../core/feed/deletions.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import { quarantineTopic } from '../../core/feed/topics.ts';
 import { accepts } from '../../core/match/acceptance.ts';
-import { type ObjectKey, parseKey } from '../../core/object/key.ts';
+import { parseKey } from '../../core/object/key.ts';
 import { isDiskLow } from '../../core/store/room.ts';
 import { subscribeTo } from '../../core/store/topics.ts';
 import type { Applied, AppliedInventory } from '../apply/applied-inventory.ts';
@@ -67,8 +67,7 @@ export class Agent {
     this.#isClusterUnknown = options.isHeldBack ?? false;
     const { store, cluster, clock, random, logger } = options;
     this.#crashes = new CrashGuard({ ...options, log: logger, build: options.version });
-    const isAccepted = (source: string, key: ObjectKey) => accepts(options.accept, source, key);
-    this.#desired = new Desired(store, options.downstream, isAccepted);
+    this.#desired = new Desired(store, options.downstream, (source, key) => accepts(options.accept, source, key));
     this.#sources = new SourceTroubles(this.#desired);
     this.#quarantineChanged();
     this.#records = new OwnerRecords(store);
@@ -134,13 +133,14 @@ export class Agent {
         clock,
         logger,
         desired: this.#desired,
-        isAccepted,
+        accept: options.accept,
         placed: () => this.#records.keys(),
         uidOf: (key) => this.#observer.observation(key)?.uid,
       },
       {
         touch: (key) => this.#outbox.touch(key),
         taken: (key) => this.#applier.wantedChanged([key]),
+        ruledOutChanged: () => this.#touchNode(),
       },
     );
     this.#description = new SelfDescription({
@@ -448,7 +448,7 @@ export class Agent {
       waiting: waiting?.(),
       certificateTrouble: certificateTrouble?.(),
       trust: trust?.(),
-      sources: this.#sources.reported,
+      sources: this.#sources.reported(this.#reports.ruledOut()),
       isDiskLow: isDiskLow(store),
     });
   }

@@ -6,8 +6,9 @@
 import { type EntryKey, entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import type { AssociatedAttributes, UpsyncedAttributes } from '../../core/entries/up-attributes.ts';
+import { type Acceptance, accepts, ruledOutText } from '../../core/match/acceptance.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
-import { displayKey, formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
+import { displayKey, formatKey, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { describeError } from '../../core/runtime/errors.ts';
@@ -26,8 +27,8 @@ export interface EdgeReportsPorts {
   readonly desired: Desired;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Whether the site accepts an object from a source. A source reads back only such objects. */
-  isAccepted(source: string, key: ObjectKey): boolean;
+  /** What the site accepts from which sources. A source reads back only such objects. */
+  readonly accept?: Acceptance | undefined;
   /** The keys of the objects that the agent has brought to the cluster. */
   placed(): Iterable<string>;
   /** The uid of the object on the cluster. Undefined: the object is not on the cluster. */
@@ -42,6 +43,8 @@ export interface EdgeReportsEvents {
    * answer was unknown and is not any more.
    */
   taken(key: string): void;
+  /** The answer of `ruledOut` has changed. */
+  ruledOutChanged(): void;
 }
 
 /** If the cluster does not answer which kinds it serves, the agent asks again after this time. */
@@ -56,6 +59,8 @@ export class EdgeReports {
   readonly #unsure = new Set<string>();
   /** Up-feed entries that have become larger than an entry may be, with their size in bytes. */
   readonly #tooLarge = new Map<string, number>();
+  /** What the site rules out of the upsync rules of each placement. */
+  #ruledOut: ReadonlyMap<PlacementId, readonly string[]> = new Map();
   #retryTimer: Timer | undefined;
   #stopped = false;
 
@@ -74,7 +79,7 @@ export class EdgeReports {
       synced: () => this.#touchUnsure(),
       readFailed: (key, error) => this.#readFailed(key, error),
     };
-    this.#upsync = new Upsync(cluster, clock, ofUpsync, (source, key) => ports.isAccepted(source, key));
+    this.#upsync = new Upsync(cluster, clock, ofUpsync, (source, key) => accepts(ports.accept, source, key));
     this.#associated = new Associated(
       { cluster, clock, deliveryOf: (key) => desired.deliveries(key)[0] },
       {
@@ -95,7 +100,7 @@ export class EdgeReports {
       this.#upsync.setRules(rulesOf(rules.map(([id, { upsync }]) => [id, upsync]))),
       this.#associated.setRules(rulesOf(rules.map(([id, { associated }]) => [id, associated]))),
     ];
-    for (const promise of changes) promise.catch((error: unknown) => this.#scheduleRetry(error));
+    this.#whenAnswered(changes);
     for (const key of placed()) this.placed(key);
     const after = this.#presentTakers();
     for (const key of new Set([...before.keys(), ...after.keys()])) {
@@ -105,9 +110,12 @@ export class EdgeReports {
   }
 
   kindsChanged(): void {
-    for (const promise of [this.#upsync.kindsChanged(), this.#associated.kindsChanged()]) {
-      promise.catch((error: unknown) => this.#scheduleRetry(error));
-    }
+    this.#whenAnswered([this.#upsync.kindsChanged(), this.#associated.kindsChanged()]);
+  }
+
+  /** What the site rules out of the upsync rules of each placement: kinds, and kinds in namespaces. */
+  ruledOut(): ReadonlyMap<PlacementId, readonly string[]> {
+    return this.#ruledOut;
   }
 
   /** Called when the object was brought to the cluster, has changed there, or is gone. */
@@ -140,7 +148,7 @@ export class EdgeReports {
 
   /** Notes about the rules of a placement, for the author of the placement. */
   notes(id: PlacementId): Failure[] {
-    return [...this.#countNotes(id), ...this.#sizeNotes(id)];
+    return [...this.#acceptanceNotes(id), ...this.#countNotes(id), ...this.#sizeNotes(id)];
   }
 
   stop(): void {
@@ -148,6 +156,28 @@ export class EdgeReports {
     this.#retryTimer?.stop();
     this.#upsync.stop();
     this.#associated.stop();
+  }
+
+  /** `answers`: of the cluster, about the kinds that it serves. The scope of a kind decides what the site rules out. */
+  #whenAnswered(answers: readonly Promise<void>[]): void {
+    const judge = () => this.#judgeRules();
+    for (const answer of answers) answer.then(judge, (error: unknown) => this.#scheduleRetry(error));
+  }
+
+  #judgeRules(): void {
+    const before = this.#ruledOut;
+    this.#ruledOut = this.#upsync.ruledOut(this.#ports.accept);
+    if (this.#stopped || stableStringify([...before]) === stableStringify([...this.#ruledOut])) return;
+    for (const id of new Set([...before.keys(), ...this.#ruledOut.keys()])) this.#events.touch(entryKey.partial(id));
+    this.#events.ruledOutChanged();
+  }
+
+  #acceptanceNotes(id: PlacementId): Failure[] {
+    const { path, accept = [] } = this.#ports;
+    const parts = this.#ruledOut.get(id);
+    if (!parts) return [];
+    const message = ruledOutText(accept, path, splitPlacementId(id).source, parts);
+    return [{ path, object: 'spec.upsync', reason: 'NotAccepted', message }];
   }
 
   #countNotes(id: PlacementId): Failure[] {

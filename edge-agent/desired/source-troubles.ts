@@ -2,6 +2,7 @@
  * What those who run the site have to know about sources: which objects several sources want, and what the site refuses. Tenants read about their own objects in
  * the status of their placements; the names of other sources are only in this report.
  */
+import type { PlacementId } from '../../core/entries/placement-id.ts';
 import { displayKey, parseKey } from '../../core/object/key.ts';
 import { compareText } from '../../core/object/text-order.ts';
 import { conflictText } from './claim.ts';
@@ -38,9 +39,11 @@ export class SourceTroubles {
     return hasChanged;
   }
 
-  get reported(): SourceTroublesReport {
+  /** `ruledOut`: what the site rules out of the upsync rules of each placement. */
+  reported(ruledOut: ReadonlyMap<PlacementId, readonly string[]>): SourceTroublesReport {
+    const refusals = [...this.#refusals(), ...refusedRules(ruledOut)];
     return {
-      ...(this.#refused.size > 0 ? { notAccepted: { reason: 'NotAccepted', message: this.#refusals() } } : {}),
+      ...(refusals.length > 0 ? { notAccepted: { reason: 'NotAccepted', message: refusals.join('. ') } } : {}),
       ...(this.#conflicts.size > 0 ? { sourceConflict: { reason: 'Conflicted', message: this.#conflicting() } } : {}),
     };
   }
@@ -51,12 +54,13 @@ export class SourceTroubles {
     return others.filter(({ placements, implied }) => !placements.every((id) => implied.includes(id)));
   }
 
-  #refusals(): string {
+  #refusals(): string[] {
+    if (this.#refused.size === 0) return [];
     const texts = first(this.#refused).map((key) => {
       const sources = this.#desired.refused(key).map(({ source }) => source);
       return `${displayKey(parseKey(key))} of ${sources.join(', ')}`;
     });
-    return listed(texts, this.#refused.size, 'the site does not accept');
+    return [listed(texts, this.#refused.size, 'the site does not accept')];
   }
 
   #conflicting(): string {
@@ -66,6 +70,14 @@ export class SourceTroubles {
     });
     return listed(texts, this.#conflicts.size, 'several sources want');
   }
+}
+
+/** Says which placements want to read back what they may not have. */
+function refusedRules(ruledOut: ReadonlyMap<PlacementId, readonly string[]>): string[] {
+  if (ruledOut.size === 0) return [];
+  const texts = [...ruledOut].slice(0, namedMax).map(([id, [part]]) => `${part} for ${id}`);
+  const count = ruledOut.size === 1 ? 'a placement' : `${ruledOut.size} placements`;
+  return [`The site does not accept what the rules of upsync of ${count} ask for, such as ${texts.join('; ')}`];
 }
 
 function first(keys: ReadonlySet<string>): string[] {

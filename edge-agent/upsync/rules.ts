@@ -1,8 +1,9 @@
 /**
- * Finds which objects of the cluster the upsync rules of this agent's placements match. An object matches a placement if it matches one of the placement's
+ * Finds which objects of the cluster the upsync rules of this agent's placements match, and what of the rules the site rules out. An object matches a placement if it matches one of the placement's
  * items.
  */
-import type { PlacementId } from '../../core/entries/placement-id.ts';
+import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
+import { type Acceptance, ruledOut, type ServedKind } from '../../core/match/acceptance.ts';
 import { matchesUpsync, type UpsyncItem } from '../../core/match/upsync-item.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import type { Labels } from '../../core/object/selector.ts';
@@ -24,4 +25,22 @@ export function takingPlacements(rules: UpsyncRules, key: ObjectKey, labels: Lab
     taking.push({ id, returnTo: matching.some(({ returnTo }) => returnTo === 'Center') ? 'Center' : 'Parent' });
   }
   return taking.sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/**
+ * What the site rules out of the rules of each placement. Placements of whose rules nothing is ruled out are left out. `served`: the resources of the cluster that
+ * the rules name, as far as they are known.
+ */
+export function ruledOutOf(
+  rules: UpsyncRules,
+  acceptance: Acceptance | undefined,
+  served: readonly ServedKind[],
+): Map<PlacementId, readonly string[]> {
+  const parts = new Map<PlacementId, readonly string[]>();
+  for (const [id, items] of rules) {
+    const { source } = splitPlacementId(id);
+    const ofItems = items.flatMap((item) => ruledOut(acceptance, source, item, served));
+    if (ofItems.length > 0) parts.set(id, ofItems);
+  }
+  return parts;
 }

@@ -7,6 +7,7 @@
  */
 
 import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
+import type { Acceptance } from '../../core/match/acceptance.ts';
 import { namesResource } from '../../core/match/resource-rules.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { formatKey, type GroupResource, type ObjectKey, parseKey } from '../../core/object/key.ts';
@@ -15,7 +16,7 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import type { Cluster, ClusterEvent, ServedResource } from '../cluster/cluster.ts';
 import { Bodies } from '../observe/bodies.ts';
 import { ResourceWatches, resourceName } from '../observe/resource-watches.ts';
-import { type Taking, takingPlacements, type UpsyncRules } from './rules.ts';
+import { ruledOutOf, type Taking, takingPlacements, type UpsyncRules } from './rules.ts';
 
 /** This number of objects gives about 10 MB of reports for each placement and destination: a relay of a thousand agents can still store this. */
 export const upsyncObjectsMax = 1_000;
@@ -66,6 +67,8 @@ export class Upsync {
   #servedRequest = 0;
   /** Why the served kinds are not known: the request is running, or has failed. */
   #servedUnknown: 'asking' | 'failed' | undefined;
+  /** The resources of the cluster that the rules name, as far as the cluster has answered. */
+  #served: readonly ServedResource[] = [];
   /** API groups for which the cluster does not answer which resources it serves. The value is the reason. */
   #unknownGroups: ReadonlyMap<string, string> = new Map();
   /** Objects whose taker could not be decided. The event `taken` follows when it can be decided. */
@@ -123,7 +126,8 @@ export class Upsync {
       const unknown = items.length > 0 ? await this.#cluster.unknownGroups?.() : undefined;
       if (request !== this.#servedRequest) return;
       this.#unknownGroups = unknown ?? new Map();
-      this.#watches.set(served.filter((resource) => items.some((item) => namesResource(item, resource))));
+      this.#served = served.filter((resource) => items.some((item) => namesResource(item, resource)));
+      this.#watches.set(this.#served);
       this.#servedUnknown = undefined;
       for (const key of this.#objects.keys()) this.#keepBody(key);
       this.#clusterKnown();
@@ -132,6 +136,11 @@ export class Upsync {
       this.#wake();
       throw error;
     }
+  }
+
+  /** What the site rules out of the rules of each placement. */
+  ruledOut(acceptance: Acceptance | undefined): ReadonlyMap<PlacementId, readonly string[]> {
+    return ruledOutOf(this.#rules, acceptance, this.#served);
   }
 
   get isActive(): boolean {

@@ -56,8 +56,11 @@ describe.skipIf(withoutKubectl)(`two hostile tenants${why}`, () => {
   const all = { downsync: [{ apiGroup: '*', resources: ['*'], namespaces: ['*'] }] };
   const atSite = (ns: string, name: string) => tree.json<{ data: object }>(site, 'configmap', name, '-n', ns)?.data;
   const placed = (tenant: Tenant, name: string) =>
-    tree.json<{ status?: { failures?: { reason: string; message: string }[] } }>(`space/center/${tenant}`, 'epl', name)
-      ?.status;
+    tree.json<{ status?: { failures?: { object: string; reason: string; message: string }[] } }>(
+      `space/center/${tenant}`,
+      'epl',
+      name,
+    )?.status;
   /** What a command of the page prints, run by those who run the tree. */
   const ran = (part: string) => {
     const [, context, rest] = /^kubectl --context (\S+) (.*)$/.exec(onPage(part))!;
@@ -288,6 +291,26 @@ describe.skipIf(withoutKubectl)(`two hostile tenants${why}`, () => {
     expect(out).toContain('the site eu:rivoli does not accept');
     await until('the SyncTarget has it', () => ran('SourceNotAccepted').includes('kiosk-1'));
     expect(tree.json(site, 'namespace', 'kiosk-1')).toBeUndefined();
+  });
+
+  it('read that a rule of upsync takes nothing because the site rules it out', async () => {
+    const upsync = [{ apiGroup: '', resources: ['configmaps'], namespaces: ['sign-1', 'kiosk-2'] }];
+    ok(apply('signs', placement('meters', { upsync })));
+    await until('the refusal is reported', () =>
+      (placed('signs', 'meters')?.failures ?? []).some(({ reason }) => reason === 'NotAccepted'),
+    );
+    expect(placed('signs', 'meters')!.failures).toEqual([
+      expect.objectContaining({
+        object: 'spec.upsync',
+        message: expect.stringContaining(
+          'the site eu:rivoli does not accept that rules of upsync take configmaps in namespace kiosk-2 for center.signs',
+        ),
+      }),
+    ]);
+    await until('the SyncTarget has it', () =>
+      ran('SourceNotAccepted').includes('configmaps in namespace kiosk-2 for center.signs/meters'),
+    );
+    ok(as('signs', 'delete', 'epl', 'meters'));
   });
 
   it('lose at the clusters what their space may no longer deliver, and nothing else', async () => {

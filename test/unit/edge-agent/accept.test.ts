@@ -126,6 +126,37 @@ describe('an agent with accept', () => {
       expect(bench.reportedKeys('up/')).toEqual(keys);
     }
   });
+
+  it('says that a rule of upsync takes nothing because the site rules it out, and says so no longer when it does not', async () => {
+    const upsync = [
+      { apiGroup: '', resources: ['configmaps'], namespaces: ['shop', 'office'] },
+      { apiGroup: 'rbac.authorization.k8s.io', resources: ['clusterroles'] },
+    ];
+    const bench = await delivered(inShop);
+    await bench.receive(bench.rules(placement, { upsync }), bench.target(placement));
+    await bench.advance(1_000);
+    const failures = () => bench.failures(placement).filter(({ object }) => object === 'spec.upsync');
+    expect(failures()).toEqual([
+      {
+        path,
+        object: 'spec.upsync',
+        reason: 'NotAccepted',
+        message: `the site ${path} does not accept that rules of upsync take configmaps in namespace office, clusterroles.rbac.authorization.k8s.io for center.retail: accept[0] allows all kinds in namespaces shop, and of cluster-scoped kinds none. Those who run the site can allow it there (accept of its agent)`,
+      },
+    ]);
+    const trouble = () => bench.reported(`node/${path}`)!.attributes.notAccepted;
+    expect(trouble()).toMatchObject({
+      message: expect.stringContaining(
+        `what the rules of upsync of a placement ask for, such as configmaps in namespace office for ${placement}`,
+      ),
+    });
+    await bench.receive(
+      bench.gone(`o/center.retail/${role}`),
+      bench.rules(placement, { upsync: [{ ...upsync[0]!, namespaces: ['shop'] }] }),
+    );
+    await bench.advance(1_000);
+    expect([failures(), trouble()]).toEqual([[], undefined]);
+  });
 });
 
 describe('an object of the site that the agent has taken over', () => {

@@ -14,7 +14,7 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { asText, text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import type { Transaction } from '../../../../core/store/store.ts';
-import { decodePartial } from '../../../../core/summary/partial.ts';
+import { decodePartial, type Failure } from '../../../../core/summary/partial.ts';
 import { Agent } from '../../../../edge-agent/agent/agent.ts';
 import { FakeCluster } from './fake-cluster.ts';
 import { entry, tombstone } from './feed-entries.ts';
@@ -128,6 +128,11 @@ export class AgentBench<C extends FakeCluster = FakeCluster> {
     if (!partial) return undefined;
     const { counts } = decodePartial(Buffer.from(JSON.stringify(partial.body)));
     return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0));
+  }
+
+  failures(id: string): readonly Failure[] {
+    const partial = this.reported(`partial/${id}`);
+    return partial ? decodePartial(Buffer.from(JSON.stringify(partial.body))).failures : [];
   }
 
   object(key: string, object: KubeObject, refs: string[], source = 'center.retail', more: object = {}) {
