@@ -1,5 +1,5 @@
 /** For `banyan why`: whether a placement matches a cluster, and which entries the inventories have about the cluster. */
-import { ancestorsOf, nameOf, parentOf, shownPath } from '../../core/identity/node-path.ts';
+import { ancestorsOf, isBelow, nameOf, parentOf, shownPath } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { sliceName } from '../../relay/gather/status/slice-contents.ts';
 import type { NodeApiClient } from './api-client.ts';
@@ -12,6 +12,7 @@ const spaces = '/apis/mesh.banyan.io/v1alpha1/spaces';
 
 interface Slice extends KubeObject {
   readonly destinations?: readonly { readonly path: string; readonly locationName: string }[];
+  readonly subtrees?: readonly { readonly path: string }[];
 }
 
 /** Returns, for each placement that reaches the cluster, the Locations through which the agent's parent matches it. */
@@ -30,6 +31,24 @@ export async function reaching(
       .map(({ locationName }) => locationName),
   ]);
   return new Map(found.filter(([, locations]) => locations.length > 0));
+}
+
+/** Returns the placements of a space that match the cluster, or something in a subtree of the cluster that this node does not know one by one. */
+export async function mayReach(
+  api: Pick<NodeApiClient, 'list'>,
+  context: string,
+  at: string,
+  placements: readonly KubeObject[],
+): Promise<KubeObject[]> {
+  if (placements.length === 0) return [];
+  const all = (await api.list(context, slices)) as Slice[];
+  const near = all.filter(
+    ({ destinations = [], subtrees = [] }) =>
+      destinations.some(({ path }) => path === at) || subtrees.some(({ path }) => isBelow(at, path)),
+  );
+  return placements.filter(({ metadata }) =>
+    near.some((slice) => isSliceOf(slice.metadata.name ?? '', metadata.name ?? '')),
+  );
 }
 
 /**

@@ -32,9 +32,17 @@ function moveOf(name: string, lastHop: KubeObject | undefined): string[] {
   return moving ? [`${name}: a move is under way: ${moving.message}`] : [];
 }
 
+/** Whether another source has the object at the cluster. */
+export function isConflicted({ lastHop }: ShownPlacement, at: string, object: string): boolean {
+  return failuresAt(lastHop, at, object).some(({ reason }) => reason === 'Conflicted');
+}
+
 function failuresOf(name: string, lastHop: KubeObject | undefined, at: string, object: string): string[] {
-  const failures = (statusOf(lastHop).failures ?? []).filter((one) => one.path === at && one.object === object);
-  return failures.map(({ reason, message }) => `${name}: ${reason}: ${message}`);
+  return failuresAt(lastHop, at, object).map(({ reason, message }) => `${name}: ${reason}: ${message}`);
+}
+
+function failuresAt(lastHop: KubeObject | undefined, at: string, object: string) {
+  return (statusOf(lastHop).failures ?? []).filter((one) => one.path === at && one.object === object);
 }
 
 function statusOf(placement: KubeObject | undefined): ShownPlacementStatus {

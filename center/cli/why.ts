@@ -18,9 +18,10 @@ import { askReplicas, spaceContexts } from './node-contexts.ts';
 import { collectionPath, type FoundResource, findResource, objectPath, readObject } from './resources.ts';
 import { outsideBounds } from './why-bounds.ts';
 import { inventoryLines, reaching } from './why-destination.ts';
-import { heldBack } from './why-held.ts';
+import { heldBack, isConflicted, type ShownPlacement } from './why-held.ts';
 import { inMailbox, onCluster } from './why-mailbox.ts';
 import { waitsLines } from './why-waits.ts';
+import { winnerLine } from './why-winner.ts';
 
 export interface WhyQuestion {
   readonly object: ObjectOfKind;
@@ -39,6 +40,7 @@ interface Sought {
   /** The name of the object in failures: `configmaps shop/greeting`. */
   readonly named: string;
   readonly object: KubeObject;
+  readonly resource: FoundResource;
   readonly placements: readonly KubeObject[];
 }
 
@@ -74,7 +76,11 @@ export async function why(api: WhyApi, question: WhyQuestion): Promise<string[]>
     ];
   const shown = `${formatGroupResource(resource)} ${resource.namespaced ? `${namespace}/` : ''}${name}`;
   const selected = `${space}: selected by ${placements.map(({ metadata }) => metadata.name).join(', ')}`;
-  return [atOrigin, selected, ...(await followDown(api, { question, path, named: shown, object, placements }))];
+  return [
+    atOrigin,
+    selected,
+    ...(await followDown(api, { question, path, named: shown, object, resource, placements })),
+  ];
 }
 
 async function followDown(api: WhyApi, sought: Sought): Promise<string[]> {
@@ -91,7 +97,9 @@ async function followDown(api: WhyApi, sought: Sought): Promise<string[]> {
   let lastHop = question.space;
   for (const relay of ancestorsOf(question.at).filter((above) => isBelow(above, originPath))) {
     const hops = spaceContexts(api.contexts(), relay, source);
-    const { context, answer } = await askReplicas(hops, (hop) => api.get(hop, path));
+    const found = await unlessForbidden(askReplicas(hops, (hop) => api.get(hop, path)));
+    if (typeof found === 'string') return [...lines, `${hops[0]}: ${found}`, ...(await fromOrigin(api, sought))];
+    const { context, answer } = found;
     lastHop = context;
     if (!answer) {
       lines.push(`${lastHop}: the object has not arrived here`);
@@ -112,6 +120,34 @@ async function followDown(api: WhyApi, sought: Sought): Promise<string[]> {
   return [...lines, ...(await atLastHop(api, sought, lastHop))];
 }
 
+/** Returns the message of a refusal. People who may read only their space learn from the status there what the nodes below have reported. */
+async function unlessForbidden<T>(asked: Promise<T>): Promise<T | string> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof BanyanError && error.code === 'Forbidden') return error.message;
+    throw error;
+  }
+}
+
+async function fromOrigin(api: WhyApi, sought: Sought): Promise<string[]> {
+  const { question, named, placements } = sought;
+  const shown = placements.map((origin) => ({ name: nameOfObject(origin), origin, lastHop: origin }));
+  const reasons = shown.flatMap((one) => heldBack(one, question.at, named));
+  const none = `${question.space}: the status of its placements has nothing about this cluster`;
+  return [...(reasons.length > 0 ? reasons : [none]), ...(await winnerOf(api, sought, shown))];
+}
+
+async function winnerOf(api: WhyApi, sought: Sought, shown: readonly ShownPlacement[]): Promise<string[]> {
+  const { question, path, named, resource, placements } = sought;
+  if (!shown.some((one) => isConflicted(one, question.at, named))) return [];
+  const { space, at, object } = question;
+  const line = await winnerLine(api, { space, at, path, placements }, async (context, there) => {
+    return (await selectingPlacements(api, context, resource, there, object.name)).placements;
+  });
+  return [line];
+}
+
 async function atLastHop(api: WhyApi, sought: Sought, lastHop: string): Promise<string[]> {
   const { question, path, named, object, placements } = sought;
   const { at } = question;
@@ -121,6 +157,7 @@ async function atLastHop(api: WhyApi, sought: Sought, lastHop: string): Promise<
   ]);
   const lines: string[] = [];
   const reasons: string[] = [];
+  const shown: ShownPlacement[] = [];
   for (const origin of placements) {
     const name = nameOfObject(origin);
     const isHere = lastHop === question.space;
@@ -129,8 +166,10 @@ async function atLastHop(api: WhyApi, sought: Sought, lastHop: string): Promise<
     lines.push(
       `${name}: ${locations ? `matches the Location ${locations.join(', ')}` : 'matches none of its Locations'}`,
     );
-    reasons.push(...heldBack({ name, origin, lastHop: below }, at, named));
+    shown.push({ name, origin, lastHop: below });
+    reasons.push(...heldBack(shown.at(-1)!, at, named));
   }
+  reasons.push(...(await winnerOf(api, sought, shown)));
   if (!received) {
     const isDestination = placements.some(({ metadata }) => byPlacement.has(metadata.name ?? ''));
     lines.unshift(

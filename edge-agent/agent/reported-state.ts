@@ -2,6 +2,7 @@
 
 import type { TargetAttributes } from '../../core/entries/down-attributes.ts';
 import type { StateAttributes } from '../../core/entries/up-attributes.ts';
+import { precedence } from '../../core/match/precedence.ts';
 import type { ObjectHealth } from '../../core/object/health.ts';
 import { displayKey, parseKey } from '../../core/object/key.ts';
 import { terminating } from '../../core/object/terminating.ts';
@@ -17,7 +18,6 @@ import { type ApplyProgress, unasked } from '../apply/progress.ts';
 import type { RemovalObstacle } from '../apply/removal-progress.ts';
 import { waitReasons } from '../apply/steps.ts';
 import type { WaitCause } from '../causes/workload-cause.ts';
-import { precedence } from '../desired/claim.ts';
 import type { Delivery } from '../desired/desired.ts';
 import type { ObjectObservation } from '../observe/observer.ts';
 

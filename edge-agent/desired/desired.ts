@@ -16,6 +16,7 @@ import type {
 import { entryKey, parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { type PlacementId, placementId } from '../../core/entries/placement-id.ts';
 import type { AppliedChange, Content, Table } from '../../core/feed/feed.ts';
+import { compareClaimed } from '../../core/match/precedence.ts';
 import { parseBody } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
@@ -24,7 +25,6 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { SharedValues } from '../../core/object/shared-values.ts';
 import { asText } from '../../core/store/bytes.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
-import { compareClaimed } from './claim.ts';
 import { deliveryOptionsOf, type Options, sameOptions } from './options.ts';
 
 /** One object as one source delivers it. */

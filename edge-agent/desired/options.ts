@@ -2,8 +2,8 @@
 
 import { type ApplyRules, togetherRules } from '../../core/entries/apply-rules.ts';
 import type { PropagationPolicy, TargetAttributes } from '../../core/entries/down-attributes.ts';
+import { compareClaims, type DeliveryClaim } from '../../core/match/precedence.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
-import { compareClaims, type DeliveryClaim } from './claim.ts';
 
 export interface Options {
   /** The strongest placement. Undefined: no placement has arrived yet. */

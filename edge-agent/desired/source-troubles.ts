@@ -3,9 +3,9 @@
  * the status of their placements; the names of other sources are only in this report.
  */
 import type { PlacementId } from '../../core/entries/placement-id.ts';
+import { conflictText } from '../../core/match/precedence.ts';
 import { displayKey, parseKey } from '../../core/object/key.ts';
 import { compareText } from '../../core/object/text-order.ts';
-import { conflictText } from './claim.ts';
 import type { Delivery, Desired } from './desired.ts';
 
 export interface SourceTroublesReport {

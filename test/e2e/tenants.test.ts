@@ -267,6 +267,28 @@ describe.skipIf(withoutKubectl)(`two hostile tenants${why}`, () => {
         'EdgePlacement tills of center.tills delivers it, and not EdgePlacement signs of center.signs',
       ),
     );
+    const why = (...from: string[]) => {
+      const [, ...args] = onPage('why configmap/motd').split(' -- ')[1]!.split(' ');
+      return ok(banyan(...args, ...from));
+    };
+    const asLoser = ['--kubeconfig', configOf('signs')];
+    const winner = 'EdgePlacement tills of center.tills delivers it, and not EdgePlacement signs of center.signs';
+    expect(why(...asLoser)).toContain('is in no space that you may read');
+    expect(why(...asLoser)).not.toMatch(/tills?\b/);
+    expect(why('--data', tree.data)).toContain(winner);
+    const grant = {
+      apiVersion: 'mesh.banyan.io/v1alpha1',
+      kind: 'AccessGrant',
+      metadata: { name: 'neighbour' },
+      spec: {
+        subjects: [{ kind: 'User', name: owners.signs }],
+        roleRef: { kind: 'ClusterRole', name: 'view' },
+        scope: { space: { name: 'tills' } },
+      },
+    };
+    expect(tree.apply('node/center', grant).code).toBe(0);
+    expect(why(...asLoser)).toContain(`${winner}: its placement has a higher priority`);
+    ok(tree.kubectl('node/center', ['delete', 'accessgrant', 'neighbour']));
     ok(as('signs', 'delete', 'cm', 'motd', '-n', 'shared'));
   });
 

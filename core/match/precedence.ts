@@ -5,7 +5,7 @@
  * For a source, the strongest of its placements that have arrived at this cluster counts. Among the sources of one depth, a source whose placements have not
  * arrived yet is the weakest.
  */
-import { compareText } from '../../core/object/text-order.ts';
+import { compareText } from '../object/text-order.ts';
 
 /** The placement that counts for a source. */
 export interface DeliveryClaim {
@@ -42,7 +42,7 @@ export function compareClaims(a: DeliveryClaim, b: DeliveryClaim): number {
  * neither the source nor the values of its placement.
  */
 export function precedence(winner: Claimed, loser: Claimed): string {
-  return `another source delivers the same object and has precedence: ${why(winner, loser)}. Those who run the site see which one (condition SourceConflict of its SyncTarget)`;
+  return `another source delivers the same object and has precedence: ${why(winner, loser)}. Those who run the site see which one (condition SourceConflict of its SyncTarget), and the command why names it to whoever may read its space`;
 }
 
 /** The same for those who run the site. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Claimed, compareClaimed, conflictText, precedence } from '../../../../edge-agent/desired/claim.ts';
+import { type Claimed, compareClaimed, conflictText, precedence } from '../../../../core/match/precedence.ts';
 
 const claim = (placement: string, more: object = {}) => ({
   placement,
@@ -61,7 +61,7 @@ describe('the order of sources that deliver one object', () => {
 describe('the message for the loser', () => {
   it('names neither the winner nor values of its placement', () => {
     expect(precedence(claimed('center.a', {}), claimed('eu.b', {}))).toBe(
-      'another source delivers the same object and has precedence: it is nearer the center. Those who run the site see which one (condition SourceConflict of its SyncTarget)',
+      'another source delivers the same object and has precedence: it is nearer the center. Those who run the site see which one (condition SourceConflict of its SyncTarget), and the command why names it to whoever may read its space',
     );
   });
 
