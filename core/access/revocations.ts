@@ -17,6 +17,8 @@ export interface RevokedSubject {
   readonly atMs: number;
 }
 
+type Latest = Readonly<Record<keyof Revoked, ReadonlyMap<string, number>>>;
+
 const nothing: Revoked = { users: {}, nodes: {} };
 
 export class Revocations {
@@ -27,7 +29,7 @@ export class Revocations {
    * Own revocations and those of the nodes above. Undefined after a change: the next question builds the maps, so that a start with many revocations builds them
    * once.
    */
-  #latest: Readonly<Record<keyof Revoked, ReadonlyMap<string, number>>> | undefined;
+  #latest: Latest | undefined;
   #record: Revoked | undefined;
 
   /** The number of Revocations of this node. */
@@ -75,24 +77,20 @@ export class Revocations {
     return `the certificate of "${path}" was signed by the relay "${signer.path}", whose authority was revoked`;
   }
 
+  /** The revocations of this node alone, sorted by name. */
+  own(): Revoked {
+    return recordOf(latestOf(nothing, this.#own.values()));
+  }
+
   /** The revocations for the nodes below, sorted by name. Without a change between two calls, both return the same object. */
   all(): Revoked {
-    const { users, nodes } = this.#merged();
-    this.#record ??= { users: sorted(users), nodes: sorted(nodes) };
+    this.#record ??= recordOf(this.#merged());
     return this.#record;
   }
 
-  #merged(): Readonly<Record<keyof Revoked, ReadonlyMap<string, number>>> {
-    if (this.#latest) return this.#latest;
-    const latest = {
-      users: new Map(Object.entries(this.#above.users)),
-      nodes: new Map(Object.entries(this.#above.nodes)),
-    };
-    for (const { kind, name, atMs } of this.#own.values()) {
-      latest[kind].set(name, Math.max(atMs, latest[kind].get(name) ?? 0));
-    }
-    this.#latest = latest;
-    return latest;
+  #merged(): Latest {
+    this.#latest ??= latestOf(this.#above, this.#own.values());
+    return this.#latest;
   }
 
   #forget(): void {
@@ -103,6 +101,25 @@ export class Revocations {
 
 function isBefore(revokedAtMs: number | undefined, validFromMs: number): boolean {
   return revokedAtMs !== undefined && validFromMs <= revokedAtMs;
+}
+
+/** The latest time of each user and node, in the record or in one of the subjects. */
+function latestOf({ users, nodes }: Revoked, subjects: Iterable<RevokedSubject>): Latest {
+  const latest = { users: new Map(Object.entries(users)), nodes: new Map(Object.entries(nodes)) };
+  for (const { kind, name, atMs } of subjects) latest[kind].set(name, Math.max(atMs, latest[kind].get(name) ?? 0));
+  return latest;
+}
+
+function recordOf({ users, nodes }: Latest): Revoked {
+  return { users: sorted(users), nodes: sorted(nodes) };
+}
+
+/** Both together, with the latest time of each user and node. */
+export function withRevoked(one: Revoked, other: Revoked): Revoked {
+  const subjects = (['users', 'nodes'] as const).flatMap((kind) =>
+    Object.entries(other[kind]).map(([name, atMs]) => ({ kind, name, atMs })),
+  );
+  return recordOf(latestOf(one, subjects));
 }
 
 function sorted(latest: ReadonlyMap<string, number>): Readonly<Record<string, number>> {

@@ -267,6 +267,13 @@ export const entryKinds = {
     attributes: up.node,
     is: "the Node object's status",
   },
+  ownRevoked: {
+    form: 'own-revoked',
+    from: 'child',
+    by: 'relay',
+    attributes: down.revoked,
+    is: 'the users and the paths of nodes that were revoked at the reporting replica itself; the parent passes them to the other replicas (only replicas)',
+  },
   attach: {
     form: 'attach/{child}',
     from: 'child',

@@ -1,4 +1,4 @@
-/** The entry with the revoked users and nodes, as a node has it from its parent. */
+/** The entries with revoked users and nodes, as a node has them from its parent and from replicas below. */
 
 import type { Revoked } from '../access/revocations.ts';
 import { entryContent } from '../feed/entry-content.ts';
@@ -9,7 +9,16 @@ import { attributesOf, entryKey } from './entry-keys.ts';
 
 /** `table`: the entries from the parent. */
 export function revokedAbove(reader: Reader, table: Table): Revoked {
-  const content = entryContent(reader, table, entryKey.revoked());
+  return revokedIn(reader, table, entryKey.revoked());
+}
+
+/** The users and nodes that a replica directly below has revoked itself. `table`: its reports. */
+export function revokedByReplica(reader: Reader, table: Table): Revoked {
+  return revokedIn(reader, table, entryKey.ownRevoked());
+}
+
+function revokedIn(reader: Reader, table: Table, key: string): Revoked {
+  const content = entryContent(reader, table, key);
   const { users = {}, nodes = {} } = content ? attributesOf<Partial<RevokedAttributes>>(content) : {};
   return { users, nodes };
 }

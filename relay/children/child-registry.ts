@@ -219,7 +219,7 @@ export class ChildRegistry {
     if (!mailbox) return;
     if (mailbox.role === 'agent') {
       const { destinations, labels } = agentDestinations(t, name, this.#ports);
-      sendInherited(t, mailbox.producer, this.#ports);
+      sendInherited(t, mailbox, this.#ports);
       this.children.set(name, { name, role: 'agent', destinations });
       this.#contribute(name, labels);
       return;
@@ -231,7 +231,7 @@ export class ChildRegistry {
     const reported = { ...(labels ? { labels } : {}), ...(counted && counted !== labels ? { counted } : {}) };
     this.children.set(name, { name, role: 'relay', destinations: [], hasReportedLabels, ...reported });
     this.#contribute(name, labels ?? emptyLabelSummary);
-    sendInherited(t, mailbox.producer, this.#ports);
+    sendInherited(t, mailbox, this.#ports);
     const path = childPath(this.#ports.path, name);
     const tree = { path, labels: inheritedBelow(path, this.#ports.inherited(), {}) };
     mailbox.producer.put(

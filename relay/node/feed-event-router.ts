@@ -71,6 +71,8 @@ export class FeedEventRouter {
       nodeState.childRegistry.widen(t, child);
       nodeState.labelSummaryAcknowledgement.labelsReceived(child);
     }
+    if (changes.some(({ key }) => key === entryKey.ownRevoked()))
+      for (const replica of nodeState.mailboxes.replicasOf(child)) markDirty(t, 'child', replica);
     nodeState.replicas.received(t, { child }, changes);
     if (changes.length === 0) return;
     reports().pass(t, child, changes);

@@ -32,6 +32,7 @@ import { ChildClaims } from '../children/child-claims.ts';
 import { ChildRegistry } from '../children/child-registry.ts';
 import type { Child } from '../children/children.ts';
 import { Evictions } from '../children/evictions.ts';
+import { reportOwnRevoked } from '../children/inherited-entries.ts';
 import { inheritedBelow } from '../children/inherited-labels.ts';
 import type { NodeConfig } from '../config/config.ts';
 import { HandedAuthorities } from '../join/handed-authorities.ts';
@@ -57,6 +58,8 @@ export interface LateParts {
   endSession(child: string, reason: string): void;
   /** Returns whether this run of the process has received everything that the parent had. True if there is no parent. */
   hasReceivedFromParent(): boolean;
+  /** Returns whether the node has a parent, and no session with it now. */
+  isParentAway(): boolean;
   /** Returns whether the parent is one of several replicas. */
   parentHasReplicas(): boolean;
   /** Runs in a transaction in which quarantined reports of a child have become valid. */
@@ -142,10 +145,12 @@ export class NodeState {
       revocationsChanged: (t) => {
         this.childRegistry.inheritedChanged(t);
         t.announce(revocationsTopic, 'self');
+        t.afterCommit(() => lateParts.enqueue((later) => this.reportOwnRevoked(later)));
       },
       metricsAccountsChanged: () => lateParts.enqueue((t) => this.childRegistry.inheritedChanged(t)),
       nodeDeleted: (t, node) => this.#nodeDeleted(t, node, clock),
       authoritiesWritten: (t) => t.announce(authoritiesTopic, 'self'),
+      isParentAway: () => lateParts.isParentAway(),
     });
     this.readRevocationsAbove();
     this.#trust = ports.trust;
@@ -289,6 +294,11 @@ export class NodeState {
   /** Call it when the entry from above has changed. */
   readRevocationsAbove(): void {
     this.spaces.revocations.setAbove(this.#store.read((reader) => revokedAbove(reader, this.upstream.sound)));
+  }
+
+  /** Call it when Revocations of this node have changed, and once at the start: the last process may have ended before it has reported them. */
+  reportOwnRevoked(t: Transaction): void {
+    reportOwnRevoked(t, this.outbox, this.spaces.revocations, this.replicas.hasReplicas);
   }
 
   /** A person shuts a relay out that has joined with a token: its key is refused from now on, and so is everything that it has signed. */

@@ -163,6 +163,7 @@ export class Node implements AsyncDisposable {
     store.write((t) => {
       pruneKeys(t, this.#ports.clock.wallMs());
       childRegistry.load(t);
+      this.#nodeState.reportOwnRevoked(t);
     });
     store.read((reader) => {
       this.#nodeState.labelSummaryAcknowledgement.load();
@@ -222,6 +223,7 @@ export class Node implements AsyncDisposable {
       connection: (child) => this.#sessions.status(child),
       endSession: (child, reason) => this.#sessions.disconnect(child, reason),
       hasReceivedFromParent: () => !this.#uplink || this.#readiness.hasReceivedFromParent,
+      isParentAway: () => this.#uplink?.connected === false,
       parentHasReplicas: () => this.#uplink?.parentHasReplicas ?? false,
       judgedAgain: (t, child, changes) => this.#feedEventRouter.receivedFromChild(t, child, changes),
       sums: {

@@ -44,6 +44,7 @@ import {
   type SpacePorts,
   type WorkloadSpace,
 } from './own-spaces.ts';
+import { warnOfReplicas } from './replica-warnings.ts';
 import type { PlacementSelection } from './selection.ts';
 import type { RequestGate } from './space-limits.ts';
 import { changesDelivery, isSpace, type SpaceSettings, settingsReader } from './space-settings.ts';
@@ -62,7 +63,11 @@ export interface SpaceListeners {
   authoritiesWritten(t: Transaction): void;
   /** Called in the transaction that deletes a Node object. */
   nodeDeleted(t: Transaction, node: KubeObject): void;
+  /** Whether this node has no session with its parent now. */
+  isParentAway(): boolean;
 }
+
+type SpacesConfig = Pick<NodeConfig, 'spaces' | 'access' | 'children' | 'replicas'>;
 
 export class NodeSpaces {
   readonly inventory: Inventory;
@@ -86,7 +91,7 @@ export class NodeSpaces {
 
   constructor(
     ports: SpacePorts,
-    { spaces, access: { fromAbove }, children }: Pick<NodeConfig, 'spaces' | 'access' | 'children'>,
+    { spaces, access: { fromAbove }, children, replicas = 1 }: SpacesConfig,
     listeners: SpaceListeners,
   ) {
     let inventory: Inventory | undefined;
@@ -117,6 +122,7 @@ export class NodeSpaces {
       if (!access) return;
       access.admission(request);
       warnOfTokenSecret(this.#system.space, request);
+      warnOfReplicas({ path: ports.path, replicas, isParentAway: () => listeners.isParentAway() }, request);
       const { kinds } = this.#system.space;
       checkSigningRequest(
         { ...ports, kinds, reader, authorizer: access.authorizer, signs: ports.signsUsers ?? false },

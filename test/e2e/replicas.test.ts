@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { withoutKubectl } from '../support/kubectl.ts';
-import { fixture, LocalTree, until } from './local-tree.ts';
+import { banyan, fixture, kubectlBy, LocalTree, until } from './local-tree.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const clusters = ['eu:fr:paris:store-1', 'eu:fr:paris:store-2', 'eu:fr:paris:store-3', 'eu:de:store-4'];
@@ -51,6 +51,31 @@ describe.skipIf(withoutKubectl)(`replicas in the middle and at the last hop${why
     tree.ok(space, 'apply', '-f', fixture('docs/examples/guestbook.yaml'));
     await untilWhole();
     before = uids();
+  });
+
+  it('refuses at every replica, within 5 s, a user whom kubectl revokes at one of them, and warns of what replicas do not share', async () => {
+    const { stdout, code } = banyan('user', 'add', 'leaver', '--data', tree.data);
+    expect(code).toBe(0);
+    const kubeconfig = join(tree.data, 'leaver.kubeconfig');
+    writeFileSync(kubeconfig, stdout, { mode: 0o600 });
+    const asked = (node: string) => kubectlBy(kubeconfig, ['--context', `node/${node}`, 'get', '--raw', '/version']);
+    const replicas = ['eu', 'eu~1', 'eu:fr', 'eu:fr:paris', 'eu:fr:paris~1'];
+    expect(replicas.map((node) => asked(node).code)).toEqual([0, 0, 0, 0, 0]);
+    const revocation = { apiVersion: 'mesh.banyan.io/v1alpha1', kind: 'Revocation', metadata: { name: 'leaver' } };
+    const made = tree.apply('node/eu', { ...revocation, spec: { user: 'leaver' } });
+    expect([made.code, made.out]).toEqual([0, expect.not.stringContaining('Warning')]);
+    await until('all refuse the user', () => replicas.every((node) => asked(node).out.includes('was revoked')), 5);
+    expect(asked('center').code).toBe(0);
+    const account = tree.kubectl('node/eu', ['create', 'serviceaccount', 'robot', '-n', 'default']);
+    expect(account.out).toContain(
+      'Warning: the relay eu has 2 replicas, which share no objects: make this change at each',
+    );
+    expect(tree.kubectl('node/eu', ['delete', 'serviceaccount', 'robot', '-n', 'default']).out).toContain('Warning: ');
+    expect(tree.kubectl('node/eu:fr', ['create', 'serviceaccount', 'robot', '-n', 'default']).out).not.toContain(
+      'Warn',
+    );
+    tree.ok('node/eu', 'delete', 'revocation', 'leaver');
+    await until('it is gone everywhere', () => replicas.every((node) => asked(node).code === 0));
   });
 
   it('continues with the other replicas when one replica of each level is killed', async () => {

@@ -51,6 +51,8 @@ export class WholeTree {
   /** Serves the URLs of each running node that are no objects of a space, for example `/fleet/...`. */
   readonly urls = new Map<string, NodeUrls>();
   readonly #plan: TreePlan;
+  /** Whether each node refuses a certificate of a user that is valid from a time on. */
+  readonly isRevoked = new Map<string, NodeAnswers['isRevoked']>();
   readonly #nodes = new Map<string, Running>();
   readonly #cut = new Set<string>();
   readonly #calls = new Map<string, number>();
@@ -228,8 +230,9 @@ export class WholeTree {
         },
         dialer: () => this.#dialer(id, running),
       },
-      api: ({ urls }: NodeAnswers) => {
+      api: ({ urls, isRevoked }: NodeAnswers) => {
         this.urls.set(id, urls);
+        this.isRevoked.set(id, isRevoked);
         return this.#api(id, running);
       },
       fatal: (error) => {

@@ -103,6 +103,7 @@ describe('an entry that a child reports', () => {
     const ofRelays: [string, { attributes?: unknown; body?: unknown }][] = [
       ['attach/till', { attributes: { sequence: 1, role: 'agent' } }],
       ['term', { attributes: { term: 1 } }],
+      ['own-revoked', { attributes: { users: { jo: 1 } } }],
       ['labels', { attributes: labels }],
       ['sum/center.retail/shop/images', { body: summary }],
       ['aggregate/center.retail//pods/shop/till', { attributes: { uid: 'u', generation: 1 }, body: aggregate }],

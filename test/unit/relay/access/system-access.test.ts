@@ -38,6 +38,7 @@ function open(fromAbove = 'grants'): NodeSpaces {
       nodeDeleted: () => {},
       authoritiesWritten: () => {},
       metricsAccountsChanged: () => {},
+      isParentAway: () => false,
     },
   );
 }

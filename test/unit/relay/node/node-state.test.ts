@@ -13,6 +13,7 @@ const noOtherParts: LateParts = {
   endSession: () => undefined,
   judgedAgain: () => undefined,
   hasReceivedFromParent: () => true,
+  isParentAway: () => false,
   parentHasReplicas: () => false,
   sums: {
     nodes: () => undefined,

@@ -22,6 +22,7 @@ export function startedSpaces(
       nodeDeleted: () => {},
       authoritiesWritten: () => {},
       metricsAccountsChanged: () => {},
+      isParentAway: () => false,
     },
   );
 }

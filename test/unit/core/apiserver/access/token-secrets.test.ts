@@ -28,6 +28,7 @@ beforeEach(() => {
       nodeDeleted: () => {},
       authoritiesWritten: () => {},
       metricsAccountsChanged: () => {},
+      isParentAway: () => false,
     },
   );
   space = spaces.system;
