@@ -137,7 +137,7 @@ export class NodeApiClient {
 
   #parsed(context: string, path: string, status: number, body: string): KubeObject {
     if (status === 200 || status === 201) return JSON.parse(body) as KubeObject;
-    throw new BanyanError(codeOf(status), `${context}: ${path}: ${status} ${body.slice(0, 300)}`);
+    throw new BanyanError(codeOf(status), `${context}: ${path}: ${messageOf(body)}`);
   }
 
   #ask(

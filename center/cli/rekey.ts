@@ -5,7 +5,7 @@
  * A second run after an interrupted one adds no key, and waits for the end of the first one.
  */
 import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { encryptionConfigSchema } from '../../core/encryption/encryption-config.ts';
 import { openNodeStore } from '../../core/encryption/open-store.ts';
@@ -19,6 +19,8 @@ import { BanyanError } from '../../core/runtime/errors.ts';
 import { type Logger, silentLogger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
+import { DirectoryLock } from '../../core/store/lmdb/directory-lock.ts';
+import { localHost } from '../../core/store/lmdb/host.ts';
 import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
 import type { DataDirectory } from '../supervisor/data-directory.ts';
 import { UsageError } from './usage-error.ts';
@@ -91,7 +93,30 @@ function sealedNode(file: string): SealedNode | { readonly why: string } {
   return { shown: shownPath(path), directory: cluster === undefined ? data : join(data, 'store'), resources, keyFile };
 }
 
-async function rekeyNode(
+/** Only one command at a time changes a key file: of two new first keys, one would be lost, together with everything that the node has sealed with it meanwhile. */
+async function rekeyNode(node: SealedNode, options: RekeyOptions, ports: RekeyPorts): Promise<void> {
+  const lock = lockBeside(node);
+  try {
+    await rekeyLocked(node, options, ports);
+  } finally {
+    lock?.release();
+  }
+}
+
+/** Undefined: the folder of the key file does not exist, and nothing will be written. The lock of a command that was killed does not count. */
+function lockBeside({ keyFile, shown }: SealedNode): DirectoryLock | undefined {
+  const folder = dirname(keyFile);
+  if (!existsSync(folder)) return undefined;
+  try {
+    return DirectoryLock.take(folder, localHost());
+  } catch (cause) {
+    if (!(cause instanceof BanyanError)) throw cause;
+    const message = `${shown}: another rekey works with the key files in ${folder}: wait for its end, and run the command again`;
+    throw new BanyanError('Unavailable', message, {}, { cause });
+  }
+}
+
+async function rekeyLocked(
   node: SealedNode,
   { dropOld, timeoutSeconds }: RekeyOptions,
   ports: RekeyPorts,
@@ -107,9 +132,18 @@ async function rekeyNode(
     await pause(ports.clock);
   };
   const resealed = (await resealHere(node, ports, inTime)) ?? (await follow(node, first, ports, inTime));
-  if (dropOld) writeWhole(keyFile, formatKeys(keys.slice(0, 1)));
-  const former = dropOld ? 'former keys were removed from' : 'former keys open older backups, and stay in';
+  const isDropped = dropOld && dropFormer(keyFile, keys);
+  if (dropOld && !isDropped)
+    ports.print(`${shown}: somebody has changed ${keyFile} meanwhile: no key was removed; run the command again`);
+  const former = isDropped ? 'former keys were removed from' : 'former keys open older backups, and stay in';
   ports.print(`${shown}: ended, ${resealed} values are sealed anew; ${former} ${keyFile}`);
+}
+
+/** False: the file has other keys than this command has written. A person may have put a new first key there, which the node uses by now. */
+function dropFormer(keyFile: string, keys: readonly SealingKey[]): boolean {
+  if (formatKeys(readKeys({ keyFile })) !== formatKeys(keys)) return false;
+  writeWhole(keyFile, formatKeys(keys.slice(0, 1)));
+  return true;
 }
 
 /** The keys with a new first one. If an earlier change of keys has not ended, the keys as they are. */

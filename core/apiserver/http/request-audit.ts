@@ -1,6 +1,6 @@
 /** Follows one request for the audit log: who asks, what the node decides, how the request ends. */
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
-import type { Requester } from '../../access/attributes.ts';
+import { type AccessAttributes, isForResource, type Requester } from '../../access/attributes.ts';
 import type { AccessDecision } from '../../access/refusal.ts';
 import { auditIdHeader, auditIdOf } from '../../audit/audit-id.ts';
 import type { AuditPort } from '../../audit/audit-port.ts';
@@ -22,9 +22,17 @@ import { type RecordedBody, recordedBody, recordedJson } from '../../audit/recor
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { PassedBytes } from '../../stream/pass-on.ts';
+import { isRevocation } from '../kinds/revocation-kind.ts';
 import type { AskedAccess } from './asked-access.ts';
 import type { ApiResponse } from './requests.ts';
 import { routeOf } from './route.ts';
+
+/** Whoever can fill the disk of the log must not be able to keep a revoked certificate by it. The event waits in memory until the disk has room. */
+function revokes(attributes: AccessAttributes): boolean {
+  if (!isForResource(attributes)) return false;
+  const { apiGroup, resource, verb } = attributes;
+  return isRevocation({ group: apiGroup, resource }) && !verb.startsWith('delete');
+}
 
 export interface RequestAuditPorts {
   readonly port: AuditPort;
@@ -76,7 +84,9 @@ export class RequestAudit {
     this.#user = auditUser(user);
     this.#asked = { access, decision };
     this.#annotations[placeAnnotation] = auditPlace(access.place);
-    const why = decision.level === 'None' || readingVerbs.has(access.attributes.verb) ? undefined : port.refusal();
+    const isServed =
+      decision.level === 'None' || readingVerbs.has(access.attributes.verb) || revokes(access.attributes);
+    const why = isServed ? undefined : port.refusal();
     this.#write('RequestReceived');
     if (why !== undefined)
       throw new BanyanError('Unavailable', `${why}; the node takes no changes until then (audit.whenFull: refuse)`, {

@@ -153,6 +153,10 @@ describe('the audit of requests', () => {
     expect(answer.status).toBe(503);
     expect(answer.text).toContain('ENOSPC');
     expect((await bench.call('GET', maps)).status).toBe(200);
+    // The space of this test does not have the kind. The system space of a node does.
+    const revocations = '/apis/mesh.banyan.io/v1alpha1/revocations';
+    const statusOf = async (method: string, path: string) => (await bench.call(method, path, { body: {} })).status;
+    expect([await statusOf('POST', revocations), await statusOf('DELETE', revocations)]).toEqual([404, 503]);
     refusal = undefined;
     expect((await bench.call('GET', `${maps}/two`)).status).toBe(404);
   });
