@@ -1,14 +1,15 @@
 /** CertificateSigningRequests of users, with stock kubectl and openssl's format of requests: asked, approved, signed, used, denied. */
 import 'reflect-metadata';
 import { generateKeyPairSync, webcrypto, X509Certificate } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as x509 from '@peculiar/x509';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parse, stringify } from 'yaml';
+import { stringify } from 'yaml';
 import { withoutKubectl } from '../support/kubectl.ts';
-import { banyan, kubectlBy, LocalTree, until } from './local-tree.ts';
+import { banyan, LocalTree, until } from './local-tree.ts';
+import { certificateUser, grant, People } from './people.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const center = 'node/center';
@@ -18,8 +19,8 @@ const clientSigner = 'kubernetes.io/kube-apiserver-client';
 describe.skipIf(withoutKubectl)(`a CertificateSigningRequest${why}`, () => {
   const directory = mkdtempSync(join(tmpdir(), 'banyan-csr-'));
   const tree = new LocalTree(join(directory, 'topology.yaml'));
-  const as = (user: string, context: string, ...args: string[]) =>
-    kubectlBy(join(directory, user, 'kubeconfig'), ['--context', context, ...args]);
+  const people = new People(tree, directory);
+  const as = people.as.bind(people);
   const request = (name: string, pem: string, spec: object = {}) => ({
     apiVersion: 'certificates.k8s.io/v1',
     kind: 'CertificateSigningRequest',
@@ -34,15 +35,6 @@ describe.skipIf(withoutKubectl)(`a CertificateSigningRequest${why}`, () => {
   };
   const of = (name: string, path: string, context = center) =>
     tree.kubectl(context, ['get', 'csr', name, '-o', `jsonpath=${path}`]).stdout;
-  /** A kubeconfig with this certificate and key, and all contexts of the tree. */
-  const identify = (user: string, certPem: string, keyPem: string) => {
-    const config = parse(readFileSync(join(tree.data, 'kubeconfig'), 'utf8')) as { users: { user: object }[] };
-    const base64 = (pem: string) => Buffer.from(pem).toString('base64');
-    const own = { 'client-certificate-data': base64(certPem), 'client-key-data': base64(keyPem) };
-    for (const one of config.users) one.user = own;
-    mkdirSync(join(directory, user), { recursive: true });
-    writeFileSync(join(directory, user, 'kubeconfig'), stringify(config), { mode: 0o600 });
-  };
 
   beforeAll(async () => {
     const topology = {
@@ -57,12 +49,7 @@ describe.skipIf(withoutKubectl)(`a CertificateSigningRequest${why}`, () => {
     };
     writeFileSync(join(directory, 'topology.yaml'), stringify(topology));
     await tree.up();
-    for (const name of ['asker', 'approver']) {
-      const { code, stdout, out } = banyan('user', 'add', name, '--group', `${name}s`, '--data', tree.data);
-      expect(code, out).toBe(0);
-      mkdirSync(join(directory, name));
-      writeFileSync(join(directory, name, 'kubeconfig'), stdout, { mode: 0o600 });
-    }
+    for (const name of ['asker', 'approver']) people.add(name, '--group', `${name}s`);
     const role = (name: string, rules: object[]) => [
       { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: { name }, rules },
       {
@@ -91,16 +78,7 @@ describe.skipIf(withoutKubectl)(`a CertificateSigningRequest${why}`, () => {
     const { code, out } = tree.apply(center, { apiVersion: 'v1', kind: 'List', items });
     expect(code, out).toBe(0);
     // An AccessGrant for the person whose certificate does not exist yet.
-    tree.apply(center, {
-      apiVersion: 'mesh.banyan.io/v1alpha1',
-      kind: 'AccessGrant',
-      metadata: { name: 'jane' },
-      spec: {
-        subjects: [{ kind: 'Group', name: 'tills' }],
-        roleRef: { kind: 'ClusterRole', name: 'view' },
-        scope: { space: { name: 'retail' } },
-      },
-    });
+    tree.apply(center, grant('jane', { kind: 'Group', name: 'tills' }, 'view', { space: { name: 'retail' } }));
   });
   afterAll(async () => {
     await tree[Symbol.asyncDispose]();
@@ -130,7 +108,7 @@ describe.skipIf(withoutKubectl)(`a CertificateSigningRequest${why}`, () => {
     const certificate = new X509Certificate(certPem);
     expect(certificate.subject).toBe('O=tills\nCN=jane');
     expect(Date.parse(certificate.validTo) - Date.now()).toBeLessThan(3_600_000 + 1_000);
-    identify('jane', certPem, keyPem);
+    people.identify('jane', certificateUser(certPem, keyPem));
     // Not by `auth whoami`: kubectl 1.27 asks for it in a version that Kubernetes has removed.
     expect(as('jane', center, 'get', 'secrets').out).toContain('User "jane" cannot list');
     expect(as('jane', 'space/center/retail', 'get', 'configmaps', '-A').code).toBe(0);
@@ -145,7 +123,8 @@ describe.skipIf(withoutKubectl)(`a CertificateSigningRequest${why}`, () => {
     tree.ok(center, 'create', '-f', file(request('joe', pem)));
     tree.ok(center, 'certificate', 'approve', 'joe');
     await until('it is signed', () => of('joe', '{.status.certificate}') !== '');
-    identify('joe', Buffer.from(of('joe', '{.status.certificate}'), 'base64').toString(), keyPem);
+    const certPem = Buffer.from(of('joe', '{.status.certificate}'), 'base64').toString();
+    people.identify('joe', certificateUser(certPem, keyPem));
     await until('the certificate begins', () => as('joe', center, 'get', '--raw', '/version').code === 0);
   });
 

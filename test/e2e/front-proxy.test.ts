@@ -11,6 +11,7 @@ import { systemRandom } from '../../core/runtime/random.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
 import type { ProxyFile } from './identity-proxy.ts';
 import { banyan, kubectlBy, LocalTree } from './local-tree.ts';
+import { grant } from './people.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const issuing = { clock: systemClock, random: systemRandom };
@@ -76,16 +77,8 @@ describe.skipIf(withoutKubectl)(`a front proxy${why}`, () => {
       clusters: { name: string; cluster: { server: string } }[];
     };
     node = clusters.find(({ name }) => name === 'node/center')!.cluster.server;
-    const { code, out } = tree.apply('node/center', {
-      apiVersion: 'mesh.banyan.io/v1alpha1',
-      kind: 'AccessGrant',
-      metadata: { name: 'tills' },
-      spec: {
-        subjects: [{ kind: 'Group', name: 'tills' }],
-        roleRef: { kind: 'ClusterRole', name: 'view' },
-        scope: { space: { name: 'retail' } },
-      },
-    });
+    const tills = { kind: 'Group', name: 'tills' };
+    const { code, out } = tree.apply('node/center', grant('tills', tills, 'view', { space: { name: 'retail' } }));
     expect(code, out).toBe(0);
   });
   afterAll(async () => {

@@ -6,13 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportJWK, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parse, stringify } from 'yaml';
+import { stringify } from 'yaml';
 import { createAuthority, issueNode } from '../../core/identity/authority.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
-import { banyan, kubectlBy, LocalTree } from './local-tree.ts';
+import { banyan, LocalTree } from './local-tree.ts';
 import type { Mood } from './oidc-issuer.ts';
+import { grant, People } from './people.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 
@@ -29,8 +30,9 @@ describe.skipIf(withoutKubectl)(`a person of the company${why}`, () => {
       .setIssuedAt()
       .setExpirationTime('1h')
       .sign(key);
+  const people = new People(tree, directory);
   const as = (token: string, context: string, ...args: string[]) =>
-    kubectlBy(join(directory, 'bare'), ['--context', context, '--token', token, ...args]);
+    people.as('bare', context, '--token', token, ...args);
 
   beforeAll(async () => {
     const issuing = { clock: systemClock, random: systemRandom };
@@ -59,20 +61,9 @@ describe.skipIf(withoutKubectl)(`a person of the company${why}`, () => {
     };
     writeFileSync(join(directory, 'topology.yaml'), stringify(topology));
     await tree.up();
-    const config = parse(readFileSync(join(tree.data, 'kubeconfig'), 'utf8')) as { users: { user: object }[] };
-    for (const one of config.users) one.user = {};
-    writeFileSync(join(directory, 'bare'), stringify(config));
-    const grant = {
-      apiVersion: 'mesh.banyan.io/v1alpha1',
-      kind: 'AccessGrant',
-      metadata: { name: 'tills' },
-      spec: {
-        subjects: [{ kind: 'Group', name: 'corp:tills' }],
-        roleRef: { kind: 'ClusterRole', name: 'view' },
-        scope: { space: { name: 'retail' } },
-      },
-    };
-    const { code, out } = tree.apply('node/center', grant);
+    people.identify('bare', {});
+    const tills = { kind: 'Group', name: 'corp:tills' };
+    const { code, out } = tree.apply('node/center', grant('tills', tills, 'view', { space: { name: 'retail' } }));
     expect(code, out).toBe(0);
   });
   afterAll(async () => {

@@ -1,14 +1,13 @@
 /** A relay that joins with a token, admits nodes while the center is away, and is revoked; and what a thief of its key can do. With real processes. */
-import 'reflect-metadata';
-import { webcrypto, X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import * as x509 from '@peculiar/x509';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import type { KeyAndCertificate } from '../../core/identity/authority.ts';
+import { forged as forgedBy } from '../support/forged.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
 import { JoinedNodes } from './joined-nodes.ts';
 import { kubectlBy, LocalTree, until } from './local-tree.ts';
@@ -120,35 +119,24 @@ describe.skipIf(withoutKubectl)(`a relay with a join token${why}`, () => {
   });
 
   /** Whatever the thief of an authority writes. */
-  async function forged(
-    by: KeyAndCertificate,
-    id: string,
-    subject = 'OU=below-banyan-issuer, CN=x',
-    isCa = false,
-  ): Promise<KeyAndCertificate> {
-    const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
-    const keys = (await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair;
-    const key = x509.PemConverter.decodeFirst(by.keyPem);
-    const { serverAuth, clientAuth } = x509.ExtendedKeyUsage;
-    const certificate = await x509.X509CertificateGenerator.create({
-      subject,
-      issuer: new x509.X509Certificate(by.certPem).subjectName,
-      notBefore: new Date(Date.now() - 60_000),
-      notAfter: new Date(Date.now() + 3_600_000),
-      signingAlgorithm: algorithm,
-      publicKey: keys.publicKey,
-      signingKey: await webcrypto.subtle.importKey('pkcs8', key, algorithm, false, ['sign']),
-      extensions: [
-        new x509.BasicConstraintsExtension(isCa, undefined, true),
-        new x509.ExtendedKeyUsageExtension([serverAuth, clientAuth]),
-        ...(id === '' ? [] : [new x509.SubjectAlternativeNameExtension([{ type: 'url', value: id }])]),
-      ],
-    });
-    const exported = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey);
-    return {
-      certPem: `${certificate.toString('pem')}\n${by.certPem}`,
-      keyPem: x509.PemConverter.encode(exported, 'PRIVATE KEY'),
-    };
+  const forged = (by: KeyAndCertificate, id: string, subject = 'OU=below-banyan-issuer, CN=x', isCa = false) =>
+    forgedBy(by, { subject, isCa, names: id === '' ? [] : [{ type: 'url', value: id }] });
+  /** The key and certificate in a copy of the files of a node. */
+  const keyIn = (name: string, folder = '') => ({
+    certPem: readFileSync(join(nodes.at(name, folder), 'tls.crt'), 'utf8'),
+    keyPem: readFileSync(join(nodes.at(name, folder), 'tls.key'), 'utf8'),
+  });
+  /** The old key in `folder` is refused, and so is a node that the thief admits with the authority there. `now`: the relay with the new key. */
+  async function staysRefused(folder: string, now: string): Promise<void> {
+    const stolen = keyIn(folder);
+    expect(await nodes.dial(nodes.parentAt('edge', 'edge').address, 'edge:sub', 'relay', stolen)).toMatch(
+      /was revoked/,
+    );
+    const authority = { certPem: readFileSync(nodes.at(folder, 'issuer.crt'), 'utf8'), keyPem: stolen.keyPem };
+    const child = await forged(authority, 'spiffe://identities/node/agent/edge/sub/deep');
+    await expect
+      .poll(() => nodes.dial(nodes.parentAt(now, 'edge:sub').address, 'edge:sub:deep', 'agent', child))
+      .toContain('whose authority was revoked');
   }
   const ca = () => readFileSync(join(tree.data, 'pki', 'ca.crt'), 'utf8');
 
@@ -201,10 +189,7 @@ describe.skipIf(withoutKubectl)(`a relay with a join token${why}`, () => {
     await until('its session has ended', () => !nodes.isConnected('node/edge', 'edge:sub'), 5);
     await until('its own agent has left it', () => /was revoked/.test(nodes.log('deep')), 5);
     expect(Date.now() - before).toBeLessThan(5_000);
-    const stolen = {
-      certPem: readFileSync(nodes.at('stolen', 'tls.crt'), 'utf8'),
-      keyPem: readFileSync(nodes.at('stolen', 'tls.key'), 'utf8'),
-    };
+    const stolen = keyIn('stolen');
     expect(await nodes.dial(nodes.parentAt('edge', 'edge').address, 'edge:sub', 'relay', stolen)).toMatch(
       /revoked: the certificate of "edge:sub" was revoked/,
     );
@@ -219,19 +204,13 @@ describe.skipIf(withoutKubectl)(`a relay with a join token${why}`, () => {
     await tree.down();
     nodes.start('sub', { program: 'relay', path: 'edge:sub', parent: above });
     await nodes.serves('sub');
-    const deep = {
-      certPem: readFileSync(nodes.at('deep', 'data/identity/tls.crt'), 'utf8'),
-      keyPem: readFileSync(nodes.at('deep', 'data/identity/tls.key'), 'utf8'),
-    };
+    const deep = keyIn('deep', 'data/identity');
     expect(await nodes.dial(nodes.parentAt('sub', 'edge:sub').address, 'edge:sub:deep', 'agent', deep)).toMatch(
       /signed by the relay "edge:sub", whose authority was revoked/,
     );
     nodes.start('edge', { program: 'relay', path: 'edge', parent: nodes.center() });
     await nodes.serves('edge');
-    const stolen = {
-      certPem: readFileSync(nodes.at('stolen', 'tls.crt'), 'utf8'),
-      keyPem: readFileSync(nodes.at('stolen', 'tls.key'), 'utf8'),
-    };
+    const stolen = keyIn('stolen');
     expect(await nodes.dial(nodes.parentAt('edge', 'edge').address, 'edge:sub', 'relay', stolen)).toMatch(
       /was revoked/,
     );
@@ -246,18 +225,7 @@ describe.skipIf(withoutKubectl)(`a relay with a join token${why}`, () => {
     nodes.start('sub2', { program: 'relay', path: 'edge:sub', parent: nodes.parentAt('edge', 'edge'), token });
     await nodes.serves('sub2');
     await until('it is attached', () => nodes.isConnected('node/edge', 'edge:sub'));
-    const stolen = {
-      certPem: readFileSync(nodes.at('stolen', 'tls.crt'), 'utf8'),
-      keyPem: readFileSync(nodes.at('stolen', 'tls.key'), 'utf8'),
-    };
-    expect(await nodes.dial(nodes.parentAt('edge', 'edge').address, 'edge:sub', 'relay', stolen)).toMatch(
-      /was revoked/,
-    );
-    const authority = { certPem: readFileSync(nodes.at('stolen', 'issuer.crt'), 'utf8'), keyPem: stolen.keyPem };
-    const child = await forged(authority, 'spiffe://identities/node/agent/edge/sub/deep');
-    await expect
-      .poll(() => nodes.dial(nodes.parentAt('sub2', 'edge:sub').address, 'edge:sub:deep', 'agent', child))
-      .toContain('whose authority was revoked');
+    await staysRefused('stolen', 'sub2');
   });
 
   it('loses its session and its authority when its Node object is deleted, and its old key does not come back', async () => {
@@ -275,17 +243,6 @@ describe.skipIf(withoutKubectl)(`a relay with a join token${why}`, () => {
     nodes.start('sub3', { program: 'relay', path: 'edge:sub', parent: nodes.parentAt('edge', 'edge'), token });
     await nodes.serves('sub3');
     await until('the new one is attached', () => nodes.isConnected('node/edge', 'edge:sub'));
-    const stolen = {
-      certPem: readFileSync(nodes.at('stolen2', 'tls.crt'), 'utf8'),
-      keyPem: readFileSync(nodes.at('stolen2', 'tls.key'), 'utf8'),
-    };
-    expect(await nodes.dial(nodes.parentAt('edge', 'edge').address, 'edge:sub', 'relay', stolen)).toMatch(
-      /was revoked/,
-    );
-    const authority = { certPem: readFileSync(nodes.at('stolen2', 'issuer.crt'), 'utf8'), keyPem: stolen.keyPem };
-    const child = await forged(authority, 'spiffe://identities/node/agent/edge/sub/deep');
-    await expect
-      .poll(() => nodes.dial(nodes.parentAt('sub3', 'edge:sub').address, 'edge:sub:deep', 'agent', child))
-      .toContain('whose authority was revoked');
+    await staysRefused('stolen2', 'sub3');
   });
 });

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { withoutKubectl } from '../support/kubectl.ts';
-import { banyan, fixture, kubectlBy, LocalTree, until } from './local-tree.ts';
+import { fixture, LocalTree, until } from './local-tree.ts';
+import { People } from './people.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const clusters = ['eu:fr:paris:store-1', 'eu:fr:paris:store-2', 'eu:fr:paris:store-3', 'eu:de:store-4'];
@@ -54,11 +55,9 @@ describe.skipIf(withoutKubectl)(`replicas in the middle and at the last hop${why
   });
 
   it('refuses at every replica, within 5 s, a user whom kubectl revokes at one of them, and warns of what replicas do not share', async () => {
-    const { stdout, code } = banyan('user', 'add', 'leaver', '--data', tree.data);
-    expect(code).toBe(0);
-    const kubeconfig = join(tree.data, 'leaver.kubeconfig');
-    writeFileSync(kubeconfig, stdout, { mode: 0o600 });
-    const asked = (node: string) => kubectlBy(kubeconfig, ['--context', `node/${node}`, 'get', '--raw', '/version']);
+    const people = new People(tree, tree.data);
+    people.add('leaver');
+    const asked = (node: string) => people.as('leaver', `node/${node}`, 'get', '--raw', '/version');
     const replicas = ['eu', 'eu~1', 'eu:fr', 'eu:fr:paris', 'eu:fr:paris~1'];
     expect(replicas.map((node) => asked(node).code)).toEqual([0, 0, 0, 0, 0]);
     const revocation = { apiVersion: 'mesh.banyan.io/v1alpha1', kind: 'Revocation', metadata: { name: 'leaver' } };

@@ -1,5 +1,5 @@
 /** The page docs/operations/tenants.md, with two hostile tenants: each tries to take, to read and to fill what belongs to the other, with stock kubectl. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { withoutKubectl } from '../support/kubectl.ts';
 import { banyan, kubectlBy, LocalTree, until } from './local-tree.ts';
+import { grant, People } from './people.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const page = readFileSync('docs/operations/tenants.md', 'utf8');
@@ -22,7 +23,8 @@ const owners: Record<Tenant, string> = { tills: 'tess', signs: 'sid' };
 describe.skipIf(withoutKubectl)(`two hostile tenants${why}`, () => {
   const directory = mkdtempSync(join(tmpdir(), 'banyan-tenants-'));
   const tree = new LocalTree(join(directory, 'topology.yaml'));
-  const configOf = (tenant: Tenant) => join(directory, tenant, 'kubeconfig');
+  const people = new People(tree, directory);
+  const configOf = (tenant: Tenant) => people.fileOf(owners[tenant]);
   const kubectl = (tenant: Tenant, args: readonly string[], input?: object) =>
     kubectlBy(configOf(tenant), args, input && JSON.stringify(input));
   const as = (tenant: Tenant, ...args: string[]) => kubectl(tenant, ['--context', `space/center/${tenant}`, ...args]);
@@ -73,21 +75,9 @@ describe.skipIf(withoutKubectl)(`two hostile tenants${why}`, () => {
     writeFileSync(join(directory, 'topology.yaml'), stringify({ ...head, ...(parse(spec) as object) }));
     await tree.up();
     for (const [space, user] of Object.entries(owners)) {
-      const { code, stdout, out } = banyan('user', 'add', user, '--data', tree.data);
-      expect(code, out).toBe(0);
-      mkdirSync(join(directory, space));
-      writeFileSync(join(directory, space, 'kubeconfig'), stdout, { mode: 0o600 });
-      const grant = {
-        apiVersion: 'mesh.banyan.io/v1alpha1',
-        kind: 'AccessGrant',
-        metadata: { name: user },
-        spec: {
-          subjects: [{ kind: 'User', name: user }],
-          roleRef: { kind: 'ClusterRole', name: 'cluster-admin' },
-          scope: { space: { name: space } },
-        },
-      };
-      expect(tree.apply('node/center', grant).code).toBe(0);
+      people.add(user);
+      const own = grant(user, { kind: 'User', name: user }, 'cluster-admin', { space: { name: space } });
+      expect(tree.apply('node/center', own).code).toBe(0);
     }
     ok(
       apply(
@@ -276,17 +266,8 @@ describe.skipIf(withoutKubectl)(`two hostile tenants${why}`, () => {
     expect(why(...asLoser)).toContain('is in no space that you may read');
     expect(why(...asLoser)).not.toMatch(/tills?\b/);
     expect(why('--data', tree.data)).toContain(winner);
-    const grant = {
-      apiVersion: 'mesh.banyan.io/v1alpha1',
-      kind: 'AccessGrant',
-      metadata: { name: 'neighbour' },
-      spec: {
-        subjects: [{ kind: 'User', name: owners.signs }],
-        roleRef: { kind: 'ClusterRole', name: 'view' },
-        scope: { space: { name: 'tills' } },
-      },
-    };
-    expect(tree.apply('node/center', grant).code).toBe(0);
+    const reads = grant('neighbour', { kind: 'User', name: owners.signs }, 'view', { space: { name: 'tills' } });
+    expect(tree.apply('node/center', reads).code).toBe(0);
     expect(why(...asLoser)).toContain(`${winner}: its placement has a higher priority`);
     ok(tree.kubectl('node/center', ['delete', 'accessgrant', 'neighbour']));
     ok(as('signs', 'delete', 'cm', 'motd', '-n', 'shared'));

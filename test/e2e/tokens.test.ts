@@ -3,9 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parse, stringify } from 'yaml';
+import { stringify } from 'yaml';
 import { withoutKubectl } from '../support/kubectl.ts';
-import { kubectlBy, LocalTree, until } from './local-tree.ts';
+import { LocalTree, until } from './local-tree.ts';
+import { People } from './people.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const center = 'node/center';
@@ -13,6 +14,7 @@ const center = 'node/center';
 describe.skipIf(withoutKubectl)(`the token of a ServiceAccount${why}`, () => {
   const directory = mkdtempSync(join(tmpdir(), 'banyan-tokens-'));
   const tree = new LocalTree(join(directory, 'topology.yaml'));
+  const people = new People(tree, directory);
   const account = '{kind: ServiceAccount, name: robot, namespace: robots}';
   const apply = (context: string, text: string) => {
     const { code, out } = tree.kubectl(context, ['apply', '-f', '-'], text);
@@ -22,7 +24,7 @@ describe.skipIf(withoutKubectl)(`the token of a ServiceAccount${why}`, () => {
     tree.kubectl(center, ['create', 'token', 'robot', '-n', 'robots', ...args]).stdout.trim();
   /** kubectl with a token, and without a certificate. */
   const as = (token: string, context: string, ...args: string[]) =>
-    kubectlBy(join(directory, 'bare'), ['--context', context, '--token', token, ...args]);
+    people.as('bare', context, '--token', token, ...args);
 
   beforeAll(async () => {
     const topology = {
@@ -42,9 +44,7 @@ describe.skipIf(withoutKubectl)(`the token of a ServiceAccount${why}`, () => {
     };
     writeFileSync(join(directory, 'topology.yaml'), stringify(topology));
     await tree.up();
-    const config = parse(readFileSync(join(tree.data, 'kubeconfig'), 'utf8')) as { users: { user: object }[] };
-    for (const one of config.users) one.user = {};
-    writeFileSync(join(directory, 'bare'), stringify(config));
+    people.identify('bare', {});
     tree.ok(center, 'create', 'namespace', 'robots');
     tree.ok(center, 'create', 'serviceaccount', 'robot', '-n', 'robots');
     tree.ok('space/center/retail', 'create', 'namespace', 'shop');

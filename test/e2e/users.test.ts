@@ -1,14 +1,15 @@
 /** Users without system:masters: what roles, bindings and AccessGrants give them at a node, with stock kubectl and certificates of `banyan user add`. */
-import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parse, stringify } from 'yaml';
+import { stringify } from 'yaml';
 import { createUserAuthority, issueUser } from '../../core/identity/authority.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
-import { banyan, kubectlBy, LocalTree, until } from './local-tree.ts';
+import { banyan, LocalTree, until } from './local-tree.ts';
+import { certificateUser, grant as grantTo, People } from './people.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const [center, retail, ops, copies] = ['node/center', 'space/center/retail', 'space/center/ops', 'fleet/center/retail'];
@@ -16,23 +17,11 @@ const [center, retail, ops, copies] = ['node/center', 'space/center/retail', 'sp
 describe.skipIf(withoutKubectl)(`a user without system:masters${why}`, () => {
   const directory = mkdtempSync(join(tmpdir(), 'banyan-users-'));
   const tree = new LocalTree(join(directory, 'topology.yaml'));
-
-  /** kubectl as this user. */
-  const as = (user: string, context: string, ...args: string[]) =>
-    kubectlBy(join(directory, user, 'kubeconfig'), ['--context', context, ...args]);
-  const add = (name: string, ...args: string[]) => {
-    const { code, stdout, out } = banyan('user', 'add', name, ...args, '--data', tree.data);
-    expect(code, out).toBe(0);
-    // The cache of the served kinds is beside the kubeconfig, and is different for each user.
-    mkdirSync(join(directory, name));
-    writeFileSync(join(directory, name, 'kubeconfig'), stdout, { mode: 0o600 });
-  };
-  const grant = (name: string, role: string, group: string, scope: object) => ({
-    apiVersion: 'mesh.banyan.io/v1alpha1',
-    kind: 'AccessGrant',
-    metadata: { name },
-    spec: { subjects: [{ kind: 'Group', name: group }], roleRef: { kind: 'ClusterRole', name: role }, scope },
-  });
+  const people = new People(tree, directory);
+  const as = people.as.bind(people);
+  const add = people.add.bind(people);
+  const grant = (name: string, role: string, group: string, scope: object) =>
+    grantTo(name, { kind: 'Group', name: group }, role, scope);
   const apply = (context: string, ...items: object[]) =>
     tree.ok(context, 'apply', '-f', file({ apiVersion: 'v1', kind: 'List', items }));
   let files = 0;
@@ -83,12 +72,7 @@ describe.skipIf(withoutKubectl)(`a user without system:masters${why}`, () => {
     const issuing = { clock: systemClock, random: systemRandom };
     const authority = await createUserAuthority('next', issuing);
     const { certPem, keyPem } = await issueUser(authority, { name: 'bob', groups: [] }, issuing);
-    const config = parse(readFileSync(join(directory, 'bob/kubeconfig'), 'utf8')) as { users: { user: object }[] };
-    const base64 = (pem: string) => Buffer.from(pem).toString('base64');
-    for (const one of config.users)
-      one.user = { 'client-certificate-data': base64(certPem), 'client-key-data': base64(keyPem) };
-    mkdirSync(join(directory, 'next'));
-    writeFileSync(join(directory, 'next/kubeconfig'), stringify(config), { mode: 0o600 });
+    people.identify('next', certificateUser(certPem, keyPem));
     const everywhere = [center, 'node/eu', 'cluster/eu:rivoli'];
     const known = (user: string) =>
       everywhere.map((context) => as(user, context, 'get', '--raw', '/version').code === 0);

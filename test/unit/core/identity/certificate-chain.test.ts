@@ -1,27 +1,20 @@
 /** Chains with authorities of subtrees: what they may sign, and everything that a thief of such an authority could make. */
-import 'reflect-metadata';
-import { webcrypto, X509Certificate } from 'node:crypto';
-import { get } from 'node:https';
+import { X509Certificate } from 'node:crypto';
 import { connect, createServer, type TLSSocket } from 'node:tls';
-import * as x509 from '@peculiar/x509';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { onlyPrivileged } from '../../../../core/access/authorizer.ts';
-import { ApiServer } from '../../../../core/apiserver/http/api-server.ts';
 import { createIssuer, createSubtreeIssuer, type KeyAndCertificate } from '../../../../core/identity/authority.ts';
 import { chainMax, subtreeIssuersMax } from '../../../../core/identity/certificate-chain.ts';
 import { subtreeUnit } from '../../../../core/identity/issuer-name.ts';
 import { isBelow, parentOf } from '../../../../core/identity/node-path.ts';
 import { identityOfChain, identityOfPeer } from '../../../../core/identity/peer-chain.ts';
 import { systemClock } from '../../../../core/runtime/clock.ts';
-import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { systemRandom } from '../../../../core/runtime/random.ts';
+import { type Forged, type ForgedName, forged, usersApi } from '../../../support/forged.ts';
 import { TestTree } from '../../../support/test-tree.ts';
 
-const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const issuing = { clock: systemClock, random: systemRandom };
 const nowMs = Date.now();
-const { serverAuth, clientAuth } = x509.ExtendedKeyUsage;
 
 let tree: TestTree;
 let eu: KeyAndCertificate;
@@ -30,47 +23,13 @@ beforeAll(async () => {
   eu = await createSubtreeIssuer(tree.authority, { tree: 'shop', path: 'eu', hosts: ['eu.example.com'] }, issuing);
 });
 
-/** As the library takes names: a plain string would be parsed. */
-type Name = ConstructorParameters<typeof x509.Name>[0];
-
-interface Forged {
-  readonly subject: Name | '';
-  readonly names?: x509.JsonGeneralNames;
-  readonly isCa?: boolean;
-  readonly isExpired?: boolean;
-}
-
-/** A certificate with any fields, signed with the key of `by`. The thief of a key writes what he wants. */
-async function forged(by: KeyAndCertificate, { subject, names = [], isCa = false, isExpired = false }: Forged) {
-  const keys = (await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair;
-  const key = x509.PemConverter.decodeFirst(by.keyPem);
-  const signer = new x509.X509Certificate(by.certPem);
-  const certificate = await x509.X509CertificateGenerator.create({
-    subject: new x509.Name(subject === '' ? [] : subject),
-    issuer: signer.subjectName,
-    notBefore: new Date(nowMs - 3_600_000),
-    notAfter: new Date(nowMs + (isExpired ? -60_000 : 3_600_000)),
-    signingAlgorithm: algorithm,
-    publicKey: keys.publicKey,
-    signingKey: await webcrypto.subtle.importKey('pkcs8', key, algorithm, false, ['sign']),
-    extensions: [
-      new x509.BasicConstraintsExtension(isCa, undefined, true),
-      new x509.ExtendedKeyUsageExtension([serverAuth, clientAuth]),
-      ...(names.length > 0 ? [new x509.SubjectAlternativeNameExtension(names)] : []),
-    ],
-  });
-  const exported = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey);
-  const keyPem = x509.PemConverter.encode(exported, 'PRIVATE KEY');
-  return { certPem: `${certificate.toString('pem')}\n${by === tree.authority ? '' : by.certPem}`, keyPem };
-}
-
 const written = (path: string) => (path === '' ? '' : `/${path.replaceAll(':', '/')}`);
 const idOf = (role: string, path: string, of = 'shop') => `spiffe://${of}/node/${role}${written(path)}`;
-const nameOf = (unit: string, path: string, of = 'shop'): Name => [
+const nameOf = (unit: string, path: string, of = 'shop'): ForgedName => [
   { OU: [{ utf8String: unit }] },
   { CN: [{ utf8String: idOf(path === '' ? 'center' : 'relay', path, of) }] },
 ];
-const below: Name = [{ OU: [{ utf8String: subtreeUnit }] }, { CN: [{ utf8String: 'x' }] }];
+const below: ForgedName = [{ OU: [{ utf8String: subtreeUnit }] }, { CN: [{ utf8String: 'x' }] }];
 const node = (role: string, path: string, of = 'shop'): Forged => ({
   subject: below,
   names: [{ type: 'url', value: idOf(role, path, of) }],
@@ -122,7 +81,7 @@ describe('the authority of a subtree', () => {
     ['with the name of the authority', [{ CN: [{ utf8String: 'banyan shop' }] }], 'us:till'],
     ['with a name that only begins as a name below', below, 'us:till'],
     ['without a name', '', 'us:till'],
-  ] as [string, Name | '', string][])('signs no other authority: %s', async (_what, subject, path) => {
+  ] as [string, ForgedName, string][])('signs no other authority: %s', async (_what, subject, path) => {
     const authority = await forged(eu, { subject, isCa: true });
     const { certPem } = await forged(authority, node('agent', path));
     expect(() => judged(ders(certPem))).toThrow(/does not count|was not signed by/);
@@ -314,34 +273,14 @@ describe('TLS with the authority of a subtree', () => {
   });
 
   it('makes no user, whatever stands between', async () => {
-    const { caPem, certPem, keyPem } = await tree.credentials('eu', 'relay');
-    const api = new ApiServer({
-      host: '127.0.0.1',
-      port: 0,
-      clock: systemClock,
-      log: silentLogger,
-      tls: () => ({ ca: caPem, cert: certPem, key: keyPem }),
-      notReady: () => undefined,
-      metrics: async () => '',
-      authenticate: (certificate) => certificate && { name: 'admin', groups: ['system:masters'] },
-      authorizer: onlyPrivileged,
-      isRevoked: () => false,
-      path: 'eu',
-    });
-    const url = await api.listen();
-    const statusFor = (user: KeyAndCertificate) =>
-      new Promise((resolve, reject) => {
-        const options = { ca: caPem, cert: user.certPem, key: user.keyPem, agent: false };
-        get(`${url}/api`, options, (response) => resolve(response.resume().statusCode)).on('error', reject);
-      });
+    await using api = await usersApi(await tree.credentials('eu', 'relay'));
     const admin: Forged = { subject: [{ O: ['system:masters'] }, { CN: ['admin'] }] };
-    expect(await statusFor(await tree.user('admin'))).toBe(404);
-    expect(await statusFor(await forged(eu, admin))).toBe(401);
+    expect(await api.statusFor(await tree.user('admin'))).toBe(404);
+    expect(await api.statusFor(await forged(eu, admin))).toBe(401);
     const others: Forged['subject'][] = ['', below, [{ CN: [{ utf8String: 'banyan shop' }] }]];
     for (const subject of others) {
-      expect(await statusFor(await forged(await forged(eu, { subject, isCa: true }), admin))).toBe(401);
+      expect(await api.statusFor(await forged(await forged(eu, { subject, isCa: true }), admin))).toBe(401);
     }
-    await api[Symbol.asyncDispose]();
   });
 });
 

@@ -1,12 +1,7 @@
 /** The certificates that a relay's issuer can sign and that every node refuses, although TLS would accept them. */
-import 'reflect-metadata';
-import { webcrypto, X509Certificate } from 'node:crypto';
-import { get } from 'node:https';
+import { X509Certificate } from 'node:crypto';
 import { connect, createServer, type TLSSocket } from 'node:tls';
-import * as x509 from '@peculiar/x509';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { onlyPrivileged } from '../../../../core/access/authorizer.ts';
-import { ApiServer } from '../../../../core/apiserver/http/api-server.ts';
 import {
   createAuthority,
   createIssuer,
@@ -17,11 +12,10 @@ import { trustedPath } from '../../../../core/identity/certificate-chain.ts';
 import { judgeRequest, newKey, requestFor } from '../../../../core/identity/certificate-request.ts';
 import { identityOfPath, identityOfPeer } from '../../../../core/identity/peer-chain.ts';
 import { systemClock, VirtualClock } from '../../../../core/runtime/clock.ts';
-import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { systemRandom } from '../../../../core/runtime/random.ts';
+import { forged, usersApi } from '../../../support/forged.ts';
 import { TestTree } from '../../../support/test-tree.ts';
 
-const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const issuing = { clock: systemClock, random: systemRandom };
 const blocks = (pem: string) => pem.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
 const ders = (pem: string) => blocks(pem).map((one) => new X509Certificate(one).raw);
@@ -41,37 +35,8 @@ async function joined(path: string, of: KeyAndCertificate = issuer, clock = syst
   return { certPem, keyPem };
 }
 
-interface Forged {
-  readonly id?: string;
-  readonly subject?: string;
-  /** The issuer's name as the forger writes it. */
-  readonly issuerName?: string;
-  readonly ca?: boolean;
-  readonly by?: KeyAndCertificate;
-  readonly usage?: x509.ExtendedKeyUsage;
-}
-
-/** Made by a forger with an issuer's key, who writes any fields. */
-async function forged({ id, subject = 'CN=eu:kid', issuerName, ca = false, by = issuer, usage }: Forged) {
-  const keys = (await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair;
-  const key = x509.PemConverter.decodeFirst(by.keyPem);
-  const signer = new x509.X509Certificate(by.certPem);
-  const certificate = await x509.X509CertificateGenerator.create({
-    subject,
-    issuer: issuerName ?? signer.subjectName,
-    signingAlgorithm: algorithm,
-    publicKey: keys.publicKey,
-    signingKey: await webcrypto.subtle.importKey('pkcs8', key, algorithm, false, ['sign']),
-    extensions: [
-      new x509.BasicConstraintsExtension(ca, undefined, true),
-      new x509.ExtendedKeyUsageExtension([usage ?? x509.ExtendedKeyUsage.clientAuth]),
-      ...(id ? [new x509.SubjectAlternativeNameExtension([{ type: 'url', value: id }])] : []),
-    ],
-  });
-  const exported = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey);
-  const keyPem = x509.PemConverter.encode(exported, 'PRIVATE KEY');
-  return { certPem: `${certificate.toString('pem')}\n${by.certPem}\n`, keyPem };
-}
+const kid = 'CN=eu:kid';
+const named = (id: string) => ({ names: [{ type: 'url' as const, value: id }] });
 
 /** The result of the parent's TLS for a child with this certificate, and of our own check. */
 async function shown(own: { readonly certPem: string; readonly keyPem: string }) {
@@ -130,7 +95,7 @@ describe("a relay's issuer", () => {
     ['the center', 'spiffe://shop/node/center'],
     ['an agent of another tree', 'spiffe://other/node/agent/eu/kid'],
   ])('is not trusted for %s, though TLS would accept it', async (_what, id) => {
-    const { authorized, judged } = await shown(await forged({ id }));
+    const { authorized, judged } = await shown(await forged(issuer, { subject: kid, ...named(id) }));
     expect(authorized).toBe(true);
     expect(judged).toMatch(
       `the certificate for ${id} does not count: it was signed by the issuer of spiffe://shop/node/relay/eu`,
@@ -143,15 +108,15 @@ describe("a relay's issuer", () => {
     ['CN=banyan shop', false],
     ['OU=banyan-issuer, CN=spiffe://shop/node/center', false],
   ])('is recognised by its name in any encoding: %s', async (issuerName, isSameName) => {
-    const own = await forged({ id: 'spiffe://shop/node/center', issuerName });
+    const own = await forged(issuer, { subject: kid, ...named('spiffe://shop/node/center'), issuerName });
     const { authorized, judged } = await shown(own);
     expect(authorized).toBe(isSameName);
     expect(judged).toEqual(expect.any(String));
   });
 
   it('cannot make a further authority, in TLS because of the path length, in a proof because of its name', async () => {
-    const below = await forged({ subject: 'CN=banyan shop two', ca: true });
-    const own = await forged({ id: 'spiffe://shop/node/center', by: below });
+    const below = await forged(issuer, { subject: 'CN=banyan shop two', isCa: true });
+    const own = await forged(below, { subject: kid, ...named('spiffe://shop/node/center') });
     expect(await shown(own)).toMatchObject({ authorized: false });
     const { caPem } = tree.with(own);
     expect(() => trustedPath(ders(own.certPem), { caPem, wallMs: Date.now(), usage: 'client' })).toThrow(
@@ -160,7 +125,7 @@ describe("a relay's issuer", () => {
   });
 
   it('cannot make a server: clients that know nothing of paths refuse it', async () => {
-    const own = await forged({ subject: 'CN=localhost', usage: x509.ExtendedKeyUsage.serverAuth });
+    const own = await forged(issuer, { subject: 'CN=localhost', usages: ['1.3.6.1.5.5.7.3.1'] });
     const server = createServer({ cert: own.certPem, key: own.keyPem });
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
     const { port } = server.address() as { port: number };
@@ -179,29 +144,9 @@ describe("a relay's issuer", () => {
   });
 
   it('cannot make a user: an API refuses its users, whatever groups they name', async () => {
-    const { caPem, certPem, keyPem } = await tree.credentials('eu', 'relay');
-    const api = new ApiServer({
-      host: '127.0.0.1',
-      port: 0,
-      clock: systemClock,
-      log: silentLogger,
-      tls: () => ({ ca: caPem, cert: certPem, key: keyPem }),
-      notReady: () => undefined,
-      metrics: async () => '',
-      authenticate: (certificate) => certificate && { name: 'admin', groups: ['system:masters'] },
-      authorizer: onlyPrivileged,
-      isRevoked: () => false,
-      path: 'eu',
-    });
-    const url = await api.listen();
-    const statusFor = (user: KeyAndCertificate) =>
-      new Promise((resolve, reject) => {
-        const options = { ca: caPem, cert: user.certPem, key: user.keyPem, agent: false };
-        get(`${url}/api`, options, (response) => resolve(response.resume().statusCode)).on('error', reject);
-      });
-    expect(await statusFor(await tree.user('admin'))).toBe(404);
-    expect(await statusFor(await forged({ subject: 'O=system:masters, CN=admin' }))).toBe(401);
-    await api[Symbol.asyncDispose]();
+    await using api = await usersApi(await tree.credentials('eu', 'relay'));
+    expect(await api.statusFor(await tree.user('admin'))).toBe(404);
+    expect(await api.statusFor(await forged(issuer, { subject: 'O=system:masters, CN=admin' }))).toBe(401);
   });
 
   it('signs nothing that is valid longer than itself, and nothing when it has expired', async () => {
