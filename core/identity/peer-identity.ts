@@ -143,6 +143,7 @@ export function describeMistrust(
   if (reason === 'CERT_HAS_EXPIRED') return `${whose} expired on ${validTo}: issue a new one`;
   if (reason === 'CERT_NOT_YET_VALID')
     return `${whose} is valid only from ${validFrom}: compare the clocks of both ends`;
-  const changed = `if the tree's authority was changed while a node was away, make a new certificate for the node (${cliCommand('join-token', 'PATH', '--again')})`;
+  // The log cuts long reasons.
+  const changed = `after a change of the authority: ${cliCommand('join-token', 'PATH', '--again')}`;
   return `${whose} was not signed by the authority of this tree (${reason}): check that both nodes belong to one tree; ${changed}`;
 }

@@ -171,7 +171,7 @@ describe.skipIf(withoutKubectl)(`a change of the authority of nodes${why}`, () =
     nodes.writeKubeconfig(['edge', 'edge']);
     nodes.start('late', { program: 'edge-agent', path: 'edge:late', parent: nodes.parentAt('edge', 'edge') });
     await until('it reads the remedy', () =>
-      /was not signed by the authority of this tree.*if the tree's authority was changed.*join-token PATH --again/.test(
+      /was not signed by the authority of this tree.*after a change of the authority.*join-token PATH --again/.test(
         nodes.log('late'),
       ),
     );

@@ -113,7 +113,7 @@ describe('a sealed message', () => {
 
   it.each([
     ['none', () => [], 'no certificate was presented'],
-    ['too many', () => Array<Buffer>(11).fill(sealed.certificates[0]!), '11 certificates were presented; at most 10'],
+    ['too many', () => Array<Buffer>(12).fill(sealed.certificates[0]!), '12 certificates were presented; at most 11'],
     ['one that is far too large', () => [Buffer.alloc(20_000)], 'a certificate of 20000 bytes'],
     ['garbage', () => [Buffer.from('garbage')], 'the presented bytes are no certificate'],
   ])('with certificates that are %s is refused', (_, certificates, message) => {
