@@ -16,8 +16,6 @@ export interface Start {
   /** The files of an identity that the node gets instead of a token. */
   readonly files?: { readonly ca: string; readonly cert: string; readonly key: string };
   readonly link?: object;
-  /** Of a relay: how long the certificates last that it signs. */
-  readonly certificateSeconds?: number;
 }
 
 export interface ShownNode {
@@ -105,7 +103,7 @@ export class JoinedNodes implements AsyncDisposable {
   }
 
   /** The data are in the folder `name`. A later start of that name continues with them. */
-  start(name: string, { program, path, parent, token, files, link, certificateSeconds }: Start): void {
+  start(name: string, { program, path, parent, token, files, link }: Start): void {
     mkdirSync(this.at(name), { recursive: true });
     if (token === undefined) rmSync(this.at(name, 'token'), { force: true });
     else writeFileSync(this.at(name, 'token'), token);
@@ -121,8 +119,7 @@ export class JoinedNodes implements AsyncDisposable {
     // The same authority signs the users of all nodes.
     const center = readFileSync(join(this.#tree.data, 'config', 'center.yaml'), 'utf8');
     const { users } = (parse(center) as { pki: { users: { ca: string } } }).pki;
-    const lasting = certificateSeconds === undefined ? {} : { certificateSeconds };
-    const identity = files ?? { joinToken: this.at(name, 'token'), ...lasting };
+    const identity = files ?? { joinToken: this.at(name, 'token') };
     const certified = program === 'relay' ? { users: { ca: users.ca } } : {};
     writeFileSync(this.at(name, 'config.yaml'), stringify({ ...common, ...own, pki: { ...identity, ...certified } }));
     rmSync(this.at(name, 'log'), { force: true });
