@@ -10,7 +10,7 @@ export type FieldType = ScalarType | AnyType | ListType | MapType | ObjectType;
 
 export interface ScalarType {
   readonly type: 'string' | 'integer' | 'number' | 'boolean' | 'intOrString' | 'quantity';
-  /** The format as in OpenAPI: `byte`, `date-time`, `int32`, `int64`, `double`… */
+  /** The format as in OpenAPI: `byte`, `date-time`, `int32`, `int64`, `double`…, and `micro-time` for times that need six digits after the second. */
   readonly format?: string;
 }
 
@@ -54,6 +54,8 @@ export interface Field {
   readonly patchStrategy?: { readonly merge: boolean; readonly replace: boolean; readonly retainKeys: boolean };
   readonly patchMergeKey?: string;
   readonly default?: unknown;
+  /** True: in Go, the field is a pointer, so an absent value differs from an empty one. Only built-in kinds have such fields. */
+  readonly pointer?: boolean;
 }
 
 export interface PrinterColumn {
@@ -77,9 +79,10 @@ export interface ValidationContext {
 export interface KindRules {
   /**
    * Changes the object in place. Fills in defaults. For a kind from a CustomResourceDefinition, also removes unknown fields; built-in kinds keep them.
-   * Returns the paths of unknown fields, for example `spec.templte` or `spec.containers[0].imag`.
+   * Returns the paths of unknown fields, for example `spec.templte` or `spec.containers[0].imag`. Throws BadRequest if a value has the wrong type, unless `old`,
+   * the stored object, has the same mistake.
    */
-  prepare(object: KubeObject, version: string): string[];
+  prepare(object: KubeObject, version: string, old?: KubeObject): string[];
   /** Checks types, required fields, formats and CEL rules. If `old` is given, also checks transition rules. Returns no causes if the object is valid. */
   validate(object: KubeObject, version: string, old?: KubeObject, context?: ValidationContext): Cause[];
   /** Warnings about a valid object, for the user who writes it. Absent: the kind has none. */

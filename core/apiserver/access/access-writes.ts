@@ -4,7 +4,7 @@ import type { NodeAuthorizer } from '../../access/authorizer.ts';
 import { checkRbacWrite } from '../../access/escalation.ts';
 import { checkGrantedRole, checkGrantWrite } from '../../access/grant-escalation.ts';
 import { rbacKindOf } from '../../access/rbac-objects.ts';
-import { checkRbacObject, fillSubjectDefaults } from '../../access/validation.ts';
+import { fillSubjectDefaults } from '../../access/validation.ts';
 import { type KubeObject, parseApiVersion } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import { isAccessGrant } from '../kinds/access-grant-kind.ts';
@@ -30,7 +30,7 @@ export function checkAccessWrite(ports: AccessWritePorts, request: Request): voi
   // The checks expect fields of the right types. If a field has a wrong type, the space reports this after admission, and refuses the write.
   if (!kind || kind.rules.validate(object, parseApiVersion(object.apiVersion).version, old).length > 0) return;
   if (isGrant) grant(ports, kind, request, object as AccessGrantObject);
-  else role(ports, kind, request, object);
+  else role(ports, request, object);
 }
 
 function grant(
@@ -43,14 +43,8 @@ function grant(
   if (user) checkGrantWrite(authorizer, { user, object, ...(old ? { old: old as AccessGrantObject } : {}) });
 }
 
-function role(
-  { authorizer }: AccessWritePorts,
-  kind: Kind,
-  { operation, user, key, old }: Request,
-  object: KubeObject,
-): void {
+function role({ authorizer }: AccessWritePorts, { operation, user, key, old }: Request, object: KubeObject): void {
   fillSubjectDefaults(object);
-  refuse(kind, object, checkRbacObject(object, old));
   if (!user) return;
   const write = { user, object, requestName: operation === 'create' ? '' : key.name, ...(old ? { old } : {}) };
   checkRbacWrite(authorizer.rights, write);

@@ -93,15 +93,20 @@ function typeOf(entries: readonly [TableKind, ...TableKind[]], version: string):
 
 function rulesOf(entries: readonly [TableKind, ...TableKind[]]): KindRules {
   const [entry] = entries;
+  const convert = (object: KubeObject, toVersion: string): KubeObject => {
+    const apiVersion = formatApiVersion(entry.g, toVersion);
+    if (entry.k === 'Event') return eventInForm(object, apiVersion);
+    if (entry.k === 'HorizontalPodAutoscaler') return autoscalerInForm(object, apiVersion);
+    return object.apiVersion === apiVersion ? object : { ...object, apiVersion };
+  };
   return {
-    prepare: (object, version) => checkTypes(object, typeOf(entries, version), { kind: entry.k, version }),
-    validate: (object: KubeObject, _version: string, old?: KubeObject): Cause[] => checkRules(entry.k, object, old),
-    warnings: (object) => warningsAboutItems(entry.k, object),
-    convert: (object, toVersion) => {
-      const apiVersion = formatApiVersion(entry.g, toVersion);
-      if (entry.k === 'Event') return eventInForm(object, apiVersion);
-      if (entry.k === 'HorizontalPodAutoscaler') return autoscalerInForm(object, apiVersion);
-      return object.apiVersion === apiVersion ? object : { ...object, apiVersion };
+    prepare: (object, version, old) => checkTypes(object, typeOf(entries, version), { kind: entry.k, version }, old),
+    validate: (object: KubeObject, _version: string, old?: KubeObject): Cause[] => {
+      const name = entry.k === 'Event' && entry.g !== '' ? `${entry.k}.${entry.g}` : entry.k;
+      const inForm = (one: KubeObject) => (entry.k === 'Event' ? eventInForm(one, 'v1') : convert(one, entry.v));
+      return checkRules(name, typeOf(entries, entry.v), inForm(object), old && inForm(old));
     },
+    warnings: (object) => warningsAboutItems(entry.k, object),
+    convert,
   };
 }

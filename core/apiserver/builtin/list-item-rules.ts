@@ -1,94 +1,9 @@
 /**
- * Lists whose items have keys, with one key twice. A Kubernetes API server refuses some of them in every request, and warns about the others. A server-side
- * apply refuses all of them (managed-fields/duplicate-items.ts). The messages are those of Kubernetes (pkg/api/pod/warnings.go, pkg/apis/core/validation).
+ * Lists whose items have keys, with one key twice. A Kubernetes API server refuses some of them in every request (validation/), and warns about the others. A
+ * server-side apply refuses all of them (managed-fields/duplicate-items.ts). The messages are those of Kubernetes (pkg/api/pod/warnings.go).
  */
-import { duplicate, invalidField } from '../../object/field-error.ts';
 import type { KubeObject } from '../../object/meta.ts';
-import { containersOf, type PodSpecOf, podSpecOf, recordsIn, type Values } from '../../object/pod-template.ts';
-import type { Cause } from '../../runtime/errors.ts';
-
-/** Items that no API server accepts twice. */
-export function checkListItems(kind: string, object: KubeObject): Cause[] {
-  if (kind === 'Service') return checkServicePorts((object.spec ?? {}) as Values);
-  if (webhookConfigurations.has(kind)) return repeatedNames(object, 'webhooks', 'webhooks');
-  const pod = podSpecOf(kind, object);
-  if (!pod) return [];
-  const { path, spec } = pod;
-  return [
-    ...repeatedNames(spec, 'volumes', `${path}.volumes`),
-    ...repeatedNames(spec, 'resourceClaims', `${path}.resourceClaims`),
-    ...repeated(recordsIn(spec, 'schedulingGates'), ({ name }) => name).map(({ index, key }) =>
-      duplicate(`${path}.schedulingGates[${index}]`, key),
-    ),
-    ...repeatedConstraints(recordsIn(spec, 'topologySpreadConstraints'), `${path}.topologySpreadConstraints`),
-    ...repeatedInitContainers(pod),
-    ...repeatedHostPorts(pod),
-    ...containersOf(pod).flatMap(({ path: at, container }) => [
-      ...mustBeUnique(container, 'volumeMounts', 'mountPath', at),
-      ...mustBeUnique(container, 'volumeDevices', 'name', at),
-      ...mustBeUnique(container, 'volumeDevices', 'devicePath', at),
-      ...repeated(recordsIn(container, 'ports'), ({ name }) => name).map(({ index, key }) =>
-        duplicate(`${at}.ports[${index}].name`, key),
-      ),
-    ]),
-  ];
-}
-
-const webhookConfigurations: ReadonlySet<string> = new Set([
-  'MutatingWebhookConfiguration',
-  'ValidatingWebhookConfiguration',
-]);
-
-function repeatedNames(owner: Values, list: string, path: string): Cause[] {
-  return repeated(recordsIn(owner, list), ({ name }) => name).map(({ index, key }) =>
-    duplicate(`${path}[${index}].name`, key),
-  );
-}
-
-/** Kubernetes names the first of two equal constraints. */
-function repeatedConstraints(constraints: readonly Values[], path: string): Cause[] {
-  const keyOf = ({ topologyKey, whenUnsatisfiable }: Values) =>
-    `{${String(topologyKey)}, ${String(whenUnsatisfiable)}}`;
-  return constraints.flatMap((constraint, index) => {
-    const key = keyOf(constraint);
-    const isRepeated = constraints.slice(index + 1).some((other) => keyOf(other) === key);
-    return isRepeated ? [duplicate(`${path}[${index}].{topologyKey, whenUnsatisfiable}`, key)] : [];
-  });
-}
-
-/** An init container needs a name that no container has. */
-function repeatedInitContainers({ path, spec }: PodSpecOf): Cause[] {
-  const names = new Set(recordsIn(spec, 'containers').map(({ name }) => name));
-  return recordsIn(spec, 'initContainers').flatMap(({ name }, index) =>
-    name !== undefined && names.has(name) ? [duplicate(`${path}.initContainers[${index}].name`, name)] : [],
-  );
-}
-
-/** Two containers of a pod can't have the same port of the node. */
-function repeatedHostPorts({ path, spec }: PodSpecOf): Cause[] {
-  const ports = recordsIn(spec, 'containers').flatMap((container, i) =>
-    recordsIn(container, 'ports').map((port, j) => ({ port, at: `${path}.containers[${i}].ports[${j}].hostPort` })),
-  );
-  return repeated(ports, ({ port: { hostPort, hostIP = '', protocol = 'TCP' } }) =>
-    hostPort ? `${String(protocol)}/${String(hostIP)}/${String(hostPort)}` : undefined,
-  ).map(({ item, key }) => duplicate(item.at, key));
-}
-
-function mustBeUnique(container: Values, list: string, field: string, at: string): Cause[] {
-  return repeated(recordsIn(container, list), (item) => item[field]).map(({ index, key }) =>
-    invalidField(`${at}.${list}[${index}].${field}`, key, 'must be unique'),
-  );
-}
-
-function checkServicePorts(spec: Values): Cause[] {
-  const ports = recordsIn(spec, 'ports');
-  return [
-    ...repeated(ports, ({ name }) => name).map(({ index, key }) => duplicate(`spec.ports[${index}].name`, key)),
-    ...repeated(ports, portKey).map(({ index, item: { port, protocol = 'TCP' } }) =>
-      duplicate(`spec.ports[${index}]`, { protocol, port }),
-    ),
-  ];
-}
+import { containersOf, podSpecOf, recordsIn, type Values } from '../../object/pod-template.ts';
 
 /** Warnings about items that an API server accepts twice, although one of them has no effect or an apply may drop it. */
 export function warningsAboutItems(kind: string, object: KubeObject): string[] {

@@ -1,98 +1,183 @@
-/** Checks JSON against a built-in type like Go's decoder. A field of the wrong type is an error. Unknown fields are returned. */
+/**
+ * Checks JSON against a built-in type like Go's decoder: what typed clients can't decode is refused, because one such object would break every list and watch
+ * of its kind. Unknown fields are returned.
+ */
 import { BanyanError } from '../../runtime/errors.ts';
-import type { FieldType } from '../schema.ts';
+import { isRecord } from '../../runtime/is-record.ts';
+import type { FieldType, ScalarType } from '../schema.ts';
+import { textMistake } from './scalar-texts.ts';
 
 /** Bounds the stack. No built-in type is nested this deeply. */
 const depthMax = 64;
 
-/** Returns the paths of unknown fields. Throws BadRequest if a value has the wrong type, with the message of Go's decoder. */
-export function checkTypes(value: unknown, type: FieldType, of: { kind: string; version: string }): string[] {
-  const unknown: string[] = [];
-  walk(value, type, '', { ...of, unknown }, 0);
-  return unknown;
+/**
+ * Returns the paths of unknown fields. Throws BadRequest if Go could not decode the value, with the message of Go. A mistake that `old`, the stored object, has
+ * at the same place is no error: an earlier version of the program may have stored it, and other parts of the object have to remain changeable.
+ */
+export function checkTypes(
+  value: unknown,
+  type: FieldType,
+  of: { kind: string; version: string },
+  old?: unknown,
+): string[] {
+  const { unknown, mistakes } = decoded(value, type, of.kind);
+  if (mistakes.size === 0) return unknown;
+  const before = old === undefined ? undefined : decoded(old, type, of.kind).mistakes;
+  const added = [...mistakes].filter(([path, { message }]) => before?.get(path)?.message !== message);
+  const [, first] = added.find(([, { isFinal }]) => isFinal) ?? added[0] ?? [];
+  if (!first) return unknown;
+  const { kind, version } = of;
+  throw new BanyanError(
+    'BadRequest',
+    `${kind} in version "${version}" cannot be handled as a ${kind}: ${first.message}`,
+  );
 }
 
-interface Walk {
-  readonly kind: string;
-  readonly version: string;
+/** What the decoder finds. The mistakes are in the order of the fields, by their paths. */
+interface Decoded {
   readonly unknown: string[];
+  readonly mistakes: Map<string, Mistake>;
+}
+
+interface Mistake {
+  readonly message: string;
+  /** Go ends at such a mistake, and goes on after others. So it names this one, whatever comes before. */
+  readonly isFinal: boolean;
+}
+
+interface Walk extends Decoded {
+  /** The Go struct that has the present field. */
+  readonly struct: string;
+  /** The path of the present field without indexes and keys, as Go names it. */
+  readonly field: string;
+}
+
+function decoded(value: unknown, type: FieldType, kind: string): Decoded {
+  const found: Decoded = { unknown: [], mistakes: new Map() };
+  walk(value, type, '', { ...found, struct: kind, field: '' }, 0);
+  return found;
 }
 
 function walk(value: unknown, type: FieldType, path: string, into: Walk, depth: number): void {
-  if (depth > depthMax)
-    throw new BanyanError('BadRequest', `${into.kind}: ${path} is nested more than ${depthMax} levels deep`);
+  if (depth > depthMax) {
+    throw new BanyanError('BadRequest', `${path} is nested more than ${depthMax} levels deep`);
+  }
   if (value === null || value === undefined) return;
+  const mistake = mistakeIn(value, type, into);
+  if (mistake !== undefined) {
+    into.mistakes.set(path, { message: mistake, isFinal: isReadByItself(type) });
+    return;
+  }
   switch (type.type) {
     case 'object': {
-      const record = expectRecord(value, type.name ?? 'object', path, into);
-      for (const [name, inner] of Object.entries(record)) {
+      const struct = shortName(type.name);
+      for (const [name, inner] of Object.entries(value)) {
         const field = type.field(name);
         const at = path === '' ? name : `${path}.${name}`;
-        if (field) walk(inner, field.type, at, into, depth + 1);
+        const here = { ...into, struct, field: into.field === '' ? name : `${into.field}.${name}` };
+        if (field) walk(inner, field.type, at, here, depth + 1);
         else into.unknown.push(at);
       }
       return;
     }
-    case 'list': {
-      if (!Array.isArray(value)) throw mismatch(value, '[]', path, into);
-      for (const [i, item] of value.entries()) walk(item, type.items, `${path}[${i}]`, into, depth + 1);
+    case 'list':
+      for (const [i, item] of (value as unknown[]).entries()) walk(item, type.items, `${path}[${i}]`, into, depth + 1);
       return;
-    }
-    case 'map': {
-      for (const [name, inner] of Object.entries(expectRecord(value, 'map[string]', path, into))) {
-        walk(inner, type.values, `${path}.${name}`, into, depth + 1);
-      }
-      return;
-    }
-    case 'any':
-      return;
-    default:
-      if (!isScalar(value, type.type))
-        throw mismatch(value, goTypes[type.format ?? type.type] ?? type.type, path, into);
+    case 'map':
+      for (const [name, inner] of Object.entries(value)) walk(inner, type.values, `${path}.${name}`, into, depth + 1);
   }
 }
 
-function isScalar(value: unknown, type: string): boolean {
-  switch (type) {
-    case 'string':
-      return typeof value === 'string';
-    case 'boolean':
-      return typeof value === 'boolean';
-    case 'integer':
-      return Number.isInteger(value);
-    case 'number':
-      return typeof value === 'number';
-    case 'intOrString':
-      return typeof value === 'string' || Number.isInteger(value);
+/** Why Go can't decode the value itself. Undefined: it can. */
+function mistakeIn(value: unknown, type: FieldType, at: Walk): string | undefined {
+  const mismatch = () =>
+    `json: cannot unmarshal ${shownType(value, type)} into Go struct field ${at.struct}.${at.field} of type ${goType(type)}`;
+  switch (type.type) {
+    case 'object':
+    case 'map':
+      return isRecord(value) ? undefined : mismatch();
+    case 'list':
+      return Array.isArray(value) ? undefined : mismatch();
+    case 'any':
+      return undefined;
     default:
-      return typeof value === 'string' || typeof value === 'number';
+      return scalarMistake(value, type, mismatch);
   }
+}
+
+const int32Max = 2_147_483_647;
+
+function scalarMistake(value: unknown, type: ScalarType, mismatch: () => string): string | undefined {
+  const { format = type.type } = type;
+  switch (type.type) {
+    case 'string':
+      return typeof value === 'string' ? textMistake(format, value) : mismatch();
+    case 'boolean':
+      return typeof value === 'boolean' ? undefined : mismatch();
+    case 'integer':
+      return isInteger(value, format) ? undefined : mismatch();
+    case 'number':
+      return typeof value === 'number' ? undefined : mismatch();
+    case 'intOrString':
+      return typeof value === 'string' || isInteger(value, 'int32') ? undefined : mismatch();
+    case 'quantity':
+      return textMistake('quantity', typeof value === 'string' ? value : JSON.stringify(value));
+  }
+}
+
+/** True for types that have a decoder of their own in Go. */
+function isReadByItself(type: FieldType): boolean {
+  if (type.type === 'string') return type.format === 'date-time' || type.format === 'micro-time';
+  return type.type === 'quantity' || type.type === 'intOrString';
+}
+
+function isInteger(value: unknown, format: string): boolean {
+  return (
+    Number.isInteger(value) && (format !== 'int32' || Math.abs(value as number) <= int32Max || value === -int32Max - 1)
+  );
+}
+
+function typeOf(value: unknown): string {
+  if (Array.isArray(value)) return 'array';
+  return typeof value === 'boolean' ? 'bool' : typeof value;
+}
+
+/** Go shows only numbers that do not fit into a number. */
+function shownType(value: unknown, { type }: FieldType): string {
+  const isNumeric = type === 'integer' || type === 'number' || type === 'intOrString';
+  return typeof value === 'number' && isNumeric ? `number ${JSON.stringify(value)}` : typeOf(value);
 }
 
 const goTypes: Readonly<Record<string, string>> = {
+  'date-time': 'string',
+  'micro-time': 'string',
   string: 'string',
   boolean: 'bool',
   int32: 'int32',
   int64: 'int64',
   double: 'float64',
   byte: '[]uint8',
-  'date-time': 'v1.Time',
-  quantity: 'resource.Quantity',
-  intOrString: 'intstr.IntOrString',
 };
 
-function expectRecord(value: unknown, what: string, path: string, into: Walk): Record<string, unknown> {
-  if (typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw mismatch(value, what.split('.').slice(-2).join('.'), path, into);
+function goType(type: FieldType): string {
+  switch (type.type) {
+    case 'list':
+      return `[]${goType(type.items)}`;
+    case 'map':
+      return `map[string]${goType(type.values)}`;
+    case 'object':
+      return type.name?.split('.').slice(-2).join('.') ?? 'object';
+    case 'any':
+      return 'interface {}';
+    case 'quantity':
+      return 'resource.Quantity';
+    case 'intOrString':
+      return 'int32';
+    default:
+      return goTypes[type.format ?? type.type] ?? type.type;
+  }
 }
 
-/** Number of characters of a value that a message shows. A value may be as large as an object. */
-const shownCharactersMax = 64;
-
-function mismatch(value: unknown, expected: string, path: string, { kind, version }: Walk): BanyanError {
-  const actual = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
-  const text = JSON.stringify(value);
-  const shown = text.length <= shownCharactersMax ? text : `${text.slice(0, shownCharactersMax)}…`;
-  const message = `${kind} in version "${version}" cannot be handled as a ${kind}: json: cannot unmarshal ${actual} ${shown} into Go struct field .${path} of type ${expected}`;
-  return new BanyanError('BadRequest', message);
+function shortName(name: string | undefined): string {
+  return name?.split('.').at(-1) ?? '';
 }

@@ -184,7 +184,7 @@ const scalarTypes: Readonly<Record<string, FieldType>> = {
   double: { type: 'number', format: 'double' },
   bytes: { type: 'string', format: 'byte' },
   time: { type: 'string', format: 'date-time' },
-  microtime: { type: 'string', format: 'date-time' },
+  microtime: { type: 'string', format: 'micro-time' },
   duration: { type: 'string' },
   quantity: { type: 'quantity' },
   intstr: { type: 'intOrString' },

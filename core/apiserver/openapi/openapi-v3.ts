@@ -122,8 +122,14 @@ function typeSchema(type: FieldType, schemas: Record<string, Schema>): Schema {
     case 'quantity':
       return { oneOf: [{ type: 'string' }, { type: 'number' }] };
     default:
-      return { type: type.type, ...(type.format ? { format: type.format } : {}) };
+      return { type: type.type, ...formatOf(type.format) };
   }
+}
+
+/** The published schemas make no difference between times with and without microseconds. */
+function formatOf(format: string | undefined): object {
+  if (format === undefined) return {};
+  return { format: format === 'micro-time' ? 'date-time' : format };
 }
 
 function pathsOf(kind: Kind, version: string, schema: string): [string, object][] {

@@ -323,7 +323,7 @@ export class EmbeddedSpace implements Space {
     checkUpdatable(kind, key, sent, old, write.isPatch ?? false);
     checkSubresource(kind, options.subresource);
     const next = this.#withKept(write, sent, old);
-    this.#prepare(write, next);
+    this.#prepare(write, next, isRewrite ? undefined : old);
     const strategy = strategyOf(kind);
     strategy.prepareUpdate?.(next, old, options.subresource);
     this.#admit({
@@ -382,8 +382,8 @@ export class EmbeddedSpace implements Space {
     return sent;
   }
 
-  #prepare(write: Write, next: KubeObject): void {
-    const unknown = write.kind.rules.prepare(next, write.version);
+  #prepare(write: Write, next: KubeObject, old?: KubeObject): void {
+    const unknown = write.kind.rules.prepare(next, write.version, old);
     // In server-side apply, `next` is the merged object. `apply` has already reported the unknown fields of the sent object.
     if (!write.isApplied) reportUnknownFields(unknown, write);
     const warning = dropRepeatedOwners(next.metadata, write.isPatch ?? false);

@@ -1,19 +1,15 @@
 /** Sets the metadata that the server decides, keeps this metadata at an update, and checks it at creation and update. */
 import { stableStringify } from '../../object/canonical.ts';
 import { timestamp } from '../../object/conditions.ts';
-import { forbiddenField, invalidField, required, tooLong } from '../../object/field-error.ts';
+import { forbiddenField, invalidField, required } from '../../object/field-error.ts';
 import type { KubeObject, ObjectMeta, OwnerReference } from '../../object/meta.ts';
-import {
-  checkDnsLabel,
-  checkDnsSubdomain,
-  checkLabelKey,
-  checkLabelValue,
-  labelMessage,
-  subdomainMessage,
-} from '../../object/names.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 import { type Random, uuid } from '../../runtime/random.ts';
+import { dnsSubdomain, qualifiedName } from '../builtin/validation/formats.ts';
+import { nameRules } from '../builtin/validation/kind-rules.ts';
+import { annotations, labels } from '../builtin/validation/selectors.ts';
+import { fields, Visit } from '../builtin/validation/visit.ts';
 import type { Kind } from '../space.ts';
 
 export const orphanFinalizer = 'orphan';
@@ -100,52 +96,20 @@ export function normalizeMeta(meta: ObjectMeta): void {
   }
 }
 
-/** Maximal bytes of all annotations together, as in Kubernetes. */
-const annotationBytesMax = 256 * 1024;
-
 export function validateMeta(kind: Kind, meta: ObjectMeta, old?: ObjectMeta): Cause[] {
-  const causes: Cause[] = [];
-  if (!old) {
-    const wrong = checkName(kind, meta.name!);
-    if (wrong) causes.push(invalidField('metadata.name', meta.name, wrong));
-  }
-  for (const [key, value] of Object.entries(meta.labels ?? {})) {
-    const wrongKey = checkLabelKey(key);
-    if (wrongKey) causes.push(invalidField('metadata.labels', key, wrongKey));
-    const wrongValue = checkLabelValue(value);
-    if (wrongValue) causes.push(invalidField('metadata.labels', value, wrongValue));
-  }
-  let annotationBytes = 0;
-  for (const [key, value] of Object.entries(meta.annotations ?? {})) {
-    const wrong = checkLabelKey(key.toLowerCase());
-    if (wrong) causes.push(invalidField('metadata.annotations', key, wrong));
-    annotationBytes += Buffer.byteLength(key) + Buffer.byteLength(value);
-  }
-  if (annotationBytes > annotationBytesMax) causes.push(tooLong('metadata.annotations', annotationBytesMax));
+  const at = new Visit({ metadata: meta } as KubeObject);
+  if (!old) for (const mistake of checkName(kind, meta.name!)) at.invalid('metadata.name', meta.name, mistake);
+  at.into('metadata', meta, fields({ labels, annotations }));
+  const { causes } = at;
   if (meta.ownerReferences) validateOwners(meta.ownerReferences, causes);
   if (meta.finalizers) validateFinalizers(meta.finalizers, old, causes);
   return causes;
 }
 
-/** Roles and bindings may have any name that is a valid part of a URL. All other kinds need a DNS name. */
-function checkName(kind: Kind, name: string): string | undefined {
-  if (kind.group === 'rbac.authorization.k8s.io') return checkPathSegment(name);
-  const isLabel = kind.group === '' && (kind.resource === 'namespaces' || kind.resource === 'services');
-  const wrong = isLabel ? checkDnsLabel(name) : checkDnsSubdomain(name);
-  if (wrong === labelMessage)
-    return `${wrong} (e.g. 'my-name',  or '123-abc', regex used for validation is '${label}')`;
-  if (wrong === subdomainMessage) {
-    return `${wrong} (e.g. 'example.com', regex used for validation is '${label}(\\.${label})*')`;
-  }
-  return wrong;
-}
-
-const label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
-
-function checkPathSegment(name: string): string | undefined {
-  if (name === '.' || name === '..') return `may not be '${name}'`;
-  const wrong = ['/', '%'].find((character) => name.includes(character));
-  return wrong && `may not contain '${wrong}'`;
+/** All names are DNS subdomains, except those of some built-in kinds. */
+function checkName(kind: Kind, name: string): readonly string[] {
+  const check = kind.custom ? undefined : nameRules[kind.kind];
+  return (check ?? dnsSubdomain)(name);
 }
 
 function validateOwners(owners: readonly OwnerReference[], causes: Cause[]): void {
@@ -189,8 +153,7 @@ export function dropRepeatedOwners(meta: ObjectMeta, isPatch: boolean): string |
 function validateFinalizers(finalizers: readonly string[], old: ObjectMeta | undefined, causes: Cause[]): void {
   const at = 'metadata.finalizers';
   for (const finalizer of finalizers) {
-    const wrong = checkLabelKey(finalizer);
-    if (wrong) causes.push(invalidField(at, finalizer, wrong));
+    for (const mistake of qualifiedName(finalizer)) causes.push(invalidField(at, finalizer, mistake));
   }
   if (finalizers.includes(orphanFinalizer) && finalizers.includes(foregroundFinalizer)) {
     const why = `finalizer ${orphanFinalizer} and ${foregroundFinalizer} cannot be both set`;

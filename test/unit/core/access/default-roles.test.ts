@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { defaultClusterRoleBindings, defaultClusterRoles } from '../../../../core/access/default-roles.ts';
 import { Rbac } from '../../../../core/access/rbac.ts';
-import { checkRbacObject } from '../../../../core/access/validation.ts';
 import { ownKinds } from '../../../../core/apiserver/kinds/kinds-of-space.ts';
+import { builtinCauses } from '../../../support/builtin-causes.ts';
 import { clusterRoleBinding, user, userSubject } from './rbac-objects.ts';
 
 const rbac = new Rbac();
@@ -23,7 +23,7 @@ const mayGet = (path: string, ...groups: readonly string[]) =>
 describe('the default roles', () => {
   it('are valid', () => {
     for (const object of [...defaultClusterRoles, ...defaultClusterRoleBindings]) {
-      expect(checkRbacObject(object), object.metadata.name).toEqual([]);
+      expect(builtinCauses(object), object.metadata.name).toEqual([]);
     }
   });
 

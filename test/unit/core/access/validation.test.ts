@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { rbacGroup } from '../../../../core/access/rbac-objects.ts';
-import { checkRbacObject, fillSubjectDefaults } from '../../../../core/access/validation.ts';
+import { fillSubjectDefaults } from '../../../../core/access/validation.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
+import { builtinCauses } from '../../../support/builtin-causes.ts';
 import { clusterRole, clusterRoleBinding, role, roleBinding, rule, userSubject } from './rbac-objects.ts';
 
 const flaws = (object: KubeObject, old?: KubeObject) =>
-  checkRbacObject(object, old).map(({ field, message }) => `${field}: ${message}`);
+  builtinCauses(object, old).map(({ field, message }) => `${field}: ${message}`);
 
 describe('the check of a role', () => {
   it('accepts a role without rules, and names with colons', () => {
@@ -76,7 +77,7 @@ describe('the check of a binding', () => {
   it('refuses wrong subjects', () => {
     const subjects = [
       { ...account, name: 'A_b', apiGroup: rbacGroup },
-      { ...userSubject(''), apiGroup: '' },
+      { ...userSubject(''), apiGroup: 'other' },
       { kind: 'Team', name: 'x' },
     ];
     expect(flaws(clusterRoleBinding('x', 'x', ...subjects)).map((flaw) => flaw.slice(0, 50))).toEqual(
@@ -85,7 +86,7 @@ describe('the check of a binding', () => {
         'subjects[0].apiGroup: Unsupported value: "rbac.aut',
         'subjects[0].namespace: Required value',
         'subjects[1].name: Required value',
-        'subjects[1].apiGroup: Unsupported value: "": suppor',
+        'subjects[1].apiGroup: Unsupported value: "other": supported',
         'subjects[2].kind: Unsupported value: "Team": suppor',
       ].map((flaw) => flaw.slice(0, 50)),
     );

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { checkListItems, warningsAboutItems } from '../../../../../core/apiserver/builtin/list-item-rules.ts';
+import { warningsAboutItems } from '../../../../../core/apiserver/builtin/list-item-rules.ts';
 import type { KubeObject } from '../../../../../core/object/meta.ts';
+import { ruleCauses } from '../../../../support/builtin-causes.ts';
 import { HandlerBench } from '../http/handler-bench.ts';
 import { refusalOf } from '../http/handler-errors.ts';
 
@@ -27,7 +28,7 @@ const hides = (index: number, name: string) =>
   `${at}.containers[0].env[${index}]: hides previous definition of "${name}", which may be dropped when using apply`;
 const warnings = (object: KubeObject) => warningsAboutItems(object.kind, object);
 const problems = (object: KubeObject) =>
-  checkListItems(object.kind, object).map(({ field, message }) => `${field}: ${message}`);
+  ruleCauses(object.kind, object).map(({ field, message }) => `${field}: ${message}`);
 
 describe('warnings', () => {
   it('name the variables that hide another, as a Kubernetes API server does', () => {
@@ -68,20 +69,33 @@ describe('warnings', () => {
 describe('items that no API server accepts twice', () => {
   it('are refused: volumes, mounts, devices, names of ports', () => {
     const fields = {
-      volumeMounts: [{ mountPath: '/x' }, { mountPath: '/x' }],
-      volumeDevices: [{ devicePath: '/d' }, { devicePath: '/d' }],
+      image: 'x',
+      volumeMounts: [
+        { name: 'v', mountPath: '/x' },
+        { name: 'v', mountPath: '/x' },
+      ],
+      volumeDevices: [
+        { name: 'd', devicePath: '/d' },
+        { name: 'd', devicePath: '/d' },
+      ],
       ports: [
         { name: 'http', containerPort: 80 },
         { name: 'http', containerPort: 81 },
       ],
     };
     expect(
-      problems(deployment({ containers: [{ name: 'app', ...fields }], volumes: [{ name: 'v' }, { name: 'v' }] })),
+      problems(
+        deployment({
+          containers: [{ name: 'app', ...fields }],
+          volumes: [{ name: 'v' }, { name: 'v' }, { name: 'd', persistentVolumeClaim: { claimName: 'd' } }],
+        }),
+      ),
     ).toEqual([
       `${at}.volumes[1].name: Duplicate value: "v"`,
-      `${at}.containers[0].volumeMounts[1].mountPath: Invalid value: "/x": must be unique`,
-      `${at}.containers[0].volumeDevices[1].devicePath: Invalid value: "/d": must be unique`,
       `${at}.containers[0].ports[1].name: Duplicate value: "http"`,
+      `${at}.containers[0].volumeMounts[1].mountPath: Invalid value: "/x": must be unique`,
+      `${at}.containers[0].volumeDevices[1].name: Invalid value: "d": must be unique`,
+      `${at}.containers[0].volumeDevices[1].devicePath: Invalid value: "/d": must be unique`,
     ]);
   });
 
@@ -163,6 +177,9 @@ describe('items that a Kubernetes API server refuses', () => {
   const app = { name: 'app', image: 'app:1' };
   const constraint = { maxSkew: 1, topologyKey: 'zone', whenUnsatisfiable: 'DoNotSchedule' };
   const webhook = { name: 'a.b.c' };
+  const claim = { name: 'app', resourceClaimName: 'c' };
+  const clientConfig = { url: 'https://a.example' };
+  const hook = { ...webhook, clientConfig, sideEffects: 'None', admissionReviewVersions: ['v1'] };
 
   it.each([
     [
@@ -191,12 +208,12 @@ describe('items that a Kubernetes API server refuses', () => {
     ],
     [
       'gates and claims',
-      deployment({ containers: [app], schedulingGates: [webhook, webhook], resourceClaims: [app, app] }),
+      deployment({ containers: [app], schedulingGates: [webhook, webhook], resourceClaims: [claim, claim] }),
       [`${at}.resourceClaims[1].name: Duplicate value: "app"`, `${at}.schedulingGates[1]: Duplicate value: "a.b.c"`],
     ],
     [
       'webhooks',
-      { apiVersion: 'v1', kind: 'MutatingWebhookConfiguration', metadata: {}, webhooks: [webhook, webhook] },
+      { apiVersion: 'v1', kind: 'MutatingWebhookConfiguration', metadata: {}, webhooks: [hook, hook] },
       ['webhooks[1].name: Duplicate value: "a.b.c"'],
     ],
   ])('are %s', (_, object, expected) => {

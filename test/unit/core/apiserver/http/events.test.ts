@@ -88,15 +88,17 @@ describe('an Event', () => {
   it('changes in both APIs, by an update, a patch and an apply in either form', async () => {
     api.space.create(newEvent);
     const live = await api.get<KubeObject>(`${newPath}/new`);
-    api.space.update({ ...live, note: 'updated' });
-    expect(await api.get(`${corePath}/new`)).toMatchObject({ message: 'updated' });
+    expect(() => api.space.update({ ...live, note: 'updated' })).toThrow('message: Invalid value: "updated": field is');
+    const series = { count: 2, lastObservedTime: '2026-01-01T00:00:02.000000Z' };
+    api.space.update({ ...live, series });
+    expect(await api.get(`${corePath}/new`)).toMatchObject({ series });
     const newKey = { group: 'events.k8s.io', resource: 'events', namespace: 'shop', name: 'new' };
     const patched = api.space.patch(newKey, {
       type: 'strategic',
-      patch: { note: 'patched', series: { count: 2, lastObservedTime: '2026-01-01T00:00:03.000000Z' } },
+      patch: { series: { count: 3, lastObservedTime: '2026-01-01T00:00:03.000000Z' } },
     });
-    expect(patched).toMatchObject({ apiVersion: 'events.k8s.io/v1', note: 'patched' });
-    expect(await api.get(`${corePath}/new`)).toMatchObject({ message: 'patched', series: { count: 2 } });
+    expect(patched).toMatchObject({ apiVersion: 'events.k8s.io/v1', series: { count: 3 } });
+    expect(await api.get(`${corePath}/new`)).toMatchObject({ series: { count: 3 } });
     const core = await api.get<KubeObject>(`${corePath}/new`);
     api.space.update({ ...core, message: 'from the other side' });
     expect(await api.get(`${newPath}/new`)).toMatchObject({ note: 'from the other side', regarding: { name: 'j' } });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { checkRules } from '../../../../../core/apiserver/builtin/rules.ts';
-import type { KubeObject } from '../../../../../core/object/meta.ts';
+import type { KubeObject } from '../../../../../../core/object/meta.ts';
+import { ruleCauses } from '../../../../../support/builtin-causes.ts';
 
 const mebibyte = 1024 * 1024;
 const base64 = (text: string) => Buffer.from(text).toString('base64');
@@ -8,7 +8,7 @@ const base64 = (text: string) => Buffer.from(text).toString('base64');
 /** `field: message` of each cause. */
 function problems(kind: string, fields: object): string[] {
   const object: KubeObject = { apiVersion: 'v1', kind, metadata: { name: 'a' }, ...fields };
-  return checkRules(kind, object).map(({ field, message }) => `${field}: ${message}`);
+  return ruleCauses(kind, object).map(({ field, message }) => `${field}: ${message}`);
 }
 
 describe('the size of data', () => {
@@ -55,8 +55,8 @@ describe.each(['ConfigMap', 'Secret'])('a key of a %s', (kind) => {
 
 it('a key of a ConfigMap may not be in data and in binaryData', () => {
   expect(problems('ConfigMap', { data: { a: 'x' }, binaryData: { a: base64('x'), 'b c': base64('x') } })).toEqual([
-    expect.stringContaining('binaryData[b c]: Invalid value: "b c"'),
     'data[a]: Invalid value: "a": duplicate of key present in binaryData',
+    expect.stringContaining('binaryData[b c]: Invalid value: "b c"'),
   ]);
 });
 

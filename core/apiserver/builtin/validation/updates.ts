@@ -1,0 +1,33 @@
+/** Fields that an update may not change. */
+import { isRecord } from '../../../runtime/is-record.ts';
+import { type FieldCheck, type Visit, valueAtPath } from './visit.ts';
+
+const immutable = 'field is immutable';
+
+/** The value at the path may not change. `refused` says so in other words. */
+export function fixed(path: string, refused?: (at: Visit, value: unknown) => void): FieldCheck {
+  return (value, at) => {
+    if (!at.old) return;
+    const now = valueAtPath(value, path);
+    if (isSameValue(now, valueAtPath(at.old, path))) return;
+    if (refused) refused(at, now);
+    else at.invalid(path, now, immutable);
+  };
+}
+
+export function fixedWith(path: string, now: unknown, before: unknown, at: Visit): void {
+  if (!isSameValue(now, before)) at.invalid(path, now, immutable);
+}
+
+/** Compares as Kubernetes does: an absent value equals null, an empty list and an empty map. */
+export function isSameValue(a: unknown, b: unknown): boolean {
+  if (a === b || (isNothing(a) && isNothing(b))) return true;
+  if (Array.isArray(a))
+    return Array.isArray(b) && a.length === b.length && a.every((item, i) => isSameValue(item, b[i]));
+  if (!isRecord(a) || !isRecord(b)) return false;
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])].every((name) => isSameValue(a[name], b[name]));
+}
+
+function isNothing(value: unknown): boolean {
+  return value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0);
+}
