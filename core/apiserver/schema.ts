@@ -85,8 +85,8 @@ export interface KindRules {
   prepare(object: KubeObject, version: string, old?: KubeObject): string[];
   /** Checks types, required fields, formats and CEL rules. If `old` is given, also checks transition rules. Returns no causes if the object is valid. */
   validate(object: KubeObject, version: string, old?: KubeObject, context?: ValidationContext): Cause[];
-  /** Warnings about a valid object, for the user who writes it. Absent: the kind has none. */
-  warnings?(object: KubeObject): string[];
+  /** Warnings about a valid object, for the user who writes it. `old` is absent for a new object. Absent: the kind has none. */
+  warnings?(object: KubeObject, old?: KubeObject): string[];
   /**
    * Converts the object to another version. If the object is in this version, returns the object itself. Undefined: only a webhook could convert the object,
    * and this server runs none (crd/version-conversion.ts).

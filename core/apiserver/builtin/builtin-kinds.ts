@@ -4,6 +4,7 @@ import type { Cause } from '../../runtime/errors.ts';
 import type { KindRules } from '../schema.ts';
 import type { Kind } from '../space.ts';
 import { autoscalerInForm } from './autoscaler-forms.ts';
+import { deprecationWarnings } from './deprecation-warnings.ts';
 import { eventInForm, eventSelectable } from './event-forms.ts';
 import { warningsAboutItems } from './list-item-rules.ts';
 import { checkRules } from './rules.ts';
@@ -106,7 +107,10 @@ function rulesOf(entries: readonly [TableKind, ...TableKind[]]): KindRules {
       const inForm = (one: KubeObject) => (entry.k === 'Event' ? eventInForm(one, 'v1') : convert(one, entry.v));
       return checkRules(name, typeOf(entries, entry.v), inForm(object), old && inForm(old));
     },
-    warnings: (object) => warningsAboutItems(entry.k, object),
+    warnings: (object, old) => [
+      ...deprecationWarnings(entry.k, object, old === undefined),
+      ...warningsAboutItems(entry.k, object),
+    ],
     convert,
   };
 }

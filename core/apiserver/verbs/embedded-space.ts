@@ -343,7 +343,7 @@ export class EmbeddedSpace implements Space {
     if (causes.length > 0) throw status.invalidObject(kind, key.name, causes);
     if (isContentChanged(kind, next, old)) {
       next.metadata.generation = (old.metadata.generation ?? 0) + 1;
-      warnAbout(kind, next, options);
+      warnAbout(kind, next, options, old);
     }
     if (!write.isApplied) this.#manageFields(write, old, next);
     const bytes = storedBytes(kind, key, next);
@@ -490,8 +490,8 @@ function checkSubresource(kind: Kind, subresource: WriteOptions['subresource']):
   if (!isThere) throw status.notServed(`${formatGroupResource(kind)}/${subresource}`);
 }
 
-function warnAbout(kind: Kind, object: KubeObject, { warn }: WriteOptions): void {
-  if (warn) for (const text of kind.rules.warnings?.(object) ?? []) warn(text);
+function warnAbout(kind: Kind, object: KubeObject, { warn }: WriteOptions, old?: KubeObject): void {
+  if (warn) for (const text of kind.rules.warnings?.(object, old) ?? []) warn(text);
 }
 
 function withWriter({ user, warn }: WriteOptions): Pick<Parameters<WriteAdmission>[0], 'user' | 'warn'> {

@@ -1,6 +1,6 @@
 /** PersistentVolumeClaims, PersistentVolumes and the other kinds of storage. */
 import { dnsLabel, dnsSubdomain, qualifiedName } from './formats.ts';
-import { nanosOf, quantityNotNegative, quantityPositive } from './resources.ts';
+import { amountText, nanosOf, quantityNotNegative, quantityPositive } from './resources.ts';
 import { labelName, nodeSelector, selectorRule } from './selectors.ts';
 import { fixed, fixedWith, isSameValue } from './updates.ts';
 import {
@@ -121,12 +121,17 @@ function storageOf(spec: ReadValues): bigint {
   return nanosOf(recordOf(recordOf(spec.resources).requests).storage);
 }
 
+const volumeSize: FieldCheck = (value, at) => {
+  if (nanosOf(value) < 0n) at.invalid('', Number(amountText(value)), 'must be a valid resource quantity');
+  quantityPositive(value, at);
+};
+
 const capacity: FieldCheck = (value, at) => {
   const amounts = recordOf(value);
   const names = Object.keys(amounts);
   if (names.length === 0) at.required();
   if (!names.includes('storage') || names.length > 1) at.unsupported('', amounts, ['storage']);
-  for (const [name, amount] of Object.entries(amounts)) at.into(`[${name}]`, amount, quantityPositive);
+  for (const [name, amount] of Object.entries(amounts)) at.into(`[${name}]`, amount, volumeSize);
 };
 
 const volumeSource = oneSource(persistentVolumeSources);
@@ -170,12 +175,16 @@ export const persistentVolume: FieldCheck = all(fields({ spec: persistentVolumeS
   if (!at.old) return;
   const now = recordOf(recordOf(value).spec);
   const before = recordOf(at.old.spec);
-  const sourceOf = (spec: ReadValues) => persistentVolumeSources.map(([field]) => spec[field] ?? null);
+  const sourceOf = (spec: ReadValues) =>
+    persistentVolumeSources.map(([field]) => (isPresent(spec[field]) ? [spec[field]] : null));
   if (!isSameValue(sourceOf(now), sourceOf(before))) {
     at.forbidden('spec.persistentvolumesource', 'spec.persistentvolumesource is immutable after creation');
   }
   fixedWith('volumeMode', now.volumeMode, before.volumeMode, at);
-  if (isPresent(before.nodeAffinity)) fixedWith('nodeAffinity', now.nodeAffinity, before.nodeAffinity, at);
+  if (isPresent(before.nodeAffinity) && !isSameValue(now.nodeAffinity, before.nodeAffinity)) {
+    const why = 'field is immutable, except for updating from beta label to GA';
+    at.invalid('nodeAffinity', now.nodeAffinity ?? null, why);
+  }
 });
 
 const parameterBytesMax = 256 * 1024;
@@ -307,8 +316,8 @@ export const csiNode: FieldCheck = (value, at) => {
         if (!nodeID) at.required('nodeID');
         if (wordOf(nodeID).length > nodeIdMax) at.invalid('nodeID', nodeID, `must be ${nodeIdMax} characters or less`);
         at.into('allocatable', allocatable, ifGiven(fields({ count: ifGiven(notNegative) })));
-        if (names.has(name)) at.duplicate('name', name);
-        names.add(name);
+        if (names.has(wordOf(name))) at.duplicate('name', wordOf(name));
+        names.add(wordOf(name));
         const keys = new Set<string>();
         for (const key of textsOf(topologyKeys)) {
           if (key === '') at.required();

@@ -60,8 +60,14 @@ const taints: FieldCheck = (value, at) => {
 const podRanges: FieldCheck = (value, at) => {
   const ranges = textsOf(value);
   each(textOfForm(addressRange))(value, at);
-  const [a, b] = ranges.map((range) => familyOf(parseRange(range)?.address));
-  if (ranges.length > 2 || (ranges.length === 2 && a === b)) {
+  const parsed = ranges.map((range) => familyOf(parseRange(range)?.address));
+  const wrong = ranges.findIndex((_, i) => parsed[i] === undefined);
+  if (ranges.length > 1 && wrong >= 0) {
+    const why = `invalid CIDR[${wrong}]: <nil> (invalid CIDR address: ${ranges[wrong]})`;
+    at.internal('', `invalid PodCIDRs. failed to check with dual stack with error:${why}`);
+  }
+  const isDual = new Set(parsed.filter((family) => family !== undefined)).size === 2 && wrong < 0;
+  if (ranges.length > 1 && (ranges.length > 2 || !isDual)) {
     at.invalid('', ranges, 'may specify no more than one CIDR for each IP family');
   }
 };
@@ -82,17 +88,16 @@ export const nodeKind: FieldCheck = (value, at) => {
   at.into('metadata', spec, fields({ taints }));
   at.into('status', status, fields({ capacity: nodeAmounts, allocatable: nodeAmounts }));
   const now = recordOf(spec);
-  if (!at.old) {
-    at.into('spec', { podCIDRs: podRangesOf(now) }, fields({ podCIDRs: podRanges }));
-    return;
-  }
+  at.into('spec', { podCIDRs: podRangesOf(now) }, fields({ podCIDRs: podRanges }));
+  if (!at.old) return;
   const before = recordOf(at.old.spec);
-  if (textsOf(before.podCIDRs).length > 0 && !isSameValue(now.podCIDRs, before.podCIDRs)) {
+  if (podRangesOf(before).length > 0 && !isSameValue(podRangesOf(now), podRangesOf(before))) {
     at.forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid');
   }
   if (before.providerID && before.providerID !== now.providerID) {
     at.forbidden('spec.providerID', 'node updates may not change providerID except from "" to valid');
   }
+  if (wordOf(now.externalID) !== wordOf(before.externalID)) at.forbidden('spec.externalID', 'may not be updated');
 };
 
 const systemPriorities: ReadonlyMap<string, number> = new Map([
@@ -128,16 +133,13 @@ export const priorityClass: FieldCheck = (value, at) => {
 };
 
 export const runtimeClass: FieldCheck = (value, at) => {
-  if (at.old) {
-    fixed('handler')(value, at);
-    return;
-  }
   const { handler, overhead, scheduling } = recordOf(value);
   at.into('handler', handler, textOfForm(dnsLabel));
   if (isPresent(overhead)) {
     at.into('overhead', { limits: recordOf(overhead).podFixed }, requirements(containerResource, new Set()));
   }
   at.into('scheduling', scheduling, ifGiven(fields({ nodeSelector: labels, tolerations: runtimeTolerations })));
+  fixed('handler')(value, at);
 };
 
 const runtimeTolerations: FieldCheck = (value, at) => {

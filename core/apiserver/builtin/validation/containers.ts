@@ -335,8 +335,8 @@ export function containers(pod: PodContext): FieldCheck {
     for (const [i, container] of list.entries()) {
       at.into(i, container, () => {
         common(container, at);
-        if (names.has(container.name)) at.duplicate('name', container.name);
-        names.add(container.name);
+        if (names.has(wordOf(container.name))) at.duplicate('name', wordOf(container.name));
+        names.add(wordOf(container.name));
         life(container, at);
       });
     }
@@ -386,8 +386,8 @@ export function ephemeralContainers(pod: PodContext, others: readonly ReadValues
     for (const [i, container] of recordsOf(value).entries()) {
       at.into(i, container, () => {
         commonContainer(pod)(container, at);
-        if (names.has(container.name)) at.duplicate('name', container.name);
-        names.add(container.name);
+        if (names.has(wordOf(container.name))) at.duplicate('name', wordOf(container.name));
+        names.add(wordOf(container.name));
         const { targetContainerName: target } = container;
         if (target && !otherNames.has(target)) at.notFound('targetContainerName', target);
         for (const name of onlyForOthers) {

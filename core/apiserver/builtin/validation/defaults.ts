@@ -22,11 +22,12 @@ const defaults: Readonly<Record<string, readonly Defaults[]>> = {
   [`${core}PodSpec`]: [
     { dnsPolicy: 'ClusterFirst', restartPolicy: 'Always', securityContext: {}, terminationGracePeriodSeconds: 30 },
     hostNetworkPorts,
+    withoutImages,
     (spec) => {
       if (!spec.serviceAccountName && spec.serviceAccount) spec.serviceAccountName = spec.serviceAccount;
     },
   ],
-  [`${core}Pod`]: [({ spec }) => requestsOf(recordOf(spec))],
+  [`${core}Pod`]: [inSpec(requestsOf)],
   [`${core}Container`]: [{ terminationMessagePolicy: 'File' }, pullPolicy],
   [`${core}EphemeralContainer`]: [{ terminationMessagePolicy: 'File' }, pullPolicy],
   [`${core}ContainerPort`]: [{ protocol: 'TCP' }],
@@ -41,14 +42,15 @@ const defaults: Readonly<Record<string, readonly Defaults[]>> = {
   [`${core}HostPathVolumeSource`]: [{ type: '' }],
   [`${core}ServiceAccountTokenProjection`]: [{ expirationSeconds: 3600 }],
   [`${core}AzureDiskVolumeSource`]: [{ cachingMode: 'ReadWrite', kind: 'Shared' }],
-  [`${core}Service`]: [({ spec }) => service(recordOf(spec) as Fields)],
+  [`${core}Service`]: [inSpec(service)],
   [`${core}ServicePort`]: [{ protocol: 'TCP' }, targetPort],
+  [`${core}Secret`]: [{ type: 'Opaque' }],
   [`${core}EndpointPort`]: [{ protocol: 'TCP' }],
   [`${core}PersistentVolumeSpec`]: [{ persistentVolumeReclaimPolicy: 'Retain', volumeMode: 'Filesystem' }],
   [`${core}PersistentVolumeClaimSpec`]: [{ volumeMode: 'Filesystem' }],
-  [`${core}PersistentVolumeClaim`]: [({ spec }) => dataSources(recordOf(spec) as Fields)],
+  [`${core}PersistentVolumeClaim`]: [inSpec(dataSources)],
   [`${core}LimitRangeItem`]: [limits],
-  [`${core}ReplicationController`]: [({ spec }) => controller(recordOf(spec) as Fields)],
+  [`${core}ReplicationController`]: [inSpec(controller)],
   'io.k8s.api.apps.v1.DeploymentSpec': [
     { replicas: 1, revisionHistoryLimit: 10, progressDeadlineSeconds: 600 },
     rolling('strategy', { maxUnavailable: '25%', maxSurge: '25%' }),
@@ -65,11 +67,11 @@ const defaults: Readonly<Record<string, readonly Defaults[]>> = {
   'io.k8s.api.apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy': [
     { whenDeleted: 'Retain', whenScaled: 'Retain' },
   ],
-  'io.k8s.api.batch.v1.Job': [({ spec }) => job(recordOf(spec) as Fields)],
+  'io.k8s.api.batch.v1.Job': [inSpec(job)],
   'io.k8s.api.batch.v1.CronJobSpec': [
     { concurrencyPolicy: 'Allow', successfulJobsHistoryLimit: 3, failedJobsHistoryLimit: 1 },
   ],
-  'io.k8s.api.batch.v1.JobTemplateSpec': [({ spec }) => job(recordOf(spec) as Fields)],
+  'io.k8s.api.batch.v1.JobTemplateSpec': [inSpec(job)],
   'io.k8s.api.batch.v1.PodFailurePolicyOnPodConditionsPattern': [{ status: 'True' }],
   'io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerSpec': [{ minReplicas: 1 }],
   'io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerBehavior': [{ scaleUp: {}, scaleDown: {} }],
@@ -102,6 +104,13 @@ const defaults: Readonly<Record<string, readonly Defaults[]>> = {
   'io.k8s.api.flowcontrol.v1.LimitedPriorityLevelConfiguration': [{ nominalConcurrencyShares: 30 }],
   'io.k8s.api.flowcontrol.v1.QueuingConfiguration': [{ handSize: 8, queues: 64, queueLengthLimit: 50 }],
 };
+
+function inSpec(fillSpec: (spec: Fields) => void): (object: Fields) => void {
+  return (object) => {
+    object.spec ??= {};
+    fillSpec(object.spec as Fields);
+  };
+}
 
 /** The object with defaults. The object itself, if its type has none. */
 export function withDefaults<T extends object>(object: T, type: ObjectType): T {
@@ -187,11 +196,25 @@ function hostNetworkPorts(spec: Fields): void {
 }
 
 /** A container of a pod requests its limits, unless it says otherwise. */
-function requestsOf(spec: Readonly<Fields>): void {
+function requestsOf(spec: Fields): void {
   for (const container of [...recordsOf(spec.containers), ...recordsOf(spec.initContainers)]) {
     const resources = container.resources as Fields | undefined;
     if (isPresent(resources?.limits))
       resources!.requests = { ...recordOf(resources!.limits), ...recordOf(resources!.requests) };
+  }
+}
+
+/** Volumes from images are dropped, and what mounts them: their feature is off by default. */
+function withoutImages(spec: Fields): void {
+  const volumes = recordsOf(spec.volumes);
+  const dropped = volumes.filter(({ image }) => isPresent(image)).map(({ name }) => name);
+  if (dropped.length === 0) return;
+  spec.volumes = volumes.filter(({ image }) => !isPresent(image));
+  for (const list of ['containers', 'initContainers', 'ephemeralContainers']) {
+    for (const container of recordsOf(spec[list]) as Fields[]) {
+      if (!isPresent(container.volumeMounts)) continue;
+      container.volumeMounts = recordsOf(container.volumeMounts).filter(({ name }) => !dropped.includes(name));
+    }
   }
 }
 
@@ -215,8 +238,8 @@ function service(spec: Fields): void {
 
 /** The two fields for the source of a claim's data stand for each other. The older one is ignored if it names anything but a claim or a snapshot. */
 function dataSources(spec: Fields): void {
+  if (recordOf(spec.dataSourceRef).namespace) delete spec.dataSourceRef;
   const { dataSource, dataSourceRef } = spec;
-  if (isPresent(dataSourceRef) && recordOf(dataSourceRef).namespace) return;
   const { kind, apiGroup } = recordOf(dataSource);
   const isClaim = kind === 'PersistentVolumeClaim' && !apiGroup;
   const isSnapshot = kind === 'VolumeSnapshot' && apiGroup === 'snapshot.storage.k8s.io';

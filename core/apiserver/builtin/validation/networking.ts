@@ -199,7 +199,6 @@ export const networkPolicy: FieldCheck = fields({
 const optionalSegment: FieldCheck = ifFilled(textOfForm(pathSegment));
 
 export const ipAddress: FieldCheck = all((value, at) => {
-  if (at.old) return;
   const { parentRef } = recordOf(recordOf(value).spec);
   if (!isPresent(parentRef)) at.required('spec.parentRef');
   else {

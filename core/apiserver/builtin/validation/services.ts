@@ -264,7 +264,10 @@ function keptAddresses(now: ReadValues, before: ReadValues, at: Visit): void {
   }
 }
 
+/** As in Kubernetes, the addresses of a new Service are checked first, and alone: they would be allocated before the rest is read. */
 export const service: FieldCheck = (value, at) => {
+  if (!at.old) fields({ spec: clusterIPs })(value, at);
+  if (at.causes.length > 0) return;
   kept(value, at);
   fields({ spec: serviceSpec })(value, at);
   rangesInAnnotation(value, at);

@@ -74,9 +74,9 @@ export class Visit {
     this.#add('FieldValueTooMany', below, `Too many: ${actual}: must have at most ${max} items`, '');
   }
 
-  /** Removes the causes that a check has added, and returns their number. For lists whose wrong items count as absent. */
-  countedSince(before: number): number {
-    return this.causes.length - before;
+  /** A cause that Kubernetes calls a failure of its own, although the value is wrong. */
+  internal(below: string, detail: string): void {
+    this.#add('InternalError', below, 'Internal error', detail);
   }
 
   #add(reason: string, below: string, message: string, detail: string): void {

@@ -153,7 +153,7 @@ const retention: FieldCheck = ifGiven(
 
 /** The template with the volumes of the claims that the set makes for each pod. */
 function withClaims(spec: ReadValues): ReadValues {
-  const claims = recordsOf(spec.volumeClaimTemplates).map(({ metadata }) => recordOf(metadata).name);
+  const claims = [...new Set(recordsOf(spec.volumeClaimTemplates).map(({ metadata }) => recordOf(metadata).name))];
   const template = recordOf(spec.template);
   const { subdomain: _s, hostname: _h, ...pod } = recordOf(template.spec);
   const volumes = [

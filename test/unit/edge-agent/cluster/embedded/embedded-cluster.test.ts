@@ -131,7 +131,7 @@ describe('a StatefulSet', () => {
       apiVersion: 'v1',
       kind: 'PersistentVolumeClaim',
       metadata: { name: 'data' },
-      spec: { resources: { requests: { storage: '1Gi' } } },
+      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
     },
   ];
   const spec = {
