@@ -220,11 +220,11 @@ const createdEvent: FieldCheck = (value, at) => {
   }
   if (!isPresent(eventTime)) at.required('eventTime');
   if (type !== 'Normal' && type !== 'Warning') at.invalid('type', '', `has invalid value: ${wordOf(type)}`);
-  for (const field of ['firstTimestamp', 'lastTimestamp', 'count', 'source']) {
-    const given = own[field];
-    const isSet = isPresent(given) && given !== 0 && (typeof given !== 'object' || Object.keys(given!).length > 0);
-    if (isSet) at.invalid(field, '', 'needs to be unset');
+  for (const field of ['firstTimestamp', 'lastTimestamp', 'count']) {
+    if (isPresent(own[field]) && own[field] !== 0) at.invalid(field, '', 'needs to be unset');
   }
+  const { component, host } = recordOf(own.source);
+  if (component || host) at.invalid('source', '', 'needs to be unset');
 };
 
 export const apiService: FieldCheck = (value, at) => {

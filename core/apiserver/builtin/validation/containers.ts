@@ -273,8 +273,8 @@ function resizePolicy(pod: PodContext): FieldCheck {
   return (value, at) => {
     const seen = new Set<unknown>();
     for (const [i, { resourceName: name, restartPolicy }] of recordsOf(value).entries()) {
-      if (seen.has(name)) at.duplicate(`[${i}]`, name);
-      seen.add(name);
+      if (seen.has(wordOf(name))) at.duplicate(`[${i}]`, wordOf(name));
+      seen.add(wordOf(name));
       requiredOneOf('cpu', 'memory')(name, at);
       requiredOneOf('NotRequired', 'RestartContainer')(restartPolicy, at);
       if (pod.restartPolicy === 'Never' && restartPolicy !== 'NotRequired') {

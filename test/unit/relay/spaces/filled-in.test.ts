@@ -70,9 +70,9 @@ describe('the fields that a workload space fills in', () => {
       named('apps/v1', 'DaemonSet', {
         selector: { matchLabels: labels },
         template,
-        updateStrategy: { rollingUpdate: { maxSurge: 2 } },
+        updateStrategy: { rollingUpdate: { maxUnavailable: 2 } },
       }),
-      { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1, maxSurge: 2 } } },
+      { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 2, maxSurge: 0 } } },
     ],
     [
       'StatefulSet',
