@@ -178,7 +178,7 @@ describe('a wrong field is named with its value', () => {
         request: ['POST', deployments, { body: deployment({ replicas: 'three' }) }],
         ...bad,
         message:
-          'Deployment in version "v1" cannot be handled as a Deployment: json: cannot unmarshal string "three" into Go struct field .spec.replicas of type int32',
+          'Deployment in version "v1" cannot be handled as a Deployment: json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32',
       },
       {
         what: 'a number for a text, deep in a list',
@@ -189,7 +189,7 @@ describe('a wrong field is named with its value', () => {
         ],
         ...bad,
         message:
-          'Deployment in version "v1" cannot be handled as a Deployment: json: cannot unmarshal number 5 into Go struct field .spec.template.spec.containers[1].image of type string',
+          'Deployment in version "v1" cannot be handled as a Deployment: json: cannot unmarshal number into Go struct field Container.spec.template.spec.containers.image of type string',
       },
       {
         what: 'the schema of a CustomResourceDefinition: a type',

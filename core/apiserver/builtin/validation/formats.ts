@@ -191,8 +191,3 @@ export const localNonReservedPath: TextCheck = (text) => [
   ...localPath(text),
   ...(text.startsWith('..') && !text.startsWith('../') ? ["must not start with '..'"] : []),
 ];
-
-export const lowerCased =
-  (check: TextCheck): TextCheck =>
-  (text) =>
-    check(text.toLowerCase());

@@ -152,13 +152,6 @@ export function each(check: FieldCheck): FieldCheck {
   };
 }
 
-/** Checks the values of a map. */
-export function eachValue(check: FieldCheck): FieldCheck {
-  return (value, at) => {
-    for (const [key, item] of Object.entries(recordOf(value))) at.into(`[${key}]`, item, check);
-  };
-}
-
 /** For fields that are pointers in Go: an absent value is right. */
 export function ifGiven(check: FieldCheck): FieldCheck {
   return (value, at) => {
@@ -211,12 +204,6 @@ export function requiredOneOf(...values: readonly string[]): FieldCheck {
   return requiredThen(oneOf(...values));
 }
 
-export function refuse(detail: string): FieldCheck {
-  return (value, at) => {
-    if (isPresent(value)) at.forbidden('', detail);
-  };
-}
-
 export const notNegative: FieldCheck = atLeast(0, 'must be greater than or equal to 0');
 export const positiveNumber: FieldCheck = atLeast(1, 'must be greater than zero');
 
@@ -236,17 +223,5 @@ export function between(min: number, max: number, detail = `must be between ${mi
 export function longest(max: number): FieldCheck {
   return (value, at) => {
     if (Buffer.byteLength(wordOf(value)) > max) at.tooLong('', max);
-  };
-}
-
-/** Names the items of a list whose key an earlier item has. */
-export function uniqueBy(keyOf: (item: unknown) => unknown, below: (index: number) => string): FieldCheck {
-  return (value, at) => {
-    const seen = new Set<unknown>();
-    for (const [index, item] of listOf(value).entries()) {
-      const key = keyOf(item);
-      if (seen.has(key)) at.duplicate(below(index), key);
-      seen.add(key);
-    }
   };
 }
