@@ -7,7 +7,7 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { isTerminating } from '../../core/object/terminating.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
-import { isBookkeeping } from '../../relay/spaces/bookkeeping.ts';
+import { bookkeepingOf } from '../../relay/spaces/bookkeeping.ts';
 import { effectivePlacement } from '../../relay/spaces/deleted-in-space.ts';
 import { candidateOf, exceptionsFor, selectingItems } from '../../relay/spaces/downsync.ts';
 import { sourceName } from '../topology/plan.ts';
@@ -72,7 +72,7 @@ export async function why(api: WhyApi, question: WhyQuestion): Promise<string[]>
       atOrigin,
       `${space}: no EdgePlacement selects it (spec.downsync), so it goes nowhere`,
       ...exceptions.map((exception) => `${space}: ${exception}`),
-      ...(isBookkeeping(resource, object) ? [`${space}: ${onlyByName}`] : []),
+      ...(bookkeepingOf(resource, object) ? [`${space}: ${onlyByName}`] : []),
     ];
   const shown = `${formatGroupResource(resource)} ${resource.namespaced ? `${namespace}/` : ''}${name}`;
   const selected = `${space}: selected by ${placements.map(({ metadata }) => metadata.name).join(', ')}`;

@@ -100,6 +100,8 @@ export interface KindSchema {
   columns(version: string): readonly PrinterColumn[];
   /** JSON paths that field selectors may use in addition to metadata.*, for example `.spec.nodeName`. */
   selectableFields(version: string): readonly string[];
+  /** The text that a field selector compares, for a path of a selectable field without the first dot. Absent: the value at the path, or an empty text. */
+  selectableText?(object: Pick<KubeObject, 'metadata'>, path: string, version: string): string;
   /** The OpenAPI v3 schema of a CustomResourceDefinition. Absent for built-in kinds: their schema is made from `schema()`. */
   openapi?(version: string): JsonObject;
   readonly rules: KindRules;

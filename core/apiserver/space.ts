@@ -32,6 +32,8 @@ export interface Kind extends GroupResource, KindSchema {
   /** The fields of the scale in one version of a custom kind. Absent: they are the same in all versions. */
   scalePaths?(version: string): ScalePaths | undefined;
   readonly custom: boolean;
+  /** True: clients see no `metadata.generation`, as in a Kubernetes API server. The space counts it all the same, for what it sends and sums up. */
+  readonly hidesGeneration: boolean;
   /** The kind whose objects these are, in another form. Absent: the kind has objects of its own. Only Events have two kinds for the same objects. */
   readonly storedAs?: Kind;
   /**
@@ -77,6 +79,8 @@ export interface WriteOptions {
   readonly fieldManager?: string;
   readonly dryRun?: boolean;
   readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore';
+  /** The places of fields that the body has twice. Absent: there are none. */
+  readonly duplicateFields?: readonly string[];
   /** Gets the texts for `Warning: 299` headers. */
   readonly warn?: (text: string) => void;
   /**

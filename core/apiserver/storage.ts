@@ -47,6 +47,8 @@ export interface SpaceStorage {
    */
   write<T>(fn: (writer: SpaceWriter) => T): T;
   flushed(): Promise<void>;
+  /** Makes the revision grow without a change of any object. Absent: the storage is readOnly. */
+  skipRevision?(): void;
   /** The events with revision > since. Returns 'expired' if the storage has already dropped some of them. The caller must then answer 410. */
   eventsSince(since: number): StorageEvent[] | 'expired';
   /** Calls the listener synchronously after each commit. Returns the function that ends the subscription. */

@@ -42,6 +42,28 @@ export function spliceMetadata(body: Uint8Array, fields: string): [Uint8Array, U
   return [Buffer.from(`{"metadata":{${fields}${empty ? '' : ','}`), body.subarray(prefix.length)];
 }
 
+/** `body` without the member `name` of metadata, a number. No text can contain the bytes that this function searches: quotes in texts are escaped. */
+export function cutMetadataNumber(body: Uint8Array, name: string): Uint8Array {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const label = `"${name}":`;
+  for (let at = bytes.indexOf(label); at >= 0; at = bytes.indexOf(label, at + 1)) {
+    let end = at + label.length;
+    while (isDigit(bytes[end])) end++;
+    // A label or annotation of this name is a text.
+    if (end === at + label.length) continue;
+    const isFirst = bytes[at - 1] !== comma;
+    return Buffer.concat([
+      bytes.subarray(0, isFirst ? at : at - 1),
+      bytes.subarray(isFirst && bytes[end] === comma ? end + 1 : end),
+    ]);
+  }
+  return body;
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0x30 && byte <= 0x39;
+}
+
 /** `body` with one more member at its end, for example `status`. The body must not have this member already. */
 export function appendMember(body: Uint8Array, name: string, json: Uint8Array): Uint8Array {
   const head = body.subarray(0, body.length - 1);

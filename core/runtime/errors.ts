@@ -17,6 +17,7 @@ export type ErrorCode =
   | 'UnsupportedMediaType'
   | 'NotAcceptable'
   | 'Invalid'
+  | 'NotTyped'
   | 'TooManyRequests'
   | 'Timeout'
   | 'Unavailable'
@@ -43,6 +44,8 @@ export interface ErrorDetails {
   readonly name?: string;
   readonly causes?: readonly Cause[];
   readonly retryAfterSeconds?: number;
+  /** The token with which a client may go on with a list. */
+  readonly continueToken?: string;
 }
 
 export class BanyanError extends Error {
@@ -67,7 +70,7 @@ export class BanyanError extends Error {
 interface ErrorRow {
   /** HTTP status of a Kubernetes `Status`. */
   readonly http: number;
-  /** `reason` of a Kubernetes `Status`. */
+  /** `reason` of a Kubernetes `Status`. Empty: the Status has none. */
   readonly reason: string;
   /** gRPC status code, https://grpc.io/docs/guides/status-codes/ */
   readonly grpc: number;
@@ -88,6 +91,8 @@ export const errorTable: { readonly [code in ErrorCode]: ErrorRow } = {
   TooLarge: { http: 413, reason: 'RequestEntityTooLarge', grpc: 8, retry: 'never' },
   UnsupportedMediaType: { http: 415, reason: 'UnsupportedMediaType', grpc: 3, retry: 'never' },
   Invalid: { http: 422, reason: 'Invalid', grpc: 3, retry: 'never' },
+  // The status of Kubernetes for a field that the type of an applied object does not have.
+  NotTyped: { http: 500, reason: '', grpc: 3, retry: 'never' },
   TooManyRequests: { http: 429, reason: 'TooManyRequests', grpc: 8, retry: 'backoff' },
   Timeout: { http: 504, reason: 'Timeout', grpc: 4, retry: 'backoff' },
   Unavailable: { http: 503, reason: 'ServiceUnavailable', grpc: 14, retry: 'backoff' },

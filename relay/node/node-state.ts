@@ -139,19 +139,24 @@ export class NodeState {
     };
     const signsUsers = ports.userSigner !== undefined;
     const tokenKeys = () => tokenKeysIn(store, ports.tokenKeys?.());
-    this.spaces = new NodeSpaces({ store, clock, random, log, defer, path, preview, signsUsers, tokenKeys }, config, {
-      inventoryChanged: (t, child) => this.childRegistry.widen(t, child),
-      claimsChanged: (t, child) => this.childRegistry.claimsChanged(t, child),
-      revocationsChanged: (t) => {
-        this.childRegistry.inheritedChanged(t);
-        t.announce(revocationsTopic, 'self');
-        t.afterCommit(() => lateParts.enqueue((later) => this.reportOwnRevoked(later)));
+    const authority = () => ports.authority();
+    this.spaces = new NodeSpaces(
+      { store, clock, random, log, defer, path, preview, signsUsers, tokenKeys, authority },
+      config,
+      {
+        inventoryChanged: (t, child) => this.childRegistry.widen(t, child),
+        claimsChanged: (t, child) => this.childRegistry.claimsChanged(t, child),
+        revocationsChanged: (t) => {
+          this.childRegistry.inheritedChanged(t);
+          t.announce(revocationsTopic, 'self');
+          t.afterCommit(() => lateParts.enqueue((later) => this.reportOwnRevoked(later)));
+        },
+        metricsAccountsChanged: () => lateParts.enqueue((t) => this.childRegistry.inheritedChanged(t)),
+        nodeDeleted: (t, node) => this.#nodeDeleted(t, node, clock),
+        authoritiesWritten: (t) => t.announce(authoritiesTopic, 'self'),
+        isParentAway: () => lateParts.isParentAway(),
       },
-      metricsAccountsChanged: () => lateParts.enqueue((t) => this.childRegistry.inheritedChanged(t)),
-      nodeDeleted: (t, node) => this.#nodeDeleted(t, node, clock),
-      authoritiesWritten: (t) => t.announce(authoritiesTopic, 'self'),
-      isParentAway: () => lateParts.isParentAway(),
-    });
+    );
     this.readRevocationsAbove();
     this.#trust = ports.trust;
     this.#log = log;

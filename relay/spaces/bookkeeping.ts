@@ -3,8 +3,11 @@
  * `spec.downsync` leaves them out unless it names their resource or their name, so `*` does not include them (decision 0050). Each edge cluster has its own.
  */
 import type { DownsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
+import { isPublished } from '../../core/apiserver/lifecycle/published-objects.ts';
 import type { GroupResource, ObjectKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
+
+export type Bookkeeping = 'by name' | 'by resource';
 
 type Check = (object: KubeObject) => boolean;
 
@@ -24,7 +27,6 @@ const checks: Readonly<Record<string, readonly Check[]>> = {
       type === tokenType && metadata.annotations?.['kubernetes.io/service-account.name'] === 'default',
   ],
   '/configmaps': [
-    named('kube-root-ca.crt'),
     // A release of helm that keeps its releases in ConfigMaps (HELM_DRIVER=configmap).
     ({ metadata }) => metadata.labels?.owner === 'helm' && (metadata.name ?? '').startsWith('sh.helm.release.v1.'),
   ],
@@ -52,8 +54,13 @@ function isMadeByController({
   );
 }
 
-export function isBookkeeping({ group, resource }: GroupResource, object: KubeObject): boolean {
-  return checks[`${group}/${resource}`]?.some((check) => check(object)) ?? false;
+/**
+ * How an item of `spec.downsync` includes the object: by the name of the object alone, or also by the name of the resource. Undefined: the object is no
+ * bookkeeping. The API server of each edge cluster publishes objects of the same names, so the name of a resource does not include the space's.
+ */
+export function bookkeepingOf(of: GroupResource, object: KubeObject): Bookkeeping | undefined {
+  if (isPublished(of, object)) return 'by name';
+  return checks[`${of.group}/${of.resource}`]?.some((check) => check(object)) ? 'by resource' : undefined;
 }
 
 /** Whether all objects of the resource are bookkeeping. */
@@ -61,7 +68,11 @@ export function isBookkeepingResource({ group, resource }: GroupResource): boole
   return checks[`${group}/${resource}`]?.includes(always) ?? false;
 }
 
-/** Whether the item names the resource or the object, and so includes bookkeeping. */
-export function namesBookkeeping({ resources = [], objectNames = [] }: DownsyncItem, key: ObjectKey): boolean {
-  return resources.includes(key.resource) || objectNames.includes(key.name);
+/** Whether the item names what it must name in order to include the bookkeeping. */
+export function namesBookkeeping(
+  { resources = [], objectNames = [] }: DownsyncItem,
+  key: ObjectKey,
+  how: Bookkeeping,
+): boolean {
+  return objectNames.includes(key.name) || (how === 'by resource' && resources.includes(key.resource));
 }

@@ -9,7 +9,7 @@ const usualMs = 25;
 /** After a pause, this many writes in a row do not count as a burst. */
 const writesWithoutBurst = 4;
 /** The longest wait of a write. Only the origin waits; nodes below do not. The wait is short compared with the second after which sums are reported. */
-const burstWaitMs = 100;
+export const burstWaitMs = 100;
 /**
  * When this many namespaces are remembered, those that are no longer needed are forgotten. This happens again when twice as many are remembered as remained.
  */

@@ -6,7 +6,7 @@ import type { DownsyncItem, DownsyncMatch } from '../../core/apiserver/kinds/edg
 import type { ObjectKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { type Labels, matchesSelector } from '../../core/object/selector.ts';
-import { isBookkeeping, namesBookkeeping } from './bookkeeping.ts';
+import { type Bookkeeping, bookkeepingOf, namesBookkeeping } from './bookkeeping.ts';
 import { isShownReplicaSet } from './shown-replica-set.ts';
 
 export interface Candidate {
@@ -15,7 +15,7 @@ export interface Candidate {
   /** The labels of the object's namespace. Absent for cluster-scoped objects. */
   readonly namespaceLabels?: Labels;
   /** True: the object is bookkeeping of the space (bookkeeping.ts). */
-  readonly isBookkeeping?: boolean;
+  readonly bookkeeping?: Bookkeeping | undefined;
   /** True: the space only shows the object, so no placement ever selects it (shown-replica-set.ts). */
   readonly isShown?: boolean;
 }
@@ -25,7 +25,7 @@ export function candidateOf(key: ObjectKey, object: KubeObject, namespaceLabels:
     key,
     labels: object.metadata.labels ?? {},
     ...(namespaceLabels === undefined ? {} : { namespaceLabels }),
-    isBookkeeping: isBookkeeping(key, object),
+    bookkeeping: bookkeepingOf(key, object),
     isShown: isShownReplicaSet(object),
   };
 }
@@ -51,7 +51,8 @@ export function mayIncludeResource(item: DownsyncMatch, key: { group: string; re
 }
 
 function selects(item: DownsyncItem, candidate: Candidate): boolean {
-  if (candidate.isShown || (candidate.isBookkeeping && !namesBookkeeping(item, candidate.key))) return false;
+  if (candidate.isShown || (candidate.bookkeeping && !namesBookkeeping(item, candidate.key, candidate.bookkeeping)))
+    return false;
   return matches(item, candidate) && !item.except?.some((one) => matchesException(one, candidate));
 }
 

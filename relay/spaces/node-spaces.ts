@@ -7,7 +7,7 @@ import { MetricsAccounts } from '../../core/apiserver/access/metrics-accounts.ts
 import { SystemAccess } from '../../core/apiserver/access/system-access.ts';
 import { warnOfTokenSecret } from '../../core/apiserver/access/token-secrets.ts';
 import { checkSigningRequest } from '../../core/apiserver/certificates/request-admission.ts';
-import { withApproval } from '../../core/apiserver/certificates/request-kind.ts';
+import { withRequestReader } from '../../core/apiserver/certificates/request-kind.ts';
 import { RequestReader } from '../../core/apiserver/certificates/request-reader.ts';
 import { nodeResource } from '../../core/apiserver/kinds/mesh-kinds.ts';
 import {
@@ -129,7 +129,7 @@ export class NodeSpaces {
         request,
       );
     };
-    const kindsOf = (kinds: readonly Kind[]) => withApproval(kinds, reader);
+    const kindsOf = (kinds: readonly Kind[]) => withRequestReader(kinds, reader);
     this.#system = openSpace(ports, 'system', 'System', note, { admission: () => admission, kindsOf });
     for (const stored of this.#system.storage.scan(revocationResource))
       this.#noteRevocation({ type: 'ADDED', object: stored });

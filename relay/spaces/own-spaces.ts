@@ -13,6 +13,7 @@ import { SpaceKinds } from '../../core/apiserver/kinds/space-kinds.ts';
 import { EventExpiry } from '../../core/apiserver/lifecycle/event-expiry.ts';
 import { GarbageCollector } from '../../core/apiserver/lifecycle/garbage-collector.ts';
 import { NamespaceController } from '../../core/apiserver/lifecycle/namespace-controller.ts';
+import { isPublishedKey, PublishedObjects } from '../../core/apiserver/lifecycle/published-objects.ts';
 import { fieldManager } from '../../core/apiserver/managed-fields/field-manager.ts';
 import type { Kind, Kinds, Space, WriteAdmission } from '../../core/apiserver/space.ts';
 import { EmbeddedStorage } from '../../core/apiserver/storage/embedded.ts';
@@ -26,7 +27,7 @@ import type { Random } from '../../core/runtime/random.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import { noteSourceChange } from '../schedule/source-changes.ts';
 import { workTopic } from '../work/topics.ts';
-import { Bursts } from './bursts.ts';
+import { Bursts, burstWaitMs } from './bursts.ts';
 import { InventoryRows } from './inventory-rows.ts';
 import { PlacementSelection } from './selection.ts';
 import { RequestGate, spaceQuota } from './space-limits.ts';
@@ -43,6 +44,8 @@ export interface SpacePorts {
   readonly path: string;
   /** The keys of the node's tokens. Absent: nobody signs in with tokens. */
   tokenKeys?(): TokenKeys;
+  /** PEM: the authorities by which clients verify the node's API. Absent: nobody serves the API. */
+  authority?(): string;
   /** Whether the node signs certificates of users. Absent: it does not. */
   readonly signsUsers?: boolean;
   /** Returns what a dry run in the workload space of a source shows in addition. Absent: nothing. */
@@ -108,8 +111,8 @@ export function openSpace(
     new NamespaceController(shared),
     new GarbageCollector(shared),
     new EventExpiry(shared),
+    new PublishedObjects({ ...shared, ...(ports.authority ? { authority: () => ports.authority!() } : {}) }),
   ];
-  ensureNamespaces(space);
   return {
     space,
     storage,
@@ -155,8 +158,10 @@ export function openWorkloadSpace(
   const bursts = new Bursts();
   storage.subscribe((events) => {
     const nowMs = ports.clock.monotonicMs();
-    const namespaces = new Set(events.map(({ object }) => object.key.namespace));
-    const waitMs = Math.min(...Array.from(namespaces, (namespace) => bursts.waitMs(namespace, nowMs)));
+    // The space's own objects in a new namespace are no burst of a user.
+    const written = events.filter(({ object }) => !isPublishedKey(object.key));
+    const namespaces = new Set(written.map(({ object }) => object.key.namespace));
+    const waitMs = Math.min(burstWaitMs, ...Array.from(namespaces, (namespace) => bursts.waitMs(namespace, nowMs)));
     ports.store.announce(workTopic, [waitMs]);
   });
   return { ...opened, source, table, selection, usage: usage!, gate: new RequestGate(limited, ports.clock) };
@@ -182,12 +187,4 @@ export function openInventorySpace(ports: SpacePorts, name: string, source: stri
   rows = new InventoryRows({ source, storage, table, noteChange: noteSourceChange });
   storage.subscribe(() => ports.store.announce(workTopic, [0]));
   return { ...opened, table, rows };
-}
-
-/** Creates the namespaces that every client expects. */
-function ensureNamespaces(space: Space): void {
-  for (const name of ['default', 'kube-system']) {
-    const object = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
-    if (!space.get(space.keyOf(object))) space.create(object);
-  }
 }

@@ -2,20 +2,23 @@
  * `npm run programs`: builds the external programs that tests run. They come from the Go modules beside this file, one after the other. The command lists the
  * programs that this machine can't have. The built programs are kept outside the checkout, so a second run takes a second.
  */
+import { buildConformance } from './conformance.ts';
 import { controlPlaneBinaries } from './control-plane/binaries.ts';
 import { helmProgram } from './helm.ts';
-import { buildKubectl } from './kubectl.ts';
+import { buildKubectl, buildKubectl27 } from './kubectl.ts';
 import { nodePrograms, withoutHost } from './kubelet/programs.ts';
 import { toolHealthProgram } from './tool-health.ts';
 import { buildToxiproxy } from './toxiproxy.ts';
 
 const wanted: readonly { name: string; impossible?: string | undefined; build: () => Promise<unknown> }[] = [
   { name: 'kubectl', build: buildKubectl },
+  { name: 'kubectl 1.27', build: buildKubectl27 },
   { name: 'toxiproxy', build: buildToxiproxy },
   { name: 'control plane', build: controlPlaneBinaries },
   { name: 'helm', build: () => helmProgram(3) },
   { name: 'helm 4', build: () => helmProgram(4) },
   { name: 'tool health', build: toolHealthProgram },
+  { name: 'conformance', build: buildConformance },
   { name: 'kubelet', impossible: withoutHost(), build: nodePrograms },
 ];
 

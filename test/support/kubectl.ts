@@ -1,6 +1,6 @@
 /** Stock kubectl: the machine's own, or a build from its Go module. */
 import { dirname, join } from 'node:path';
-import { builtOnce, foundOrBuilt, type GoModule, notBuilt } from './go-programs.ts';
+import { builtOnce, directoryOf, foundOrBuilt, type GoModule, notBuilt } from './go-programs.ts';
 
 const name = 'kubectl';
 const modules: readonly GoModule[] = [
@@ -11,6 +11,18 @@ const modules: readonly GoModule[] = [
   },
 ];
 const found = foundOrBuilt(name, modules);
+const oldName = 'kubectl27';
+const oldModules: readonly GoModule[] = [
+  {
+    directory: join(import.meta.dirname, oldName),
+    packages: { kubectl: '.' },
+    variables: { 'k8s.io/component-base/version.gitVersion': 'v1.27.16' },
+  },
+];
+
+/** A text for the titles of tests that can't run: they need the oldest kubectl that spaces support. */
+export const withoutKubectl27 = notBuilt(oldName, oldModules);
+export const kubectl27Program = join(directoryOf(oldName, oldModules), 'kubectl');
 
 /** A text for the titles of tests that can't run. */
 export const withoutKubectl = found ? undefined : notBuilt(name, modules);
@@ -27,4 +39,8 @@ export const withKubectlOnPath: NodeJS.ProcessEnv = {
 /** Builds kubectl if the machine has no kubectl. */
 export async function buildKubectl(): Promise<void> {
   if (!found) await builtOnce(name, modules);
+}
+
+export async function buildKubectl27(): Promise<void> {
+  await builtOnce(oldName, oldModules);
 }

@@ -1,11 +1,12 @@
 /** The built-in kinds of every space. */
 import { formatApiVersion, type KubeObject } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
-import type { KindRules } from '../schema.ts';
+import type { FieldType, KindRules } from '../schema.ts';
+import { selectedText } from '../selection/selection.ts';
 import type { Kind } from '../space.ts';
 import { autoscalerInForm } from './autoscaler-forms.ts';
 import { deprecationWarnings } from './deprecation-warnings.ts';
-import { eventInForm, eventSelectable } from './event-forms.ts';
+import { eventInForm, eventSelectable, eventSource } from './event-forms.ts';
 import { warningsAboutItems } from './list-item-rules.ts';
 import { checkRules } from './rules.ts';
 import { checkTypes } from './type-check.ts';
@@ -20,10 +21,12 @@ const scalePaths = {
 
 const selectable: Readonly<Record<string, readonly string[]>> = {
   Pod: [
+    '.spec.hostNetwork',
     '.spec.nodeName',
     '.spec.restartPolicy',
     '.spec.schedulerName',
     '.spec.serviceAccountName',
+    '.status.nominatedNodeName',
     '.status.phase',
     '.status.podIP',
   ],
@@ -36,6 +39,32 @@ const selectable: Readonly<Record<string, readonly string[]>> = {
   ReplicationController: ['.status.replicas'],
   CertificateSigningRequest: ['.spec.signerName'],
 };
+
+/** The built-in kinds with `metadata.generation`: those whose strategy sets the field (k8s.io/kubernetes v1.34, pkg/registry). */
+const withGeneration: ReadonlySet<string> = new Set([
+  '/pods',
+  '/podtemplates',
+  '/replicationcontrollers',
+  'admissionregistration.k8s.io/mutatingwebhookconfigurations',
+  'admissionregistration.k8s.io/validatingadmissionpolicies',
+  'admissionregistration.k8s.io/validatingadmissionpolicybindings',
+  'admissionregistration.k8s.io/validatingwebhookconfigurations',
+  'apiextensions.k8s.io/customresourcedefinitions',
+  'apps/daemonsets',
+  'apps/deployments',
+  'apps/replicasets',
+  'apps/statefulsets',
+  'batch/cronjobs',
+  'batch/jobs',
+  'discovery.k8s.io/endpointslices',
+  'flowcontrol.apiserver.k8s.io/flowschemas',
+  'flowcontrol.apiserver.k8s.io/prioritylevelconfigurations',
+  'networking.k8s.io/ingressclasses',
+  'networking.k8s.io/ingresses',
+  'networking.k8s.io/networkpolicies',
+  'policy/poddisruptionbudgets',
+  'scheduling.k8s.io/priorityclasses',
+]);
 
 let kinds: readonly Kind[] | undefined;
 
@@ -79,13 +108,31 @@ function builtinKind(entries: readonly [TableKind, ...TableKind[]]): Kind {
     storageVersion: entry.v,
     storesAsWritten: false,
     hasSeveralVersions: entries.length > 1,
-    subresources: { status: entry.st ?? false, ...(entry.sc ? { scale: scalePaths } : {}) },
+    subresources: {
+      status: entry.st ?? false,
+      ...(entry.sc ? { scale: scalePaths } : {}),
+      ...(entry.k === 'CertificateSigningRequest' ? { approval: true } : {}),
+    },
     custom: false,
+    hidesGeneration: !withGeneration.has(`${entry.g}/${entry.r}`),
     schema: (version) => typeOf(entries, version),
     columns: () => [],
     selectableFields: () => (entry.k === 'Event' ? eventSelectable[entry.g] : selectable[entry.k]) ?? [],
+    selectableText: (object, path, version) =>
+      entry.k === 'Event' && path === 'source'
+        ? eventSource(object)
+        : selectedText(object, path, absentText(typeOf(entries, version), path)),
     rules: rulesOf(entries),
   };
+}
+
+/** The text of an absent field: the zero value of its Go type. */
+function absentText(type: FieldType, path: string): string {
+  const [name, ...rest] = path.split('.');
+  const inner = type.type === 'object' ? type.field(name!)?.type : undefined;
+  if (inner && rest.length > 0) return absentText(inner, rest.join('.'));
+  if (inner?.type === 'boolean') return 'false';
+  return inner?.type === 'integer' ? '0' : '';
 }
 
 function typeOf(entries: readonly [TableKind, ...TableKind[]], version: string): BuiltinType {

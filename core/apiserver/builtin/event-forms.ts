@@ -26,9 +26,12 @@ export const eventSelectable: Readonly<Record<string, readonly string[]>> = {
     '.involvedObject.name',
     '.involvedObject.uid',
     '.involvedObject.apiVersion',
+    '.involvedObject.resourceVersion',
+    '.involvedObject.fieldPath',
     '.reason',
     '.type',
     '.reportingComponent',
+    '.source',
   ],
   'events.k8s.io': [
     '.regarding.kind',
@@ -36,11 +39,19 @@ export const eventSelectable: Readonly<Record<string, readonly string[]>> = {
     '.regarding.name',
     '.regarding.uid',
     '.regarding.apiVersion',
+    '.regarding.resourceVersion',
+    '.regarding.fieldPath',
     '.reason',
     '.type',
     '.reportingController',
   ],
 };
+
+/** The text that the field selector `source` compares: the component that reports the Event. */
+export function eventSource(event: Pick<KubeObject, 'metadata'>): string {
+  const { source, reportingComponent } = event as { source?: { component?: string }; reportingComponent?: string };
+  return source?.component || reportingComponent || '';
+}
 
 export function eventInForm(event: KubeObject, apiVersion: string): KubeObject {
   if (event.apiVersion === apiVersion) return event;

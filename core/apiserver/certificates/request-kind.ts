@@ -3,11 +3,7 @@ import type { Kind } from '../space.ts';
 import type { RequestReader } from './request-reader.ts';
 import { isSigningRequest } from './signing-request.ts';
 
-/** The kinds, with the subresource `approval` of CertificateSigningRequests. */
-export function withApproval(kinds: readonly Kind[], reader: RequestReader): readonly Kind[] {
-  return kinds.map((kind) =>
-    isSigningRequest(kind)
-      ? { ...kind, subresources: { ...kind.subresources, approval: true }, load: () => reader.load() }
-      : kind,
-  );
+/** The kinds, with what CertificateSigningRequests need before a client writes them. */
+export function withRequestReader(kinds: readonly Kind[], reader: RequestReader): readonly Kind[] {
+  return kinds.map((kind) => (isSigningRequest(kind) ? { ...kind, load: () => reader.load() } : kind));
 }

@@ -49,6 +49,7 @@ export function customKind(definition: CustomResourceDefinition, definedAt?: num
     subresources: subresources(storage),
     scalePaths: (name) => subresources(spec.versions.find((version) => version.name === name) ?? storage).scale,
     custom: true,
+    hidesGeneration: false,
     ...(definition.metadata.uid === undefined ? {} : { definitionUid: definition.metadata.uid }),
     ...(definedAt === undefined ? {} : { definedAt }),
     schema: (version) => served(version).compiled().type,

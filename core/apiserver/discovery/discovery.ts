@@ -19,6 +19,30 @@ export interface DiscoveryOptions {
   readonly readOnly: boolean;
 }
 
+/** A resource without objects: a POST asks a question, and the answer says so. Its place is each space (http/reviews.ts). */
+interface Review {
+  readonly group: string;
+  readonly resource: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+}
+
+const review = (group: string, kind: string): Review => ({
+  group: `${group}.k8s.io`,
+  resource: `${kind.toLowerCase()}s`,
+  kind,
+  namespaced: kind.startsWith('Local'),
+});
+const reviews: readonly Review[] = [
+  review('authentication', 'SelfSubjectReview'),
+  review('authentication', 'TokenReview'),
+  review('authorization', 'LocalSubjectAccessReview'),
+  review('authorization', 'SelfSubjectAccessReview'),
+  review('authorization', 'SelfSubjectRulesReview'),
+  review('authorization', 'SubjectAccessReview'),
+];
+const reviewVersion = 'v1';
+
 const readVerbs = ['get', 'list', 'watch'];
 const allVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
@@ -33,19 +57,30 @@ export function groupVersions(kinds: Kinds): Map<string, string[]> {
   return groups;
 }
 
+/** The same, with the groups of resources that have no objects. */
+function discovered(kinds: Kinds): Map<string, string[]> {
+  const groups = groupVersions(kinds);
+  for (const { group } of reviews) if (!groups.has(group)) groups.set(group, [reviewVersion]);
+  return groups;
+}
+
+function reviewsOf(group: string, version: string): readonly Review[] {
+  return version === reviewVersion ? reviews.filter((one) => one.group === group) : [];
+}
+
 export function apiVersions(): object {
   return { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] };
 }
 
 export function apiGroupList(kinds: Kinds): object {
-  const groups = [...groupVersions(kinds)]
+  const groups = [...discovered(kinds)]
     .filter(([group]) => group !== '')
     .map(([group, versions]) => groupEntry(group, versions));
   return { kind: 'APIGroupList', apiVersion: 'v1', groups };
 }
 
 export function apiGroup(kinds: Kinds, group: string): object | undefined {
-  const versions = groupVersions(kinds).get(group);
+  const versions = discovered(kinds).get(group);
   return versions && { kind: 'APIGroup', apiVersion: 'v1', ...groupEntry(group, versions) };
 }
 
@@ -56,27 +91,40 @@ export function apiResourceList(
   options: DiscoveryOptions,
 ): object | undefined {
   const served = kinds.all().filter((kind) => kind.group === group && kind.versions.includes(version));
-  if (served.length === 0 && !(group === '' && version === 'v1')) return undefined;
+  const asked = reviewsOf(group, version);
+  if (served.length + asked.length === 0 && !(group === '' && version === 'v1')) return undefined;
   return {
     kind: 'APIResourceList',
     apiVersion: 'v1',
     groupVersion: formatApiVersion(group, version),
-    resources: served.flatMap((kind) => legacyResources(kind, options)),
+    resources: [
+      ...served.flatMap((kind) => legacyResources(kind, options)),
+      ...asked.map(({ resource, namespaced, kind }) => ({
+        name: resource,
+        singularName: kind.toLowerCase(),
+        namespaced,
+        kind,
+        verbs: ['create'],
+      })),
+    ],
   };
 }
 
 /** The document of `apidiscovery.k8s.io` v2 or v2beta1. `core` is true for `/api`, false for `/apis`. */
 export function aggregated(kinds: Kinds, core: boolean, version: 'v2' | 'v2beta1', options: DiscoveryOptions): object {
-  const items = [...groupVersions(kinds)]
+  const items = [...discovered(kinds)]
     .filter(([group]) => (group === '') === core)
     .map(([group, versions]) => ({
       metadata: { name: group === '' ? null : group, creationTimestamp: null },
       versions: versions.map((one) => ({
         version: one,
-        resources: kinds
-          .all()
-          .filter((kind) => kind.group === group && kind.versions.includes(one))
-          .map((kind) => aggregatedResource(kind, one, options)),
+        resources: [
+          ...kinds
+            .all()
+            .filter((kind) => kind.group === group && kind.versions.includes(one))
+            .map((kind) => aggregatedResource(kind, one, options)),
+          ...reviewsOf(group, one).map(aggregatedReview),
+        ],
         freshness: 'Current',
       })),
     }))
@@ -125,6 +173,16 @@ function aggregatedResource(kind: Kind, version: string, { readOnly }: Discovery
       responseKind: name === 'scale' ? scale : own,
       verbs: readOnly ? ['get'] : ['get', 'patch', 'update'],
     })),
+  };
+}
+
+function aggregatedReview({ group, resource, kind, namespaced }: Review): object {
+  return {
+    resource,
+    responseKind: { group, version: reviewVersion, kind },
+    scope: namespaced ? 'Namespaced' : 'Cluster',
+    singularResource: kind.toLowerCase(),
+    verbs: ['create'],
   };
 }
 

@@ -65,7 +65,6 @@ export class SpaceHandler {
       throw new BanyanError('MethodNotAllowed', `the server does not allow ${request.method} here`);
     const { kinds, storage } = this.space;
     const options = { readOnly: storage.readOnly };
-    const form = negotiate(header(request, 'accept'));
     const type = (version: string) => ({
       'content-type': `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`,
     });
@@ -76,12 +75,16 @@ export class SpaceHandler {
     switch (route.type) {
       case 'version':
         return found(kubernetesVersion);
-      case 'api':
+      case 'api': {
+        const form = negotiate(header(request, 'accept'));
         if (form.as === 'discovery') return found(aggregated(kinds, true, form.version, options), type(form.version));
         return found(apiVersions());
-      case 'apis':
+      }
+      case 'apis': {
+        const form = negotiate(header(request, 'accept'));
         if (form.as === 'discovery') return found(aggregated(kinds, false, form.version, options), type(form.version));
         return found(apiGroupList(kinds));
+      }
       case 'group':
         return found(apiGroup(kinds, route.group));
       case 'group-version':
@@ -188,7 +191,13 @@ export class SpaceHandler {
   }
 
   #selection(kind: Kind, version: string, { query }: ApiRequest) {
-    return selectionOf(query.get('labelSelector'), query.get('fieldSelector'), kind.selectableFields(version));
+    const read: typeof kind.selectableText = kind.selectableText?.bind(kind);
+    return selectionOf(
+      query.get('labelSelector'),
+      query.get('fieldSelector'),
+      kind.selectableFields(version),
+      read && ((object, path) => read(object, path, version)),
+    );
   }
 
   /**

@@ -4,7 +4,6 @@
  * of objects.
  */
 import { labelsInBody } from '../../object/body-labels.ts';
-import { spliceMetadata } from '../../object/canonical.ts';
 import { formatApiVersion, type KubeObject } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { RequestSelection } from '../selection/selection.ts';
@@ -15,6 +14,7 @@ import type { StoredObject } from '../storage.ts';
 import { columnDefinitions, partialMetadata, type TableOptions, table, tableRow } from '../table/table.ts';
 import { inVersion, isOlderThanDefinition, shownIn } from '../verbs/object-form.ts';
 import type { Form } from './negotiate.ts';
+import { publicBytes, publicParsed } from './public-form.ts';
 
 export interface ListRequest {
   readonly space: Space;
@@ -33,16 +33,20 @@ interface Place {
 }
 
 interface Continue extends Place {
-  /** The revision of the first page. All pages of the list show this revision. */
+  /** The revision of the first page. All pages of the list show this revision. -1: the list goes on at the newest revision. */
   readonly revision: number;
+  /** The time of the first page, in milliseconds since 1970. */
+  readonly atMs: number;
 }
+
+/** A list can go on for this time, as at a Kubernetes API server, whose etcd forgets old revisions after five minutes. */
+const listMsMax = 5 * 60_000;
+
+/** The message of the Kubernetes API server. */
+const compacted =
+  'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.';
 
 const comma = Buffer.from(',');
-
-/** The stored bytes with the resourceVersion inserted. */
-export function objectBytes(stored: StoredObject): Buffer {
-  return Buffer.concat(spliceMetadata(stored.body, `"resourceVersion":"${stored.revision}"`));
-}
 
 type InVersion = Pick<ListRequest, 'space' | 'kind' | 'version'>;
 
@@ -52,10 +56,10 @@ type InVersion = Pick<ListRequest, 'space' | 'kind' | 'version'>;
  */
 export function bytesInVersion({ space, kind, version }: InVersion, stored: StoredObject): Buffer {
   if (!kind.hasSeveralVersions && !kind.storedAs && !isOlderThanDefinition(kind, stored.revision))
-    return objectBytes(stored);
-  const object = space.parse(stored);
+    return publicBytes(kind, stored);
+  const object = publicParsed(space, kind, stored);
   const shown = shownIn(kind, object, version);
-  return shown === object ? objectBytes(stored) : Buffer.from(JSON.stringify(shown));
+  return shown === object ? publicBytes(kind, stored) : Buffer.from(JSON.stringify(shown));
 }
 
 /**
@@ -85,7 +89,7 @@ export function rowOf(
   nowMs: number,
 ): object {
   const { space, kind, version, includeObject } = listing;
-  const object = space.parse(stored);
+  const object = publicParsed(space, kind, stored);
   // Without the content, a row has the columns that the stored version has.
   const isShown = includeObject === 'Object' || kind.rules.convert(object, version) !== undefined;
   const shown = isShown ? shownIn(kind, object, version) : object;
@@ -102,7 +106,8 @@ export function oneBytes(listing: ListRequest, stored: StoredObject): Buffer {
     );
   }
   // The metadata of an object is the same in all versions.
-  if (form.as === 'PartialObjectMetadata') return json(partialMetadata(listing.space.parse(stored), form.version));
+  if (form.as === 'PartialObjectMetadata')
+    return json(partialMetadata(publicParsed(listing.space, kind, stored), form.version));
   return bytesInVersion(listing, stored);
 }
 
@@ -141,10 +146,11 @@ const foundBytesMax = 256 * 1024;
  */
 export function* listPieces(listing: ListRequest, limit: number, token: string | null): Generator<Buffer, void> {
   const from = token ? decodeToken(token) : undefined;
-  const snapshot = new Snapshot(listing.space.storage, storedResource(listing.kind), from?.revision);
+  const isNew = from === undefined || from.revision < 0;
+  const snapshot = snapshotFor(listing, from);
   try {
     const effort = new Effort();
-    const page = yield* pageOf(listing, snapshot, { limit, from, effort });
+    const page = yield* pageOf(listing, snapshot, { limit, from, atMs: isNew ? listing.nowMs : from.atMs, effort });
     const { head, item } = formOf(listing, {
       resourceVersion: String(snapshot.revision),
       ...(page.next ? { continue: page.next } : {}),
@@ -163,6 +169,20 @@ export function* listPieces(listing: ListRequest, limit: number, token: string |
   } finally {
     snapshot[Symbol.dispose]();
   }
+}
+
+/** Throws Expired, with a token to go on at the newest revision, if the list is too old or too much has changed since its first page. */
+function snapshotFor({ space: { storage }, kind, nowMs }: ListRequest, from: Continue | undefined): Snapshot {
+  const of = storedResource(kind);
+  if (from === undefined || from.revision < 0) return new Snapshot(storage, of);
+  try {
+    if (nowMs - from.atMs <= listMsMax) return new Snapshot(storage, of, from.revision);
+    // The pages from now on belong to another list, and clients tell lists apart by their revisions.
+    storage.skipRevision?.();
+  } catch (error) {
+    if (!(error instanceof BanyanError) || error.code !== 'Expired') throw error;
+  }
+  throw new BanyanError('Expired', compacted, { continueToken: encodeToken({ ...from, revision: -1 }) });
 }
 
 interface ListForm {
@@ -188,7 +208,7 @@ function formOf(listing: ListRequest, metadata: object): ListForm {
   return {
     head: JSON.stringify({ ...type, metadata, items: [] }).slice(0, -']}'.length),
     item: isMetadata
-      ? (stored) => Buffer.from(JSON.stringify(partialMetadata(space.parse(stored), form.version)))
+      ? (stored) => Buffer.from(JSON.stringify(partialMetadata(publicParsed(space, kind, stored), form.version)))
       : (stored) => bytesInVersion(listing, stored),
   };
 }
@@ -203,10 +223,16 @@ interface Paging {
   /** 0: no limit. */
   readonly limit: number;
   readonly from: Continue | undefined;
+  /** The time of the first page. */
+  readonly atMs: number;
   readonly effort: Effort;
 }
 
-function* pageOf(listing: ListRequest, snapshot: Snapshot, { limit, from, effort }: Paging): Generator<Buffer, Page> {
+function* pageOf(
+  listing: ListRequest,
+  snapshot: Snapshot,
+  { limit, from, atMs, effort }: Paging,
+): Generator<Buffer, Page> {
   const { space, kind, version, namespace, selection } = listing;
   const within = namespace === '' ? {} : { namespace };
   const found: StoredObject[] = [];
@@ -247,7 +273,8 @@ function* pageOf(listing: ListRequest, snapshot: Snapshot, { limit, from, effort
     for (const place of places) yield snapshot.get({ ...of, ...namespacedNameOf(place) })!;
   }
   if (remaining === 0 || !last) return { items };
-  const next = encodeToken({ revision: snapshot.revision, namespace: last.key.namespace, name: last.key.name });
+  const { namespace: inNamespace, name } = last.key;
+  const next = encodeToken({ revision: snapshot.revision, atMs, namespace: inNamespace, name });
   return { items, next, ...(selection.isEmpty ? { remaining } : {}) };
 }
 
@@ -269,7 +296,7 @@ function encodeToken(token: Continue): string {
 function decodeToken(text: string): Continue {
   try {
     const token = JSON.parse(Buffer.from(text, 'base64url').toString()) as Continue;
-    if (Number.isInteger(token.revision) && typeof token.name === 'string') return token;
+    if (Number.isInteger(token.revision) && Number.isFinite(token.atMs) && typeof token.name === 'string') return token;
   } catch {
     // The token is not base64 of JSON. The answer is the same as for a token with the wrong fields.
   }

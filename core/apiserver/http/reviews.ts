@@ -18,6 +18,7 @@ import { isRecord } from '../../runtime/is-record.ts';
 import { decodeProtobuf } from '../protobuf/decode.ts';
 import { invalidObject } from '../status-errors.ts';
 import { mediaTypeOf, parseRequestBody } from './body.ts';
+import { checkAcceptsObject } from './negotiate.ts';
 import type { TokenUsers } from './request-users.ts';
 import { type ApiRequest, type ApiResponse, header, jsonResponse } from './requests.ts';
 
@@ -96,6 +97,7 @@ export async function reviewOf(
   const kind = kinds[`${group}/${resource}`];
   if (!kind || request.method !== 'POST' || (namespace !== '') !== (kind.kind === 'LocalSubjectAccessReview'))
     return undefined;
+  checkAcceptsObject(header(request, 'accept'));
   const media = mediaTypeOf(header(request, 'content-type'));
   const body = await parseRequestBody(await request.body(), media, decodeProtobuf, request.readLongYaml);
   if (!isRecord(body))

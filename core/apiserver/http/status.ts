@@ -1,6 +1,6 @@
 /** Errors in the form that Kubernetes clients expect. */
 import { BanyanError, describeError, errorTable } from '../../runtime/errors.ts';
-import { negotiate } from './negotiate.ts';
+import { prefersDiscovery } from './negotiate.ts';
 import type { ApiResponse } from './requests.ts';
 
 /** For these statuses of an answer to aggregated discovery, client-go has words of its own, and hides the message: "could not find the requested resource". */
@@ -14,8 +14,7 @@ const hidesMessage: ReadonlySet<number> = new Set([400, 404]);
 export function failureOf(error: unknown, accept: string): ApiResponse {
   const { http, body, retryAfterSeconds } = kubernetesStatusOf(error);
   const headers = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
-  if (negotiate(accept).as !== 'discovery')
-    return { status: http, body: Buffer.from(`${JSON.stringify(body)}\n`), headers };
+  if (!prefersDiscovery(accept)) return { status: http, body: Buffer.from(`${JSON.stringify(body)}\n`), headers };
   return {
     status: hidesMessage.has(http) ? errorTable.Forbidden.http : http,
     body: Buffer.from(`${body.message}\n`),
@@ -31,7 +30,7 @@ export function kubernetesStatusOf(error: unknown): {
 } {
   const failure = error instanceof BanyanError ? error : new BanyanError('Internal', describeError(error));
   const { http, reason } = errorTable[failure.code];
-  const { group, kind, name, retryAfterSeconds } = failure.details;
+  const { group, kind, name, retryAfterSeconds, continueToken } = failure.details;
   const causes = causesOf(failure);
   const details = {
     ...(name ? { name } : {}),
@@ -43,10 +42,10 @@ export function kubernetesStatusOf(error: unknown): {
   const body = {
     kind: 'Status',
     apiVersion: 'v1',
-    metadata: {},
+    metadata: continueToken === undefined ? {} : { continue: continueToken },
     status: 'Failure',
     message: failure.message,
-    reason,
+    ...(reason === '' ? {} : { reason }),
     details,
     code: http,
   };

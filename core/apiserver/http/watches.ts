@@ -8,6 +8,7 @@ import type { StorageEvent, StoredObject } from '../storage.ts';
 import { columnDefinitions, partialMetadata, table } from '../table/table.ts';
 import { bytesInVersion, Effort, type ListRequest, mustParse, rowOf, selectsStored } from './lists.ts';
 import { aheadBytesMax, type WatchSink } from './outgoing.ts';
+import { publicParsed } from './public-form.ts';
 import { kubernetesStatusOf } from './status.ts';
 
 export interface WatchParameters {
@@ -174,7 +175,7 @@ export class WatchRequest {
       );
     }
     if (form.as === 'PartialObjectMetadata')
-      return Buffer.from(JSON.stringify(partialMetadata(space.parse(stored), form.version)));
+      return Buffer.from(JSON.stringify(partialMetadata(publicParsed(space, kind, stored), form.version)));
     return bytesInVersion(this.#listing, stored);
   }
 

@@ -10,7 +10,8 @@ import type { RequestSelection } from '../selection/selection.ts';
 import { type Kind, type Patch, type Space, storedKey, type WriteOptions } from '../space.ts';
 import { reportDuplicateFields } from '../verbs/field-validation.ts';
 import { duplicatesIn, type MediaType, mediaTypeOf, parseRequestBody } from './body.ts';
-import { selectsObject } from './lists.ts';
+import { bytesInVersion, selectsObject } from './lists.ts';
+import { publicObject } from './public-form.ts';
 import { type ApiRequest, type ApiResponse, header, jsonResponse } from './requests.ts';
 import { successStatus } from './status.ts';
 import type { ThreadWrite } from './thread-write.ts';
@@ -32,32 +33,32 @@ export const verbs: Readonly<
 
 async function create(request: ApiRequest, target: WriteTarget): Promise<ApiResponse> {
   const warnings: string[] = [];
-  const options = writeOptionsOf(request, target, warnings);
-  const made = target.space.create(await objectOf(request, target, options), options);
-  return written(target, 201, made, warnings);
+  const { object, options } = await objectOf(request, target, writeOptionsOf(request, target, warnings));
+  const made = target.space.create(object, options);
+  return written(target, { status: 201, object: made, options, warnings });
 }
 
 async function update(request: ApiRequest, target: WriteTarget): Promise<ApiResponse> {
   const warnings: string[] = [];
-  const options = writeOptionsOf(request, target, warnings);
-  const object = await objectOf(request, target, options);
+  const { object, options } = await objectOf(request, target, writeOptionsOf(request, target, warnings));
   checkName(object, target);
   const result =
     target.subresource === 'scale'
       ? target.space.updateScale(target.key, object, options)
       : target.space.update(object, options);
-  return written(target, 200, result, warnings);
+  return written(target, { status: 200, object: result, options, warnings });
 }
 
 async function patch(request: ApiRequest, target: WriteTarget): Promise<ApiResponse> {
   const media = mediaTypeOf(header(request, 'content-type'));
   const warnings: string[] = [];
   const options = writeOptionsOf(request, target, warnings);
-  const body = await bodyOf(request, target, media, options, true);
+  const { body, duplicateFields } = await bodyOf(request, media);
+  reportDuplicateFields(duplicateFields, { ...target, options, isPatch: true });
   if (media === 'apply-patch') return apply(request, target, body, options, warnings);
   const { type, ...rest } = patchOf(media, body);
   const result = target.space.patch(target.key, { type, ...rest } as Patch, options);
-  return written(target, 200, result, warnings);
+  return written(target, { status: 200, object: result, options, warnings });
 }
 
 async function apply(
@@ -84,7 +85,7 @@ async function apply(
     },
   };
   const result = target.space.apply(config, { ...options, fieldManager, force: request.query.get('force') === 'true' });
-  return written(target, existed ? 200 : 201, result, warnings);
+  return written(target, { status: existed ? 200 : 201, object: result, options, warnings });
 }
 
 export async function remove(request: ApiRequest, target: WriteTarget): Promise<ApiResponse> {
@@ -95,7 +96,9 @@ export async function remove(request: ApiRequest, target: WriteTarget): Promise<
   const remains = target.space.storage.get(storedKey(target.kind, target.key)) !== undefined;
   const { kind, key } = target;
   const showsObject = remains || options.dryRun;
-  const answer = showsObject ? deleted : successStatus(kind.resource, kind.group, key.name, deleted.metadata.uid);
+  const answer = showsObject
+    ? publicObject(kind, deleted)
+    : successStatus(kind.resource, kind.group, key.name, deleted.metadata.uid);
   return jsonResponse(200, answer, warned(warnings));
 }
 
@@ -112,44 +115,55 @@ export async function removeCollection(
     ...(namespace === '' ? {} : { namespace }),
     matches: (object: KubeObject) => selectsObject({ ...target, selection }, object),
   };
-  const items = target.space.deleteCollection(of, scope, options);
+  const items = target.space.deleteCollection(of, scope, options).map((object) => publicObject(target.kind, object));
   await target.space.storage.flushed();
   const apiVersion = formatApiVersion(target.kind.group, target.version);
   const metadata = { resourceVersion: String(target.space.storage.revision()) };
   return jsonResponse(200, { kind: target.kind.listKind, apiVersion, metadata, items }, warned(warnings));
 }
 
-async function written(
-  target: WriteTarget,
-  status: number,
-  object: KubeObject,
-  warnings: readonly string[],
-): Promise<ApiResponse> {
-  await target.space.storage.flushed();
-  return jsonResponse(status, object, warned(warnings));
+interface Written {
+  readonly status: number;
+  readonly object: KubeObject;
+  readonly options: WriteOptions;
+  readonly warnings: readonly string[];
 }
 
-async function objectOf(request: ApiRequest, target: WriteTarget, options: WriteOptions): Promise<KubeObject> {
+async function written(
+  { space, kind, version, key, subresource }: WriteTarget,
+  { status, object, options, warnings }: Written,
+): Promise<ApiResponse> {
+  // The answer has the stored bytes, because clients compare parts of an object byte by byte, for example FieldsV1.
+  const stored = options.dryRun
+    ? undefined
+    : space.storage.get(storedKey(kind, { ...key, name: object.metadata.name! }));
+  const isStored = subresource !== 'scale' && String(stored?.revision) === object.metadata.resourceVersion;
+  const bytes = stored && isStored ? bytesInVersion({ space, kind, version }, stored) : undefined;
+  await space.storage.flushed();
+  const headers = warned(warnings);
+  return bytes ? { status, body: bytes, headers } : jsonResponse(status, publicObject(kind, object), headers);
+}
+
+/** The object in the body, and the options with the duplicate fields of the body. */
+async function objectOf(
+  request: ApiRequest,
+  target: WriteTarget,
+  options: WriteOptions,
+): Promise<{ object: KubeObject; options: WriteOptions }> {
   const media = mediaTypeOf(header(request, 'content-type'));
   if (media !== 'json' && media !== 'yaml' && media !== 'protobuf') {
     throw new BanyanError('UnsupportedMediaType', `a ${request.method} takes an object, not a patch`);
   }
-  return asObject(await bodyOf(request, target, media, options), target);
+  const { body, duplicateFields } = await bodyOf(request, media);
+  const object = asObject(body, target);
+  return { object, options: duplicateFields.length > 0 ? { ...options, duplicateFields } : options };
 }
 
-/** Parses the body. Treats duplicate fields as the parameter `fieldValidation` asks. */
-async function bodyOf(
-  request: ApiRequest,
-  { kind, version }: WriteTarget,
-  media: MediaType,
-  options: WriteOptions,
-  isPatch = false,
-): Promise<unknown> {
+async function bodyOf(request: ApiRequest, media: MediaType): Promise<{ body: unknown; duplicateFields: string[] }> {
   const bytes = await request.body();
   const body = await parseRequestBody(bytes, media, decodeProtobuf, request.readLongYaml);
   request.parsed?.(body);
-  reportDuplicateFields(duplicatesIn(bytes, media, body), { kind, version, options, isPatch });
-  return body;
+  return { body, duplicateFields: duplicatesIn(bytes, media, body) };
 }
 
 /** The object in a body. Throws unless the object is of the kind in the URL. */

@@ -26,8 +26,13 @@ export function parseYaml(text: string): unknown {
   // each one of perhaps a million errors.
   const document = parseDocument(text, { uniqueKeys: false, prettyErrors: false, intAsBigInt, lineCounter });
   const [error] = document.errors;
-  const wrong = error ? described(error, lineCounter) : repeatedKey(document, lineCounter);
-  if (wrong !== undefined) throw new BanyanError('BadRequest', `error converting YAML to JSON: ${wrong}`);
+  if (error) throw new BanyanError('BadRequest', `error converting YAML to JSON: ${described(error, lineCounter)}`);
+  const repeated = repeatedKeys(document, lineCounter);
+  if (repeated.length > 0) {
+    const list = repeated.map((one) => `\n  ${one}`).join('');
+    const message = `error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:${list}`;
+    throw new BanyanError('BadRequest', message);
+  }
   const parsed: unknown = document.toJS({ maxAliasCount: aliasesMax });
   const value = intAsBigInt ? exactNumbers(parsed) : parsed;
   const beyond = beyondLimits(value);
@@ -79,18 +84,21 @@ function described({ message, pos }: YAMLParseError, lines: LineCounter): string
   return `${message} at line ${line}, column ${col}`;
 }
 
-/** The message for the first key that occurs twice in its mapping. */
-function repeatedKey(document: Document.Parsed, lines: LineCounter): string | undefined {
-  let wrong: string | undefined;
+/** A longer list would not help the author. */
+const repeatedKeysMax = 20;
+
+/** The messages for keys that occur twice in their mapping, as Go's YAML library writes them. */
+function repeatedKeys(document: Document.Parsed, lines: LineCounter): string[] {
+  const wrong: string[] = [];
   visit(document, {
     Map(_, { items }) {
       const seen = new Set<unknown>();
       for (const { key } of items) {
         const name = isScalar(key) ? key.value : key;
         if (seen.has(name)) {
-          const { line, col } = lines.linePos((key as Node).range?.[0] ?? 0);
-          wrong = `Map keys must be unique at line ${line}, column ${col}`;
-          return visit.BREAK;
+          const { line } = lines.linePos((key as Node).range?.[0] ?? 0);
+          wrong.push(`line ${line}: key ${JSON.stringify(String(name))} already set in map`);
+          if (wrong.length === repeatedKeysMax) return visit.BREAK;
         }
         seen.add(name);
       }

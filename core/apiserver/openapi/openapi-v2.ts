@@ -7,7 +7,26 @@ import { groupVersions } from '../discovery/discovery.ts';
 import type { Kinds } from '../space.ts';
 import { openapiDocument, openapiPath } from './openapi-v3.ts';
 
-export interface SchemaV2 {
+const constraintNames = [
+  'title',
+  'enum',
+  'pattern',
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+  'uniqueItems',
+  'minProperties',
+  'maxProperties',
+  'multipleOf',
+] as const;
+type Constraint = (typeof constraintNames)[number];
+
+export interface SchemaV2 extends Readonly<Partial<Record<Constraint, unknown>>> {
   readonly $ref?: string;
   readonly type?: string;
   readonly format?: string;
@@ -72,12 +91,15 @@ function queryParameter(name: string) {
 function asV2(schema: SchemaV3, isRoot = false): SchemaV2 {
   const target = reference(schema);
   if (target !== undefined) return { $ref: `#/definitions/${target.slice('#/components/schemas/'.length)}` };
-  const { type, format, description, required, items, properties, additionalProperties } = schema;
+  const { type, format, description, required, items, properties, additionalProperties, ...rest } = schema;
   const isOpen = schema['x-kubernetes-preserve-unknown-fields'] === true;
   if (schema['x-kubernetes-int-or-string'] === true || format === 'int-or-string')
     return { type: 'string', format: 'int-or-string' };
-  // Clients find a kind by its definition. Without properties, they accept every field.
-  if (isOpen && isRoot) return { type: 'object', ...extensions(schema) };
+  // Clients find a kind by its definition. Without properties, they accept every field. Kubernetes leaves the mark of an open root out of v2.
+  if (isOpen && isRoot) {
+    const { 'x-kubernetes-preserve-unknown-fields': _, ...marks } = extensions(schema);
+    return { type: 'object', ...marks };
+  }
   if (isOpen || typeof type !== 'string' || schema.nullable === true) return extensions(schema);
   return {
     type,
@@ -87,8 +109,15 @@ function asV2(schema: SchemaV3, isRoot = false): SchemaV2 {
     ...(isSchema(items) ? { items: asV2(items) } : {}),
     ...(isSchema(additionalProperties) ? { additionalProperties: asV2(additionalProperties) } : {}),
     ...(isSchema(properties) ? { properties: propertiesOf(properties) } : {}),
+    ...constraints(rest),
     ...extensions(schema),
   };
+}
+
+/** What v2 can say of values beside their type. Kubernetes leaves defaults and combined schemas out. */
+function constraints(schema: SchemaV3): Pick<SchemaV2, Constraint> {
+  const known: ReadonlySet<string> = new Set(constraintNames);
+  return Object.fromEntries(Object.entries(schema).filter(([name]) => known.has(name)));
 }
 
 function propertiesOf(properties: SchemaV3): Record<string, SchemaV2> {

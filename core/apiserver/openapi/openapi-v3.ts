@@ -51,7 +51,7 @@ function rootSchema(kind: Kind, version: string, schemas: Record<string, Schema>
   const own = kind.openapi?.(version);
   if (own) {
     const name = `${kind.group.split('.').reverse().join('.')}.${version}.${kind.kind}`;
-    const properties = { ...(own.properties as Schema | undefined), ...typeMeta, metadata: { type: 'object' } };
+    const properties = { ...(own.properties as Schema | undefined), ...typeMeta, metadata: ownMetadata };
     schemas[name] = { ...own, type: 'object', properties, 'x-kubernetes-group-version-kind': gvk };
     return name;
   }
@@ -62,7 +62,20 @@ function rootSchema(kind: Kind, version: string, schemas: Record<string, Schema>
   return name;
 }
 
-const typeMeta = { apiVersion: { type: 'string' }, kind: { type: 'string' } };
+const conventions = 'https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md';
+
+/** The fields of every object. Clients and tests of Kubernetes look for the first words of the descriptions. */
+const typeMeta = {
+  apiVersion: {
+    type: 'string',
+    description: `APIVersion defines the versioned schema of this representation of an object. More info: ${conventions}#resources`,
+  },
+  kind: {
+    type: 'string',
+    description: `Kind is a string value representing the REST resource this object represents. More info: ${conventions}#types-kinds`,
+  },
+};
+const ownMetadata = { type: 'object', description: `Standard object's metadata. More info: ${conventions}#metadata` };
 
 function addObject(type: ObjectType, schemas: Record<string, Schema>): string {
   const name = type.name!;

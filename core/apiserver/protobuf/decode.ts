@@ -12,9 +12,10 @@ import { type BuiltinField, type BuiltinType, builtinType, tableKinds } from '..
 import { FieldBudget, type WireField, wireFields } from './wire-reader.ts';
 
 const magic = Buffer.from('k8s\0');
-/** No built-in type is nested this deeply, except JSON schemas. They must be sent as JSON. */
+/** No built-in type is nested this deeply. A JSON schema may be: one of so many levels must be sent as JSON. */
 const depthMax = 64;
 const metaTypes = 'io.k8s.apimachinery.pkg.apis.meta.v1.';
+const schemaType = 'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps';
 
 /** The position of a message: its depth, and the budget that all messages of the body share. */
 interface At {
@@ -169,11 +170,20 @@ function single(field: WireField, wireType: string, at: At): unknown {
     case 'json':
       return json(string(field.bytes, 1, at));
     default:
-      throw new BanyanError(
-        'BadRequest',
-        'JSON schemas in protobuf are not supported: send the CustomResourceDefinition as JSON',
-      );
+      return schemaOr(field.bytes, wireType, at);
   }
+}
+
+/** A part of a JSON schema that is either a schema or something else. In each message, the two have the numbers 1 and 2. */
+function schemaOr(bytes: Buffer, wireType: string, at: At): unknown {
+  const fields = [...wireFields(bytes, at.budget)];
+  const schemaNumber = wireType === 'schemaOrBool' ? 2 : 1;
+  const schemaOf = (field: WireField) => message(field.bytes, builtinType(schemaType), below(at));
+  const schema = fields.find(({ number }) => number === schemaNumber);
+  if (schema) return schemaOf(schema);
+  const others = fields.filter(({ number }) => number !== schemaNumber);
+  if (wireType === 'schemaOrBool') return others.some(({ value }) => value !== 0n);
+  return others.map((field) => (wireType === 'schemaOrArray' ? schemaOf(field) : field.bytes.toString('utf8')));
 }
 
 function int(bytes: Buffer, number: number, { budget }: At): bigint {

@@ -13,13 +13,19 @@ export interface RequestSelection {
   matches(object: Pick<KubeObject, 'metadata'>): boolean;
 }
 
+type FieldReader = (object: Pick<KubeObject, 'metadata'>, path: string) => string;
+
 export const everything: RequestSelection = { isEmpty: true, readsContent: false, matches: () => true };
 
-/** `selectable` are the JSON paths that the kind allows in addition to metadata.name and metadata.namespace. */
+/**
+ * `selectable` are the JSON paths that the kind allows in addition to metadata.name and metadata.namespace. `read` returns the text of such a field, for example
+ * `spec.nodeName`.
+ */
 export function selectionOf(
   labelSelector: string | null,
   fieldSelector: string | null,
   selectable: readonly string[],
+  read: FieldReader = selectedText,
 ): RequestSelection {
   const labels = labelSelector ? parseLabelSelector(labelSelector) : [];
   const fields = fieldSelector ? parseFieldSelector(fieldSelector, selectable) : [];
@@ -29,7 +35,7 @@ export function selectionOf(
     readsContent: fields.some(({ path }) => !path.startsWith('metadata.')),
     matches: (object) =>
       labels.every((requirement) => matchesRequirement(requirement, object.metadata.labels ?? {})) &&
-      fields.every(({ path, equals, value }) => (fieldOf(object, path) === value) === equals),
+      fields.every(({ path, equals, value }) => (read(object, path) === value) === equals),
   };
 }
 
@@ -115,9 +121,10 @@ function parseFieldSelector(text: string, selectable: readonly string[]): FieldT
     });
 }
 
-function fieldOf(object: Pick<KubeObject, 'metadata'>, path: string): string {
+/** The text of the field at the path, for example `spec.nodeName`. `absent` is the text if there is no such field. */
+export function selectedText(object: Pick<KubeObject, 'metadata'>, path: string, absent = ''): string {
   const value = path
     .split('.')
     .reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], object);
-  return value === undefined || value === null ? '' : String(value);
+  return value === undefined || value === null ? absent : String(value);
 }

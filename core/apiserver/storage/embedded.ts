@@ -120,6 +120,13 @@ export class EmbeddedStorage implements SpaceStorage {
     return this.#store.flushed();
   }
 
+  skipRevision(): void {
+    this.#store.write((t) => {
+      const revision = this.#nextRevision(t);
+      t.afterCommit(() => this.#log.skipTo(revision));
+    });
+  }
+
   eventsSince(since: number): StorageEvent[] | 'expired' {
     return this.#log.eventsSince(since);
   }

@@ -32,8 +32,8 @@ import * as status from '../status-errors.ts';
 import type { SpaceStorage, StoredObject } from '../storage.ts';
 import { decideDeletion, isReadyToGo } from './deletion.ts';
 import type { FieldManager } from './field-manager.ts';
-import { reportUnknownFields } from './field-validation.ts';
-import { isNamespace, strategyOf } from './kind-strategy.ts';
+import { refuseUntypedFields, reportUnknownFields } from './field-validation.ts';
+import { isNamespace, metadataWithStatus, strategyOf } from './kind-strategy.ts';
 import { checkMayBeDeleted, checkNamespaceTakesObjects, namespaceResource } from './namespace-guard.ts';
 import { incoming, inVersion, isContentChanged, keyInForm, shownIn, storedBytes } from './object-form.ts';
 import {
@@ -187,8 +187,9 @@ export class EmbeddedSpace implements Space {
     if (config.metadata.managedFields) throw status.badRequest('metadata.managedFields must be nil');
     if (!config.metadata.name) throw status.badRequest('metadata.name: server-side apply must name its object');
     const key = keyInForm(kind, config);
-    reportUnknownFields(kind.rules.prepare(cloneJson(config), version), { kind, version, options, isPatch: true });
     const write: Write = { kind, version, key, options, isPatch: true, isApplied: true };
+    const unknown = kind.rules.prepare(cloneJson(config), version);
+    if (options.fieldValidation !== undefined) refuseUntypedFields(unknown, config, write);
     const stored = this.storage.get(key);
     const live = stored && this.#liveFor(write, stored, options).live;
     if (!live && options.subresource) throw status.notFound(key);
@@ -366,13 +367,12 @@ export class EmbeddedSpace implements Space {
       return next;
     }
     if (options.subresource === 'status' || options.subresource === 'finalize') {
-      const next = cloneJson(old);
       const field = options.subresource === 'status' ? 'status' : 'spec';
-      if (sent[field] === undefined || sent[field] === null) delete next[field];
-      else next[field] = sent[field];
-      if (sent.metadata.managedFields) next.metadata.managedFields = sent.metadata.managedFields;
-      delete next.metadata.resourceVersion;
-      return next;
+      const { [field]: _before, ...next } = cloneJson(old);
+      keepServerMeta(sent.metadata, old.metadata);
+      next.metadata = metadataWithStatus(kind, sent.metadata, old.metadata);
+      if (sent[field] !== undefined && sent[field] !== null) next[field] = sent[field];
+      return next as KubeObject;
     }
     keepServerMeta(sent.metadata, old.metadata);
     if (kind.subresources.status) {
@@ -384,8 +384,8 @@ export class EmbeddedSpace implements Space {
 
   #prepare(write: Write, next: KubeObject, old?: KubeObject): void {
     const unknown = write.kind.rules.prepare(next, write.version, old);
-    // In server-side apply, `next` is the merged object. `apply` has already reported the unknown fields of the sent object.
-    if (!write.isApplied) reportUnknownFields(unknown, write);
+    // In server-side apply, `next` is the merged object. `apply` has already checked the fields of the sent object.
+    if (!write.isApplied) reportUnknownFields(unknown, write, next);
     const warning = dropRepeatedOwners(next.metadata, write.isPatch ?? false);
     if (warning !== undefined) write.options.warn?.(warning);
   }

@@ -1,5 +1,6 @@
 /** Treats unknown and duplicate fields as `fieldValidation` asks: ignores them, warns about each, or refuses the write. */
-import type { Cause } from '../../runtime/errors.ts';
+import type { KubeObject } from '../../object/meta.ts';
+import { BanyanError, type Cause } from '../../runtime/errors.ts';
 import { suggest } from '../../runtime/suggest.ts';
 import type { FieldType } from '../schema.ts';
 import type { Kind, WriteOptions } from '../space.ts';
@@ -13,18 +14,66 @@ export interface CheckedWrite {
   readonly isPatch?: boolean;
 }
 
-export function reportUnknownFields(paths: readonly string[], write: CheckedWrite): void {
-  report('unknown', paths, write);
+/** `object` is the object that has the unknown fields. */
+export function reportUnknownFields(paths: readonly string[], write: CheckedWrite, object: object): void {
+  const { kind, version, options } = write;
+  const unknown = paths.map((path) => ({ path, text: `unknown field "${path}"${hint(kind, version, path)}` }));
+  const duplicates = duplicateTexts(options.duplicateFields ?? []);
+  // The decoder of a Go type finds both in one pass. For a custom kind, pruning comes after decoding.
+  const all = [...duplicates, ...unknown];
+  if (!kind.custom && duplicates.length > 0) all.sort((a, b) => inDocumentOrder(object, a.path, b.path));
+  report(
+    Array.from(all, ({ text }) => text),
+    write,
+  );
 }
 
 export function reportDuplicateFields(paths: readonly string[], write: CheckedWrite): void {
-  report('duplicate', paths, write);
+  report(
+    Array.from(duplicateTexts(paths), ({ text }) => text),
+    write,
+  );
+}
+
+/** Refuses an applied object with unknown fields, whatever `fieldValidation` says: nobody could own such a field. */
+export function refuseUntypedFields(
+  paths: readonly string[],
+  object: KubeObject,
+  { kind, version }: CheckedWrite,
+): void {
+  if (paths.length === 0) return;
+  const texts = [...new Set(paths)].map((path) => `.${path}: field not declared in schema${hint(kind, version, path)}`);
+  const which = `/${object.metadata.name}; ${kind.group}/${version}, Kind=${kind.kind}`;
+  const list = texts.length === 1 ? texts[0] : `errors:\n  ${texts.join('\n  ')}`;
+  throw new BanyanError('NotTyped', `failed to create typed patch object (${which}): ${list}`);
+}
+
+function duplicateTexts(paths: readonly string[]) {
+  return paths.map((path) => ({ path, text: `duplicate field "${path}"` }));
+}
+
+/** The names and indices of a path. */
+const steps = /[^.[\]]+/g;
+
+/** Compares two fields by their places in the object, whose fields are in the order of the request. */
+function inDocumentOrder(object: object, left: string, right: string): number {
+  const a: string[] = left.match(steps) ?? [];
+  const b: string[] = right.match(steps) ?? [];
+  let at: unknown = object;
+  for (const [index, name] of a.entries()) {
+    if (name !== b[index]) {
+      const names = Object.keys(at as object);
+      return names.indexOf(name) - names.indexOf(b[index] ?? '');
+    }
+    at = (at as Record<string, unknown>)[name];
+  }
+  return 0;
 }
 
 /** For kinds of the mesh: the field that the author may have meant. For all other kinds, the text is exactly that of the Kubernetes API server. */
 function hint(kind: Kind, version: string, path: string): string {
   if (!kind.custom || kind.definitionUid !== undefined) return '';
-  const names = path.match(/[^.[\]]+/g) ?? [];
+  const names = path.match(steps) ?? [];
   const unknown = names.pop() ?? '';
   let type: FieldType | undefined = kind.schema(version);
   for (const name of names) {
@@ -40,11 +89,9 @@ function hint(kind: Kind, version: string, path: string): string {
 /** The bound of the Kubernetes API server. Longer lists would not help the author, and the answer could be longer than the body. */
 const reportedMax = 100;
 
-function report(flaw: string, paths: readonly string[], { kind, version, options, isPatch }: CheckedWrite): void {
-  if (paths.length === 0 || options.fieldValidation === 'Ignore') return;
-  const texts = [...new Set(paths)]
-    .slice(0, reportedMax)
-    .map((path) => `${flaw} field "${path}"${flaw === 'unknown' ? hint(kind, version, path) : ''}`);
+function report(found: readonly string[], { kind, version, options, isPatch }: CheckedWrite): void {
+  if (found.length === 0 || options.fieldValidation === 'Ignore') return;
+  const texts = [...new Set(found)].slice(0, reportedMax);
   if (options.fieldValidation !== 'Strict') {
     for (const text of texts) options.warn?.(text);
     return;

@@ -1,7 +1,7 @@
-/** Special steps of a write that no schema can express, for two built-in kinds: Secrets and Namespaces. */
+/** Special steps of a write that no schema can express, for some built-in kinds. */
 
 import type { GroupResource } from '../../object/key.ts';
-import type { KubeObject } from '../../object/meta.ts';
+import type { KubeObject, ObjectMeta } from '../../object/meta.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 import type { Kind } from '../space.ts';
 
@@ -18,6 +18,35 @@ export function strategyOf(kind: GroupResource): KindStrategy {
 /** True for kinds whose updates must contain a resourceVersion, as in a Kubernetes API server: some built-in kinds, and all custom kinds. */
 export function needsResourceVersion(kind: Kind): boolean {
   return kind.custom || versionedUpdates.has(`${kind.group}/${kind.resource}`);
+}
+
+/** Kinds of Kubernetes whose metadata no write of the status changes. The same holds for all custom kinds. */
+const statusOnly: ReadonlySet<string> = new Set([
+  'admissionregistration.k8s.io/validatingadmissionpolicies',
+  'apiextensions.k8s.io/customresourcedefinitions',
+  'apiregistration.k8s.io/apiservices',
+  'flowcontrol.apiserver.k8s.io/flowschemas',
+  'flowcontrol.apiserver.k8s.io/prioritylevelconfigurations',
+  'networking.k8s.io/servicecidrs',
+  'storage.k8s.io/volumeattachments',
+]);
+
+/** The metadata after a write of the status with the metadata `sent`. In Kubernetes, most kinds take labels and annotations from such a write. */
+export function metadataWithStatus(
+  kind: Kind,
+  sent: ObjectMeta,
+  { resourceVersion: _, ...old }: ObjectMeta,
+): ObjectMeta {
+  const id = `${kind.group}/${kind.resource}`;
+  const { managedFields } = sent;
+  if (kind.custom || statusOnly.has(id)) return { ...old, ...(managedFields ? { managedFields } : {}) };
+  if (id === 'apps/deployments') return withField(sent, 'labels', old.labels);
+  return id === '/pods' ? withField(sent, 'ownerReferences', old.ownerReferences) : sent;
+}
+
+function withField(meta: ObjectMeta, name: 'labels' | 'ownerReferences', value: unknown): ObjectMeta {
+  const { [name]: _, ...others } = meta;
+  return value === undefined ? others : { ...others, [name]: value };
 }
 
 export function isNamespace(kind: GroupResource): boolean {
@@ -49,7 +78,10 @@ const versionedUpdates: ReadonlySet<string> = new Set([
 const noStrategy: KindStrategy = {};
 
 const secrets: KindStrategy = {
-  prepareCreate: mergeStringData,
+  prepareCreate(object) {
+    mergeStringData(object);
+    object.type ||= 'Opaque';
+  },
   prepareUpdate: mergeStringData,
 };
 
@@ -71,7 +103,17 @@ const namespaces: KindStrategy = {
   },
 };
 
+/** The phase of a new object, until somebody reports another one. */
+const pending: KindStrategy = {
+  prepareCreate(object) {
+    object.status = { phase: 'Pending' };
+  },
+};
+
 const coreStrategies: ReadonlyMap<string, KindStrategy> = new Map([
+  ['persistentvolumeclaims', pending],
+  ['persistentvolumes', pending],
+  ['pods', pending],
   ['secrets', secrets],
   ['namespaces', namespaces],
 ]);

@@ -9,6 +9,7 @@ import { SpaceKinds } from '../../../core/apiserver/kinds/space-kinds.ts';
 import { EventExpiry } from '../../../core/apiserver/lifecycle/event-expiry.ts';
 import { GarbageCollector } from '../../../core/apiserver/lifecycle/garbage-collector.ts';
 import { NamespaceController } from '../../../core/apiserver/lifecycle/namespace-controller.ts';
+import { PublishedObjects } from '../../../core/apiserver/lifecycle/published-objects.ts';
 import { fieldManager } from '../../../core/apiserver/managed-fields/field-manager.ts';
 import type { Space } from '../../../core/apiserver/space.ts';
 import { EmbeddedStorage } from '../../../core/apiserver/storage/embedded.ts';
@@ -76,6 +77,7 @@ export function assembleCluster(options: AssembleOptions): AssembledCluster {
     new NamespaceController(shared),
     new GarbageCollector(shared),
     new EventExpiry(shared),
+    new PublishedObjects({ ...shared, ...(authority ? { authority } : {}) }),
   ];
   const cluster = new EmbeddedCluster({ ...shared, random, pace: options.pace });
   return {

@@ -1,4 +1,4 @@
-/** Creates the objects that a Kubernetes cluster has before anybody has applied anything. */
+/** Creates the Node of the cluster before anybody has applied anything. */
 import { kubernetesVersion } from '../../../core/apiserver/discovery/discovery.ts';
 import { timestamp } from '../../../core/object/conditions.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
@@ -9,12 +9,10 @@ import { nodeName } from './controllers/pod.ts';
 /** The capacity in the status of the only node. The cluster neither measures nor enforces it. */
 export const nodeCapacity = { cpu: '4', memory: '8Gi', pods: '110', 'ephemeral-storage': '50Gi' } as const;
 
-const namespaces = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 const fieldManager = 'embedded-cluster';
 
-/** Creates the missing objects. */
+/** Creates the Node if it is missing. */
 export function bootstrap(space: ControlledSpace, clock: Clock): void {
-  for (const name of namespaces) ensure(space, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
   ensure(space, {
     apiVersion: 'v1',
     kind: 'Node',

@@ -39,7 +39,6 @@ import type { ClusterPace } from './controllers/pace.ts';
 import { PodController } from './controllers/pod.ts';
 import { ReplicaSetController } from './controllers/replica-set.ts';
 import { ControllerRunner } from './controllers/runner.ts';
-import { ServiceAccountController } from './controllers/service-account.ts';
 import { StatefulSetController } from './controllers/stateful-set.ts';
 
 export interface EmbeddedClusterOptions {
@@ -59,7 +58,6 @@ export class EmbeddedCluster implements Cluster {
   constructor({ space, clock, random, logger, pace, schedule }: EmbeddedClusterOptions) {
     this.#space = space;
     const controllers: Controller[] = [
-      new ServiceAccountController(),
       new DeploymentController(clock, pace.progressDeadlineMaxMs),
       new ReplicaSetController(clock),
       new StatefulSetController(),

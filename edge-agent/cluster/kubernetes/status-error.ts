@@ -18,7 +18,7 @@ interface Status {
 /** The reasons of https://github.com/kubernetes/apimachinery/blob/master/pkg/apis/meta/v1/types.go (StatusReason). */
 const codeByReason = new Map<string, ErrorCode>(
   (Object.keys(errorTable) as ErrorCode[])
-    .filter((code) => errorTable[code].reason !== 'InternalError' && code !== 'Protocol')
+    .filter((code) => !['InternalError', ''].includes(errorTable[code].reason) && code !== 'Protocol')
     .map((code) => [errorTable[code].reason, code]),
 );
 

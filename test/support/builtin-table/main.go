@@ -179,8 +179,12 @@ func typeOf(t reflect.Type, lists map[string]listInfo) string {
 		return "fields"
 	case reflect.TypeOf(apiextensions.JSON{}):
 		return "json"
-	case reflect.TypeOf(apiextensions.JSONSchemaPropsOrBool{}), reflect.TypeOf(apiextensions.JSONSchemaPropsOrArray{}), reflect.TypeOf(apiextensions.JSONSchemaPropsOrStringArray{}):
-		return "anyschema"
+	case reflect.TypeOf(apiextensions.JSONSchemaPropsOrBool{}):
+		return "schemaOrBool"
+	case reflect.TypeOf(apiextensions.JSONSchemaPropsOrArray{}):
+		return "schemaOrArray"
+	case reflect.TypeOf(apiextensions.JSONSchemaPropsOrStringArray{}):
+		return "schemaOrStrings"
 	}
 	switch t.Kind() {
 	case reflect.Slice:

@@ -195,8 +195,6 @@ describe('bookkeeping of a space', () => {
       'a release of helm in a ConfigMap',
       candidate('', 'configmaps', {}, { name: 'sh.helm.release.v1.shop.v1', labels: { owner: 'helm' } }),
     ],
-    ['the certificate of the cluster', candidate('', 'configmaps', {}, { name: 'kube-root-ca.crt' })],
-    ['a default ServiceAccount', candidate('', 'serviceaccounts', {}, { name: 'default' })],
     ['its token', token('default')],
     ['a slice of a controller', slice('endpointslice-controller.k8s.io')],
     [
@@ -212,6 +210,30 @@ describe('bookkeeping of a space', () => {
     expect(selects({ ...everything, objectNames: [one.key.name] }, one)).toBe(true);
     expect(selects({ ...everything, objectNames: ['*'] }, one)).toBe(false);
     expect(selects({ ...everything, objectNames: [one.key.name], except: [{}] }, one)).toBe(false);
+  });
+
+  const published: [string, Candidate][] = [
+    ['the certificate of the cluster', candidate('', 'configmaps', {}, { name: 'kube-root-ca.crt' })],
+    ['a default ServiceAccount', candidate('', 'serviceaccounts', {}, { name: 'default' })],
+    ['the Service of the API server', candidate('', 'services', {}, { name: 'kubernetes', namespace: 'default' })],
+    ['its slice', candidate('discovery.k8s.io', 'endpointslices', {}, { name: 'kubernetes', namespace: 'default' })],
+    ['a Namespace of the cluster itself', candidate('', 'namespaces', {}, { name: 'kube-public', namespace: '' })],
+  ];
+
+  it.each(published)('is left out by * and by the name of the resource, if the space publishes it: %s', (_, one) => {
+    expect(selects({ resources: ['*', one.key.resource] }, one)).toBe(false);
+    expect(selects({ ...everything, objectNames: ['*'] }, one)).toBe(false);
+    expect(selects({ ...everything, objectNames: [one.key.name] }, one)).toBe(true);
+  });
+
+  it.each<[string, Candidate]>([
+    [
+      'a default ServiceAccount with content of its own',
+      candidate('', 'serviceaccounts', { imagePullSecrets: [{ name: 'x' }] }, { name: 'default' }),
+    ],
+  ])('is included by the name of its resource: %s', (_, one) => {
+    expect(selects({ ...everything, namespaces: ['shop'] }, one)).toBe(false);
+    expect(selects({ resources: ['*', one.key.resource] }, one)).toBe(true);
   });
 
   it.each<[string, Candidate]>([

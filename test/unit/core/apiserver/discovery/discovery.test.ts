@@ -191,7 +191,7 @@ describe('aggregated discovery', () => {
     for (const { metadata, versions } of items) {
       for (const { version, resources } of versions) {
         const plain = await api.get<{ resources: Resource[] }>(`/apis/${metadata.name}/${version}`);
-        const names = resources.flatMap(({ resource, subresources }) => [
+        const names = resources.flatMap(({ resource, subresources = [] }) => [
           resource,
           ...subresources.map((one) => `${resource}/${one.subresource}`),
         ]);

@@ -173,17 +173,29 @@ describe('a list in chunks', () => {
     );
   });
 
-  it('expires when the events since its start are no longer kept: 410, Expired', async () => {
+  it('expires when the events since its start are no longer kept: 410 with a token to go on at the newest revision', async () => {
     add('a', 'b');
     const { metadata } = await api.get<List>(`${path}?limit=1`);
     api = new HandlerBench({ store });
     add('c');
-    const { code, message } = await refusalOf(api.get(`${path}?limit=1&continue=${metadata.continue}`));
-    expect({ code, message }).toEqual({
-      code: 'Expired',
-      message:
-        'The provided continue parameter is too old to display a consistent list result. You must start a new list without the continue parameter.',
-    });
+    const { code, message, details } = await refusalOf(api.get(`${path}?limit=1&continue=${metadata.continue}`));
+    expect(code).toBe('Expired');
+    expect(message).toMatch(
+      /^The provided continue parameter is too old .* or use the continue token in this response/,
+    );
+    const rest = await api.get<List>(`${path}?continue=${details.continueToken}`);
+    expect(namesOf(rest)).toEqual(['b', 'c']);
+  });
+
+  it('expires after five minutes, and the rest has another revision even if nothing has changed', async () => {
+    add('a', 'b');
+    const first = await api.get<List>(`${path}?limit=1`);
+    api.clock.advance(5 * 60_000 + 1);
+    const { code, details } = await refusalOf(api.get(`${path}?limit=1&continue=${first.metadata.continue}`));
+    expect(code).toBe('Expired');
+    const rest = await api.get<List>(`${path}?limit=1&continue=${details.continueToken}`);
+    expect(namesOf(rest)).toEqual(['b']);
+    expect(Number(rest.metadata.resourceVersion)).toBeGreaterThan(Number(first.metadata.resourceVersion));
   });
 
   it.each(['x', Buffer.from('{"revision":"1"}').toString('base64url'), Buffer.from('null').toString('base64url')])(

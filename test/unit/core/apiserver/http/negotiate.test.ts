@@ -11,7 +11,7 @@ describe('the Accept header', () => {
     'application/*',
     'application/json',
     'application/vnd.kubernetes.protobuf',
-    'text/html',
+    'application/yaml',
   ])('%s asks for the object itself, as JSON', (accept) => {
     expect(negotiate(accept)).toEqual(object);
   });
@@ -36,8 +36,9 @@ describe('the Accept header', () => {
     'application/json;as=Chart;v=v1;g=meta.k8s.io',
     'application/json;as=APIGroupDiscoveryList;v=v3;g=apidiscovery.k8s.io',
     'application/json;as=Table',
-  ])('is ignored if the server has no such form: %s', (accept) => {
-    expect(negotiate(accept)).toEqual(object);
+    'text/html',
+  ])('is refused with 406 if the server has no such form: %s', (accept) => {
+    expect(() => negotiate(accept)).toThrow(expect.objectContaining({ code: 'NotAcceptable' }));
     const next = `${accept}, application/json;as=Table;v=v1beta1;g=meta.k8s.io`;
     expect(negotiate(next)).toEqual({ as: 'Table', version: 'v1beta1' });
   });

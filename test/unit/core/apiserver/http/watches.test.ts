@@ -21,8 +21,13 @@ function configMap(name: string, labels?: Record<string, string>, namespace = 's
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace, ...(labels ? { labels } : {}) } };
 }
 
-const add = (name: string, labels?: Record<string, string>) => api.space.create(configMap(name, labels));
-const change = (name: string, labels: Record<string, string>) => api.space.update(configMap(name, labels));
+/** The object as clients see it: a ConfigMap has no generation. */
+const shown = (object: KubeObject): KubeObject => {
+  delete object.metadata.generation;
+  return object;
+};
+const add = (name: string, labels?: Record<string, string>) => shown(api.space.create(configMap(name, labels)));
+const change = (name: string, labels: Record<string, string>) => shown(api.space.update(configMap(name, labels)));
 const remove = (name: string) => api.space.delete(api.space.keyOf(configMap(name)));
 const revision = () => String(api.space.storage.revision());
 
@@ -313,7 +318,7 @@ describe('a watch as a table', () => {
 describe('a watch of metadata alone', () => {
   it('has nothing else in its events', async () => {
     const watch = await api.watch(watchPath, 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1');
-    const { metadata } = api.space.create({ ...configMap('a'), data: { a: 'x' } });
+    const { metadata } = shown(api.space.create({ ...configMap('a'), data: { a: 'x' } }));
     expect(watch.take()).toEqual([
       { type: 'ADDED', object: { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata } },
     ]);

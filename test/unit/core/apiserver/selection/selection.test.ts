@@ -143,7 +143,7 @@ describe('a field selector', () => {
     const { code, message } = refusal(() => finds('spec.hostname=x'));
     expect(code).toBe('BadRequest');
     expect(message).toMatch(
-      /^field label not supported: spec\.hostname; supported: metadata\.name, metadata\.namespace, spec\.nodeName, .*status\.phase/,
+      /^field label not supported: spec\.hostname; supported: metadata\.name, metadata\.namespace, spec\.hostNetwork, spec\.nodeName, .*status\.phase/,
     );
   });
 

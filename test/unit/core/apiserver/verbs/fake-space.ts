@@ -136,6 +136,7 @@ function kind(spec: KindSpec): Kind {
     hasSeveralVersions: versions.length > 1,
     subresources: { status, ...(spec.scale ? { scale } : {}) },
     custom,
+    hidesGeneration: false,
     schema: () => spec.type ?? objectOf({ metadata }),
     columns: () => [],
     selectableFields: () => [],
