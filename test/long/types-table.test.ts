@@ -2,8 +2,10 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { brotliDecompressSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { type BuiltinType, builtinType, tableKinds } from '../../core/apiserver/builtin/types-table.ts';
+import { publishedSchemas, publishedSchemasFile } from '../support/published-schemas.ts';
 
 const root = join(import.meta.dirname, '../..');
 const committed = 'core/apiserver/builtin/generated/types.json';
@@ -40,6 +42,15 @@ describe('the table of built-in types', () => {
     },
     compileMs,
   );
+
+  it.skipIf(withoutGo)(`has the published schemas beside it as their generator writes them${why}`, () => {
+    const written = brotliDecompressSync(readFileSync(join(root, publishedSchemasFile))).toString('utf8');
+    expect(written === publishedSchemas(), `${publishedSchemasFile} is not what its generator writes`).toBe(true);
+    expect(JSON.parse(written)).toMatchObject({
+      license: 'Apache-2.0',
+      source: expect.stringMatching(/^k8s.io\/kubernetes@v1/),
+    });
+  });
 
   it('names its sources with their versions, and their licence', () => {
     const { source, license } = JSON.parse(readFileSync(join(root, committed), 'utf8')) as Record<string, string>;

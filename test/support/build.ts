@@ -47,6 +47,7 @@ await build({
   },
 });
 cpSync('core/apiserver/builtin/generated/types.json', `${out}/generated/types.json`);
+cpSync('core/apiserver/openapi/generated/schemas.json.br', `${out}/generated/schemas.json.br`);
 writeFileSync(
   `${out}/licences.txt`,
   licenceTexts(JSON.parse(readFileSync('package-lock.json', 'utf8')) as LockFile, 'node_modules'),

@@ -97,6 +97,11 @@ export class BuiltinType implements ObjectType {
   }
 }
 
+/** The names of all types of the table. */
+export function builtinTypeNames(): string[] {
+  return Object.keys(table.types);
+}
+
 export function builtinType(name: string): BuiltinType {
   const existing = types.get(name);
   if (existing) return existing;

@@ -6,6 +6,7 @@ import { hash128 } from '../../object/hash.ts';
 import { groupVersions } from '../discovery/discovery.ts';
 import type { Field, FieldType, ObjectType } from '../schema.ts';
 import type { Kind, Kinds } from '../space.ts';
+import { publishedSchemas } from './published-schemas.ts';
 
 type Schema = Record<string, unknown>;
 
@@ -51,13 +52,19 @@ function rootSchema(kind: Kind, version: string, schemas: Record<string, Schema>
   const own = kind.openapi?.(version);
   if (own) {
     const name = `${kind.group.split('.').reverse().join('.')}.${version}.${kind.kind}`;
-    const properties = { ...(own.properties as Schema | undefined), ...typeMeta, metadata: ownMetadata };
+    const metadata = {
+      allOf: [{ $ref: `#/components/schemas/${addPublished(objectMeta, schemas)}` }],
+      default: {},
+      ...ownMetadata,
+    };
+    const properties = { ...(own.properties as Schema | undefined), ...typeMeta, metadata };
     schemas[name] = { ...own, type: 'object', properties, 'x-kubernetes-group-version-kind': gvk };
     return name;
   }
   const type = kind.schema(version);
   const name = type.name ?? kind.kind;
-  addObject(type, schemas);
+  if (publishedSchemas()[name]) addPublished(name, schemas);
+  else addObject(type, schemas);
   schemas[name] = { ...schemas[name], 'x-kubernetes-group-version-kind': gvk };
   return name;
 }
@@ -75,7 +82,19 @@ const typeMeta = {
     description: `Kind is a string value representing the REST resource this object represents. More info: ${conventions}#types-kinds`,
   },
 };
-const ownMetadata = { type: 'object', description: `Standard object's metadata. More info: ${conventions}#metadata` };
+const ownMetadata = { description: `Standard object's metadata. More info: ${conventions}#metadata` };
+
+const objectMeta = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
+
+/** Adds the published schema of a type, and all schemas to which it refers. Returns the name. */
+function addPublished(name: string, schemas: Record<string, Schema>): string {
+  const schema = publishedSchemas()[name];
+  if (schemas[name] || !schema) return name;
+  schemas[name] = schema;
+  for (const [, other] of JSON.stringify(schema).matchAll(/#\/components\/schemas\/([^"]+)"/g))
+    addPublished(other!, schemas);
+  return name;
+}
 
 function addObject(type: ObjectType, schemas: Record<string, Schema>): string {
   const name = type.name!;

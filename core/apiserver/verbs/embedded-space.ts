@@ -362,7 +362,8 @@ export class EmbeddedSpace implements Space {
   #withKept({ kind, options }: Write, sent: KubeObject, old: KubeObject): KubeObject {
     if (options.subresource === 'approval') {
       const { conditions } = (sent.status ?? {}) as { conditions?: unknown };
-      const next = cloneJson(old);
+      keepServerMeta(sent.metadata, old.metadata);
+      const next: KubeObject = { ...cloneJson(old), metadata: sent.metadata };
       next.status = { ...(next.status as object | undefined), conditions };
       return next;
     }
