@@ -118,10 +118,11 @@ function builtinKind(entries: readonly [TableKind, ...TableKind[]]): Kind {
     schema: (version) => typeOf(entries, version),
     columns: () => [],
     selectableFields: () => (entry.k === 'Event' ? eventSelectable[entry.g] : selectable[entry.k]) ?? [],
-    selectableText: (object, path, version) =>
-      entry.k === 'Event' && path === 'source'
-        ? eventSource(object)
-        : selectedText(object, path, absentText(typeOf(entries, version), path)),
+    selectableText: (object, label, version) => {
+      if (entry.k === 'Event' && label === 'source') return eventSource(object);
+      const path = label === 'status.successful' ? 'status.succeeded' : label;
+      return selectedText(object, path, absentText(typeOf(entries, version), path));
+    },
     rules: rulesOf(entries),
   };
 }

@@ -56,7 +56,7 @@ export class SpaceHandler {
   async handle(request: ApiRequest): Promise<Handled> {
     const route = routeOf(request.path);
     if (route.type !== 'resource') return { answer: this.#document(route, request) };
-    const kind = this.#kindOf(route);
+    const kind = this.#kindOf(route, request.method);
     return this.#resource(route, kind, request);
   }
 
@@ -89,6 +89,8 @@ export class SpaceHandler {
         return found(apiGroup(kinds, route.group));
       case 'group-version':
         return found(apiResourceList(kinds, route.group, route.version, options));
+      case 'health':
+        return { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: Buffer.from('ok') };
       case 'openapi-v3':
         return found(openapiIndex(kinds, this.#prefix));
       case 'openapi-v3-document':
@@ -108,11 +110,13 @@ export class SpaceHandler {
     return { status: 200, headers: { 'content-type': openapiV2ContentType }, body };
   }
 
-  #kindOf({ of, version }: ResourceRoute): Kind {
+  #kindOf({ of, version, name }: ResourceRoute, method: string): Kind {
     const kind = this.space.kinds.byResource(of);
-    if (!kind?.versions.includes(version))
-      throw new BanyanError('NotFound', 'the server could not find the requested resource');
-    return kind;
+    if (kind?.versions.includes(version)) return kind;
+    // The words that client-go finds for the answer of a Kubernetes API server, which is no Status here.
+    const asked = [method.toLowerCase(), formatGroupResource(of), ...(name === '' ? [] : [name])].join(' ');
+    const message = `the server could not find the requested resource (${asked})`;
+    throw new BanyanError('NotFound', message, { group: of.group, kind: of.resource, name });
   }
 
   async #resource(route: ResourceRoute, kind: Kind, request: ApiRequest): Promise<Handled> {

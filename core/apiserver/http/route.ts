@@ -11,10 +11,13 @@ export type Route =
       readonly name: string;
       readonly subresource: string;
     }
-  | { readonly type: 'api' | 'apis' | 'version' | 'openapi-v2' | 'openapi-v3' | 'metrics' }
+  | { readonly type: 'api' | 'apis' | 'version' | 'openapi-v2' | 'openapi-v3' | 'metrics' | 'health' }
   | { readonly type: 'group'; readonly group: string }
   | { readonly type: 'group-version' | 'openapi-v3-document'; readonly group: string; readonly version: string }
   | { readonly type: 'unknown' };
+
+/** A space is healthy if its node answers. */
+const healthPaths: ReadonlySet<string> = new Set(['healthz', 'livez', 'readyz']);
 
 /** `path` is the part of the URL's path after the prefix of the space. */
 export function routeOf(path: string): Route {
@@ -25,6 +28,7 @@ export function routeOf(path: string): Route {
   const [first, second, third] = parts;
   if (first === 'version' && parts.length === 1) return { type: 'version' };
   if (first === 'metrics' && parts.length === 1) return { type: 'metrics' };
+  if (parts.length === 1 && healthPaths.has(first!)) return { type: 'health' };
   if (first === 'openapi') return openapiRoute(parts);
   if (first === 'api') {
     if (!second) return { type: 'api' };

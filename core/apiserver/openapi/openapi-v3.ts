@@ -52,12 +52,8 @@ function rootSchema(kind: Kind, version: string, schemas: Record<string, Schema>
   const own = kind.openapi?.(version);
   if (own) {
     const name = `${kind.group.split('.').reverse().join('.')}.${version}.${kind.kind}`;
-    const metadata = {
-      allOf: [{ $ref: `#/components/schemas/${addPublished(objectMeta, schemas)}` }],
-      default: {},
-      ...ownMetadata,
-    };
-    const properties = { ...(own.properties as Schema | undefined), ...typeMeta, metadata };
+    addPublished(objectMeta, schemas);
+    const properties = { ...(own.properties as Schema | undefined), ...commonFields() };
     schemas[name] = { ...own, type: 'object', properties, 'x-kubernetes-group-version-kind': gvk };
     return name;
   }
@@ -69,20 +65,11 @@ function rootSchema(kind: Kind, version: string, schemas: Record<string, Schema>
   return name;
 }
 
-const conventions = 'https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md';
-
-/** The fields of every object. Clients and tests of Kubernetes look for the first words of the descriptions. */
-const typeMeta = {
-  apiVersion: {
-    type: 'string',
-    description: `APIVersion defines the versioned schema of this representation of an object. More info: ${conventions}#resources`,
-  },
-  kind: {
-    type: 'string',
-    description: `Kind is a string value representing the REST resource this object represents. More info: ${conventions}#types-kinds`,
-  },
-};
-const ownMetadata = { description: `Standard object's metadata. More info: ${conventions}#metadata` };
+/** The fields that all objects have, as a built-in kind describes them. */
+function commonFields(): Schema {
+  const { apiVersion, kind, metadata } = publishedSchemas()['io.k8s.api.core.v1.ConfigMap']!.properties as Schema;
+  return { apiVersion, kind, metadata };
+}
 
 const objectMeta = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
 

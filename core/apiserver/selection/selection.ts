@@ -114,6 +114,11 @@ function parseFieldSelector(text: string, selectable: readonly string[]): FieldT
       if (!match) throw new BanyanError('BadRequest', `invalid selector: ${JSON.stringify(term)}; can't understand it`);
       const path = match[1]!.trim();
       if (path !== 'metadata.name' && path !== 'metadata.namespace' && !selectable.includes(`.${path}`)) {
+        // The message of Kubernetes for a kind without fields of its own.
+        if (selectable.length === 0) {
+          const message = `${JSON.stringify(path)} is not a known field selector: only "metadata.name", "metadata.namespace"`;
+          throw new BanyanError('BadRequest', message);
+        }
         const supported = ['metadata.name', 'metadata.namespace', ...selectable.map((one) => one.slice(1))].join(', ');
         throw new BanyanError('BadRequest', `field label not supported: ${path}; supported: ${supported}`);
       }

@@ -49,10 +49,11 @@ describe('OpenAPI v2', () => {
     expect(definitions['io.k8s.api.core.v1.ContainerPort']!.properties!.containerPort).toMatchObject({
       type: 'integer',
     });
+    const intOrString = 'io.k8s.apimachinery.pkg.util.intstr.IntOrString';
     expect(definitions['io.k8s.api.core.v1.HTTPGetAction']!.properties!.port).toEqual({
-      type: 'string',
-      format: 'int-or-string',
+      $ref: `#/definitions/${intOrString}`,
     });
+    expect(definitions[intOrString]).toEqual({ type: 'string', format: 'int-or-string' });
     expect(definitions['io.banyan.edge.v1alpha1.EdgePlacement']).toBeDefined();
   });
 

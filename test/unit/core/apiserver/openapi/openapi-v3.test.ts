@@ -115,14 +115,18 @@ describe('the document of a group version', () => {
   it('describes the fields of a built-in kind, with the data for patches and server-side apply', async () => {
     const { components } = await api.get<Document>('/openapi/v3/api/v1');
     const { properties = {} } = components.schemas[pod]!;
-    expect(properties.hostNetwork).toEqual({ type: 'boolean' });
-    expect(properties.terminationGracePeriodSeconds).toEqual({ type: 'integer', format: 'int64' });
+    expect(properties.hostNetwork).toMatchObject({
+      type: 'boolean',
+      description: expect.stringMatching(/^Host networking/),
+    });
+    expect(properties.restartPolicy).toMatchObject({ enum: ['Always', 'Never', 'OnFailure'] });
+    expect(properties.terminationGracePeriodSeconds).toMatchObject({ type: 'integer', format: 'int64' });
     expect(properties.nodeSelector).toMatchObject({
       type: 'object',
       additionalProperties: { type: 'string' },
       'x-kubernetes-map-type': 'atomic',
     });
-    expect(properties.containers).toEqual({
+    expect(properties.containers).toMatchObject({
       type: 'array',
       items: { allOf: [{ $ref: '#/components/schemas/io.k8s.api.core.v1.Container' }], default: {} },
       'x-kubernetes-list-type': 'map',
@@ -133,9 +137,11 @@ describe('the document of a group version', () => {
     expect(properties.volumes).toMatchObject({ 'x-kubernetes-patch-strategy': 'merge,retainKeys' });
     expect(components.schemas[pod]?.required).toEqual(['containers']);
     const resources = components.schemas['io.k8s.api.core.v1.ResourceRequirements']?.properties;
-    expect(resources?.limits?.additionalProperties).toEqual({ oneOf: [{ type: 'string' }, { type: 'number' }] });
-    const action = components.schemas['io.k8s.api.core.v1.HTTPGetAction']?.properties;
-    expect(action?.port).toMatchObject({ oneOf: [{ type: 'integer' }, { type: 'string' }], format: 'int-or-string' });
+    const quantity = 'io.k8s.apimachinery.pkg.api.resource.Quantity';
+    expect(resources?.limits?.additionalProperties).toEqual({ $ref: `#/components/schemas/${quantity}` });
+    expect(components.schemas[quantity]).toMatchObject({ oneOf: [{ type: 'string' }, { type: 'number' }] });
+    const intOrString = 'io.k8s.apimachinery.pkg.util.intstr.IntOrString';
+    expect(components.schemas[intOrString]).toMatchObject({ format: 'int-or-string' });
     expect(components.schemas['io.k8s.api.core.v1.SecretKeySelector']).toMatchObject({
       'x-kubernetes-map-type': 'atomic',
     });
@@ -160,7 +166,7 @@ describe('the document of a group version', () => {
       properties: {
         apiVersion: { type: 'string' },
         kind: { type: 'string' },
-        metadata: { type: 'object' },
+        metadata: { allOf: [{ $ref: '#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta' }] },
         spec: { type: 'object', properties: { rows }, required: ['rows'] },
       },
     });

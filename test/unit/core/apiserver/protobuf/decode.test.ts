@@ -38,6 +38,38 @@ it('refuses an integer that a double cannot hold, also within JSON that it carri
   expect(refusal(revision).message).toMatch(/^spec\.id: the integer 9007199254740993 can't be kept/);
 });
 
+it('may be a CustomResourceDefinition, whose schema has schemas or something else in some places', () => {
+  const type = (name: string) => bytes(5, name);
+  const schema = bytes(
+    1,
+    type('object'),
+    entry(29, 'list', Buffer.concat([type('array'), bytes(24, bytes(1, type('string')))])),
+    entry(29, 'tuple', Buffer.concat([bytes(24, bytes(2, type('string')), bytes(2, type('boolean')))])),
+    entry(29, 'open', bytes(30, int(1, 1n))),
+    entry(29, 'closed', bytes(30, int(1, 0n))),
+    entry(29, 'map', bytes(30, int(1, 1n), bytes(2, type('integer')))),
+    entry(29, 'default', bytes(8, bytes(1, '{"a":[1]}'))),
+    bytes(32, bytes(1, 'needs'), bytes(2, bytes(2, 'a'), bytes(2, 'b'))),
+  );
+  const version = bytes(7, bytes(1, 'v1'), bytes(4, schema));
+  const body = envelope('apiextensions.k8s.io/v1', 'CustomResourceDefinition', bytes(2, version));
+  const { spec } = decodeProtobuf(Buffer.from(body)) as { spec: { versions: { schema: object }[] } };
+  expect(spec.versions[0]!.schema).toEqual({
+    openAPIV3Schema: {
+      type: 'object',
+      dependencies: { needs: ['a', 'b'] },
+      properties: {
+        list: { type: 'array', items: { type: 'string' } },
+        tuple: { items: [{ type: 'string' }, { type: 'boolean' }] },
+        open: { additionalProperties: true },
+        closed: { additionalProperties: false },
+        map: { additionalProperties: { type: 'integer' } },
+        default: { default: { a: [1] } },
+      },
+    },
+  });
+});
+
 describe('a body that client-go sends', () => {
   it.each(cases.map(({ json, protobuf }) => [json.kind, json, protobuf] as const))(
     'is the JSON that it would have sent: %s',

@@ -153,6 +153,26 @@ describe('a field selector', () => {
     );
   });
 
+  it.each([
+    ['Node', 'spec.unschedulable=false', true],
+    ['Node', 'spec.unschedulable=true', false],
+    ['Job', 'status.successful=0', true],
+    ['Pod', 'spec.hostNetwork=false,spec.nodeName=', true],
+    ['Event', 'source=', true],
+  ])('of %s compares an absent field as the zero value of its type: %s', (name, selector, selected) => {
+    const kind = builtinKinds().find((one) => one.kind === name)!;
+    const object: KubeObject = { apiVersion: 'v1', kind: name, metadata: { name: 'x' } };
+    const read = (of: Pick<KubeObject, 'metadata'>, path: string) => kind.selectableText!(of, path, 'v1');
+    expect(selectionOf(null, selector, kind.selectableFields('v1'), read).matches(object)).toBe(selected);
+  });
+
+  it('reads the source of an Event from its component, or from the controller that reports it', () => {
+    const kind = builtinKinds().find((one) => one.kind === 'Event' && one.group === '')!;
+    const text = (fields: object) => kind.selectableText!({ metadata: {}, ...fields }, 'source', 'v1');
+    expect(text({ source: { component: 'kubelet' }, reportingComponent: 'x' })).toBe('kubelet');
+    expect(text({ reportingComponent: 'x' })).toBe('x');
+  });
+
   it('supports the fields of Events that kubectl describe uses', () => {
     const event: KubeObject = {
       apiVersion: 'v1',

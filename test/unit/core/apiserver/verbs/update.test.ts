@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../../../../core/object/meta.ts';
+import { HandlerBench } from '../http/handler-bench.ts';
 import { configMap, deployment, errorOf, fakeSpace } from './fake-space.ts';
 
 function changed(object: KubeObject, fields: Record<string, unknown>): KubeObject {
@@ -16,6 +17,30 @@ describe('update', () => {
     const labelled = changed(scaled, {});
     labelled.metadata.labels = { a: 'b' };
     expect(space.update(labelled).metadata).toMatchObject({ generation: 2, labels: { a: 'b' } });
+  });
+
+  it('of the status takes labels and annotations of most kinds, as Kubernetes does, and none of a custom kind', () => {
+    const { space: till } = fakeSpace();
+    const { space: shop } = new HandlerBench();
+    const annotated = (object: KubeObject, status: object) => {
+      const space = object.kind === 'Deployment' ? till : shop;
+      const sent = changed(space.create(object), { status, spec: { other: 1 } });
+      sent.metadata.annotations = { a: 'b' };
+      sent.metadata.labels = { c: 'd' };
+      return space.update(sent, { subresource: 'status' }).metadata;
+    };
+    const meta = { annotations: { a: 'b' }, labels: { c: 'd' } };
+    const named = (apiVersion: string, kind: string) => ({
+      apiVersion,
+      kind,
+      metadata: { name: 'x', namespace: 'shop' },
+    });
+    expect(annotated(named('v1', 'Service'), { loadBalancer: {} })).toMatchObject(meta);
+    const deployed = annotated(deployment('till', { replicas: 1 }), { replicas: 1 });
+    expect(deployed).toMatchObject({ annotations: meta.annotations });
+    expect(deployed.labels).toBeUndefined();
+    const attached = annotated(named('storage.k8s.io/v1', 'VolumeAttachment'), { attached: true });
+    expect([attached.annotations, attached.labels]).toEqual([undefined, undefined]);
   });
 
   it('writes nothing when nothing changes', () => {
