@@ -282,7 +282,7 @@ describe('an invalid URL or parameter is refused', () => {
         what: 'a field selector for a field that can not be selected',
         request: ['GET', `${configMaps}?fieldSelector=data.text%3Dx`],
         ...bad,
-        message: 'field label not supported: data.text; supported: metadata.name, metadata.namespace',
+        message: '"data.text" is not a known field selector: only "metadata.name", "metadata.namespace"',
       },
       {
         what: 'the deletion of a subresource',

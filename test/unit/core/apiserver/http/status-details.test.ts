@@ -44,12 +44,18 @@ const failures: Failure[] = [
     reason: 'NotFound',
     details: {},
   },
-  { what: 'a resource that there is not', request: ['GET', '/api/v1/nothings'], reason: 'NotFound', details: {} },
+  // kube-apiserver answers these two without a Status. The details are those that client-go makes of its answer.
+  {
+    what: 'a resource that there is not',
+    request: ['GET', '/api/v1/nothings'],
+    reason: 'NotFound',
+    details: { kind: 'nothings' },
+  },
   {
     what: 'a version that there is not',
     request: ['GET', '/apis/apps/v7/deployments'],
     reason: 'NotFound',
-    details: {},
+    details: { group: 'apps', kind: 'deployments' },
   },
   { what: 'a path that is nothing', request: ['POST', '/nowhere', { body: {} }], reason: 'NotFound', details: {} },
   {
