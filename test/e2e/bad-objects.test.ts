@@ -127,7 +127,7 @@ describe('an object that does not belong to its URL is refused', () => {
         request: ['POST', '/apis/apps/v1/namespaces/shop/deploymnets', { body: deployment({}) }],
         reason: 'NotFound',
         code: 404,
-        message: 'the server could not find the requested resource',
+        message: 'the server could not find the requested resource (post deploymnets.apps)',
       },
       {
         what: 'for a subresource that there is not',
