@@ -9,8 +9,8 @@ import { crdResource } from '../crd/definition.ts';
 import { storedKey } from '../space.ts';
 import { alreadyExists } from '../status-errors.ts';
 import type { StoredObject } from '../storage.ts';
-import { objectBytes } from './lists.ts';
 import { isPlainKind } from './plain-kinds.ts';
+import { publicBytes } from './public-form.ts';
 import { type ApiRequest, type ApiResponse, header } from './requests.ts';
 import type { ThreadWrite, ThreadWritten } from './thread-write.ts';
 import { warned } from './warnings.ts';
@@ -109,6 +109,9 @@ async function answerOf(
   const put = space.putMade(key, bytes, writeOptionsOf(request, target, warnings));
   await space.storage.flushed();
   const warning = [headers.warning ?? [], warned(warnings).warning ?? []].flat();
-  const body = put.revision === 0 ? Buffer.from(bytes) : objectBytes(put);
-  return { status, headers: { ...headers, ...(warning.length > 0 ? { warning } : {}) }, body };
+  return {
+    status,
+    headers: { ...headers, ...(warning.length > 0 ? { warning } : {}) },
+    body: publicBytes(target.kind, put),
+  };
 }

@@ -6,10 +6,10 @@ import type { StoredObject } from '../storage.ts';
 
 type Shown = Pick<Kind, 'hidesGeneration'>;
 
-/** The stored bytes with the resourceVersion inserted. */
-export function publicBytes({ hidesGeneration }: Shown, { body, revision }: StoredObject): Buffer {
+/** The stored bytes with the resourceVersion inserted. A revision of 0: the object is not stored, and has no resourceVersion. */
+export function publicBytes({ hidesGeneration }: Shown, { body, revision }: Omit<StoredObject, 'key'>): Buffer {
   const shown = hidesGeneration ? cutMetadataNumber(body, 'generation') : body;
-  return Buffer.concat(spliceMetadata(shown, `"resourceVersion":"${revision}"`));
+  return revision === 0 ? Buffer.from(shown) : Buffer.concat(spliceMetadata(shown, `"resourceVersion":"${revision}"`));
 }
 
 /** The parsed object. */

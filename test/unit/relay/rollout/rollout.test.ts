@@ -231,7 +231,8 @@ describe('a release that fails', () => {
     bench.until('it is paused', () => phase(bench) === 'Paused');
     for (let i = 0; i < 10; i++) bench.turn();
     expect(bench.having('greeting', 'broken').length).toBeLessThanOrEqual(2);
-    expect(bench.status().rollout?.message).toContain('each has its share of the error budget');
+    // Which places get the release first decides whether the whole budget is spent, or the share of one relay.
+    expect(bench.status().rollout?.message).toMatch(/the error budget is 2|share of the error budget/);
     expect(bench.status().conditions).toContainEqual(
       expect.objectContaining({ type: 'Progressing', status: 'False', reason: 'ErrorBudgetSpent' }),
     );

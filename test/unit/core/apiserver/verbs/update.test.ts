@@ -30,16 +30,19 @@ describe('update', () => {
       return space.update(sent, { subresource: 'status' }).metadata;
     };
     const meta = { annotations: { a: 'b' }, labels: { c: 'd' } };
-    const named = (apiVersion: string, kind: string) => ({
+    const named = (apiVersion: string, kind: string, spec: object) => ({
       apiVersion,
       kind,
       metadata: { name: 'x', namespace: 'shop' },
+      spec,
     });
-    expect(annotated(named('v1', 'Service'), { loadBalancer: {} })).toMatchObject(meta);
+    const service = named('v1', 'Service', { ports: [{ port: 80 }] });
+    expect(annotated(service, { loadBalancer: {} })).toMatchObject(meta);
     const deployed = annotated(deployment('till', { replicas: 1 }), { replicas: 1 });
     expect(deployed).toMatchObject({ annotations: meta.annotations });
     expect(deployed.labels).toBeUndefined();
-    const attached = annotated(named('storage.k8s.io/v1', 'VolumeAttachment'), { attached: true });
+    const attachment = { attacher: 'disks', nodeName: 'n', source: { persistentVolumeName: 'v' } };
+    const attached = annotated(named('storage.k8s.io/v1', 'VolumeAttachment', attachment), { attached: true });
     expect([attached.annotations, attached.labels]).toEqual([undefined, undefined]);
   });
 
