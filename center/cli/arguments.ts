@@ -1,8 +1,7 @@
 /** Checks the arguments of the command line, before a command asks a tree. Each check throws UsageError with the field, the value and a remedy. */
-import { isIP } from 'node:net';
 import { checkPath, parentOf, pathShownAs, segmentsOf } from '../../core/identity/node-path.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
-import { labelKeyFlaw, labelValueFlaw, subdomainFlaw } from '../../core/object/plain-names.ts';
+import { hostFlaw, labelKeyFlaw, labelValueFlaw, subdomainFlaw } from '../../core/object/plain-names.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { suggest } from '../../core/runtime/suggest.ts';
 import { UsageError } from './usage-error.ts';
@@ -40,8 +39,17 @@ export function agentPath(text: string): string {
 
 /** A DNS name or an IP address, added to those before it. */
 export function host(text: string, before: readonly string[]): string[] {
-  const problem = isIP(text) === 0 ? subdomainFlaw(text) : undefined;
-  if (problem) throw new UsageError(`--host: "${text}" is neither an IP address nor a DNS name: ${problem}`);
+  return withHost('--host', text, before);
+}
+
+/** Likewise for `--name`. */
+export function nameOfApi(text: string, before: readonly string[]): string[] {
+  return withHost('--name', text, before);
+}
+
+function withHost(option: string, text: string, before: readonly string[]): string[] {
+  const problem = hostFlaw(text);
+  if (problem) throw new UsageError(`${option}: "${text}" is neither an IP address nor a DNS name: ${problem}`);
   return [...before, text];
 }
 
@@ -66,6 +74,12 @@ export function label(text: string, labels: Readonly<Record<string, string>>): R
   const problem = labelKeyFlaw(key) ?? labelValueFlaw(value);
   if (problem) throw new UsageError(`--label: "${text}": ${problem}`);
   return { ...labels, [key]: value };
+}
+
+export function serverUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol === 'https:' && url.search === '' && url.hash === '' && url.username === '') return url;
+  throw new UsageError(`--server: "${text}" is no address of an API; write https://center.example.com:6443`);
 }
 
 export function secretName(text: string): string {

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { spawn } from 'node:child_process';
-import { dirname } from 'node:path';
+import { networkInterfaces, userInfo } from 'node:os';
+import { dirname, resolve } from 'node:path';
 import { Argument, Command, CommanderError, Option } from 'commander';
 /** The `banyan` command. */
 import { cliCommand } from '../../core/runtime/cli-command.ts';
@@ -23,6 +24,7 @@ import {
   host,
   label,
   listed,
+  nameOfApi,
   nodePath,
   type ObjectOfKind,
   objectOfKind,
@@ -31,6 +33,7 @@ import {
   revisionNumber,
   seconds,
   secretName,
+  serverUrl,
   spaceContext,
   timeToLive,
 } from './arguments.ts';
@@ -95,6 +98,40 @@ program
   .action((options) => {
     const { name, relays, clusters } = readTopology(options.file);
     print(`${options.file}: "${name}" is fine: a center, ${relays.length} relays, ${clusters.length} clusters`);
+  });
+
+program
+  .command('init')
+  .description('write the configuration, the keys and a systemd unit of a node on a machine without Kubernetes')
+  .addArgument(new Argument('<role>', 'what the node is').choices(['center', 'relay', 'agent']))
+  .requiredOption('--dir <dir>', 'a new or empty directory for the node')
+  .option('--join <token>', 'for a relay or an agent: the join token, or a file with it')
+  .option('--path <path>', 'for a relay or an agent: its place in the tree; not needed if the file of --join has it')
+  .option('--parent <address>', 'for a relay or an agent: host:port where its parent listens for children')
+  .option('--name <name>', 'for a center or a relay: DNS name or IP address of its API, repeatable', nameOfApi, [])
+  .option('--space <name>', 'for a center or a relay: a workload space, repeatable', listed, [])
+  .option('--tree <name>', 'for a center: the name of the tree (default: banyan)')
+  .option('--cluster <kubeconfig>', 'for an agent: the kubeconfig of its cluster (default: a simulated cluster)')
+  .action(async (role: ProgramRole, options) => {
+    const { init } = await import('./init.ts');
+    const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ family }) => family === 'IPv6'));
+    const lines = await init(
+      {
+        ...options,
+        role,
+        names: options.name,
+        spaces: options.space,
+        dir: resolve(options.dir),
+        cluster: options.cluster && resolve(options.cluster),
+      },
+      {
+        clock: systemClock,
+        random: systemRandom,
+        anyAddress: hasIpv6 ? '::' : '0.0.0.0',
+        program: { node: process.execPath, program: programOf(role), user: userInfo().username },
+      },
+    );
+    for (const line of lines) print(line);
   });
 
 program
@@ -210,6 +247,7 @@ user
       .argParser(timeToLive)
       .default(timeToLive('30d'), '30d'),
   )
+  .option('--server <url>', 'where the user reaches the node of the kubeconfig, such as a load balancer', serverUrl)
   .option('--data <dir>', 'data directory of the tree: its authority signs; default: the center signs')
   .option('--kubeconfig <file>', 'kubeconfig with the contexts')
   .action(async (name: string, options) => {
@@ -229,7 +267,9 @@ user
         api.close();
       }
     };
-    process.stdout.write(await addUser(kubeconfig, { name, groups: options.group, ttlMs: options.ttl }, issue));
+    process.stdout.write(
+      await addUser(kubeconfig, { name, groups: options.group, ttlMs: options.ttl, server: options.server }, issue),
+    );
   });
 user
   .command('revoke')

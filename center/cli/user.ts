@@ -12,12 +12,14 @@ export interface UserRequest {
   readonly name: string;
   readonly groups: readonly string[];
   readonly ttlMs: number;
+  /** The address at which the user reaches the node, instead of the one in the kubeconfig: `https://center.example.com:6443`. */
+  readonly server?: URL | undefined;
 }
 
 interface Kubeconfig {
   readonly clusters?: readonly {
     readonly name: string;
-    readonly cluster: { readonly 'certificate-authority-data'?: string };
+    readonly cluster: { readonly server: string; readonly 'certificate-authority-data'?: string };
   }[];
   readonly contexts?: readonly { readonly name: string; readonly context: object }[];
   readonly users?: unknown;
@@ -51,7 +53,21 @@ export async function addUser(
     name,
     context: { ...context, user: request.name },
   }));
-  return stringify({ ...config, users: [{ name: request.name, user }], contexts }, { aliasDuplicateObjects: false });
+  const clusters = (config.clusters ?? []).map((one) => ({
+    ...one,
+    cluster: { ...one.cluster, server: serverFor(one.cluster.server, request.server) },
+  }));
+  return stringify(
+    { ...config, clusters, users: [{ name: request.name, user }], contexts },
+    { aliasDuplicateObjects: false },
+  );
+}
+
+/** The context's own path below the address: `/spaces/retail`. */
+function serverFor(server: string, instead: URL | undefined): string {
+  if (!instead) return server;
+  const { pathname } = new URL(server);
+  return `${instead.href.replace(/\/$/, '')}${pathname === '/' ? '' : pathname}`;
 }
 
 /**

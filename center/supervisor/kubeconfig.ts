@@ -18,12 +18,16 @@ export interface Context {
   readonly url: string;
 }
 
+export type ShownNode = Pick<PlannedNode, 'id' | 'path' | 'role' | 'parent' | 'kubeconfig'> & {
+  readonly spaces: readonly { readonly name: string; readonly type: string }[];
+};
+
 /**
  * `urlOf` returns the URL of the node with this id. Each replica has its own contexts. From the second replica on, the name contains the number of the
  * replica.
  */
-export function contextsOf(nodes: readonly PlannedNode[], urlOf: (id: string) => string): Context[] {
-  const replicas = new Map<string, PlannedNode[]>();
+export function contextsOf(nodes: readonly ShownNode[], urlOf: (id: string) => string): Context[] {
+  const replicas = new Map<string, ShownNode[]>();
   for (const node of nodes) replicas.set(node.path, [...(replicas.get(node.path) ?? []), node]);
   const idsAt = (path: string) => (replicas.get(path) ?? []).map(({ id }) => id);
   return nodes.flatMap((node): Context[] => {
@@ -60,7 +64,7 @@ export function contextsOf(nodes: readonly PlannedNode[], urlOf: (id: string) =>
   });
 }
 
-function mailboxOf({ id }: PlannedNode, shown: string, holder: string): Context {
+function mailboxOf({ id }: Pick<ShownNode, 'id'>, shown: string, holder: string): Context {
   return { name: `mailbox/${shown}`, url: `${holder}/mailboxes/${nameOf(id)}` };
 }
 

@@ -1,7 +1,6 @@
 /** The certificates of a local tree, stored in its data directory. Each certificate is made once, and again when two thirds of its validity are over. */
 import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { makeTokenKey } from '../../core/authentication/token-key.ts';
 import {
@@ -15,6 +14,7 @@ import {
   issueUser,
   type KeyAndCertificate,
 } from '../../core/identity/authority.ts';
+import { hostsMissing } from '../../core/identity/certificate-hosts.ts';
 import { validityOf } from '../../core/identity/certificate-validity.ts';
 import { leadsTo } from '../../core/identity/client-authority.ts';
 import { dottedPath } from '../../core/identity/node-path.ts';
@@ -29,10 +29,18 @@ import type { DataDirectory } from './data-directory.ts';
 import { administrator } from './kubeconfig.ts';
 import type { TreePki } from './supervisor.ts';
 
+/** A node that gets certificates. */
+export interface PkiNode extends Pick<PlannedNode, 'id' | 'path' | 'role' | 'replica' | 'replicas' | 'listen'> {
+  /** DNS names and IP addresses at which clients reach the node, beside the address where it listens. */
+  readonly names?: readonly string[];
+  /** The hosts that servers below the node may have. Absent: its own hosts, and names below them. */
+  readonly admits?: 'any';
+}
+
 export async function ensureTreePki(
   data: DataDirectory,
   tree: string,
-  nodes: readonly PlannedNode[],
+  nodes: readonly PkiNode[],
   clock: Clock,
 ): Promise<TreePki> {
   const issuing: Issuing = { clock, random: systemRandom };
@@ -49,22 +57,22 @@ export async function ensureTreePki(
       const { path, id, role, replica } = node;
       const named = { tree, path, role, replica, hosts };
       const issue = () => signed(() => issueNode(authority, named, issuing));
-      return ensure(base(dottedPath(id)), clock, issue, (existing) => hosts.every((host) => isFor(existing, host)));
+      return ensure(base(dottedPath(id)), clock, issue, (existing) => hostsMissing(existing, hosts).length === 0);
     }),
   );
   await Promise.all(
     nodes
       .filter(({ role }) => role !== 'agent')
       .flatMap((node) => {
-        const { id, path } = node;
-        const of = { tree, path, hosts: hostsOf(node) };
+        const { id, path, admits } = node;
+        const of = { tree, path, hosts: admits ?? hostsOf(node) };
         return [
           ensure(base(issuerName(id)), clock, () => signed(() => createIssuer(authority, of, issuing))),
           ensure(
             base(subtreeIssuerName(id)),
             clock,
             () => signed(() => createSubtreeIssuer(authority, of, issuing)),
-            (existing) => hostsNotPermitted({ certPem: existing.toString() }, of.hosts).length === 0,
+            (existing) => hostsNotPermitted({ certPem: existing.toString() }, hostsOf(node)).length === 0,
           ),
         ];
       }),
@@ -152,8 +160,8 @@ function subtreeIssuerName(id: string): string {
   return `issuer_subtree_${dottedPath(id)}`;
 }
 
-function hostsOf({ listen }: PlannedNode): string[] {
-  return [...new Set(['127.0.0.1', 'localhost', listen?.host ?? '127.0.0.1'])];
+function hostsOf({ listen, names = [] }: PkiNode): string[] {
+  return [...new Set(['127.0.0.1', 'localhost', listen?.host ?? '127.0.0.1', ...names])];
 }
 
 function filesAt(base: string): { readonly cert: string; readonly key: string } {
@@ -175,11 +183,17 @@ export async function issueTreeAgent(
   afterMs?: number,
 ): Promise<AgentCertificate> {
   const authority = authorityOf(data);
+  const tree = treeIn(data);
+  const named = { tree, path, role: 'agent' as const, hosts: [], ...(afterMs === undefined ? {} : { afterMs }) };
+  return { caPem: authority.certPem, ...(await issueNode(authority, named, { clock, random: systemRandom })) };
+}
+
+/** The name of the tree whose center has its certificate in the directory. Throws NotFound if it has none there. */
+export function treeIn(data: DataDirectory): string {
   const { subjectAltName = '' } = new X509Certificate(readPki(data, `${dottedPath('')}.crt`));
   const tree = /URI:spiffe:\/\/([^/]+)\/node\/center/.exec(subjectAltName)?.[1];
   if (!tree) throw new BanyanError('Invalid', `${data.pki}: the certificate of the center names no tree`);
-  const named = { tree, path, role: 'agent' as const, hosts: [], ...(afterMs === undefined ? {} : { afterMs }) };
-  return { caPem: authority.certPem, ...(await issueNode(authority, named, { clock, random: systemRandom })) };
+  return tree;
 }
 
 /** Makes a certificate for a user of the tree's APIs. Throws NotFound if the data directory has no certificate authority. */
@@ -234,9 +248,4 @@ async function ensure(
 
 function isYoung(certificate: X509Certificate, clock: Clock): boolean {
   return clock.wallMs() < validityOf(certificate).renewAtMs;
-}
-
-/** Whether the certificate is valid for a host. The topology may have named another host when the certificate was made. */
-function isFor(certificate: X509Certificate, host: string): boolean {
-  return (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
 }

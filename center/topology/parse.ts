@@ -10,6 +10,7 @@ import { replicasMax } from '../../core/identity/replica.ts';
 import { claimsSchema } from '../../core/match/claims.ts';
 import { acceptSchema, spaceSchema } from '../../core/match/delivery-config.ts';
 import { checkDnsSubdomain } from '../../core/object/names.ts';
+import { addressSchema } from '../../core/runtime/checked-text.ts';
 import { fileProblems, located } from '../../core/runtime/config-file.ts';
 import { egressSchema } from '../../core/runtime/egress.ts';
 import { logRotationSchema } from '../../core/runtime/log-rotation.ts';
@@ -42,11 +43,7 @@ const listen = z.strictObject({
     ),
 });
 const link = linkOptionsSchema.extend({
-  endpoint: z
-    .string()
-    .regex(/^(\[[0-9a-fA-F:.]+\]|[^\s:[\]]+):\d{1,5}$/, {
-      error: refusing('write host:port, or [address]:port for IPv6'),
-    })
+  endpoint: addressSchema
     .optional()
     .describe(
       'host:port to dial for the parent, such as a load balancer. Default: the address where the parent listens.',

@@ -15,7 +15,7 @@ import { subtreeIssuersMax } from './certificate-chain.ts';
 import type { JudgedRequest } from './certificate-request.ts';
 import { issuerMs, leafMs, validityFrom } from './certificate-validity.ts';
 import { issuerUnit, subtreeUnit } from './issuer-name.ts';
-import { nameConstraints, nameConstraintsOid, notPermittedHosts } from './name-constraints.ts';
+import { nameConstraints, nameConstraintsOid, notPermittedHosts, type PermittedHosts } from './name-constraints.ts';
 import { type PeerIdentity, spiffeId } from './peer-identity.ts';
 import type { AlternativeName } from './user-request.ts';
 
@@ -124,8 +124,8 @@ export interface SubtreeIssuer {
   readonly tree: string;
   /** The path of the relay, or the empty path of the center. */
   readonly path: string;
-  /** The DNS names and IP addresses that certificates of servers in the subtree may have. A DNS name includes all names below it. */
-  readonly hosts: readonly string[];
+  /** What certificates of servers in the subtree may have. */
+  readonly hosts: PermittedHosts;
 }
 
 /**

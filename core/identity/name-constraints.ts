@@ -27,8 +27,14 @@ const organizationalUnit = '2.5.4.11';
 const noDns = [new GeneralName({ dNSName: '' })];
 const noIps = ['0.0.0.0/0', '::/0'].map((iPAddress) => new GeneralName({ iPAddress }));
 
-/** `hosts`: DNS names, each with all names below it, and IP addresses. */
-export function nameConstraints(hosts: readonly string[]): ArrayBuffer {
+/** Everything that may be a host of a server below an issuer: DNS names, each with all names below it, and IP addresses; or any host. */
+export type PermittedHosts = readonly string[] | 'any';
+
+export function nameConstraints(permitted: PermittedHosts): ArrayBuffer {
+  if (permitted === 'any') {
+    return AsnConvert.serialize(new NameConstraints({ permittedSubtrees: subtrees([unitName()]) }));
+  }
+  const hosts = permitted;
   const dns = hosts.filter((host) => isIP(host) === 0).map((dNSName) => new GeneralName({ dNSName }));
   const ips = hosts.filter((host) => isIP(host) !== 0).map((host) => new GeneralName({ iPAddress: onlyAddress(host) }));
   // Without a permitted name of its kind, every name of the kind would be permitted.
@@ -43,13 +49,15 @@ export function nameConstraints(hosts: readonly string[]): ArrayBuffer {
 
 /** The hosts that the constraints do not permit. `constraints`: as `nameConstraints` has made them. */
 export function notPermittedHosts(constraints: ArrayBuffer, hosts: readonly string[]): string[] {
-  const { permittedSubtrees = [] } = AsnConvert.parse(constraints, NameConstraints);
+  const { permittedSubtrees = [], excludedSubtrees } = AsnConvert.parse(constraints, NameConstraints);
   const permitted = [...permittedSubtrees].map(({ base }) => base);
   const isPermitted = (host: string) =>
     isIP(host) === 0
       ? permitted.some(({ dNSName }) => dNSName !== undefined && (host === dNSName || host.endsWith(`.${dNSName}`)))
       : permitted.some(({ iPAddress }) => iPAddress === onlyAddress(host));
-  return hosts.filter((host) => !isPermitted(host));
+  // A kind of names that nothing permits is excluded, unless any host is permitted.
+  const isAny = !excludedSubtrees && permitted.every(({ dNSName, iPAddress }) => (dNSName ?? iPAddress) === undefined);
+  return isAny ? [] : hosts.filter((host) => !isPermitted(host));
 }
 
 function subtrees(names: readonly GeneralName[]): GeneralSubtrees {

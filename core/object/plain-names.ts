@@ -1,4 +1,5 @@
 /** The mistakes in names that people write in files and commands, each with a remedy. `names.ts` has the words of Kubernetes for its API. */
+import { isIP } from 'node:net';
 import { checkDnsLabel, checkDnsSubdomain, checkLabelKey, checkLabelValue } from './names.ts';
 
 const ends = 'begin and end with a letter or a digit';
@@ -13,6 +14,11 @@ export function nameFlaw(name: string): string | undefined {
 
 export function subdomainFlaw(name: string): string | undefined {
   return flaw(name, checkDnsSubdomain, 253, subdomainRemedy);
+}
+
+/** For a DNS name or an IP address, without brackets, port and zone. */
+export function hostFlaw(text: string): string | undefined {
+  return isIP(text) !== 0 && !text.includes('%') ? undefined : subdomainFlaw(text);
 }
 
 export function labelValueFlaw(value: string): string | undefined {

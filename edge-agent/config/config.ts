@@ -5,6 +5,7 @@ import { encryptionConfigSchema } from '../../core/encryption/encryption-config.
 import { limitsSchema } from '../../core/entries/deletion-guard.ts';
 import { usersSchema } from '../../core/identity/client-authority.ts';
 import { acceptSchema } from '../../core/match/delivery-config.ts';
+import { addressSchema } from '../../core/runtime/checked-text.ts';
 import { parseConfig } from '../../core/runtime/config-file.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { logRotationSchema } from '../../core/runtime/log-rotation.ts';
@@ -60,9 +61,9 @@ export const agentConfigSchema = z.strictObject({
    * answer, the agent tries the other replicas in this order.
    */
   parent: z.strictObject({
-    address: z.string().min(1),
+    address: addressSchema,
     path: z.string(),
-    replicas: z.array(z.string().min(1)).optional(),
+    replicas: z.array(addressSchema).optional(),
   }),
   /** How the agent reaches its parent. */
   link: linkOptionsSchema.prefault({}),

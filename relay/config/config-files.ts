@@ -11,9 +11,11 @@ import type { NodeConfig } from './config.ts';
 
 /** Returns the problems of the files: one line for each problem, with its field. */
 export function unreadableFiles({ pki, link, audit, frontProxy }: NodeConfig): string[] {
+  // A center that makes its own authority names no file of a key.
+  const { users, tokenKeys } = 'tree' in pki ? {} : pki;
   const files: Readonly<Record<string, string | undefined>> = {
     // The file of a join token is read when the relay needs it: after it has joined, it continues without the token.
-    ...('joinToken' in pki
+    ...(!('cert' in pki)
       ? {}
       : {
           'pki.ca': pki.ca,
@@ -24,11 +26,11 @@ export function unreadableFiles({ pki, link, audit, frontProxy }: NodeConfig): s
           'pki.subtreeIssuer.cert': pki.subtreeIssuer?.cert,
           'pki.subtreeIssuer.key': pki.subtreeIssuer?.key,
         }),
-    'pki.users.ca': pki.users?.ca,
-    'pki.users.signer.cert': pki.users?.signer?.cert,
-    'pki.users.signer.key': pki.users?.signer?.key,
+    'pki.users.ca': users?.ca,
+    'pki.users.signer.cert': users?.signer?.cert,
+    'pki.users.signer.key': users?.signer?.key,
     'frontProxy.clientCA': frontProxy?.clientCA,
-    'pki.tokenKeys': pki.tokenKeys,
+    'pki.tokenKeys': tokenKeys,
     'link.ca': link.ca,
     'audit.policyFile': audit?.policyFile,
   };
@@ -60,11 +62,12 @@ function sharedAuthority({ pki, frontProxy }: Pick<NodeConfig, 'pki' | 'frontPro
   if (!frontProxy || frontProxy.allowedNames.length > 0) return [];
   const fingerprints = (file: string) => certificatesIn(readBytes(file)).map(({ fingerprint256 }) => fingerprint256);
   const ofProxies = new Set(fingerprints(frontProxy.clientCA));
-  return Object.entries({ 'pki.ca': 'ca' in pki ? pki.ca : undefined, 'pki.users.ca': pki.users?.ca }).flatMap(
-    ([field, file]) => {
-      if (file === undefined || !fingerprints(file).some((one) => ofProxies.has(one))) return [];
-      const remedy = 'take an authority that signs only proxies, or name the proxies in frontProxy.allowedNames';
-      return [`frontProxy.clientCA: ${frontProxy.clientCA} has an authority of ${field} (${file}): ${remedy}`];
-    },
-  );
+  return Object.entries({
+    'pki.ca': 'ca' in pki ? pki.ca : undefined,
+    'pki.users.ca': 'users' in pki ? pki.users?.ca : undefined,
+  }).flatMap(([field, file]) => {
+    if (file === undefined || !fingerprints(file).some((one) => ofProxies.has(one))) return [];
+    const remedy = 'take an authority that signs only proxies, or name the proxies in frontProxy.allowedNames';
+    return [`frontProxy.clientCA: ${frontProxy.clientCA} has an authority of ${field} (${file}): ${remedy}`];
+  });
 }

@@ -9,6 +9,7 @@ import { usersSchema } from '../../core/identity/client-authority.ts';
 import { replicasMax } from '../../core/identity/replica.ts';
 import { claimsSchema } from '../../core/match/claims.ts';
 import { spaceSchema } from '../../core/match/delivery-config.ts';
+import { addressSchema, dnsNameSchema, hostSchema } from '../../core/runtime/checked-text.ts';
 import { egressSchema } from '../../core/runtime/egress.ts';
 import { logRotationSchema } from '../../core/runtime/log-rotation.ts';
 import { linkOptionsSchema } from '../../core/wire/dialer/link-options.ts';
@@ -67,6 +68,8 @@ export const childrenSchema = z.strictObject({
     .default({}),
 });
 export type ChildrenConfig = z.infer<typeof childrenSchema>;
+const names = z.array(hostSchema);
+
 /** Keys for the authentication of users, beside the certificates of the node. */
 const authenticationPki = {
   /**
@@ -98,7 +101,7 @@ export const nodeConfigSchema = z.strictObject({
   labels: labels.default({}),
   /** `replicas`: addresses of further processes with the path of the parent. The node tries them in this order when the parent does not answer. */
   parent: z
-    .strictObject({ address: z.string(), path: z.string(), replicas: z.array(z.string()).optional() })
+    .strictObject({ address: addressSchema, path: z.string(), replicas: z.array(addressSchema).optional() })
     .optional(),
   /** For a relay with replicas: the number of this replica, as in its certificate, and the number of all replicas. */
   replica: z.number().int().min(0).optional(),
@@ -120,7 +123,14 @@ export const nodeConfigSchema = z.strictObject({
      * A file with a join token. The relay makes its key and asks its parent once for its certificate, and for an authority for its subtree. It stores all of
      * them in its data directory, and renews them at its parent.
      */
-    issuedSchema.extend({ joinToken: z.string().min(1), ...authenticationPki }),
+    issuedSchema.extend({ joinToken: z.string().min(1), names: names.optional(), ...authenticationPki }),
+    /** Only at a center without a supervisor: it makes the authority of its tree at its first start, in `pki` of its data directory. */
+    z.strictObject({
+      /** The name of the tree. It stands in every certificate, so it can't be changed later. */
+      tree: dnsNameSchema,
+      /** DNS names and IP addresses at which clients reach the API. */
+      names: names.default([]),
+    }),
   ]),
   api: z.strictObject({ host: z.string().default('127.0.0.1'), port: z.number().int().min(0).max(65_535).default(0) }),
   mesh: z.strictObject({

@@ -39,7 +39,12 @@ type Joining = Extract<NodeConfig['pki'], { joinToken: string }>;
 
 /** With a join token, this resolves when the relay has joined. Throws the errors with which the parent refuses. */
 export async function nodeCertificates(config: NodeConfig, ports: NodeCertificatesPorts): Promise<NodeCertificates> {
-  return 'joinToken' in config.pki ? joined(config, config.pki, ports) : given(config, config.pki, ports);
+  const { pki } = config;
+  if ('tree' in pki) {
+    const remedy = 'at a relay, use pki.joinToken; `banyan join-token --relay` prints one';
+    throw new BanyanError('BadRequest', `pki.tree: only a center makes the authority of its tree: ${remedy}`);
+  }
+  return 'joinToken' in pki ? joined(config, pki, ports) : given(config, pki, ports);
 }
 
 function given(
@@ -79,7 +84,7 @@ async function joined(
   const lines = parentLines({ parent, link, linkCaPem, environment, clock });
   const common = { path, role: 'relay', clock, random, log } as const;
   const renewable = await joinedByToken(pki.joinToken, lines, { ...common, store: fileStore(join(data, 'identity')) });
-  const { trust, renewal } = startedRenewal(lines, { ...common, data, renewable });
+  const { trust, renewal } = startedRenewal(lines, { ...common, data, renewable, names: pki.names });
   const signer = issuerSigner(path, {
     ...ports,
     authority: () => trust.bundle(),

@@ -39,45 +39,55 @@ import { Node } from '../node/node.ts';
 import { openCrashJournal } from './crash-journal.ts';
 import { setHeapFlags } from './heap-flags.ts';
 import { giveMemoryBackWhenIdle } from './idle-memory.ts';
-import { type NodeCertificates, nodeCertificates } from './node-certificates.ts';
+import { nodeCertificates } from './node-certificates.ts';
+
+/** Makes the files that a configuration leaves to the node, and returns the configuration that names them. Throws BadRequest. */
+export type MakeFiles = (config: NodeConfig, log: Logger) => Promise<NodeConfig>;
 
 /** `environment`: the proxies that the environment names. */
-export async function runNode(role: 'center' | 'relay', environment: EnvironmentProxies): Promise<void> {
+export async function runNode(
+  role: 'center' | 'relay',
+  environment: EnvironmentProxies,
+  makeFiles: MakeFiles = async (config) => config,
+): Promise<void> {
   makeOnlyPrivateFiles();
   setHeapFlags();
   giveMemoryBackWhenIdle(systemClock);
-  const config = readConfig(role);
-  const authenticators = readAuthentication(config);
+  const given = readConfig(role);
+  const authenticators = readAuthentication(given);
   const log = pino(
     {
-      level: config.logLevel,
-      base: { node: config.path === '' ? 'center' : withReplica(config.path, config.replica ?? 0), pid: process.pid },
+      level: given.logLevel,
+      base: { node: given.path === '' ? 'center' : withReplica(given.path, given.replica ?? 0), pid: process.pid },
     },
-    logDestination(config.logFile, config.logRotation),
+    logDestination(given.logFile, given.logRotation),
   );
-  const crashMessageFile = join(config.data, 'crash-message');
+  const crashMessageFile = join(given.data, 'crash-message');
   logWarnings(log);
   const fatal = endOnUncaught(log, (error) => writeCrashMessage(crashMessageFile, error));
   let endInOrder = async () => {};
   // The handlers of signals are set before any wait, for example for a disk: a signal ends the first process of a container only if the process handles it.
   endBySignal(log, () => endInOrder());
-  const store = await openStore(config, log, fatal);
-  const { trust, signer, renewal } = await certificatesOf(config, environment, log);
+  const store = await openStore(given, log, fatal);
+  const config = await orEnd(log, makeFiles(given, log));
+  const ports = { clock: systemClock, random: systemRandom, environment, log };
+  const { trust, signer, renewal } = await orEnd(log, nodeCertificates(config, ports));
   const { credentials } = trust;
   const pem = (file: string) => readFileSync(file);
-  const { pki } = config;
+  // With an authority that is still to be made, the node would have no certificates.
+  const pki = 'tree' in config.pki ? undefined : config.pki;
   const authorities = (file: string | undefined) =>
     file === undefined ? undefined : renewedAuthorities({ clock: systemClock, log, read: () => pem(file) });
-  const users = pki.users?.signer;
+  const users = pki?.users?.signer;
   // Read now: the keys may be needed much later, and then the file may be absent.
-  const tokenKeys = pki.tokenKeys === undefined ? Buffer.alloc(0) : pem(pki.tokenKeys);
+  const tokenKeys = pki?.tokenKeys === undefined ? Buffer.alloc(0) : pem(pki.tokenKeys);
   const audit = config.audit && openAudit(config.audit, { clock: systemClock, random: systemRandom, log });
   const node = new Node(config, {
     store,
     signer,
     trust,
     authority: () => currentOf(credentials).caPem.toString(),
-    tokenKeys: pki.tokenKeys === undefined ? undefined : () => tokenKeys.toString(),
+    tokenKeys: pki?.tokenKeys === undefined ? undefined : () => tokenKeys.toString(),
     userSigner:
       users &&
       userSigner(() => ({ certPem: pem(users.cert).toString(), keyPem: pem(users.key).toString() }), {
@@ -111,7 +121,7 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
         ...answers,
         tls: apiTls({
           node: perCredentials(credentials, (current) => current),
-          users: authorities(pki.users?.ca),
+          users: authorities(pki?.users?.ca),
           frontProxies: authorities(config.frontProxy?.clientCA),
         }),
         clock: systemClock,
@@ -168,14 +178,10 @@ function endBySignal(log: Logger, inOrder: () => Promise<void>): void {
   process.on('SIGINT', (signal) => void end(signal));
 }
 
-/** A refusal by the parent ends the start: only a person can help. While no parent answers, this waits. */
-async function certificatesOf(
-  config: NodeConfig,
-  environment: EnvironmentProxies,
-  log: Logger,
-): Promise<NodeCertificates> {
+/** A mistake in the configuration, or a refusal by the parent, ends the start: only a person can help. While no parent answers, this waits. */
+async function orEnd<T>(log: Logger, part: Promise<T>): Promise<T> {
   try {
-    return await nodeCertificates(config, { clock: systemClock, random: systemRandom, environment, log });
+    return await part;
   } catch (error) {
     if (!(error instanceof BanyanError)) throw error;
     log.error({ code: error.code }, `the node can't start: ${error.message}`);

@@ -3,6 +3,7 @@
  * is notified, and can move a host to another address. Needs root.
  */
 import { spawnSync } from 'node:child_process';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 
 function ip(...args: readonly string[]): void {
   const { status, stderr, error } = spawnSync('ip', args, { encoding: 'utf8' });
@@ -35,6 +36,7 @@ export class Hosts implements Disposable {
   readonly #run = (process.pid % 100_000).toString(36);
   readonly #networks = new Map<string, string>();
   readonly #hosts = new Map<string, Map<string, Cable>>();
+  readonly #folders: string[] = [];
   #cables = 0;
 
   /** Makes a network. Its hosts reach each other. */
@@ -85,7 +87,17 @@ export class Hosts implements Disposable {
     return ['ip', 'netns', 'exec', this.#namespace(host)];
   }
 
+  /** Names that the programs of a host know, as its file /etc/hosts. */
+  name(host: string, addresses: Readonly<Record<string, string>>): void {
+    const folder = `/etc/netns/${this.#namespace(host)}`;
+    mkdirSync(folder, { recursive: true });
+    this.#folders.push(folder);
+    const lines = Object.entries(addresses).map(([name, address]) => `${address} ${name}\n`);
+    writeFileSync(`${folder}/hosts`, `127.0.0.1 localhost\n::1 localhost\n${lines.join('')}`);
+  }
+
   [Symbol.dispose](): void {
+    for (const folder of this.#folders) rmSync(folder, { recursive: true, force: true });
     for (const host of this.#hosts.keys()) spawnSync('ip', ['netns', 'del', this.#namespace(host)]);
     for (const bridge of this.#networks.values()) spawnSync('ip', ['link', 'del', bridge]);
   }

@@ -5,7 +5,9 @@
  */
 import { X509Certificate } from 'node:crypto';
 import type { TroubleAttributes } from '../../entries/up-attributes.ts';
+import { hostsMissing } from '../../identity/certificate-hosts.ts';
 import { type CertificateValidity, validityOf } from '../../identity/certificate-validity.ts';
+import { cliCommand } from '../../runtime/cli-command.ts';
 import type { Timer } from '../../runtime/clock.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 import type { JoinAnswer } from '../join-messages.ts';
@@ -36,6 +38,8 @@ export interface Renewable {
 export interface CertificateRenewalPorts extends Pick<JoiningPorts, 'path' | 'role' | 'clock' | 'random' | 'log'> {
   readonly renewable: Renewable;
   readonly trust: Pick<TreeTrust, 'isOutdated' | 'onChange' | 'credentials'>;
+  /** Hosts that the certificate has to have. A node without one of them asks for another certificate until its parent admits the host. */
+  readonly names?: readonly string[] | undefined;
   /** Functions that ask the replicas of the parent. */
   readonly renewals: readonly ((credentials: NodeCredentials, request: string) => Promise<JoinAnswer>)[];
 }
@@ -54,7 +58,7 @@ const tryMinMs = 1_000;
  * that the parent refuses for this reason come again after `againMs`.
  */
 const outdatedWithinMs = 10_000;
-/** Pause between two tries to join again with the token after the certificate has expired, and to get a certificate of another authority. */
+/** Pause between two tries to join again with the token after the certificate has expired, and to get a certificate of another authority or for further names. */
 const againMs = 60_000;
 
 export class Renewal {
@@ -86,11 +90,13 @@ export class Renewal {
   /** Begins to look at the certificate, and continues until the process ends. */
   start(): void {
     const { clock, random, renewable } = this.#ports;
-    const mustRejoin = renewable.rejoin && hasEnded(renewable.present(), clock.wallMs());
+    const { rejoin } = renewable;
+    const isUrgent =
+      (rejoin && hasEnded(renewable.present(), clock.wallMs())) || this.#lacks(renewable.present()).length > 0;
     const usualMs = nextLookMs(lifeOfIdentity(renewable.present()), clock.wallMs(), random.fraction());
     const againInMs = againMs * (1 + random.fraction());
     const isOutdated = renewable.isRenewable() && this.#isOutdated(renewable.present());
-    this.#lookIn(mustRejoin ? againInMs : isOutdated ? Math.min(usualMs, againInMs) : usualMs);
+    this.#lookIn(isUrgent ? againInMs : isOutdated ? Math.min(usualMs, againInMs) : usualMs);
   }
 
   #lookIn(ms: number): void {
@@ -115,7 +121,7 @@ export class Renewal {
   async look(): Promise<void> {
     const { renewable, log } = this.#ports;
     const isYoung = (identity: Identity) =>
-      this.#ports.clock.wallMs() < lifeOfIdentity(identity).renewAtMs && !this.#isOutdated(identity);
+      !this.#isDue(identity) && !this.#isOutdated(identity) && this.#lacks(identity).length === 0;
     if (isYoung(renewable.present()) || !renewable.isRenewable()) return this.#reportTrouble(undefined);
     try {
       if (!(await renewable.foundYoung(isYoung))) {
@@ -139,7 +145,27 @@ export class Renewal {
     const { renewable, clock } = this.#ports;
     if (renewable.rejoin && hasEnded(renewable.present(), clock.wallMs())) return renewable.rejoin();
     renewable.checkRenewable();
-    await renewable.keep(await this.#fromParent());
+    const before = renewable.present();
+    const renewed = await this.#fromParent();
+    const missing = this.#lacks(renewed);
+    if (missing.length === 0 || this.#isDue(before) || this.#isOutdated(before)) await renewable.keep(renewed);
+    if (missing.length > 0) throw this.#notAdmitted(missing);
+  }
+
+  #isDue(identity: Identity): boolean {
+    return this.#ports.clock.wallMs() >= lifeOfIdentity(identity).renewAtMs;
+  }
+
+  #lacks({ certPem }: Identity): string[] {
+    const { names = [] } = this.#ports;
+    return names.length === 0 ? [] : hostsMissing(new X509Certificate(certPem), names);
+  }
+
+  #notAdmitted(missing: readonly string[]): BanyanError {
+    const hosts = (this.#ports.names ?? []).flatMap((name) => ['--host', name]);
+    const remedy = cliCommand('join-token', '--relay', this.#ports.path, '--again', ...hosts);
+    const message = `pki.names: the parent does not admit ${missing.join(', ')} for this relay: ${remedy}`;
+    return new BanyanError('Forbidden', message);
   }
 
   async #fromParent(): Promise<Identity> {

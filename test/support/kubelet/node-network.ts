@@ -6,6 +6,8 @@ import { join } from 'node:path';
 export const nodeAddress = '10.213.77.1';
 /** The first address of the service range. Every pod looks for the API server at this address; see control-plane.ts. */
 export const apiAddress = '10.0.0.1';
+/** The address of the DNS server of the pods. */
+export const nameserver = '10.0.0.10';
 const podRange = '10.213.78.0/24';
 
 export class NodeNetwork implements Disposable {
@@ -58,6 +60,24 @@ export class NodeNetwork implements Disposable {
     this.#isNodeHere = true;
     this.#pass(this.at, [`${socket}=${inside}`]);
     this.#pass([], [`${inside}=${socket}`]);
+  }
+
+  /** Gives the Services of the cluster their addresses and names. `kubeconfig`: for programs in the network. */
+  serveServices(kubeconfig: string): void {
+    const [program, ...args] = [...this.at, process.execPath, join(import.meta.dirname, 'services.ts')];
+    this.#passages.push(spawn(program, [...args, kubeconfig, nameserver], { stdio: ['ignore', 'inherit', 'inherit'] }));
+  }
+
+  /** Opens a way from a port of this machine's loopback to an address in the network. Returns the end of the way. */
+  wayTo(directory: string, port: number, inside: string): () => void {
+    const socket = join(directory, `way-to-${port}.sock`);
+    const before = this.#passages.length;
+    this.#pass(this.at, [`${socket}=${inside}`]);
+    this.#pass([], [`127.0.0.1:${port}=${socket}`]);
+    const own = this.#passages.slice(before);
+    return () => {
+      for (const passage of own) passage.kill('SIGKILL');
+    };
   }
 
   /** The network of the pods, in the format of containerd: https://www.cni.dev/docs/spec/#section-1-network-configuration-format */

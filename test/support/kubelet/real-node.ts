@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse, stringify } from 'yaml';
 import { writeArchive } from '../../../deploy/image/oci-archive.ts';
-import { apiAddress, NodeNetwork, nodeAddress } from './node-network.ts';
+import { apiAddress, NodeNetwork, nameserver, nodeAddress } from './node-network.ts';
 import { nodePrograms, type Programs } from './programs.ts';
 
 export interface RealNodeOptions {
@@ -19,6 +19,8 @@ export interface RealNodeOptions {
   readonly kubeconfig: string;
   /** Ports of loopback that pods reach at `RealNode.address`. Keyed by the port that pods request. */
   readonly ways: Readonly<Record<number, number>>;
+  /** Whether pods reach Services by address and name. */
+  readonly services?: boolean;
 }
 
 interface Kubeconfig {
@@ -80,6 +82,11 @@ export class RealNode implements AsyncDisposable {
     this.#ctr('images', 'import', '--snapshotter', snapshotter(), archive);
   }
 
+  /** Opens a way from a port of this machine's loopback to an address that pods know, such as that of a Service: `10.0.0.7:6443`. */
+  wayTo(port: number, inside: string): () => void {
+    return this.#network.wayTo(this.#options.directory, port, inside);
+  }
+
   /** The process of a container, as this machine sees it. Undefined: it does not run. */
   pidOf(pod: string, container: string): number | undefined {
     const tasks = this.#ctr('tasks', 'list').split('\n').slice(1);
@@ -123,6 +130,7 @@ export class RealNode implements AsyncDisposable {
       cluster: { ...one.cluster, server: `https://${apiAddress}:443` },
     }));
     this.#write('kubeconfig', stringify({ ...config, clusters }));
+    if (this.#options.services) this.#network.serveServices(this.#file('kubeconfig'));
     this.#write('kubelet.json', JSON.stringify(this.#kubeletConfig()));
     this.#kubelet = this.#run('kubelet', [
       this.#programs.kubelet,
@@ -167,6 +175,7 @@ conf_dir = "${this.#file('cni')}"
       failSwapOn: false,
       oomScoreAdj: 0,
       makeIPTablesUtilChains: false,
+      ...(this.#options.services ? { clusterDNS: [nameserver], clusterDomain: 'cluster.local' } : {}),
       // Nobody outside of its network reaches this kubelet.
       authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
       authorization: { mode: 'AlwaysAllow' },

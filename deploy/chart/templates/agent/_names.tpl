@@ -1,31 +1,12 @@
-{{/* Names, labels and the configuration of the agent, which several templates use. */}}
-
-{{- define "banyan.agent.name" -}}
-{{- if gt (len .Release.Name) 53 -}}
-{{- fail (printf "the name of the release, %s, is longer than 53 characters: choose a shorter one" .Release.Name) -}}
-{{- end -}}
-{{- .Release.Name -}}
-{{- end }}
-
-{{- define "banyan.agent.selector" -}}
-app.kubernetes.io/name: banyan-agent
-app.kubernetes.io/instance: {{ include "banyan.agent.name" . | quote }}
-{{- end }}
-
-{{- define "banyan.agent.labels" -}}
-{{ include "banyan.agent.selector" . }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
-{{- end }}
+{{/* Names and the configuration of the agent, which several templates use. */}}
 
 {{/* The name of objects without a namespace. It contains the namespace of the release, so that two releases with one name have different objects. */}}
 {{- define "banyan.agent.clusterName" -}}
-{{ .Release.Namespace }}-{{ include "banyan.agent.name" . }}
+{{ .Release.Namespace }}-{{ include "banyan.name" . }}
 {{- end }}
 
 {{- define "banyan.agent.identitySecret" -}}
-{{ .Values.agent.identity.secretName | default (printf "%s-identity" (include "banyan.agent.name" .)) }}
+{{ .Values.agent.identity.secretName | default (printf "%s-identity" (include "banyan.name" .)) }}
 {{- end }}
 
 {{/* The Secret with the join token. Empty: the agent has no join token. */}}
@@ -33,13 +14,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if .Values.agent.identity.joinTokenSecretName -}}
 {{ .Values.agent.identity.joinTokenSecretName }}
 {{- else if .Values.agent.identity.joinToken -}}
-{{ include "banyan.agent.name" . }}-join-token
+{{ include "banyan.name" . }}-join-token
 {{- end -}}
 {{- end }}
 
 {{/* The Secret in which the pods keep their key, and the certificate that they got with the join token. */}}
 {{- define "banyan.agent.joinedSecret" -}}
-{{ include "banyan.agent.name" . }}-joined
+{{ include "banyan.name" . }}-joined
 {{- end }}
 
 {{/* The Secret that the pods may change. It has the certificate that they got with a join token, or that they renew. Empty: the pods may change no Secret. */}}
@@ -52,31 +33,23 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
 
 {{- define "banyan.agent.ownSecretRole" -}}
-{{ if include "banyan.agent.tokenSecret" . }}{{ include "banyan.agent.joinedSecret" . }}{{ else }}{{ include "banyan.agent.name" . }}-identity{{ end }}
+{{ if include "banyan.agent.tokenSecret" . }}{{ include "banyan.agent.joinedSecret" . }}{{ else }}{{ include "banyan.name" . }}-identity{{ end }}
 {{- end }}
 
 {{- define "banyan.agent.proxySecret" -}}
 {{- if .Values.agent.proxy.secretName -}}
 {{ .Values.agent.proxy.secretName }}
 {{- else if .Values.agent.proxy.url -}}
-{{ include "banyan.agent.name" . }}-proxy
+{{ include "banyan.name" . }}-proxy
 {{- end -}}
 {{- end }}
 
 {{- define "banyan.agent.leaseName" -}}
-{{ .Values.agent.lease.name | default (include "banyan.agent.name" .) }}
+{{ .Values.agent.lease.name | default (include "banyan.name" .) }}
 {{- end }}
 
 {{- define "banyan.agent.leaseNamespace" -}}
 {{ .Values.agent.lease.namespace | default .Release.Namespace }}
-{{- end }}
-
-{{- define "banyan.image" -}}
-{{- if .Values.image.digest -}}
-{{ .Values.image.repository }}@{{ .Values.image.digest }}
-{{- else -}}
-{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
-{{- end -}}
 {{- end }}
 
 {{/* The configuration of the agent. edge-agent/config/config.ts describes the fields. */}}
@@ -92,12 +65,7 @@ parent:
   {{- with $agent.parent.replicas }}
   replicas: {{ toJson . }}
   {{- end }}
-link:
-  transport: {{ $agent.link.transport }}
-  terminatedTls: {{ $agent.link.terminatedTls }}
-  {{- if $agent.link.ca }}
-  ca: /etc/banyan/config/link-ca.crt
-  {{- end }}
+{{ include "banyan.configOfLink" $agent }}
 pki:
   {{- if include "banyan.agent.tokenSecret" . }}
   joinToken: /etc/banyan/join/token

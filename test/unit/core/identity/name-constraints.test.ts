@@ -25,5 +25,6 @@ describe('name constraints', () => {
     const others = ['xa.example', 'example', '10.0.0.2', '2001:db8::2', '::ffff:10.0.0.1'];
     expect(notPermittedHosts(constraints, others)).toEqual(others);
     expect(notPermittedHosts(nameConstraints([]), ['a.example', '0.0.0.0', '::'])).toHaveLength(3);
+    expect(notPermittedHosts(nameConstraints('any'), ['a.example', '0.0.0.0', '::'])).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { hostPort } from '../../../../core/runtime/host-port.ts';
+import { hostPort, hostPortFlaw } from '../../../../core/runtime/host-port.ts';
 
 it('puts an address of IPv6 in brackets, and nothing else', () => {
   const urls = ['::1', 'fd00::1', '127.0.0.1', 'relay.example'].map(
@@ -11,4 +11,21 @@ it('puts an address of IPv6 in brackets, and nothing else', () => {
     '127.0.0.1 8443',
     'relay.example 8443',
   ]);
+});
+
+it('accepts host:port, and an address of IPv6 only in brackets', () => {
+  expect(['relay.example:7443', '10.0.0.1:1', '[fd00::1]:65535'].map(hostPortFlaw)).toEqual(Array(3).fill(undefined));
+  const wrong = [
+    'relay.example',
+    'fd00::1:7443',
+    '[fd00::x]:1',
+    '[10.0.0.1]:1',
+    'a:0',
+    'a:65536',
+    'https://a:1',
+    ':1',
+    '',
+  ];
+  for (const text of wrong)
+    expect([text, hostPortFlaw(text)]).toEqual([text, expect.stringMatching(/write host:port/)]);
 });

@@ -12,6 +12,7 @@ import {
   type KeyAndCertificate,
 } from '../../../../../core/identity/authority.ts';
 import { createNextAuthority } from '../../../../../core/identity/authority-change.ts';
+import { hostsMissing } from '../../../../../core/identity/certificate-hosts.ts';
 import { judgeRequest } from '../../../../../core/identity/certificate-request.ts';
 import { leafDays, validityOf } from '../../../../../core/identity/certificate-validity.ts';
 import { newJoinToken, readJoinToken, writeJoinToken } from '../../../../../core/identity/join-token.ts';
@@ -68,13 +69,9 @@ const log: Logger = {
   warn: (fields: object) => void warned.push((fields as { reason: string }).reason),
 };
 
-const sign = async (of: string, request: string, at: Clock = clock, lifeMs?: number) => {
-  const judged = await judgeRequest(request, {
-    path: of,
-    id: `spiffe://shop/node/agent/${of.replaceAll(':', '/')}`,
-    role: 'agent',
-    hosts: [],
-  });
+const sign = async (of: string, request: string, at: Clock = clock, lifeMs?: number, hosts: readonly string[] = []) => {
+  const id = `spiffe://shop/node/agent/${of.replaceAll(':', '/')}`;
+  const judged = await judgeRequest(request, { path: of, id, role: 'agent', hosts });
   const certificate = await issueJoined(issuer, judged, { clock: at, random: systemRandom }, { lifeMs });
   return { authority: tree.authority.certPem, certificate };
 };
@@ -332,6 +329,30 @@ describe('the identity of an agent that runs', () => {
     await renewed.look();
     expect(renewals).toEqual([]);
     expect(currentOf(credentials).certPem.toString()).toBe(certificate);
+  });
+
+  it('is replaced as soon as the parent admits all the names that it has to have', async () => {
+    const names = ['eu.example.com', 'fd00::1'];
+    let admitted = names.slice(0, 1);
+    const identity = await joinedIdentity(ports(answering));
+    const held = new JoinedIdentity(ports(), identity);
+    const ask = (_credentials: unknown, request: string) => sign(path, request, clock, undefined, admitted);
+    const renewed = new Renewal({ ...ports(), renewable: held, names, trust: settledTrust(held), renewals: [ask] });
+    await renewed.look();
+    expect(renewed.trouble).toMatchObject({
+      reason: 'Forbidden',
+      message: expect.stringMatching(
+        /pki\.names: the parent does not admit fd00::1 for this relay: .*--again --host eu\.example\.com --host fd00::1/,
+      ),
+    });
+    expect(held.present().certPem).toBe(identity.certPem);
+    admitted = names;
+    await renewed.look();
+    expect(renewed.trouble).toBeUndefined();
+    expect(hostsMissing(new X509Certificate(held.present().certPem), names)).toEqual([]);
+    const { certPem } = held.present();
+    await renewed.look();
+    expect(held.present().certPem).toBe(certPem);
   });
 
   it('stays the same, and reports it, if the renewal is refused', async () => {

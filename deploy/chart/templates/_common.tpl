@@ -1,0 +1,112 @@
+{{/* Names and checks that all roles share. */}}
+
+{{- define "banyan.name" -}}
+{{- if gt (len .Release.Name) 53 -}}
+{{- fail (printf "the name of the release, %s, is longer than 53 characters: choose a shorter one" .Release.Name) -}}
+{{- end -}}
+{{- .Release.Name -}}
+{{- end }}
+
+{{- define "banyan.selector" -}}
+app.kubernetes.io/name: banyan-{{ .Values.role }}
+app.kubernetes.io/instance: {{ include "banyan.name" . | quote }}
+{{- end }}
+
+{{- define "banyan.labels" -}}
+{{ include "banyan.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end }}
+
+{{- define "banyan.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end }}
+
+{{/* The values of the role: `agent`, or `node` for a center and a relay. */}}
+{{- define "banyan.part" -}}
+{{- ternary "agent" "node" (eq .Values.role "agent") -}}
+{{- end }}
+
+{{- define "banyan.security" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end }}
+
+{{- define "banyan.checkAddress" -}}
+{{- if not (regexMatch "^([A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?|\\[[0-9a-fA-F:.]+\\]):[0-9]{1,5}$" .address) -}}
+{{- fail (printf "%s: %q is no address: host:port is needed, such as relay.example.com:7443 or [2001:db8::1]:7443, without https://" .field .address) -}}
+{{- end -}}
+{{- end }}
+
+{{- define "banyan.checkPath" -}}
+{{- $label := "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?" -}}
+{{- if not .path -}}
+{{- fail (printf "%s is missing: the path of this %s in the tree; --set %s=%s" .field .noun .field .example) -}}
+{{- end -}}
+{{- if not (regexMatch (printf "^%s(:%s)*$" $label $label) .path) -}}
+{{- fail (printf "%s: %q is no path: write names of lower case letters, digits and dashes, joined by colons, such as %s" .field .path .example) -}}
+{{- end -}}
+{{- end }}
+
+{{- define "banyan.checkPort" -}}
+{{- if lt (int .port) 1024 -}}
+{{- fail (printf "%s: %d: the program runs without root and can't listen there: choose 1024 or more%s" .field (int .port) .remedy) -}}
+{{- end -}}
+{{- end }}
+
+{{/* Checks of a join token, or of the Secret with one. */}}
+{{- define "banyan.checkToken" -}}
+{{- if and .identity.joinToken .identity.joinTokenSecretName -}}
+{{- fail (printf "%s.identity has a joinToken and a joinTokenSecretName: use only one of the two" .part) -}}
+{{- end -}}
+{{- if and .identity.joinToken (not (regexMatch "^banyan-join-1\\.[a-z0-9]{10}\\.[-_A-Za-z0-9]{43}\\.[-_A-Za-z0-9]{43}$" .identity.joinToken)) -}}
+{{- fail (printf "%s.identity.joinToken is no join token, or not all of it: copy the whole text that `banyan join-token` prints; it begins with banyan-join-1." .part) -}}
+{{- end -}}
+{{- end }}
+
+{{/* Checks of the link to the parent and of the proxy on the way. */}}
+{{- define "banyan.checkLink" -}}
+{{- if and .values.link.ca (not (contains "-----BEGIN " .values.link.ca)) -}}
+{{- fail (printf "%s.link.ca is no PEM (no -----BEGIN in it): give the file by --set-file %s.link.ca=FILE" .part .part) -}}
+{{- end -}}
+{{- if and .values.proxy.url .values.proxy.secretName -}}
+{{- fail (printf "%s.proxy has a url and a secretName: use only one of the two" .part) -}}
+{{- end -}}
+{{- if and .values.proxy.url (not (regexMatch "^https?://[^/]+/?$" .values.proxy.url)) -}}
+{{- fail (printf "%s.proxy.url is no URL of a proxy: write http://user:password@host:port or https://…" .part) -}}
+{{- end -}}
+{{- end }}
+
+{{/* Values of another role would have no effect, so they are a mistake. */}}
+{{- define "banyan.checkRole" -}}
+{{- $others := dict "agent" .Values.agent.path "relay" .Values.relay.path "center" .Values.center.tree -}}
+{{- $fields := dict "agent" "agent.path" "relay" "relay.path" "center" "center.tree" -}}
+{{- range $role, $value := omit $others .Values.role -}}
+{{- if $value -}}
+{{- fail (printf "%s: %q is a value of the role %s, and role is %s: remove the value, or set role=%s" (get $fields $role) $value $role $.Values.role $role) -}}
+{{- end -}}
+{{- end -}}
+{{- if eq .Values.role "agent" -}}
+{{- range $field, $value := dict "names" .Values.names "advertise.api" .Values.advertise.api "advertise.mesh" .Values.advertise.mesh -}}
+{{- if $value -}}
+{{- fail (printf "%s: an agent serves no API of the tree and has no children: remove the value, or set role=center or role=relay" $field) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/* The link to the parent, for the configuration of a relay or an agent. */}}
+{{- define "banyan.configOfLink" -}}
+link:
+  transport: {{ .link.transport }}
+  terminatedTls: {{ .link.terminatedTls }}
+  {{- if .link.ca }}
+  ca: /etc/banyan/config/link-ca.crt
+  {{- end }}
+{{- end }}

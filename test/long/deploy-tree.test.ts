@@ -1,0 +1,344 @@
+/**
+ * A whole tree on a real node, installed by helm alone: a center, two relays and two agents, each in a namespace of its own, joined by tokens. kubelet and
+ * containerd run the image that was built here.
+ */
+import { execFile, spawnSync } from 'node:child_process';
+import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { banyan, fixture, kubectlBy, until } from '../e2e/local-tree.ts';
+import { withoutControlPlane } from '../support/control-plane/binaries.ts';
+import { ControlPlane } from '../support/control-plane/control-plane.ts';
+import { freePorts } from '../support/free-ports.ts';
+import { Helm, withoutHelm } from '../support/helm.ts';
+import { kubectlProgram, withoutKubectl } from '../support/kubectl.ts';
+import { withoutNode } from '../support/kubelet/programs.ts';
+import { RealNode } from '../support/kubelet/real-node.ts';
+
+const missing = withoutKubectl ?? withoutControlPlane() ?? withoutHelm ?? withoutNode();
+const why = missing ? ` [not run: ${missing}]` : '';
+/** The programs may have to be built first. */
+const buildMsMax = 3_600_000;
+const image = { repository: 'banyan.test/banyan', tag: 'test', pullPolicy: 'Never' };
+const chart = fixture('deploy/chart');
+const relays = ['eu', 'us'] as const;
+const agents = { rivoli: 'eu', market: 'us' } as const;
+
+interface Kubeconfig {
+  readonly clusters: { name: string; cluster: { server: string } }[];
+  readonly contexts: { name: string; context: { cluster: string; user: string } }[];
+}
+
+describe.skipIf(missing)(`a tree that helm installs on a real node${why}`, () => {
+  const directory = mkdtempSync(join(tmpdir(), 'by-'));
+  const admin = join(directory, 'admin.kubeconfig');
+  let plane: ControlPlane;
+  let node: RealNode;
+  let helm: Helm;
+  let apiPort = 0;
+
+  const site = (...args: string[]): string => {
+    const { code, out } = kubectlBy(plane.kubeconfig, args);
+    if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${out}`);
+    return out;
+  };
+  const at = (context: string, args: readonly string[], input?: string) =>
+    kubectlBy(admin, ['--context', context, ...args], input);
+  const cli = (...args: string[]): string => {
+    const { code, out, stdout } = banyan(...args, '--kubeconfig', admin);
+    if (code !== 0) throw new Error(`banyan ${args.join(' ')}: ${out}`);
+    return stdout.trim();
+  };
+  /** Each release has the name banyan, and a namespace of its own. */
+  const release = (act: 'install' | 'upgrade', namespace: string, values: object, ...more: string[]) => {
+    const file = join(directory, `values-${namespace}.yaml`);
+    writeFileSync(file, stringify({ image, ...values }));
+    const flags = ['-n', namespace, '--create-namespace', '--kubeconfig', plane.kubeconfig, ...more];
+    return helm.run(act, 'banyan', chart, '-f', file, ...(act === 'install' ? flags : flags.toSpliced(2, 1)));
+  };
+  const wait = ['--wait', '--timeout', '110s'];
+  const persistence = { size: '64Mi', retain: false };
+  const center = (more: object = {}) => ({
+    role: 'center',
+    names: ['center.test'],
+    advertise: { api: `127.0.0.1:${apiPort}` },
+    center: { tree: 'retail' },
+    node: { persistence, spaces: [{ name: 'retail', type: 'Workload' }], ...more },
+  });
+  const relay = (path: string, joinToken: string, more: object = {}, names: readonly string[] = [`${path}.test`]) => ({
+    role: 'relay',
+    names,
+    relay: { path, parent: { address: 'banyan.center.svc:7443' }, identity: { joinToken } },
+    node: { persistence, labels: { region: path }, ...more },
+  });
+  const isConnected = (parent: string, path: string) => {
+    const { stdout } = at(`node/${parent}`, ['get', 'nodes.mesh.banyan.io', path.replaceAll(':', '.'), '-o', 'json']);
+    const shown = JSON.parse(stdout || '{}') as { status?: { session?: { state?: string } } };
+    return shown.status?.session?.state === 'Connected';
+  };
+  const uidOf = (namespace: string) =>
+    site('get', 'pod', 'banyan-0', '-n', namespace, '-o', 'jsonpath={.metadata.uid}');
+  const price = (namespace: string) =>
+    kubectlBy(plane.kubeconfig, ['get', 'cm', 'prices', '-n', namespace, '-o', 'jsonpath={.data.bread}']).out;
+  const setPrice = (shop: string, bread: string) =>
+    at('space/center/retail', ['patch', 'cm', 'prices', '-n', shop, '-p', JSON.stringify({ data: { bread } })]);
+
+  beforeAll(async () => {
+    helm = await Helm.find(join(directory, 'helm'));
+    const archive = join(directory, 'image.tar');
+    const name = `${image.repository}:${image.tag}`;
+    const built = promisify(execFile)(process.execPath, [
+      fixture('deploy/image/build.ts'),
+      '--out',
+      archive,
+      '--name',
+      name,
+    ]);
+    [plane] = await Promise.all([ControlPlane.start({ directory: join(directory, 'plane') }), built]);
+    // kwok would simulate the pods of this node too.
+    await plane.stopComponents(['kwok']);
+    [apiPort] = (await freePorts(1)) as [number];
+    const options = { directory: join(directory, 'n'), name: 'machine-1', kubeconfig: plane.kubeconfig };
+    node = await RealNode.start({ ...options, ways: {}, services: true });
+    node.import(archive);
+    for (const volume of ['a', 'b', 'c', 'd']) {
+      const path = join(directory, 'volumes', volume);
+      mkdirSync(path, { recursive: true });
+      chownSync(path, 65_532, 65_532);
+      const { code, out } = kubectlBy(plane.kubeconfig, ['apply', '-f', '-'], JSON.stringify(volumeAt(volume, path)));
+      expect(code, out).toBe(0);
+    }
+    await until('the node is ready', () => /\bReady\b/.test(kubectlBy(plane.kubeconfig, ['get', 'nodes']).out));
+  }, buildMsMax);
+  afterAll(async () => {
+    await node?.[Symbol.asyncDispose]();
+    await plane?.[Symbol.asyncDispose]();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  it('begins with a center that makes its own authority, and the printed command makes the first administrator', async () => {
+    const { code, out } = release('install', 'center', center(), ...wait);
+    expect(code, out).toBe(0);
+    const address = site('get', 'service', 'banyan', '-n', 'center', '-o', 'jsonpath={.spec.clusterIP}');
+    node.wayTo(apiPort, `${address}:6443`);
+    const [command] = /kubectl -n center exec[^>]*> admin\.kubeconfig/.exec(out) ?? [''];
+    expect(command).toContain(`--server https://127.0.0.1:${apiPort}`);
+    const env = { ...process.env, KUBECONFIG: plane.kubeconfig };
+    const ran = spawnSync('sh', ['-c', command.replace('kubectl', kubectlProgram)], {
+      cwd: directory,
+      env,
+      encoding: 'utf8',
+    });
+    expect(ran.status, ran.stderr).toBe(0);
+    await until('kubectl works there', () => at('node/center', ['get', 'spaces']).out.includes('retail'));
+    expect(at('node/center', ['auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}']).out).toBe('admin');
+  });
+
+  it('takes relays and agents by tokens alone', async () => {
+    for (const path of relays) {
+      const token = cli('join-token', '--relay', path, '--host', `${path}.test`);
+      const { code, out } = release('install', path, relay(path, token), ...wait);
+      expect(code, out).toBe(0);
+      await until(`${path} is connected`, () => isConnected('center', path));
+      // From here on, the certificate in the volume is enough.
+      site('delete', 'secret', 'banyan-join-token', '-n', path);
+      addContext(admin, `node/${path}`, `/tree/${path}`);
+    }
+    for (const [name, parent] of Object.entries(agents)) {
+      const joinToken = cli('join-token', `${parent}:${name}`, '--label', `shop=${name}`);
+      const data = { hostPath: join(directory, 'agents') };
+      const agent = {
+        path: `${parent}:${name}`,
+        parent: { address: `banyan.${parent}.svc:7443` },
+        identity: { joinToken },
+        data,
+      };
+      const { code, out } = release('install', name, { agent }, ...wait);
+      expect(code, out).toBe(0);
+      await until(`${name} is connected`, () => isConnected(parent, `${parent}:${name}`));
+    }
+  });
+
+  it('brings a workload to both', async () => {
+    for (const name of Object.keys(agents)) {
+      const shop = `shop-${name}`;
+      expect(at('space/center/retail', ['create', 'namespace', shop]).code).toBe(0);
+      const items = [prices(shop), till(shop), placement(shop, name)];
+      const objects = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+      const { code, out } = at('space/center/retail', ['apply', '-f', '-'], objects);
+      expect(code, out).toBe(0);
+    }
+    for (const name of Object.keys(agents)) {
+      const shop = `shop-${name}`;
+      await until(
+        `${shop} is available`,
+        () =>
+          at('space/center/retail', ['get', 'epl', shop, '-o', 'jsonpath={.status.display}']).out === 'available 1/1',
+        90,
+      );
+      expect(price(shop)).toBe('1');
+    }
+  });
+
+  it('passes helm test at the center and the relays', () => {
+    for (const namespace of ['center', ...relays]) {
+      const ran = helmTest(namespace);
+      expect(ran.code, ran.out).toBe(0);
+    }
+  });
+
+  it('gives a relay its place and its subtree back when its pod is deleted and its volume is kept', async () => {
+    const before = uidOf('eu');
+    const tillUid = () => site('get', 'deploy', 'till', '-n', 'shop-rivoli', '-o', 'jsonpath={.metadata.uid}');
+    const delivered = tillUid();
+    site('delete', 'pod', 'banyan-0', '-n', 'eu');
+    await until(
+      'there is another pod',
+      () => {
+        const { code, out } = kubectlBy(plane.kubeconfig, [
+          'get',
+          'pod',
+          'banyan-0',
+          '-n',
+          'eu',
+          '-o',
+          'jsonpath={.metadata.uid}',
+        ]);
+        return code === 0 && out !== before;
+      },
+      60,
+    );
+    await until(
+      'it and its agent are connected',
+      () => isConnected('center', 'eu') && isConnected('eu', 'eu:rivoli'),
+      90,
+    );
+    setPrice('shop-rivoli', '2');
+    await until('a change arrives', () => price('shop-rivoli') === '2', 30);
+    expect(tillUid()).toBe(delivered);
+  });
+
+  it('takes changed values: another name of a relay is in its certificate when its parent admits it', async () => {
+    const changed = relay('eu', '', { logLevel: 'debug' }, ['eu.test', 'eu.example.test']);
+    const values = { ...changed, relay: { ...changed.relay, identity: { joinTokenSecretName: 'used' } } };
+    const { code, out } = release('upgrade', 'eu', values, ...wait);
+    expect(code, out).toBe(0);
+    const refused = helmTest('eu');
+    expect(refused.code).not.toBe(0);
+    const named = ['--host', 'eu.test', '--host', 'eu.example.test'];
+    expect(logOf('eu')).toMatch(/names: the certificate lacks eu\.example\.test: admit them/);
+    cli('join-token', '--relay', 'eu', '--again', ...named);
+    await until(
+      'the certificate has the name',
+      () => node.outputOf('banyan-0', 'relay').some((line) => line.includes('a renewed certificate is used')),
+      150,
+    );
+    const passed = helmTest('eu');
+    expect(passed.code, passed.out).toBe(0);
+    setPrice('shop-rivoli', '3');
+    await until('a change arrives', () => price('shop-rivoli') === '3', 30);
+  });
+
+  it('refuses a token of another role, in the words of the parent', async () => {
+    const token = cli('join-token', 'kiosk');
+    const { code, out } = release('install', 'wrong', relay('kiosk', token));
+    expect(code, out).toBe(0);
+    await until(
+      'the log names the reason',
+      () => node.outputOf('banyan-0', 'relay').some((line) => line.includes('this join token is for the agent')),
+      90,
+    );
+  });
+
+  it('leaves nothing after helm uninstall', async () => {
+    for (const namespace of ['wrong', ...Object.keys(agents), ...relays, 'center']) {
+      const ran = helm.run(
+        'uninstall',
+        'banyan',
+        '-n',
+        namespace,
+        '--wait',
+        '--timeout',
+        '100s',
+        '--kubeconfig',
+        plane.kubeconfig,
+      );
+      expect(ran.code, ran.out).toBe(0);
+    }
+    const kinds =
+      'pods,services,statefulsets,daemonsets,configmaps,secrets,serviceaccounts,roles,rolebindings,poddisruptionbudgets,persistentvolumeclaims,clusterroles,clusterrolebindings';
+    const left = () => site('get', kinds, '-A', '-l', 'app.kubernetes.io/instance=banyan', '-o', 'name').trim();
+    await until('every object is gone', () => left() === '', 60).catch(() => expect(left()).toBe(''));
+    // What was delivered stays.
+    expect(price('shop-rivoli')).toBe('3');
+  });
+
+  function helmTest(namespace: string) {
+    return helm.run('test', 'banyan', '-n', namespace, '--kubeconfig', plane.kubeconfig, '--timeout', '100s');
+  }
+
+  /** The log of the last test pod. */
+  function logOf(namespace: string): string {
+    return kubectlBy(plane.kubeconfig, ['logs', 'banyan-test', '-n', namespace]).out;
+  }
+});
+
+/** Adds a context that leads through the center to a node below. */
+function addContext(file: string, name: string, path: string): void {
+  const config = parse(readFileSync(file, 'utf8')) as Kubeconfig;
+  const [first] = config.clusters;
+  const [{ context }] = config.contexts as [Kubeconfig['contexts'][0]];
+  const { origin } = new URL(first!.cluster.server);
+  config.clusters.push({ name, cluster: { ...first!.cluster, server: `${origin}${path}` } });
+  config.contexts.push({ name, context: { ...context, cluster: name } });
+  writeFileSync(file, stringify(config));
+}
+
+function volumeAt(name: string, path: string): object {
+  const spec = {
+    capacity: { storage: '64Mi' },
+    accessModes: ['ReadWriteOnce'],
+    hostPath: { path },
+    persistentVolumeReclaimPolicy: 'Retain',
+  };
+  return { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name }, spec };
+}
+
+function prices(namespace: string): object {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'prices', namespace }, data: { bread: '1' } };
+}
+
+function till(namespace: string): object {
+  const labels = { app: 'till' };
+  const container = {
+    name: 'till',
+    image: `${image.repository}:${image.tag}`,
+    imagePullPolicy: 'Never',
+    command: ['/usr/bin/node', '-e', 'setInterval(() => {}, 1e6)'],
+  };
+  const template = {
+    metadata: { labels },
+    spec: { containers: [container], automountServiceAccountToken: false, terminationGracePeriodSeconds: 0 },
+  };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'till', namespace },
+    spec: { replicas: 1, selector: { matchLabels: labels }, template },
+  };
+}
+
+function placement(namespace: string, shop: string): object {
+  return {
+    apiVersion: 'edge.banyan.io/v1alpha1',
+    kind: 'EdgePlacement',
+    metadata: { name: namespace },
+    spec: {
+      locationSelectors: [{ matchLabels: { shop } }],
+      downsync: [{ apiGroup: '*', resources: ['*'], namespaces: [namespace] }],
+    },
+  };
+}
