@@ -1,16 +1,9 @@
 /** The configuration files that `banyan init` writes, with a comment for each part. */
 import { parentOf } from '../../core/identity/node-path.ts';
-import type { InitOptions } from './init.ts';
+import { cliCommand } from '../../core/runtime/cli-command.ts';
+import type { InitFiles, InitOptions } from './init-options.ts';
 
-export interface InitFiles {
-  readonly config: string;
-  readonly data: string;
-  readonly keys: string;
-  readonly token: string;
-  readonly unit: string;
-}
-
-export interface Listen {
+export interface ListenPorts {
   readonly host: string;
   readonly api: number;
   readonly mesh: number;
@@ -22,7 +15,7 @@ const yaml = (value: unknown) => JSON.stringify(value);
 export function centerConfig(
   { tree, names, spaces }: { readonly tree: string } & Pick<InitOptions, 'names' | 'spaces'>,
   files: InitFiles,
-  listen: Listen,
+  listen: ListenPorts,
 ): string {
   return `# The center of the tree ${tree}. docs/reference/node.md describes every field. The program refuses a field that it does not know.
 path: ""
@@ -41,7 +34,7 @@ spaces: ${yaml(spacesOf(spaces))}
 export function nodeConfig(
   own: Pick<InitOptions, 'role' | 'names' | 'spaces' | 'cluster'> & { readonly path: string; readonly parent: string },
   files: InitFiles,
-  listen: Listen,
+  listen: ListenPorts,
 ): string {
   const { role, path, parent, cluster } = own;
   const isRelay = role === 'relay';
@@ -58,8 +51,8 @@ pki:
 ${isRelay ? relayOf(own, listen) : agentOf(cluster)}`;
 }
 
-function relayOf({ names, spaces }: Pick<InitOptions, 'names' | 'spaces'>, listen: Listen): string {
-  return `  # DNS names and IP addresses at which users reach the API. The parent has to admit them: banyan join-token --relay PATH --host NAME.
+function relayOf({ names, spaces }: Pick<InitOptions, 'names' | 'spaces'>, listen: ListenPorts): string {
+  return `  # DNS names and IP addresses at which users reach the API. The parent has to admit them: ${cliCommand('join-token', '--relay', 'PATH', '--host', 'NAME')}.
   names: ${yaml(names)}
 ${listenOf(listen)}
 # What users of nodes above may do here and below: cluster-admin, grants (what roles and AccessGrants of this node say), or none.
@@ -98,7 +91,7 @@ encryption:
   keyFile: ${yaml(keys)}`;
 }
 
-function listenOf({ host, api, mesh }: Listen): string {
+function listenOf({ host, api, mesh }: ListenPorts): string {
   return `# The API for users.
 api:
   host: ${yaml(host)}

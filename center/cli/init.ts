@@ -18,28 +18,10 @@ import type { Random } from '../../core/runtime/random.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
 import { makeAuthority } from '../supervisor/own-authority.ts';
 import type { ProgramRole } from '../supervisor/programs.ts';
-import { centerConfig, type InitFiles, nodeConfig, spacesOf } from './init-config.ts';
-import { type ServiceProgram, systemdUnit } from './systemd-unit.ts';
+import { centerConfig, nodeConfig, spacesOf } from './init-config.ts';
+import type { InitFiles, InitOptions, ServiceProgram } from './init-options.ts';
+import { systemdUnit } from './systemd-unit.ts';
 import { UsageError } from './usage-error.ts';
-
-export interface InitOptions {
-  readonly role: ProgramRole;
-  /** An absolute path. */
-  readonly dir: string;
-  /** The name of the tree, for a center. */
-  readonly tree?: string | undefined;
-  /** DNS names and IP addresses at which users reach the API. */
-  readonly names: readonly string[];
-  /** Names of workload spaces, for a center or a relay. */
-  readonly spaces: readonly string[];
-  /** The text of a join token, or a file with it, as `banyan join-token` prints it in any format. */
-  readonly join?: string | undefined;
-  readonly path?: string | undefined;
-  /** host:port where the parent listens for its children. */
-  readonly parent?: string | undefined;
-  /** For an agent: the kubeconfig of its cluster. Absent: the cluster is embedded. */
-  readonly cluster?: string | undefined;
-}
 
 export interface InitPorts {
   readonly clock: Clock;

@@ -2,14 +2,7 @@
 
 import { launchOf } from '../supervisor/launch.ts';
 import type { ProgramRole } from '../supervisor/programs.ts';
-import type { InitFiles } from './init-config.ts';
-
-export interface ServiceProgram {
-  /** The Node that runs the program, and the program: absolute paths. */
-  readonly node: string;
-  readonly program: string;
-  readonly user: string;
-}
+import type { InitFiles, ServiceProgram } from './init-options.ts';
 
 export interface UnitOptions {
   readonly role: ProgramRole;

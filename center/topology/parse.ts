@@ -10,7 +10,7 @@ import { replicasMax } from '../../core/identity/replica.ts';
 import { claimsSchema } from '../../core/match/claims.ts';
 import { acceptSchema, spaceSchema } from '../../core/match/delivery-config.ts';
 import { checkDnsSubdomain } from '../../core/object/names.ts';
-import { addressSchema } from '../../core/runtime/checked-text.ts';
+import { addressSchema } from '../../core/object/checked-text.ts';
 import { fileProblems, located } from '../../core/runtime/config-file.ts';
 import { egressSchema } from '../../core/runtime/egress.ts';
 import { logRotationSchema } from '../../core/runtime/log-rotation.ts';

@@ -16,13 +16,23 @@ export function readBytes(file: string): Buffer {
   }
 }
 
-/** Throws BadRequest with a line for each problem: the file, the line, the field, the value and a remedy. `noun`: what the file should be. */
-export function parseConfig<T>(text: string, file: string, schema: z.ZodType<T>, noun: string): T {
+/**
+ * Throws BadRequest with a line for each problem: the file, the line, the field, the value and a remedy. `noun`: what the file should be. `check`: what a schema
+ * can't see, such as files that are named.
+ */
+export function parseConfig<T>(
+  text: string,
+  file: string,
+  schema: z.ZodType<T>,
+  noun: string,
+  check: (value: T) => readonly SchemaProblem[] = () => [],
+): T {
   const parsed = parseYamlFile(text);
   if ('problems' in parsed) throw badFile(file, parsed.problems);
   const checked = checkSchema(schema, parsed.value.value);
-  if ('value' in checked) return checked.value;
-  throw badFile(file, fileProblems(checked.problems, parsed.value, noun));
+  const problems = 'value' in checked ? check(checked.value) : checked.problems;
+  if ('value' in checked && problems.length === 0) return checked.value;
+  throw badFile(file, fileProblems(problems, parsed.value, noun));
 }
 
 /** `noun`: what the file should be, such as `topology`. */

@@ -7,10 +7,11 @@ import { tokenKeysOf } from '../../core/authentication/token-key.ts';
 import { certificatesIn } from '../../core/identity/pem-certificates.ts';
 import { readBytes } from '../../core/runtime/config-file.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+import type { SchemaProblem } from '../../core/runtime/schema-problems.ts';
 import type { NodeConfig } from './config.ts';
 
-/** Returns the problems of the files: one line for each problem, with its field. */
-export function unreadableFiles({ pki, link, audit, frontProxy }: NodeConfig): string[] {
+/** Returns the problems of the files, each at its field. */
+export function unreadableFiles({ pki, link, audit, frontProxy }: NodeConfig): SchemaProblem[] {
   // A center that makes its own authority names no file of a key.
   const { users, tokenKeys } = 'tree' in pki ? {} : pki;
   const files: Readonly<Record<string, string | undefined>> = {
@@ -41,7 +42,7 @@ export function unreadableFiles({ pki, link, audit, frontProxy }: NodeConfig): s
       else if (file !== undefined) readBytes(file);
       return [];
     } catch (error) {
-      return [`${field}: ${describeError(error)}`];
+      return [{ path: field.split('.'), message: describeError(error) }];
     }
   });
   return wrong.length > 0 ? wrong : sharedAuthority({ pki, frontProxy });
@@ -58,7 +59,7 @@ function checkTokenKeys(file: string): void {
 }
 
 /** Without names, every certificate of the file's authorities is of a proxy. A user or a node with such a certificate could be anybody. */
-function sharedAuthority({ pki, frontProxy }: Pick<NodeConfig, 'pki' | 'frontProxy'>): string[] {
+function sharedAuthority({ pki, frontProxy }: Pick<NodeConfig, 'pki' | 'frontProxy'>): SchemaProblem[] {
   if (!frontProxy || frontProxy.allowedNames.length > 0) return [];
   const fingerprints = (file: string) => certificatesIn(readBytes(file)).map(({ fingerprint256 }) => fingerprint256);
   const ofProxies = new Set(fingerprints(frontProxy.clientCA));
@@ -68,6 +69,7 @@ function sharedAuthority({ pki, frontProxy }: Pick<NodeConfig, 'pki' | 'frontPro
   }).flatMap(([field, file]) => {
     if (file === undefined || !fingerprints(file).some((one) => ofProxies.has(one))) return [];
     const remedy = 'take an authority that signs only proxies, or name the proxies in frontProxy.allowedNames';
-    return [`frontProxy.clientCA: ${frontProxy.clientCA} has an authority of ${field} (${file}): ${remedy}`];
+    const message = `${frontProxy.clientCA} has an authority of ${field} (${file}): ${remedy}`;
+    return [{ path: ['frontProxy', 'clientCA'], message }];
   });
 }

@@ -9,26 +9,29 @@ import { usersSchema } from '../../core/identity/client-authority.ts';
 import { replicasMax } from '../../core/identity/replica.ts';
 import { claimsSchema } from '../../core/match/claims.ts';
 import { spaceSchema } from '../../core/match/delivery-config.ts';
-import { addressSchema, dnsNameSchema, hostSchema } from '../../core/runtime/checked-text.ts';
+import { addressSchema, dnsNameSchema, hostSchema } from '../../core/object/checked-text.ts';
 import { egressSchema } from '../../core/runtime/egress.ts';
 import { logRotationSchema } from '../../core/runtime/log-rotation.ts';
 import { linkOptionsSchema } from '../../core/wire/dialer/link-options.ts';
 
 const labels = z.record(z.string(), z.string());
+const names = z.array(hostSchema);
 
 export const inventoryEntrySchema = z.strictObject({
-  name: z.string(),
-  labels: labels.default({}),
-  annotations: labels.default({}),
-  properties: labels.default({}),
+  name: z.string().describe('The name of the cluster and of its agent.'),
+  labels: labels.default({}).describe('Labels of its Location.'),
+  annotations: labels.default({}).describe('Annotations of its Location.'),
+  properties: labels.default({}).describe('Properties of its SyncTarget.'),
 });
 
 export const accessSchema = z.strictObject({
-  /**
-   * What users of nodes above may do at this node, at its spaces and below. `grants`: what the node's own roles and AccessGrants say about `center:alice`.
-   * `none`: nothing. Everything else is the name of a ClusterRole of the node, which all these users have.
-   */
-  fromAbove: z.string().min(1).default('grants'),
+  fromAbove: z
+    .string()
+    .min(1)
+    .default('grants')
+    .describe(
+      'What users of nodes above may do at this node, at its spaces and below. `grants`: what the roles and AccessGrants of this node say about `center:alice`. `none`: nothing. Everything else is the name of a ClusterRole of this node, which all these users have.',
+    ),
 });
 
 /**
@@ -46,131 +49,190 @@ export const childQuotaSchema = z
   );
 
 export const childrenSchema = z.strictObject({
-  /** For each child that has no quota of its own. */
   quota: z
     .strictObject({ entries: quota.entries.default(1_000_000), bytes: quota.bytes.default(2 ** 30) })
-    .prefault({}),
-  /** The claims of relays that have none of their own. Absent: a relay may claim everything except the path of another node. */
-  claims: claimsSchema.optional(),
-  /**
-   * Keyed by the name of the child, without a replica number. `given`: what the topology gives the subtree; always allowed. `claims` and `quota`: the Node object
-   * of the child wins (`spec.claims`, `spec.quota`).
-   */
+    .prefault({})
+    .describe('For each child that has no quota of its own.'),
+  claims: claimsSchema
+    .optional()
+    .describe(
+      'The claims of relays that have none of their own. Absent: a relay may claim everything except the path of another node.',
+    ),
   named: z
     .record(
       z.string(),
       z.strictObject({
-        given: claimsSchema.optional(),
-        claims: claimsSchema.optional(),
-        quota: childQuotaSchema.optional(),
+        given: claimsSchema.optional().describe('What the topology gives the subtree. It is always allowed.'),
+        claims: claimsSchema.optional().describe('`spec.claims` of the Node object wins.'),
+        quota: childQuotaSchema.optional().describe('`spec.quota` of the Node object wins.'),
       }),
     )
-    .default({}),
+    .default({})
+    .describe('Keyed by the name of the child, without a replica number.'),
 });
 export type ChildrenConfig = z.infer<typeof childrenSchema>;
-const names = z.array(hostSchema);
-
 /** Keys for the authentication of users, beside the certificates of the node. */
 const authenticationPki = {
-  /**
-   * The file with the keys that sign the tokens of ServiceAccounts, for a relay with replicas: private keys of the curve P-256 in PEM. The first one signs; the tokens
-   * of all are good. Absent: the node makes a key of its own.
-   */
-  tokenKeys: z.string().min(1).optional(),
+  tokenKeys: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'For a relay with replicas: PEM file of private keys of the curve P-256, which sign the tokens of ServiceAccounts. The first one signs; the tokens of all are good. Absent: the node makes a key of its own.',
+    ),
   users: z
     .strictObject({
-      ...usersSchema.shape,
-      /** The certificate and key with which the node signs approved CertificateSigningRequests of users. Absent: it signs none. */
-      signer: z.strictObject({ cert: z.string(), key: z.string() }).optional(),
+      ca: usersSchema.shape.ca.describe('PEM file of the authorities of users.'),
+      signer: z
+        .strictObject({ cert: z.string(), key: z.string() })
+        .optional()
+        .describe(
+          'PEM files of the certificate and key with which the node signs approved CertificateSigningRequests of users. Absent: it signs none.',
+        ),
     })
-    .optional(),
+    .optional()
+    .describe(
+      'Certificates of users. Absent: the authority of the tree is the one of users too or, for a relay that joined with a token, no certificate of a user is good.',
+    ),
 };
 
+const givenPki = z
+  .strictObject({
+    ca: z.string().describe('PEM file of the authority of the tree.'),
+    cert: z.string().describe("PEM file of the node's certificate."),
+    key: z.string().describe('PEM file of its key.'),
+    issuer: issuedSchema
+      .extend({ cert: z.string(), key: z.string() })
+      .optional()
+      .describe(
+        'PEM files of the certificate and key with which the node signs the certificates of its agents. Absent: `subtreeIssuer` signs them.',
+      ),
+    subtreeIssuer: z
+      .strictObject({ cert: z.string(), key: z.string() })
+      .optional()
+      .describe(
+        'PEM files of the certificate and key with which the node signs the certificates of relays directly below, and their authorities. Absent: it admits no relays.',
+      ),
+    ...authenticationPki,
+  })
+  .describe('Certificates from files. The node reads them again when they change.');
+const joiningPki = issuedSchema
+  .extend({
+    joinToken: z.string().min(1).describe('File with a join token. It is needed until the relay has joined.'),
+    names: names
+      .optional()
+      .describe(
+        'DNS names and IP addresses that the certificate of the API has to have. The relay asks for another certificate until its parent admits all of them.',
+      ),
+    ...authenticationPki,
+  })
+  .describe(
+    'A relay with a join token makes its key, and asks its parent for its certificate and for an authority for its subtree. It keeps them in `identity` of the data directory, and renews them at its parent.',
+  );
+const ownPki = z
+  .strictObject({
+    tree: dnsNameSchema.describe(
+      'The name of the tree. It stands in every certificate, so it can not be changed later.',
+    ),
+    names: names.default([]).describe('DNS names and IP addresses at which users reach the API.'),
+  })
+  .describe(
+    'A center without a supervisor makes the authority of its tree at its first start, in `pki` of the data directory, and a kubeconfig. It replaces certificates in time.',
+  );
+
+const port = z.number().int().min(0).max(65_535).default(0).describe('0: a free port.');
+const host = z.string().default('127.0.0.1').describe('An address, for IPv6 without brackets. `::`: all addresses.');
+
 export const nodeConfigSchema = z.strictObject({
-  /** Empty at the center. */
-  path: z.string(),
-  /** Directory of the node's store. */
-  data: z.string(),
-  /** The file for the log, in JSON lines. Absent: standard output. */
-  logFile: z.string().optional(),
-  logRotation: logRotationSchema.optional(),
-  logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
-  /** When the node serves, it writes this file in one step: {url, meshAddress, pid}. */
-  statusFile: z.string().optional(),
-  /** Labels that Locations below inherit from this node. */
-  labels: labels.default({}),
-  /** `replicas`: addresses of further processes with the path of the parent. The node tries them in this order when the parent does not answer. */
+  path: z.string().describe('The place in the tree, such as eu:paris. Empty at the center.'),
+  data: z.string().describe('Directory of the store.'),
+  logFile: z.string().optional().describe('File for the log, in JSON lines. Absent: standard output.'),
+  logRotation: logRotationSchema.optional().describe('When a new log file begins.'),
+  logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('The least level that is written.'),
+  statusFile: z
+    .string()
+    .optional()
+    .describe('When the node serves, it writes this file in one step: {url, meshAddress, pid}.'),
+  labels: labels.default({}).describe('Labels that Locations below inherit from this node.'),
   parent: z
-    .strictObject({ address: addressSchema, path: z.string(), replicas: z.array(addressSchema).optional() })
-    .optional(),
-  /** For a relay with replicas: the number of this replica, as in its certificate, and the number of all replicas. */
-  replica: z.number().int().min(0).optional(),
-  replicas: z.number().int().min(1).max(replicasMax).optional(),
-  /** How this node reaches its parent. */
-  link: linkOptionsSchema.prefault({}),
-  pki: z.union([
-    z.strictObject({
-      ca: z.string(),
-      cert: z.string(),
-      key: z.string(),
-      /** The certificate and key with which the node signs the certificates of its agents. Absent: `subtreeIssuer` signs them. */
-      issuer: issuedSchema.extend({ cert: z.string(), key: z.string() }).optional(),
-      /** The certificate and key with which the node signs the certificates of relays directly below, and their authorities. Absent: it admits no relays. */
-      subtreeIssuer: z.strictObject({ cert: z.string(), key: z.string() }).optional(),
-      ...authenticationPki,
-    }),
-    /**
-     * A file with a join token. The relay makes its key and asks its parent once for its certificate, and for an authority for its subtree. It stores all of
-     * them in its data directory, and renews them at its parent.
-     */
-    issuedSchema.extend({ joinToken: z.string().min(1), names: names.optional(), ...authenticationPki }),
-    /** Only at a center without a supervisor: it makes the authority of its tree at its first start, in `pki` of its data directory. */
-    z.strictObject({
-      /** The name of the tree. It stands in every certificate, so it can't be changed later. */
-      tree: dnsNameSchema,
-      /** DNS names and IP addresses at which clients reach the API. */
-      names: names.default([]),
-    }),
-  ]),
-  api: z.strictObject({ host: z.string().default('127.0.0.1'), port: z.number().int().min(0).max(65_535).default(0) }),
-  mesh: z.strictObject({
-    host: z.string().default('127.0.0.1'),
-    port: z.number().int().min(0).max(65_535).default(0),
-    /** Accepts children without a TLS certificate: a load balancer ends TLS on the way. Such a child proves its identity by a signature. */
-    terminatedTls: z.boolean().default(false),
-  }),
+    .strictObject({
+      address: addressSchema.describe('Where the parent listens for children: host:port, or [address]:port for IPv6.'),
+      path: z.string().describe('The path of the parent. Empty: the center.'),
+      replicas: z
+        .array(addressSchema)
+        .optional()
+        .describe(
+          'Addresses of further processes with the path of the parent, in the order in which the node tries them.',
+        ),
+    })
+    .optional()
+    .describe('The parent. Absent at the center.'),
+  replica: z
+    .number()
+    .int()
+    .min(0)
+    .optional()
+    .describe('For a relay with replicas: the number of this replica, as in its certificate.'),
+  replicas: z.number().int().min(1).max(replicasMax).optional().describe('The number of all replicas of the relay.'),
+  link: linkOptionsSchema.prefault({}).describe('How this node reaches its parent.'),
+  pki: z.union([givenPki, joiningPki, ownPki]).describe('Keys and certificates.'),
+  api: z.strictObject({ host, port }).describe('Where the Kubernetes API listens.'),
+  mesh: z
+    .strictObject({
+      host,
+      port,
+      terminatedTls: z
+        .boolean()
+        .default(false)
+        .describe(
+          'Accepts children without a TLS certificate: a load balancer ends TLS on the way. Such a child proves its identity by a signature.',
+        ),
+    })
+    .describe('Where the node listens for its children.'),
   streams: z
     .strictObject({
-      /**
-       * Whether children may ask for byte streams to nodes that are not below them, in the name of users of their own. AccessGrants decide what a user of a
-       * child may do: `eu:alice`.
-       */
-      fromBelow: z.boolean().default(false),
+      fromBelow: z
+        .boolean()
+        .default(false)
+        .describe(
+          'Whether children may ask for byte streams to nodes that are not below them, in the name of users of their own. AccessGrants decide what a user of a child may do: `eu:alice`.',
+        ),
     })
-    .optional(),
-  access: accessSchema.prefault({}),
-  /** The file with the issuers of tokens that this node trusts (core/authentication/oidc-config.ts). Absent: it trusts none. */
-  authentication: z.strictObject({ file: z.string().min(1) }).optional(),
-  /** Proxies that name the user of a request in headers. Absent: such headers mean nothing. */
-  frontProxy: frontProxySchema.optional(),
-  /** The log of requests. Absent: there is none. */
-  audit: auditConfigSchema.optional(),
-  /** Which objects are sealed in the store, and with which keys. Absent: none, and a sealed store is not opened. */
-  encryption: encryptionConfigSchema.optional(),
-  spaces: z.array(spaceSchema).default([]),
-  /**
-   * Names of the relays directly below, as far as they are known beforehand; a replica has its number in the name. A node that lost its store waits for
-   * the reports of these relays.
-   */
-  relays: z.array(z.string()).default([]),
-  /** The claims and quotas of children. */
-  children: childrenSchema.prefault({}),
-  /** Limits of deletions: rows beyond them are held until a person approves their deletion. */
-  limits: limitsSchema.optional(),
-  /** Which addresses the node calls for users: webhooks of rollout gates. */
-  egress: egressSchema.prefault({}),
-  /** Destinations that the node has from the start. The inventory itself is in objects of the system space. */
-  inventory: z.array(inventoryEntrySchema).default([]),
+    .optional()
+    .describe('Byte streams through the tree.'),
+  access: accessSchema.prefault({}).describe('Rights of users whom other nodes have authenticated.'),
+  authentication: z
+    .strictObject({ file: z.string().min(1).describe('An AuthenticationConfiguration of Kubernetes.') })
+    .optional()
+    .describe('The issuers of tokens (OpenID Connect) that this node trusts. Absent: it trusts none.'),
+  frontProxy: frontProxySchema
+    .optional()
+    .describe('Proxies that name the user of a request in headers. Absent: such headers mean nothing.'),
+  audit: auditConfigSchema.optional().describe('The log of requests. Absent: there is none.'),
+  encryption: encryptionConfigSchema
+    .optional()
+    .describe(
+      'Which objects are sealed in the store, and with which keys. Absent: none, and a sealed store is not opened.',
+    ),
+  spaces: z
+    .array(spaceSchema)
+    .default([])
+    .describe('Kubernetes API endpoints of this node, each with its own objects.'),
+  relays: z
+    .array(z.string())
+    .default([])
+    .describe(
+      'Names of the relays directly below, as far as they are known beforehand; a replica has its number in the name. A node that lost its store waits for the reports of these relays.',
+    ),
+  children: childrenSchema.prefault({}).describe('The claims and quotas of children.'),
+  limits: limitsSchema
+    .optional()
+    .describe('Limits of deletions: rows beyond them are held until a person approves their deletion.'),
+  egress: egressSchema.prefault({}).describe('Which addresses the node calls for users: webhooks of rollout gates.'),
+  inventory: z
+    .array(inventoryEntrySchema)
+    .default([])
+    .describe('Destinations that the node has from the start. The inventory itself is in objects of the system space.'),
 });
 
 export type NodeConfig = z.infer<typeof nodeConfigSchema>;

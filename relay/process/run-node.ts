@@ -206,9 +206,8 @@ function readConfig(role: 'center' | 'relay'): NodeConfig {
   try {
     const { config: file } = parseArgs({ options: { config: { type: 'string' } } }).values;
     if (file === undefined) throw new Error(usage);
-    const config = parseConfig(readBytes(file).toString('utf8'), file, nodeConfigSchema, 'configuration of a node');
-    const wrong = unreadableFiles(config).map((problem) => `${file}: ${problem}`);
-    if (wrong.length > 0) throw new Error(wrong.join('\n'));
+    const text = readBytes(file).toString('utf8');
+    const config = parseConfig(text, file, nodeConfigSchema, 'configuration of a node', unreadableFiles);
     return Object.freeze(config);
   } catch (error) {
     process.stderr.write(`${describeError(error)}\n`);

@@ -57,6 +57,7 @@ describe.skipIf(missing)(`a tree on machines without Kubernetes${why}`, () => {
     for (const folder of ['bin', 'carried']) mkdirSync(join(directory, folder));
     symlinkSync(kubectlProgram, join(directory, 'bin/kubectl'));
     script('banyan', `exec ${process.execPath} ${fixture('center/cli/banyan.ts')} "$@"`);
+    script('npm', 'shift 2\nexec "$@"');
     script('sudo', '[ "$1" = -u ] && shift 2\nexec "$@"');
     // Starts the program of a unit as systemd does: its words, its environment, and a log.
     script(

@@ -8,7 +8,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { topologySchema } from '../../center/topology/parse.ts';
+import { agentConfigSchema } from '../../edge-agent/config/config.ts';
+import { nodeConfigSchema } from '../../relay/config/config.ts';
 import { authorizationPage } from './authorization-page.ts';
+import { type ConfigPage, configPage } from './config-page.ts';
 import { withEntryTables } from './entry-tables.ts';
 import { licencesPage } from './licences.ts';
 import type { LockFile } from './lock-file.ts';
@@ -30,8 +33,25 @@ const generators: readonly Generator[] = [
   { source: 'core/summary/status-rules.ts', generate: generateStatusTable },
   { source: 'test/support/authorization-rows.ts', generate: generateAuthorizationPage },
   { source: 'package-lock.json', generate: generateLicences },
+  { source: 'relay/config/config.ts', generate: (out) => generateConfig(out, 'node', nodeConfigSchema, nodePage) },
+  {
+    source: 'edge-agent/config/config.ts',
+    generate: (out) => generateConfig(out, 'agent', agentConfigSchema, agentPage),
+  },
 ];
 
+const nodePage = {
+  title: 'The configuration of a center or a relay',
+  intro: [
+    'One YAML file, which `--config` names. The program checks the whole file before it starts. For a mistake, it prints file, line, field and a remedy, and ends with exit code 2. `banyan init` writes such a file ([machines](../operations/virtual-machines.md)), and so does the chart ([Kubernetes](../operations/kubernetes.md)); `banyan up` writes one for each node of a topology.',
+  ],
+};
+const agentPage = {
+  title: 'The configuration of an agent',
+  intro: [
+    'One YAML file, which `--config` names. The program checks the whole file before it starts. For a mistake, it prints file, line, field and a remedy, and ends with exit code 2. `banyan init agent` writes such a file ([machines](../operations/virtual-machines.md)), and so does the chart ([agents](../install-agent.md)).',
+  ],
+};
 const check = process.argv.includes('--check');
 const directory = mkdtempSync(join(tmpdir(), 'banyan-generate-'));
 let different = 0;
@@ -101,6 +121,21 @@ function generateTopologySchema(out: string): readonly string[] {
   mkdirSync(dirname(join(out, file)), { recursive: true });
   writeFileSync(join(out, file), `${JSON.stringify(schema, undefined, 2)}\n`);
   return [file];
+}
+
+/** The fields of a configuration as a page, and their schema for editors. */
+function generateConfig(
+  out: string,
+  name: string,
+  schema: z.ZodType,
+  page: Omit<ConfigPage, 'schemaFile'>,
+): readonly string[] {
+  const files = [`docs/reference/${name}.md`, `docs/reference/${name}.schema.json`] as const;
+  const json = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', reused: 'inline' });
+  mkdirSync(join(out, 'docs/reference'), { recursive: true });
+  writeFileSync(join(out, files[0]), configPage(json, { ...page, schemaFile: `${name}.schema.json` }));
+  writeFileSync(join(out, files[1]), `${JSON.stringify(json, undefined, 2)}\n`);
+  return files;
 }
 
 /**

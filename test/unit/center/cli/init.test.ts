@@ -12,7 +12,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { type InitOptions, init } from '../../../../center/cli/init.ts';
+import { init } from '../../../../center/cli/init.ts';
+import type { InitOptions } from '../../../../center/cli/init-options.ts';
 import { UsageError } from '../../../../center/cli/usage-error.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { parseConfig } from '../../../../core/runtime/config-file.ts';

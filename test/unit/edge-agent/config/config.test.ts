@@ -57,12 +57,12 @@ describe('the configuration of an agent', () => {
     expect(withToken('{joinToken: /run/token}')).toEqual({ joinToken: '/run/token' });
     expect(withToken(secret, '{kubernetes: {}}')).toMatchObject({ secret: { namespace: 'banyan' } });
     expect(() => withToken(secret)).toThrow(
-      /^agent\.yaml: pki\.secret: remove it\. An embedded cluster has no such Secret; .* in its data directory$/,
+      /^agent\.yaml:5: pki\.secret: remove it\. An embedded cluster has no such Secret; .* in its data directory$/,
     );
     const files = '{ca: ca.pem, cert: cert.pem, key: key.pem, secret: {namespace: banyan, name: identity}}';
     expect(withToken(files, '{kubernetes: {}}')).toMatchObject({ cert: 'cert.pem', secret: { name: 'identity' } });
     expect(() => withToken(files)).toThrow(
-      /^agent\.yaml: pki\.secret: remove it\. An embedded cluster has no such Secret; .* in the files of pki$/,
+      /^agent\.yaml:5: pki\.secret: remove it\. An embedded cluster has no such Secret; .* in the files of pki$/,
     );
     expect(() => withToken('{joinToken: /run/token, ca: ca.pem}')).toThrow(
       /^agent\.yaml:5: pki\.ca must not be beside joinToken; remove one$/,
@@ -82,7 +82,7 @@ describe('the configuration of an agent', () => {
     expect(parseAgentConfig(real, 'agent.yaml').access.metrics).toEqual([]);
     expect(parseAgentConfig(`${real}${access}`, 'agent.yaml').access.metrics).toEqual(['center:jo']);
     expect(() => parseAgentConfig(`${good}${access}`, 'agent.yaml')).toThrow(
-      'agent.yaml: access.metrics: remove it. The roles of an embedded cluster decide: bind the ClusterRole banyan:metrics in the cluster',
+      'agent.yaml:7: access.metrics: remove it. The roles of an embedded cluster decide: bind the ClusterRole banyan:metrics in the cluster',
     );
   });
 
@@ -93,7 +93,7 @@ describe('the configuration of an agent', () => {
     const cluster = { users: ['center:jo'], groups: [] };
     expect(parseAgentConfig(`${real}${streams}`, 'agent.yaml').streams).toEqual({ cluster });
     expect(() => parseAgentConfig(`${good}${streams}`, 'agent.yaml')).toThrow(
-      /^agent\.yaml: streams: remove it\. An embedded cluster has no users/,
+      /^agent\.yaml:7: streams: remove it\. An embedded cluster has no users/,
     );
     expect(() => parseAgentConfig(`${real}streams: {cluster: {users: []}}`, 'agent.yaml')).toThrow(
       /streams\.cluster\.users/,

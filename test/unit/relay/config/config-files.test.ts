@@ -5,8 +5,9 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createAuthority } from '../../../../core/identity/authority.ts';
 import { systemClock } from '../../../../core/runtime/clock.ts';
 import { systemRandom } from '../../../../core/runtime/random.ts';
+import { problemText } from '../../../../core/runtime/schema-problems.ts';
 import { nodeConfigSchema } from '../../../../relay/config/config.ts';
-import { unreadableFiles } from '../../../../relay/config/config-files.ts';
+import { unreadableFiles as problemsOf } from '../../../../relay/config/config-files.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -14,6 +15,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
+const unreadableFiles = (config: Parameters<typeof problemsOf>[0]) =>
+  problemsOf(config).map((problem) => problemText(problem, 'the file'));
 const place = (name: string) => join(folder, name);
 const configOf = (more: object = {}, others: object = {}) =>
   nodeConfigSchema.parse({

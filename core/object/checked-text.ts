@@ -1,7 +1,7 @@
 /** Schemas of texts that people write, each with a check that names the mistake. */
 import * as z from 'zod';
-import { hostFlaw, subdomainFlaw } from '../object/plain-names.ts';
-import { hostPortFlaw } from './host-port.ts';
+import { hostPortFlaw } from '../runtime/host-port.ts';
+import { hostFlaw, subdomainFlaw } from './plain-names.ts';
 
 /** `flaw`: returns the mistake in a text, or undefined. */
 function checkedText(flaw: (text: string) => string | undefined) {

@@ -1,0 +1,36 @@
+/** What `banyan init` is asked for, and the files that it writes. */
+import type { ProgramRole } from '../supervisor/programs.ts';
+
+export interface InitOptions {
+  readonly role: ProgramRole;
+  /** An absolute path. */
+  readonly dir: string;
+  /** The name of the tree, for a center. */
+  readonly tree?: string | undefined;
+  /** DNS names and IP addresses at which users reach the API. */
+  readonly names: readonly string[];
+  /** Names of workload spaces, for a center or a relay. */
+  readonly spaces: readonly string[];
+  /** The text of a join token, or a file with it, as `banyan join-token` prints it in any format. */
+  readonly join?: string | undefined;
+  readonly path?: string | undefined;
+  /** host:port where the parent listens for its children. */
+  readonly parent?: string | undefined;
+  /** For an agent: the kubeconfig of its cluster. Absent: the cluster is embedded. */
+  readonly cluster?: string | undefined;
+}
+
+export interface InitFiles {
+  readonly config: string;
+  readonly data: string;
+  readonly keys: string;
+  readonly token: string;
+  readonly unit: string;
+}
+
+export interface ServiceProgram {
+  /** The Node that runs the program, and the program: absolute paths. */
+  readonly node: string;
+  readonly program: string;
+  readonly user: string;
+}
