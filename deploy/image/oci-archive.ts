@@ -35,15 +35,15 @@ const compression = 6;
 /** The largest output of tar: enough for a Node of 150 MB and the files beside it. */
 const layerBytesMax = 1 << 30;
 
-/** The platform of this machine. Images that are made on this machine are for this platform. Throws if the platform has no images. */
-export function platform(): { readonly os: 'linux'; readonly architecture: string } {
-  const architecture = architectures[process.arch];
+/** The platform of an image. `arch`: as `process.arch`. Throws if there are no images for it, or if this machine can build none. */
+export function platform(arch: string = process.arch): { readonly os: 'linux'; readonly architecture: string } {
+  const architecture = architectures[arch];
   if (process.platform === 'linux' && architecture) return { os: 'linux', architecture };
-  throw new Error(`an image is built on Linux for amd64 or arm64, and this is ${process.platform} on ${process.arch}`);
+  throw new Error(`an image is built on Linux for amd64 or arm64, and this is ${process.platform} for ${arch}`);
 }
 
 /** Writes the archive. Returns the size of the image, both packed for the transport and unpacked as on a node. */
-export function writeArchive(file: string, image: Image): { packedBytes: number; bytes: number } {
+export function writeArchive(file: string, image: Image, arch?: string): { packedBytes: number; bytes: number } {
   const layout = mkdtempSync(`${file}.`);
   try {
     mkdirSync(join(layout, 'blobs/sha256'), { recursive: true });
@@ -59,7 +59,7 @@ export function writeArchive(file: string, image: Image): { packedBytes: number;
       return { packed, diffId: `sha256:${sha256(plain)}`, bytes: plain.length };
     });
     const config = json('application/vnd.oci.image.config.v1+json', {
-      ...platform(),
+      ...platform(arch),
       config: image.config,
       rootfs: { type: 'layers', diff_ids: layers.map(({ diffId }) => diffId) },
     });

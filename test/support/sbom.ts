@@ -7,7 +7,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { librariesOf, nativeModules } from '../../deploy/image/root-files.ts';
+import { filesFor } from '../../deploy/image/architecture-files.ts';
 import { runtime } from '../../deploy/image/runtime.ts';
 import { type LockFile, type ShippedPackage, shippedPackages } from './lock-file.ts';
 
@@ -67,7 +67,7 @@ function nodePackage(): SpdxPackage {
 
 /** The libraries come from this machine's Debian packages. On another system they are listed without a version. */
 function libraryPackages(): SpdxPackage[] {
-  return [...librariesOf([join(root, 'node_modules/node/bin/node'), ...nativeModules()])].sort().map((file) => {
+  return [...filesFor(process.arch).libraries().values()].sort().map((file) => {
     const sha256 = createHash('sha256').update(readFileSync(file)).digest('hex');
     const debian = debianPackageOf(file);
     const locator = debian && `pkg:deb/debian/${debian.name}@${debian.version}`;
