@@ -222,8 +222,10 @@ describe.skipIf(missing)(`a tree that helm installs on a real node${why}`, () =>
   });
 
   it('takes changed values: another name of a relay is in its certificate when its parent admits it', async () => {
-    const changed = relay('eu', '', { logLevel: 'debug' }, ['eu.test', 'eu.example.test']);
-    const values = { ...changed, relay: { ...changed.relay, identity: { joinTokenSecretName: 'used' } } };
+    const ingress = { enabled: true, apiHost: 'eu.test', meshHost: 'mesh.eu.test' };
+    const changed = relay('eu', '', { logLevel: 'debug', ingress }, ['eu.test', 'eu.example.test']);
+    const identity = { joinTokenSecretName: 'used' };
+    const values = { ...changed, relay: { ...changed.relay, identity }, networkPolicy: { enabled: true } };
     const { code, out } = release('upgrade', 'eu', values, ...wait);
     expect(code, out).toBe(0);
     const refused = helmTest('eu');
@@ -269,7 +271,7 @@ describe.skipIf(missing)(`a tree that helm installs on a real node${why}`, () =>
       expect(ran.code, ran.out).toBe(0);
     }
     const kinds =
-      'pods,services,statefulsets,daemonsets,configmaps,secrets,serviceaccounts,roles,rolebindings,poddisruptionbudgets,persistentvolumeclaims,clusterroles,clusterrolebindings';
+      'pods,services,statefulsets,daemonsets,configmaps,secrets,serviceaccounts,roles,rolebindings,poddisruptionbudgets,ingresses,networkpolicies,persistentvolumeclaims,clusterroles,clusterrolebindings';
     const left = () => site('get', kinds, '-A', '-l', 'app.kubernetes.io/instance=banyan', '-o', 'name').trim();
     await until('every object is gone', () => left() === '', 60).catch(() => expect(left()).toBe(''));
     // What was delivered stays.

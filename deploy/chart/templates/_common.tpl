@@ -101,6 +101,15 @@ capabilities: {drop: [ALL]}
 {{- end -}}
 {{- end }}
 
+{{- define "banyan.checkMonitor" -}}
+{{- if and .Values.serviceMonitor.enabled (not .Values.serviceMonitor.tokenSecretName) -}}
+{{- fail "serviceMonitor.tokenSecretName is missing: metrics need a token; docs/operations/access.md makes one" -}}
+{{- end -}}
+{{- if and .Values.serviceMonitor.serverName (not .Values.serviceMonitor.caSecretName) -}}
+{{- fail "serviceMonitor.serverName: without caSecretName, the certificate is not checked: give the Secret with ca.crt too" -}}
+{{- end -}}
+{{- end }}
+
 {{/* The link to the parent, for the configuration of a relay or an agent. */}}
 {{- define "banyan.configOfLink" -}}
 link:

@@ -75,7 +75,8 @@
 {{- fail "node.users.ca is no PEM (no -----BEGIN in it): give the file by --set-file node.users.ca=FILE" -}}
 {{- end -}}
 {{- end -}}
-{{- range $field := list "path" "data" "pki" "api" "mesh" "parent" -}}
+{{- $written := list "path" "data" "pki" "api" "mesh" "parent" "link" "labels" "spaces" "access" "logLevel" -}}
+{{- range $field := ternary (append $written "encryption") $written (ne $node.encryption.secretName "") -}}
 {{- if hasKey $node.config $field -}}
 {{- fail (printf "node.config.%s: the chart writes this field: use the values of the chart" $field) -}}
 {{- end -}}
