@@ -9,8 +9,8 @@ import {
 } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
+import { cannotListen } from '../../runtime/cannot-listen.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import { BanyanError } from '../../runtime/errors.ts';
 import { hostPort } from '../../runtime/host-port.ts';
 import { closeWhenIdle } from '../../runtime/idle-session.ts';
 import type { Logger } from '../../runtime/logger.ts';
@@ -107,14 +107,7 @@ export class HttpsListener {
       // This listener is never removed. Errors after the start, for example because of too few descriptors, must not end the process.
       this.#server.on('error', (error: NodeJS.ErrnoException) => {
         if (this.#server.listening) return log.error({ reason: error.message }, 'the listener of the API failed');
-        reject(
-          new BanyanError(
-            'Unavailable',
-            `can't listen on ${hostPort(host, port)} (${error.code}): free the port or choose another`,
-            {},
-            { cause: error },
-          ),
-        );
+        reject(cannotListen(host, port, error));
       });
       this.#server.listen(port, host, () => {
         const address = this.#server.address();

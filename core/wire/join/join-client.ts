@@ -97,6 +97,8 @@ function jsonIn(body: string): unknown {
   }
 }
 
+const unknownName = ': the name is not known: correct parent.address, or look at the DNS of this machine';
+
 /** Returns the body of an answer with status 200. The time limit covers request and answer together. */
 async function ask(way: Way, path: string, body?: object): Promise<string> {
   const timeout = new BanyanError('Unavailable', `${way.shown}: no answer within ${answerWithinMs / 1000} s`);
@@ -108,7 +110,8 @@ async function ask(way: Way, path: string, body?: object): Promise<string> {
     return await exchange(way, socket, path, body);
   } catch (error) {
     if (error instanceof BanyanError) throw error;
-    throw new BanyanError('Unavailable', `${way.shown}: ${describeError(error)}`, {}, { cause: error });
+    const remedy = (error as NodeJS.ErrnoException).code === 'ENOTFOUND' ? unknownName : '';
+    throw new BanyanError('Unavailable', `${way.shown}: ${describeError(error)}${remedy}`, {}, { cause: error });
   } finally {
     timer.stop();
     tcp.destroy();

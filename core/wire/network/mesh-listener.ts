@@ -8,8 +8,8 @@ import { type AddressInfo, createServer as createTcpServer, type Socket } from '
 import { createServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
 import { identityOfPeer } from '../../identity/peer-chain.ts';
 import type { PeerIdentity } from '../../identity/peer-identity.ts';
+import { cannotListen } from '../../runtime/cannot-listen.ts';
 import { type Clock, systemClock } from '../../runtime/clock.ts';
-import { BanyanError } from '../../runtime/errors.ts';
 import { hostPort } from '../../runtime/host-port.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { type Random, systemRandom } from '../../runtime/random.ts';
@@ -178,15 +178,6 @@ class MeshListener implements Listener {
     this.#countRefused('tls');
     this.#strangers.refused(remoteOf(socket), error);
   }
-}
-
-function cannotListen(host: string, port: number, cause: Error): BanyanError {
-  return new BanyanError(
-    'Unavailable',
-    `can't listen on ${hostPort(host, port)} (${cause.message}); free the port or choose another`,
-    {},
-    { cause },
-  );
 }
 
 /**

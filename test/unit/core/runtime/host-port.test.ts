@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { cannotListen } from '../../../../core/runtime/cannot-listen.ts';
 import { hostPort, hostPortFlaw } from '../../../../core/runtime/host-port.ts';
 
 it('puts an address of IPv6 in brackets, and nothing else', () => {
@@ -28,4 +29,14 @@ it('accepts host:port, and an address of IPv6 only in brackets', () => {
   ];
   for (const text of wrong)
     expect([text, hostPortFlaw(text)]).toEqual([text, expect.stringMatching(/write host:port/)]);
+});
+
+it('says what to do if a server can not listen there', () => {
+  const words = (code: string, port: number) =>
+    cannotListen('::', port, Object.assign(new Error(code), { code })).message;
+  expect(words('EACCES', 443)).toBe(
+    "can't listen on [::]:443 (EACCES): choose port 1024 or above, or run the program with CAP_NET_BIND_SERVICE",
+  );
+  expect(words('EADDRINUSE', 443)).toMatch(/: free the port or choose another$/);
+  expect(words('EADDRNOTAVAIL', 6443)).toMatch(/this machine has no such address/);
 });

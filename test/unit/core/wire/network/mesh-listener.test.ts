@@ -435,7 +435,7 @@ describe('a listener for children', () => {
     await expect(second).rejects.toMatchObject({
       code: 'Unavailable',
       message: expect.stringMatching(
-        `can't listen on 127.0.0.1:${port} .*EADDRINUSE.*; free the port or choose another`,
+        `can't listen on 127.0.0.1:${port} .*EADDRINUSE.*: free the port or choose another`,
       ),
     });
   });
