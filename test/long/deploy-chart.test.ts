@@ -136,7 +136,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     [{ ...least, rights: { kinds: [{ resources: ['pods'] }] } }, /agent\/rights\/kinds\/0.*apiGroups/],
     [{ ...least, rights: { kinds: [kind('', 'Pods')] } }, /agent\/rights\/kinds\/0\/resources\/0.*Pods/],
     [{ ...least, replicas: 2 }, /agent.*'replicas' not allowed/],
-    [{ ...least, api: { port: 443 } }, /agent\/api\/port.*443/],
+    [{ ...least, api: { port: 443 } }, /agent\.api\.port: 443: the program runs without root.*1024 or more/],
     [{ ...least, lease: { name: 'Not A Name' } }, /agent\/lease\/name/],
     [{ ...least, users: { ca: 'x' } }, /agent\.users\.ca is no PEM.*--set-file agent\.users\.ca=/],
     [{ ...least, encryption: { resources: ['Secrets'] } }, /agent\/encryption\/resources\/0.*Secrets/],
