@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
+import { makeProgram } from '../../../center/cli/program.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
@@ -25,15 +27,23 @@ interface Described {
   readonly options: readonly (readonly string[])[];
 }
 
-/** Parsed from the text of the program, which runs as soon as it is loaded. Hidden commands and options are not for people. */
+/** Hidden commands and options are not for people. */
 function commands(): Described[] {
-  const [, ...parts] = readFileSync(join(root, 'center/cli/banyan.ts'), 'utf8').split(/\.command\(/);
-  return parts.flatMap((part) => {
-    const [, name, hidden] = /^'([\w-]+)'(, \{ hidden: true \})?/.exec(part) ?? [];
-    if (name === undefined || hidden !== undefined) return [];
-    const options = [...part.matchAll(/(?:\.option|\.requiredOption|new Option)\(\s*'([^']+)'(?!.*hideHelp)/g)];
-    return [{ name, options: options.map(([, flags = '']) => flags.match(/--?[a-z-]+/g) ?? []) }];
-  });
+  const program = makeProgram({ print: () => {}, warn: () => {}, exitWith: () => {} });
+  const described = (command: Command): Described[] =>
+    command
+      .createHelp()
+      .visibleCommands(command)
+      .flatMap((one) => [{ name: one.name(), options: optionsOf(one) }, ...described(one)]);
+  return described(program).filter(({ name }) => name !== 'help');
+}
+
+function optionsOf(command: Command): string[][] {
+  return command.options.filter(({ hidden }) => !hidden).map(({ short, long }) => [short, long].filter(isText));
+}
+
+function isText(text: string | undefined): text is string {
+  return text !== undefined;
 }
 
 /** Options with which each command finds its tree: the page describes them once for all commands. */

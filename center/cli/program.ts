@@ -1,0 +1,30 @@
+/** The table of all commands. Help texts, the reference page and the completion of shells come from this table. */
+import { Command } from 'commander';
+import { cliCommand } from '../../core/runtime/cli-command.ts';
+import { packageVersion } from '../../core/runtime/package-version.ts';
+import { addAuthorityCommands } from './authority-commands.ts';
+import { addChangeCommands } from './change-commands.ts';
+import type { CommandRun } from './command-run.ts';
+import { addIdentityCommands } from './identity-commands.ts';
+import { addLocalCommands } from './local-commands.ts';
+import { addLookCommands } from './look-commands.ts';
+
+export function makeProgram(run: CommandRun): Command {
+  const program = new Command(cliCommand())
+    .description('A multi-level relay mesh for Kubernetes workloads')
+    .version(packageVersion())
+    .exitOverride();
+  addLocalCommands(program.commandsGroup('Run a tree on this machine:'), run);
+  addLookCommands(program.commandsGroup('Look at a tree:'), run);
+  addChangeCommands(program.commandsGroup('Before and after a change:'), run);
+  addIdentityCommands(program.commandsGroup('Nodes, users and keys:'), run);
+  addAuthorityCommands(program, run);
+  pointToHelp(program, []);
+  return program;
+}
+
+/** An error of a command shows the help of this command. */
+function pointToHelp(command: Command, words: readonly string[]): void {
+  command.showHelpAfterError(`see: ${cliCommand(...words, '--help')}`);
+  for (const one of command.commands) pointToHelp(one, [...words, one.name()]);
+}
