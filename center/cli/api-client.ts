@@ -1,33 +1,18 @@
-/** A client for the API of a running tree. It uses the contexts of the kubeconfig. For the commands that explain a tree. */
+/** A client for the API of a running tree. It uses the contexts of a kubeconfig. For the commands that explain a tree. */
 
-import { readFileSync } from 'node:fs';
-import { Agent, request } from 'node:https';
-import { parse } from 'yaml';
-import * as z from 'zod';
+import type { OutgoingHttpHeaders } from 'node:http';
+import { Agent, type RequestOptions, request } from 'node:https';
+import { credentialsBy } from '../../core/kubeconfig/credentials.ts';
+import {
+  accessOfContext,
+  type ClusterAccess,
+  type Kubeconfig,
+  readKubeconfig,
+} from '../../core/kubeconfig/kubeconfig.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
-import { cliCommand } from '../../core/runtime/cli-command.ts';
-import { BanyanError, describeError, type ErrorCode, errorTable } from '../../core/runtime/errors.ts';
-import { checkSchema, problemText } from '../../core/runtime/schema-problems.ts';
+import { BanyanError, type ErrorCode, errorTable } from '../../core/runtime/errors.ts';
 import { didYouMean } from './arguments.ts';
-
-/** The fields of the kubeconfig that this client reads. `up` writes the file, with the certificates and one user for all nodes. */
-const kubeconfigSchema = z.object({
-  clusters: z
-    .array(
-      z.object({ name: z.string(), cluster: z.object({ server: z.url(), 'certificate-authority-data': z.string() }) }),
-    )
-    .min(1),
-  users: z
-    .array(
-      z.object({
-        name: z.string(),
-        user: z.object({ 'client-certificate-data': z.string(), 'client-key-data': z.string() }),
-      }),
-    )
-    .min(1),
-  contexts: z.array(z.object({ name: z.string(), context: z.object({ cluster: z.string(), user: z.string() }) })),
-  'current-context': z.string().optional(),
-});
+import { contextOfPart, contextsThrough, type EntryNode, entryUrl, ownPath, pathOfContext } from './through-tree.ts';
 
 export type WriteMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -42,38 +27,82 @@ export type WriteAnswer =
       };
     };
 
-type Kubeconfig = z.infer<typeof kubeconfigSchema>;
-
 /** Longest wait for an answer. Every node is on this machine or one hop away, so a node that needs longer is not running. */
 const timeoutMs = 5_000;
 
-export class NodeApiClient {
-  readonly #config: Kubeconfig;
-  readonly #agent: Agent;
+export interface TreeKubeconfig {
+  readonly config: Kubeconfig;
+  /** For messages. */
+  readonly file: string;
+  /** The context in use. Empty: none. */
+  readonly current: string;
+}
 
-  constructor(kubeconfigFile: string) {
-    this.#config = readKubeconfig(kubeconfigFile);
-    const user = this.#config.users[0]?.user;
-    const decode = (data: string | undefined) => Buffer.from(data ?? '', 'base64').toString();
-    this.#agent = new Agent({
-      ca: decode(this.#config.clusters[0]?.cluster['certificate-authority-data']),
-      cert: decode(user?.['client-certificate-data']),
-      key: decode(user?.['client-key-data']),
-      keepAlive: true,
-    });
+/** The context of the kubeconfig through which all other contexts are reached. */
+interface Entry extends Route, EntryNode {
+  /** Such as `space/center/retail`. */
+  readonly current: string;
+  readonly contexts: readonly string[];
+}
+
+/** How a context is reached. */
+interface Route {
+  /** The context of the kubeconfig whose user and authority are used. */
+  readonly through: string;
+  readonly url: string;
+}
+
+export class NodeApiClient {
+  readonly #tree: TreeKubeconfig;
+  readonly #agent = new Agent({ keepAlive: true });
+  readonly #signedIn = new Map<string, Promise<RequestOptions>>();
+  #entry: Entry | undefined;
+
+  /** A text is the name of one kubeconfig, with its current context. */
+  constructor(tree: TreeKubeconfig | string) {
+    this.#tree = typeof tree === 'string' ? ofFile(tree) : tree;
+  }
+
+  /**
+   * From now on, contexts that the kubeconfig does not have are reached through the node of the context in use. Throws NotFound if the context is not of a node
+   * of a tree.
+   */
+  async enter(): Promise<EntryNode> {
+    const { current: context } = this.#tree;
+    const access = this.#access(context);
+    if (!access) throw this.#unknown(context);
+    const { base, below } = entryUrl(access.server);
+    const route = { through: context, url: base };
+    const path = '/apis/mesh.banyan.io/v1alpha1/nodes';
+    const { status, body } = await this.#ask(context, path, undefined, timeoutMs, route);
+    if (status === 404) {
+      const remedy = 'choose a context of a node with --context';
+      throw new BanyanError('NotFound', `${context} (${base}) is no node of a tree: it has no Node objects; ${remedy}`);
+    }
+    // A user without the right to read Node objects still has the context in use. The node is then taken for the center.
+    const nodes = status === 403 ? [] : (this.#parsed(context, path, status, body) as { items?: KubeObject[] }).items;
+    const own = nodes?.length ? ownPath(nodes) : '';
+    const contexts = contextsThrough(nodes ?? [], own);
+    this.#entry = { ...route, path: own, current: contextOfPart(below, own), contexts };
+    return this.#entry;
   }
 
   contexts(): string[] {
-    return this.#config.contexts.map(({ name }) => name);
+    const named = this.#tree.config.contexts.map(({ name }) => name);
+    return [...new Set([...named, ...(this.#entry?.contexts ?? [])])];
   }
 
   currentContext(): string {
-    return this.#config['current-context'] ?? '';
+    return this.#entry?.current ?? this.#tree.current;
   }
 
-  /** The certificate authority of a context's node, as PEM. */
-  authority(context: string): string {
-    return Buffer.from(this.#cluster(context)['certificate-authority-data'], 'base64').toString();
+  /** The certificate authority of a context's node, as PEM. Throws BadRequest if the kubeconfig has none. */
+  async authority(context: string): Promise<string> {
+    const { ca } = await this.#credentials(this.#route(context).through);
+    if (ca !== undefined) return String(ca);
+    const field = 'certificate-authority-data';
+    const remedy = `add ${field} of the authority of the tree to the cluster of this context`;
+    throw new BanyanError('BadRequest', `${this.#tree.file}: ${context} has no ${field}: ${remedy}`);
   }
 
   /** Returns the object. Undefined: the answer was 404. */
@@ -140,21 +169,28 @@ export class NodeApiClient {
     throw new BanyanError(codeOf(status), `${context}: ${path}: ${status} ${body.slice(0, 300)}`);
   }
 
-  #ask(
+  async #ask(
     context: string,
     path: string,
     send?: { method: string; contentType: string; body: string },
     withinMs = timeoutMs,
+    route: Route = this.#route(context),
   ): Promise<{ status: number; body: string }> {
+    const credentials = await this.#credentials(route.through);
     const headers: Record<string, string | number> = { accept: 'application/json' };
     if (send) {
       headers['content-type'] = send.contentType;
       // Without this header, Node does not send the length of a DELETE's body.
       headers['content-length'] = Buffer.byteLength(send.body);
     }
-    const options = { agent: this.#agent, method: send?.method ?? 'GET', headers };
+    const options: RequestOptions = {
+      agent: this.#agent,
+      ...credentials,
+      method: send?.method ?? 'GET',
+      headers: { ...(credentials.headers as OutgoingHttpHeaders), ...headers },
+    };
     return new Promise((resolve, reject) => {
-      const outgoing = request(`${this.#cluster(context).server}${path}`, options, (response) => {
+      const outgoing = request(`${route.url}${path}`, options, (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }));
@@ -167,7 +203,7 @@ export class NodeApiClient {
         // The server closed the kept connection at the moment when this client used it again, before the server received the request
         // (https://nodejs.org/api/http.html#requestreusedsocket). So the client sends the request again.
         if (outgoing.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET') {
-          resolve(this.#ask(context, path, send, withinMs));
+          resolve(this.#ask(context, path, send, withinMs, route));
           return;
         }
         reject(
@@ -183,17 +219,44 @@ export class NodeApiClient {
     });
   }
 
-  #cluster(context: string): Kubeconfig['clusters'][number]['cluster'] {
-    const found = this.#config.contexts.find(({ name }) => name === context);
-    const cluster = this.#config.clusters.find(({ name }) => name === found?.context.cluster);
-    if (!cluster) {
-      throw new BanyanError(
-        'NotFound',
-        `the kubeconfig has no context "${context}": ${didYouMean(context, this.contexts(), 'for a list: kubectl config get-contexts -o name')}`,
-      );
-    }
-    return cluster.cluster;
+  #route(context: string): Route {
+    const access = this.#access(context);
+    if (access) return { through: context, url: access.server.href.replace(/\/$/, '') };
+    const below = this.#entry && pathOfContext(context, this.#entry.path);
+    if (this.#entry && below !== undefined) return { through: this.#entry.through, url: `${this.#entry.url}${below}` };
+    throw this.#unknown(context);
   }
+
+  #access(context: string): ClusterAccess | undefined {
+    return accessOfContext(this.#tree.config, context, this.#tree.file);
+  }
+
+  #credentials(context: string): Promise<RequestOptions> {
+    const known = this.#signedIn.get(context);
+    if (known) return known;
+    const made = this.#signIn(context);
+    this.#signedIn.set(context, made);
+    return made;
+  }
+
+  async #signIn(context: string): Promise<RequestOptions> {
+    const { config, file } = this.#tree;
+    const access = this.#access(context)!;
+    if (!access.signsInOtherwise && access.proxy === undefined) return credentialsBy(access, file);
+    const { signIn } = await import('../../core/kubeconfig/sign-in.ts');
+    return signIn(config, context, file)();
+  }
+
+  #unknown(context: string): BanyanError {
+    const listing = 'for a list: kubectl config get-contexts -o name';
+    const remedy = didYouMean(context, this.contexts(), listing);
+    return new BanyanError('NotFound', `the kubeconfig has no context "${context}": ${remedy}`);
+  }
+}
+
+function ofFile(file: string): TreeKubeconfig {
+  const config = readKubeconfig(file);
+  return { config, file, current: config['current-context'] };
 }
 
 function codeOf(status: number): ErrorCode {
@@ -217,33 +280,4 @@ function statusOf(body: string): ShownError {
 
 function messageOf(body: string): string {
   return statusOf(body).message ?? body.slice(0, 300);
-}
-
-function readKubeconfig(file: string): Kubeconfig {
-  const checked = checkSchema(kubeconfigSchema, parsedFile(file));
-  if ('value' in checked) return checked.value;
-  const remedy = 'name the data directory of a tree with --data, or its kubeconfig with --kubeconfig';
-  const problem = problemText(checked.problems[0]!, 'the file');
-  throw new BanyanError('BadRequest', `${file} is no kubeconfig of a tree: ${problem}; ${remedy}`);
-}
-
-function parsedFile(file: string): unknown {
-  try {
-    return parse(readFileSync(file, 'utf8'));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
-      throw new BanyanError(
-        'BadRequest',
-        `${file} can't be read as a kubeconfig: ${describeError(error)}`,
-        {},
-        { cause: error },
-      );
-    }
-    throw new BanyanError(
-      'NotFound',
-      `no kubeconfig at ${file}: start a tree with: ${cliCommand('up', '-f', 'TOPOLOGY')}; or name its directory with --data`,
-      {},
-      { cause: error },
-    );
-  }
 }

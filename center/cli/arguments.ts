@@ -100,6 +100,13 @@ export function revisionNumber(text: string): number {
   );
 }
 
+/** The URL of a node, without a slash at the end. */
+export function serverUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol === 'https:' && url.search === '' && url.hash === '') return url.href.replace(/\/+$/, '');
+  throw new UsageError(`--server: "${text}" is no URL of a node; write https://HOST:PORT`);
+}
+
 export function byteCount(text: string): number {
   if (/^\d{1,10}$/.test(text)) return Number(text);
   throw new UsageError(`--bytes: "${text}" must be a whole number from 0 to 9999999999`);

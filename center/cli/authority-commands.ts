@@ -1,5 +1,6 @@
 /** The commands about the authority of nodes, which changes while the tree runs. */
 import type { X509Certificate } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Command, Option } from 'commander';
 import { systemClock } from '../../core/runtime/clock.ts';
@@ -7,8 +8,9 @@ import { systemRandom } from '../../core/runtime/random.ts';
 import { AuthorityFiles } from '../supervisor/authority-files.ts';
 import { DataDirectory } from '../supervisor/data-directory.ts';
 import { addAuthority, authorityFormats, dropAuthority, showAuthorities, useAuthority } from './authority.ts';
-import { asksTree, type CommandRun, kubeconfigOf, withTree } from './command-run.ts';
-import { trustInKubeconfig } from './user.ts';
+import { asksTree, type CommandRun, withTree } from './command-run.ts';
+import { kubeconfigFiles } from './open-tree.ts';
+import { trustInKubeconfig } from './trusted-kubeconfig.ts';
 
 export function addAuthorityCommands(program: Command, { print, warn }: CommandRun): void {
   const authority = program
@@ -72,12 +74,14 @@ function pkiOption(): Option {
   return new Option('--pki <dir>', 'the folder with ca.crt and ca.key (default: pki beside the kubeconfig)');
 }
 
-/** Writes the authorities of the tree from now on into the kubeconfig. `former`: those until now. */
+/** Writes the authorities of the tree from now on into the kubeconfigs. `former`: those until now. */
 function trusting(options: { data?: string; kubeconfig?: string }) {
-  return (pem: string, former: readonly X509Certificate[]) => trustInKubeconfig(kubeconfigOf(options), pem, former);
+  return (pem: string, former: readonly X509Certificate[]) => {
+    for (const file of kubeconfigFiles(options).filter(existsSync)) trustInKubeconfig(file, pem, former);
+  };
 }
 
 function authorityFiles(options: { data?: string; kubeconfig?: string; pki?: string }): AuthorityFiles {
-  const folder = options.pki ?? new DataDirectory(dirname(kubeconfigOf(options))).pki;
+  const folder = options.pki ?? new DataDirectory(dirname(kubeconfigFiles(options)[0]!)).pki;
   return new AuthorityFiles(folder, { clock: systemClock, random: systemRandom });
 }

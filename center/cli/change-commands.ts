@@ -33,7 +33,7 @@ export function addChangeCommands(program: Command, { print, exitWith }: Command
   const history = program
     .command('history')
     .description('the promoted revisions of a placement: what was promoted, and when')
-    .argument('<placement>', 'epl/NAME', placementName)
+    .argument('<epl/NAME>', 'the placement', placementName)
     .addOption(spaceOption('the space of the placement'));
   asksTree(history).action((name: string, options) =>
     withTree(options, async (api) => print(await historyTable(api, originSpace(api, options), name))),
@@ -42,7 +42,7 @@ export function addChangeCommands(program: Command, { print, exitWith }: Command
   const undoCommand = program
     .command('undo')
     .description('write the objects of a promoted revision back into the space; the waves of the placement apply')
-    .argument('<placement>', 'epl/NAME', placementName)
+    .argument('<epl/NAME>', 'the placement', placementName)
     .option('--to <revision>', 'the revision (default: the one before the newest change)', revisionNumber)
     .option('--prune', 'also delete objects that the revision does not have', false)
     .option('--dry-run', 'only show what would be written', false)

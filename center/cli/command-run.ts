@@ -1,8 +1,8 @@
 /** What the commands share: where they print, and the tree that a command asks. */
 import { type Command, Option } from 'commander';
-import { NodeApiClient } from './api-client.ts';
+import type { NodeApiClient } from './api-client.ts';
 import { checkOrigin, spaceContext } from './arguments.ts';
-import { dataOf } from './data-of.ts';
+import { openTree, type TreeOptions } from './open-tree.ts';
 
 export interface CommandRun {
   print(line: string): void;
@@ -12,19 +12,17 @@ export interface CommandRun {
   exitWith(code: number): void;
 }
 
-export interface TreeOptions {
-  readonly data?: string;
-  readonly kubeconfig?: string;
-}
-
 /** The options of a command that asks a tree. */
 export function asksTree(command: Command, data = 'data directory of the tree', kubeconfig = 'kubeconfig of the tree') {
-  return command.option('--data <dir>', data).option('--kubeconfig <file>', kubeconfig);
+  return command
+    .option('--data <dir>', data)
+    .option('--kubeconfig <file>', kubeconfig)
+    .option('--context <name>', 'context of the kubeconfig (default: its current context)');
 }
 
 /** Runs a command with a client for its tree. */
 export async function withTree<T>(options: TreeOptions, use: (api: NodeApiClient) => Promise<T>): Promise<T> {
-  const api = new NodeApiClient(kubeconfigOf(options));
+  const api = await openTree(options);
   try {
     return await use(api);
   } finally {
@@ -32,21 +30,15 @@ export async function withTree<T>(options: TreeOptions, use: (api: NodeApiClient
   }
 }
 
-/** Options of the command line have precedence over the environment of the terminal. */
-export function kubeconfigOf(options: TreeOptions): string {
-  const fromEnvironment = options.data === undefined ? process.env.KUBECONFIG : undefined;
-  return options.kubeconfig ?? fromEnvironment ?? dataOf(options).kubeconfig;
-}
-
 export function spaceOption(description: string): Option {
-  return new Option('--space <context>', `${description} (default: the current context of the kubeconfig)`).argParser(
-    (context) => spaceContext(context),
+  return new Option('--space <context>', `${description} (default: the context in use)`).argParser((context) =>
+    spaceContext(context),
   );
 }
 
 /** The space that the option names, or else the current context. */
 export function spaceOf(api: NodeApiClient, { space }: { readonly space?: string }): string {
-  return space ?? spaceContext(api.currentContext(), 'the current context of the kubeconfig');
+  return space ?? spaceContext(api.currentContext(), 'the context in use');
 }
 
 /** A space at the node that has it: only this node knows what was promoted, and only there can a person write. */

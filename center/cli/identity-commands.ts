@@ -17,10 +17,11 @@ import {
   secretName,
   timeToLive,
 } from './arguments.ts';
-import { asksTree, type CommandRun, kubeconfigOf, withTree } from './command-run.ts';
+import { asksTree, type CommandRun, withTree } from './command-run.ts';
 import { dataOf } from './data-of.ts';
 import { enroll } from './enroll.ts';
 import { joinToken, shownToken, tokenFormats } from './join-token.ts';
+import { kubeconfigFiles, treeKubeconfig } from './open-tree.ts';
 import { configsOf, rekey } from './rekey.ts';
 import { requestUser } from './requested-user.ts';
 import { nodeRevokedAtMs, revokedAtMs, revokeNode, revokeUser } from './revoke.ts';
@@ -117,8 +118,8 @@ function addUserCommands(program: Command, { print, warn }: CommandRun): void {
     .addOption(ttlOption('how long the certificate is valid', '30d'));
   const data = 'data directory of the tree: its authority signs; default: the center signs';
   asksTree(add, data, 'kubeconfig with the contexts').action(async (name: string, options) => {
-    const kubeconfig = kubeconfigOf(options);
-    const directory = options.data === undefined ? new DataDirectory(dirname(kubeconfig)) : dataOf(options);
+    const [first = ''] = kubeconfigFiles(options);
+    const directory = options.data === undefined ? new DataDirectory(dirname(first)) : dataOf(options);
     const issue = (asked: UserRequest) =>
       withTree(options, async (api) => {
         if (!hasUserAuthority(directory)) return await requestUser(api, asked);
@@ -129,7 +130,9 @@ function addUserCommands(program: Command, { print, warn }: CommandRun): void {
         );
         return await issueTreeUser(directory, { ...asked, ...(revoked ? { afterMs: revoked } : {}) }, systemClock);
       });
-    process.stdout.write(await addUser(kubeconfig, { name, groups: options.group, ttlMs: options.ttl }, issue));
+    process.stdout.write(
+      await addUser(treeKubeconfig(options), { name, groups: options.group, ttlMs: options.ttl }, issue),
+    );
   });
 
   const revoke = user

@@ -68,7 +68,7 @@ export async function joinToken(
   if (!first) throw new BanyanError('Unavailable', `no replica of the parent of "${path}" answers now`);
   // The older tokens are removed first: the person may ask for a new token because somebody else has an older one.
   if (again) await endOlder(api, path, admitted, warn);
-  const token = newJoinToken(api.authority(first.context), random);
+  const token = newJoinToken(await api.authority(first.context), random);
   const expires = timestamp(clock.wallMs() + ttlMs);
   await api.apply(first.context, `${tokens}/${token.name}`, {
     apiVersion: 'mesh.banyan.io/v1alpha1',

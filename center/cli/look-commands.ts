@@ -1,5 +1,6 @@
 /** The commands that look at a tree and change nothing. */
 import { Argument, type Command, Option } from 'commander';
+import { NodeApiClient } from './api-client.ts';
 import {
   byteCount,
   nodePath,
@@ -8,17 +9,20 @@ import {
   pathWithoutReplica,
   placementName,
   seconds,
+  serverUrl,
 } from './arguments.ts';
 import { asksTree, type CommandRun, spaceOf, spaceOption, withTree } from './command-run.ts';
+import { treeKubeconfig } from './open-tree.ts';
 import { pingLine } from './ping.ts';
 import { placementReport, spaceReport } from './status.ts';
 import { formatTree, treeRows } from './tree.ts';
+import { treeContexts } from './tree-kubeconfig.ts';
 import { why } from './why.ts';
 
 /** Interval at which `-w` shows the tree again. */
 const watchEveryMs = 1_000;
 
-export function addLookCommands(program: Command, { print }: CommandRun): void {
+export function addLookCommands(program: Command, { print, warn }: CommandRun): void {
   const tree = program
     .command('tree')
     .description('the tree with its sessions and counts')
@@ -44,7 +48,7 @@ export function addLookCommands(program: Command, { print }: CommandRun): void {
     .description(
       'the placements of a space, and what is wrong with them; or one placement with its counts and conditions',
     )
-    .argument('[placement]', 'epl/NAME', placementName)
+    .argument('[epl/NAME]', 'the placement', placementName)
     .addOption(spaceOption('the space of the placements'));
   asksTree(status).action((name: string | undefined, options) =>
     withTree(options, async (api) => {
@@ -57,16 +61,36 @@ export function addLookCommands(program: Command, { print }: CommandRun): void {
   const whyCommand = program
     .command('why')
     .description('show hop by hop why an object is, or is not, on a cluster')
-    .argument('<object>', 'KIND/NAME, for example deployment/till', objectOfKind)
+    .argument('<KIND/NAME>', 'the object, for example deployment/till', objectOfKind)
     .requiredOption('--at <path>', 'path of the cluster, for example eu:paris:store-17', nodePath)
     .option('-n, --namespace <namespace>', 'namespace of the object', 'default')
     .addOption(spaceOption('the space of the object'));
   asksTree(whyCommand).action((object: ObjectOfKind, options) =>
     withTree(options, async (api) => {
       const { namespace, at } = options;
-      for (const line of await why(api, { object, namespace, space: spaceOf(api, options), at })) print(line);
+      const question = { object, namespace, space: spaceOf(api, options), at, nowMs: Date.now() };
+      for (const line of await why(api, question)) print(line);
     }),
   );
+
+  const kubeconfig = program
+    .command('kubeconfig')
+    .description('print a kubeconfig with contexts of the whole tree, all through the node of the context in use')
+    .addOption(
+      new Option('--at <path>', 'only this node and the nodes below it').argParser(nodePath).default('', 'all nodes'),
+    )
+    .option('--spaces', 'only nodes and their spaces, without clusters and mailboxes', false)
+    .option('--server <url>', 'URL of the node for other machines (default: as in the kubeconfig in use)', serverUrl);
+  asksTree(kubeconfig).action(async (options) => {
+    const tree = treeKubeconfig(options);
+    const api = new NodeApiClient(tree);
+    try {
+      const entry = await api.enter();
+      print((await treeContexts(api, { entry, tree }, options, warn)).trimEnd());
+    } finally {
+      api.close();
+    }
+  });
 
   const ping = program
     .command('ping')

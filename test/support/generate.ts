@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { topologySchema } from '../../center/topology/parse.ts';
 import { authorizationPage } from './authorization-page.ts';
+import { withCommandTables } from './command-tables.ts';
 import { withEntryTables } from './entry-tables.ts';
 import { licencesPage } from './licences.ts';
 import type { LockFile } from './lock-file.ts';
@@ -30,6 +31,7 @@ const generators: readonly Generator[] = [
   { source: 'core/summary/status-rules.ts', generate: generateStatusTable },
   { source: 'test/support/authorization-rows.ts', generate: generateAuthorizationPage },
   { source: 'package-lock.json', generate: generateLicences },
+  { source: 'center/cli/program.ts', generate: generateCommandTables },
 ];
 
 const check = process.argv.includes('--check');
@@ -67,6 +69,13 @@ function generateStatusTable(out: string): readonly string[] {
   const file = 'docs/reference/aggregated-status.md';
   mkdirSync(dirname(join(out, file)), { recursive: true });
   writeFileSync(join(out, file), withStatusTable(readFileSync(join(root, file), 'utf8')));
+  return [file];
+}
+
+function generateCommandTables(out: string): readonly string[] {
+  const file = 'docs/reference/cli.md';
+  mkdirSync(dirname(join(out, file)), { recursive: true });
+  writeFileSync(join(out, file), withCommandTables(readFileSync(join(root, file), 'utf8')));
   return [file];
 }
 

@@ -36,7 +36,7 @@ function parents(
   };
   const api = {
     contexts: () => ['node/center', 'node/eu:paris', 'node/eu:paris~1'],
-    authority: () => ca,
+    authority: async () => ca,
     get: async (context: string, at: string) => {
       answers(context);
       return there[at];
