@@ -96,6 +96,12 @@ export class NodeApiClient {
     return this.#entry?.current ?? this.#tree.current;
   }
 
+  /** The namespace of the context in use. Undefined: the context names none. */
+  currentNamespace(): string | undefined {
+    const { config, current } = this.#tree;
+    return config.contexts.find(({ name }) => name === current)?.context.namespace;
+  }
+
   /** The certificate authority of a context's node, as PEM. Throws BadRequest if the kubeconfig has none. */
   async authority(context: string): Promise<string> {
     const { ca } = await this.#credentials(this.#route(context).through);

@@ -4,9 +4,11 @@ import { CommanderError } from 'commander';
 import { describeError } from '../../core/runtime/errors.ts';
 import { codeOfError, exitCode } from './exit-codes.ts';
 import { makeProgram } from './program.ts';
+import { ownScreen } from './screen.ts';
 
 let code: number = exitCode.done;
 const program = makeProgram({
+  screen: ownScreen(),
   print: (line) => console.log(line),
   warn: (line) => console.error(`banyan: ${line}`),
   exitWith: (chosen) => {

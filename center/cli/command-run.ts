@@ -3,8 +3,10 @@ import { type Command, Option } from 'commander';
 import type { NodeApiClient } from './api-client.ts';
 import { checkOrigin, spaceContext } from './arguments.ts';
 import { openTree, type TreeOptions } from './open-tree.ts';
+import type { Screen } from './screen.ts';
 
 export interface CommandRun {
+  readonly screen: Screen;
   print(line: string): void;
   /** For the standard error: standard output has only the result. */
   warn(line: string): void;

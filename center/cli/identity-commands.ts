@@ -20,8 +20,9 @@ import {
 import { asksTree, type CommandRun, withTree } from './command-run.ts';
 import { dataOf } from './data-of.ts';
 import { enroll } from './enroll.ts';
-import { joinToken, shownToken, tokenFormats } from './join-token.ts';
+import { joinToken, tokenOutput } from './join-token.ts';
 import { kubeconfigFiles, treeKubeconfig } from './open-tree.ts';
+import { outputOption, printed } from './output.ts';
 import { configsOf, rekey } from './rekey.ts';
 import { requestUser } from './requested-user.ts';
 import { nodeRevokedAtMs, revokedAtMs, revokeNode, revokeUser } from './revoke.ts';
@@ -78,12 +79,7 @@ function addAdmissions(program: Command, { print, warn }: CommandRun): void {
     .addOption(labelOption())
     .addOption(ttlOption('how long the token is valid', '24h'))
     .option('--again', 'print another token for a node that was admitted before', false)
-    .addOption(
-      new Option(
-        '-o, --output <format>',
-        'json, yaml: the token and its object; name: only the name of the object',
-      ).choices(tokenFormats),
-    );
+    .addOption(outputOption('also the name, role and end of the token'));
   asksTree(token).action((path: string, options) =>
     withTree(options, async (api) => {
       const ports = { clock: systemClock, random: systemRandom };
@@ -91,7 +87,7 @@ function addAdmissions(program: Command, { print, warn }: CommandRun): void {
       checkRoleOptions(options);
       const { label: labels, host: hosts, again, ttl: ttlMs } = options;
       const made = await joinToken(api, { path, role, labels, hosts, again, ttlMs }, ports, warn);
-      print(shownToken(made, options.output));
+      print(printed(tokenOutput(made), options.output));
     }),
   );
 
@@ -115,7 +111,8 @@ function addUserCommands(program: Command, { print, warn }: CommandRun): void {
     )
     .argument('<name>', 'name of the user', userName)
     .option('--group <group>', 'a group of the user, repeatable', listed, [])
-    .addOption(ttlOption('how long the certificate is valid', '30d'));
+    .addOption(ttlOption('how long the certificate is valid', '30d'))
+    .addOption(outputOption('the kubeconfig, with the groups and the end of the certificate as comments'));
   const data = 'data directory of the tree: its authority signs; default: the center signs';
   asksTree(add, data, 'kubeconfig with the contexts').action(async (name: string, options) => {
     const [first = ''] = kubeconfigFiles(options);
@@ -130,18 +127,20 @@ function addUserCommands(program: Command, { print, warn }: CommandRun): void {
         );
         return await issueTreeUser(directory, { ...asked, ...(revoked ? { afterMs: revoked } : {}) }, systemClock);
       });
-    process.stdout.write(
-      await addUser(treeKubeconfig(options), { name, groups: options.group, ttlMs: options.ttl }, issue),
-    );
+    const request = { name, groups: options.group, ttlMs: options.ttl };
+    print(printed(await addUser(treeKubeconfig(options), request, issue), options.output));
   });
 
   const revoke = user
     .command('revoke')
     .description('end all certificates of a user, with the watches and streams that the user has open')
     .argument('<name>', 'name of the user', userName)
-    .option('--at <path>', 'the node where the revocation begins; it holds there and below', nodePath, '');
+    .option('--at <path>', 'the node where the revocation begins; it holds there and below', nodePath, '')
+    .addOption(outputOption('a table of the contexts with the Revocation'));
   asksTree(revoke).action((name: string, options) =>
-    withTree(options, async (api) => print(await revokeUser(api, name, options.at, systemClock, warn))),
+    withTree(options, async (api) =>
+      print(printed(await revokeUser(api, name, options.at, systemClock, warn), options.output)),
+    ),
   );
 }
 

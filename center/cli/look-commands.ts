@@ -1,5 +1,7 @@
 /** The commands that look at a tree and change nothing. */
 import { Argument, type Command, Option } from 'commander';
+import { describeError } from '../../core/runtime/errors.ts';
+import { packageVersion } from '../../core/runtime/package-version.ts';
 import { NodeApiClient } from './api-client.ts';
 import {
   byteCount,
@@ -12,67 +14,110 @@ import {
   serverUrl,
 } from './arguments.ts';
 import { asksTree, type CommandRun, spaceOf, spaceOption, withTree } from './command-run.ts';
+import { exitCode } from './exit-codes.ts';
 import { treeKubeconfig } from './open-tree.ts';
+import { outputOption, printed } from './output.ts';
 import { pingLine } from './ping.ts';
-import { placementReport, spaceReport } from './status.ts';
-import { formatTree, treeRows } from './tree.ts';
+import { showOn } from './screen.ts';
+import { placementOutput, spaceOutput } from './status.ts';
+import { treeRows } from './tree.ts';
 import { treeContexts } from './tree-kubeconfig.ts';
+import { treeOutput } from './tree-output.ts';
+import { versionOutput } from './version.ts';
 import { why } from './why.ts';
+import { whyOutput } from './why-output.ts';
 
-/** Interval at which `-w` shows the tree again. */
-const watchEveryMs = 1_000;
+export function addLookCommands(program: Command, run: CommandRun): void {
+  addTree(program, run);
+  addStatus(program, run);
+  addWhy(program, run);
+  addVersion(program, run);
+  addKubeconfig(program, run);
+  addPing(program, run);
+}
 
-export function addLookCommands(program: Command, { print, warn }: CommandRun): void {
+function addTree(program: Command, { screen }: CommandRun): void {
   const tree = program
     .command('tree')
     .description('the tree with its sessions and counts')
     .addArgument(
       new Argument('[path]', 'show this node and the nodes below it').argParser(nodePath).default('', 'the center'),
     )
-    .option('-w, --watch', 'show the tree again every second', false)
-    .addOption(new Option('-o, --output <format>', 'wide: also show the transport of each session').choices(['wide']));
-  asksTree(tree).action((path: string, options) =>
-    withTree(options, async (api) => {
-      do {
-        const rows = await treeRows(api, path);
-        const text = formatTree(rows, Date.now(), options.output === 'wide');
-        if (options.watch && process.stdout.isTTY) process.stdout.write('\x1b[H\x1b[2J');
-        print(text);
-        if (options.watch) await new Promise((done) => setTimeout(done, watchEveryMs));
-      } while (options.watch);
+    .option('-w, --watch', 'show the tree again every second, in place on a terminal', false)
+    .addOption(outputOption('also the transport of each session and the version of each node'));
+  asksTree(tree).action((path: string, { watch, output, ...options }) =>
+    withTree(options, (api) => {
+      const text = async () => printed(treeOutput(await treeRows(api, path), Date.now()), output);
+      return showOn(text, watch, screen);
     }),
   );
+}
 
+function addStatus(program: Command, { screen }: CommandRun): void {
   const status = program
     .command('status')
     .description(
       'the placements of a space, and what is wrong with them; or one placement with its counts and conditions',
     )
     .argument('[epl/NAME]', 'the placement', placementName)
+    .option('-w, --watch', 'show the status again every second, in place on a terminal', false)
+    .addOption(outputOption('also all counts; for one placement, what is wrong as every relay shows it'))
     .addOption(spaceOption('the space of the placements'));
-  asksTree(status).action((name: string | undefined, options) =>
-    withTree(options, async (api) => {
-      const space = spaceOf(api, options);
-      const nowMs = Date.now();
-      print(await (name === undefined ? spaceReport(api, space, nowMs) : placementReport(api, space, name, nowMs)));
+  asksTree(status).action((name: string | undefined, { watch, output, ...options }) =>
+    withTree(options, (api) => {
+      const context = spaceOf(api, options);
+      const text = async () => {
+        const nowMs = Date.now();
+        const status =
+          name === undefined
+            ? await spaceOutput(api, context, nowMs)
+            : await placementOutput(api, { context, name, nowMs }, output === 'wide');
+        return printed(status, output);
+      };
+      return showOn(text, watch, screen);
     }),
   );
+}
 
-  const whyCommand = program
+function addWhy(program: Command, { screen }: CommandRun): void {
+  const command = program
     .command('why')
     .description('show hop by hop why an object is, or is not, on a cluster')
     .argument('<KIND/NAME>', 'the object, for example deployment/till', objectOfKind)
     .requiredOption('--at <path>', 'path of the cluster, for example eu:paris:store-17', nodePath)
-    .option('-n, --namespace <namespace>', 'namespace of the object', 'default')
+    .option('-n, --namespace <namespace>', 'namespace of the object (default: that of the context, or default)')
+    .addOption(outputOption('a table'))
     .addOption(spaceOption('the space of the object'));
-  asksTree(whyCommand).action((object: ObjectOfKind, options) =>
+  asksTree(command).action((object: ObjectOfKind, { at, output, ...options }) =>
     withTree(options, async (api) => {
-      const { namespace, at } = options;
+      const namespace = options.namespace ?? api.currentNamespace() ?? 'default';
       const question = { object, namespace, space: spaceOf(api, options), at, nowMs: Date.now() };
-      for (const line of await why(api, question)) print(line);
+      await showOn(async () => printed(whyOutput(await why(api, question), question), output), false, screen);
     }),
   );
+}
 
+function addVersion(program: Command, { print, exitWith }: CommandRun): void {
+  const version = program
+    .command('version')
+    .description('the version of this program, and of every node that it reaches')
+    .option('--client', 'only the version of this program', false)
+    .addOption(outputOption('also the session of each node'));
+  asksTree(version).action(async ({ client: isClientOnly, output, ...options }) => {
+    const client = { version: packageVersion(), node: process.versions.node };
+    const nodes = isClientOnly
+      ? { why: 'not asked (--client)' }
+      : await withTree(options, async (api) => ({ rows: await treeRows(api, '') })).catch((error: unknown) => ({
+          why: describeError(error),
+        }));
+    print(printed(versionOutput(client, nodes), output));
+    // Without any kubeconfig, there is no tree to ask, and the command has done everything.
+    const isTreeNamed = Object.keys(options).length > 0 || process.env.KUBECONFIG !== undefined;
+    if ('why' in nodes && !isClientOnly && isTreeNamed) exitWith(exitCode.failed);
+  });
+}
+
+function addKubeconfig(program: Command, { print, warn }: CommandRun): void {
   const kubeconfig = program
     .command('kubeconfig')
     .description('print a kubeconfig with contexts of the whole tree, all through the node of the context in use')
@@ -91,7 +136,9 @@ export function addLookCommands(program: Command, { print, warn }: CommandRun): 
       api.close();
     }
   });
+}
 
+function addPing(program: Command, { print }: CommandRun): void {
   const ping = program
     .command('ping')
     .description('ask a node through the tree: its role, its version, whether it is ready, and the round-trip time')

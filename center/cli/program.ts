@@ -23,6 +23,13 @@ export function makeProgram(run: CommandRun): Command {
   return program;
 }
 
+/** The table alone, for programs that describe the commands and run none. */
+export function commandTable(): Command {
+  const nothing = () => {};
+  const screen = { isTerminal: false, hasColours: false, write: nothing };
+  return makeProgram({ screen, print: nothing, warn: nothing, exitWith: nothing });
+}
+
 /** An error of a command shows the help of this command. */
 function pointToHelp(command: Command, words: readonly string[]): void {
   command.showHelpAfterError(`see: ${cliCommand(...words, '--help')}`);

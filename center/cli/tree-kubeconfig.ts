@@ -1,4 +1,5 @@
 /** `banyan kubeconfig`: the contexts of a tree, for the person of the kubeconfig in use. All of them lead through the node of the context in use. */
+import { stringify } from 'yaml';
 import { comparePaths, isAtOrBelow, isBelow, parentOf, pathShownAs, shownPath } from '../../core/identity/node-path.ts';
 import type { Kubeconfig } from '../../core/kubeconfig/kubeconfig.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
@@ -7,7 +8,7 @@ import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { type Context, type ContextNode, contextsOf } from '../supervisor/kubeconfig.ts';
 import type { NodeApiClient, TreeKubeconfig } from './api-client.ts';
 import { didYouMean } from './arguments.ts';
-import { printedKubeconfig } from './printed-kubeconfig.ts';
+import { portableKubeconfig } from './portable-kubeconfig.ts';
 import { type EntryNode, isAgent, pathOf, pathOfContext } from './through-tree.ts';
 
 export interface KubeconfigQuestion {
@@ -42,7 +43,8 @@ export async function treeContexts(
     const [kind = '', node = ''] = name.split('/');
     return isAtOrBelow(pathShownAs(node), at) && (!spaces || ['node', 'space', 'fleet'].includes(kind));
   });
-  if (contexts.length > 0) return printedKubeconfig(configOf(contexts, tree));
+  if (contexts.length > 0)
+    return stringify(portableKubeconfig(configOf(contexts, tree)), { aliasDuplicateObjects: false });
   const known = [...new Set([...api.contexts().filter(isNode).map(pathIn), ...nodes.map(({ path }) => path)])];
   const listing = `for a list: ${cliCommand('tree')}`;
   throw new BanyanError('NotFound', `--at: there is no node "${at}": ${didYouMean(at, known, listing)}`);

@@ -1,8 +1,11 @@
 /** `banyan user add NAME`: a certificate for a person or a program, as a kubeconfig with the contexts of the tree. */
+import { X509Certificate } from 'node:crypto';
+import { stringify } from 'yaml';
 import type { KeyAndCertificate } from '../../core/identity/authority.ts';
 import type { TreeKubeconfig } from './api-client.ts';
 import { isOfTree } from './open-tree.ts';
-import { printedKubeconfig } from './printed-kubeconfig.ts';
+import type { Output } from './output.ts';
+import { portableKubeconfig } from './portable-kubeconfig.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface UserRequest {
@@ -23,14 +26,14 @@ export function userName(name: string): string {
 }
 
 /**
- * Returns the kubeconfig as YAML, with the contexts of the tree. Contexts of other clusters are left out: their servers do not know the user. What the user may
+ * Returns the kubeconfig, with the contexts of the tree. Contexts of other clusters are left out: their servers do not know the user. What the user may
  * do, roles and AccessGrants decide: the certificate alone gives no rights.
  */
 export async function addUser(
   { config, current }: TreeKubeconfig,
   request: UserRequest,
   issue: (request: UserRequest) => Promise<KeyAndCertificate>,
-): Promise<string> {
+): Promise<Output> {
   const { certPem, keyPem } = await issue(request);
   const base64 = (pem: string) => Buffer.from(pem).toString('base64');
   const user = { 'client-certificate-data': base64(certPem), 'client-key-data': base64(keyPem) };
@@ -39,5 +42,11 @@ export async function addUser(
   const contexts = chosen.map(({ name, context }) => ({ name, context: { ...context, user: request.name } }));
   const clusters = config.clusters.filter(({ name }) => contexts.some(({ context }) => context.cluster === name));
   const users = [{ name: request.name, user }];
-  return printedKubeconfig({ 'current-context': current, contexts, clusters, users });
+  const data = portableKubeconfig({ 'current-context': current, contexts, clusters, users });
+  const text = stringify(data, { aliasDuplicateObjects: false }).trimEnd();
+  const { validTo } = new X509Certificate(certPem);
+  const groups = request.groups.length === 0 ? 'none' : request.groups.join(', ');
+  const notes = [`user: ${request.name}`, `groups: ${groups}`, `valid until: ${new Date(validTo).toISOString()}`];
+  const wide = [...notes.map((note) => `# ${note}`), text].join('\n');
+  return { data, names: [`user/${request.name}`], text, wide };
 }

@@ -1,14 +1,14 @@
 /** The tables of docs/reference/cli.md, made from the table of commands and from the exit codes. */
 import type { Argument, Command, Option } from 'commander';
 import { exitCode, exitCodeMeanings } from '../../center/cli/exit-codes.ts';
-import { makeProgram } from '../../center/cli/program.ts';
+import { commandTable } from '../../center/cli/program.ts';
 
 /** The page describes these options once for all commands. */
 const treeOptions = new Set(['data', 'kubeconfig', 'context']);
 
 /** Returns the page with its tables made again. The page has a place for each group of commands, in its own order. */
 export function withCommandTables(page: string): string {
-  const leaves = leavesOf(makeProgram({ print() {}, warn() {}, exitWith() {} }));
+  const leaves = leavesOf(commandTable());
   const groups = [...new Set(leaves.map(({ group }) => group))];
   const rowsOf = (group: string) => leaves.filter((leaf) => leaf.group === group).map(rowOf);
   const tables = new Map(groups.map((group) => [group, table(['command', 'does'], rowsOf(group))]));

@@ -1,10 +1,9 @@
-/** The text of a kubeconfig that a person takes to another machine. */
+/** A kubeconfig that a person takes to another machine. */
 import { readFileSync } from 'node:fs';
-import { stringify } from 'yaml';
 import type { Kubeconfig } from '../../core/kubeconfig/kubeconfig.ts';
 
-/** Files of authorities are written into the text, because another machine does not have them. */
-export function printedKubeconfig({ clusters, ...config }: Kubeconfig): string {
+/** Files of authorities become a part of the kubeconfig, because another machine does not have them. */
+export function portableKubeconfig({ clusters, ...config }: Kubeconfig): object {
   const inline = clusters.map(({ name, cluster: { 'certificate-authority': file, ...cluster } }) => ({
     name,
     cluster:
@@ -12,5 +11,5 @@ export function printedKubeconfig({ clusters, ...config }: Kubeconfig): string {
         ? cluster
         : { ...cluster, 'certificate-authority-data': readFileSync(file).toString('base64') },
   }));
-  return stringify({ apiVersion: 'v1', kind: 'Config', clusters: inline, ...config }, { aliasDuplicateObjects: false });
+  return { apiVersion: 'v1', kind: 'Config', clusters: inline, ...config };
 }
