@@ -27,6 +27,7 @@ import { type PlannedNode, planOf } from '../topology/plan.ts';
 import type { Topology } from '../topology/topology.ts';
 import { dataOf } from './data-of.ts';
 import { exitCode } from './exit-codes.ts';
+import { progressReporter } from './start-progress.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface UpOptions {
@@ -111,7 +112,8 @@ export async function startTree(
   let isReady = false;
   void stop.then(() => (isReady ? undefined : supervisor.end()));
   try {
-    isReady = await supervisor.ready(options.timeoutSeconds * 1000);
+    const progress = progressReporter(nodes.length, systemClock, print);
+    isReady = await supervisor.ready(options.timeoutSeconds * 1000, progress);
   } catch (error) {
     await endTree(supervisor, data);
     throw error;
