@@ -19,7 +19,7 @@ export function asksTree(command: Command, data = 'data directory of the tree', 
   return command
     .option('--data <dir>', data)
     .option('--kubeconfig <file>', kubeconfig)
-    .option('--context <name>', 'context of the kubeconfig (default: its current context)');
+    .option('--context <context-name>', 'context of the kubeconfig (default: its current context)');
 }
 
 /** Runs a command with a client for its tree. */
