@@ -1,16 +1,18 @@
 /**
- * `npm run programs`: builds the external programs that tests run. They come from the Go modules beside this file, one after the other. The command lists the
+ * `npm run programs`: builds the external programs that tests run. They come from the Go modules beside this file, one after the other, and versions of Node from npm. The command lists the
  * programs that this machine can't have. The built programs are kept outside the checkout, so a second run takes a second.
  */
 import { controlPlaneBinaries } from './control-plane/binaries.ts';
 import { helmProgram } from './helm.ts';
 import { buildKubectl } from './kubectl.ts';
 import { nodePrograms, withoutHost } from './kubelet/programs.ts';
+import { installNodes } from './other-nodes.ts';
 import { toolHealthProgram } from './tool-health.ts';
 import { buildToxiproxy } from './toxiproxy.ts';
 
 const wanted: readonly { name: string; impossible?: string | undefined; build: () => Promise<unknown> }[] = [
   { name: 'kubectl', build: buildKubectl },
+  { name: 'other versions of Node', build: installNodes },
   { name: 'toxiproxy', build: buildToxiproxy },
   { name: 'control plane', build: controlPlaneBinaries },
   { name: 'helm', build: () => helmProgram(3) },
