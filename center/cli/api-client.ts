@@ -2,6 +2,7 @@
 
 import type { OutgoingHttpHeaders } from 'node:http';
 import { Agent, type RequestOptions, request } from 'node:https';
+import { shownPath } from '../../core/identity/node-path.ts';
 import { credentialsBy } from '../../core/kubeconfig/credentials.ts';
 import {
   accessOfContext,
@@ -79,10 +80,10 @@ export class NodeApiClient {
       const remedy = 'choose a context of a node with --context';
       throw new BanyanError('NotFound', `${context} (${base}) is no node of a tree: it has no Node objects; ${remedy}`);
     }
-    // A user without the right to read Node objects still has the context in use. The node is then taken for the center.
+    // A user without the right to read Node objects still has the context in use. The node is then taken for the center, and its refusal is shown where it counts.
     const nodes = status === 403 ? [] : (this.#parsed(context, path, status, body) as { items?: KubeObject[] }).items;
     const own = nodes?.length ? ownPath(nodes) : '';
-    const contexts = contextsThrough(nodes ?? [], own);
+    const contexts = [...new Set([`node/${shownPath(own)}`, ...contextsThrough(nodes ?? [], own)])];
     this.#entry = { ...route, path: own, current: contextOfPart(below, own), contexts };
     return this.#entry;
   }
@@ -172,7 +173,7 @@ export class NodeApiClient {
 
   #parsed(context: string, path: string, status: number, body: string): KubeObject {
     if (status === 200 || status === 201) return JSON.parse(body) as KubeObject;
-    throw new BanyanError(codeOf(status), `${context}: ${path}: ${status} ${body.slice(0, 300)}`);
+    throw new BanyanError(codeOf(status), `${context}: ${path}: ${status} ${messageOf(body)}`);
   }
 
   async #ask(

@@ -20,7 +20,7 @@ export interface KubeconfigQuestion {
   readonly server?: string;
 }
 
-type Api = Pick<NodeApiClient, 'list' | 'contexts'>;
+type Api = Pick<NodeApiClient, 'list' | 'contexts' | 'currentContext'>;
 type ShownSpace = ContextNode['spaces'][number];
 
 const mesh = '/apis/mesh.banyan.io/v1alpha1';
@@ -39,7 +39,12 @@ export async function treeContexts(
     const kind = nodes.some(({ path, role }) => path === id && role === 'agent') ? 'cluster' : 'node';
     return `${server ?? entry.url}${pathOfContext(`${kind}/${shownPath(id)}`, entry.path)}`;
   };
-  const contexts = contextsOf(nodes, urlOf).filter(({ name }) => {
+  const found = contextsOf(nodes, urlOf);
+  // The user may have rights in this space, and none to list the spaces of the node.
+  const inUse = api.currentContext();
+  const own = { name: inUse, url: `${server ?? entry.url}${pathOfContext(inUse, entry.path)}` };
+  const all = found.some(({ name }) => name === inUse) ? found : [...found, own];
+  const contexts = all.filter(({ name }) => {
     const [kind = '', node = ''] = name.split('/');
     return isAtOrBelow(pathShownAs(node), at) && (!spaces || ['node', 'space', 'fleet'].includes(kind));
   });

@@ -160,7 +160,7 @@ async function rowsOf(api: Pick<NodeApiClient, 'list'>, path: string, rootDepth:
       {
         path,
         depth: depthOf(path) - rootDepth,
-        role: 'Relay',
+        role: path === '' ? 'Center' : 'Relay',
         session,
         lag: '',
         below: '',
