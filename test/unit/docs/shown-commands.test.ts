@@ -15,6 +15,7 @@ const runBy: Readonly<Record<string, string>> = {
   'docs/operations/access.md': 'test/e2e/access-page.test.ts',
   'docs/operations/audit.md': 'test/e2e/audit.test.ts',
   'docs/operations/children.md': 'test/e2e/pages.test.ts',
+  'docs/operations/kubeconfigs.md': 'test/e2e/pages.test.ts',
   'docs/operations/tenants.md': 'test/e2e/tenants.test.ts',
   'docs/operations/encryption.md': 'test/long/encryption.test.ts',
 };
