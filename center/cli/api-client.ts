@@ -2,18 +2,10 @@
 
 import type { OutgoingHttpHeaders } from 'node:http';
 import { Agent, type RequestOptions, request } from 'node:https';
-import { shownPath } from '../../core/identity/node-path.ts';
-import { credentialsBy } from '../../core/kubeconfig/credentials.ts';
-import {
-  accessOfContext,
-  type ClusterAccess,
-  type Kubeconfig,
-  readKubeconfig,
-} from '../../core/kubeconfig/kubeconfig.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError, type ErrorCode, errorTable } from '../../core/runtime/errors.ts';
-import { didYouMean } from './arguments.ts';
-import { contextOfPart, contextsThrough, type EntryNode, entryUrl, ownPath, pathOfContext } from './through-tree.ts';
+import type { EntryNode } from './through-tree.ts';
+import { type TreeKubeconfig, type TreeRoute, TreeRoutes } from './tree-routes.ts';
 
 export type WriteMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -31,37 +23,13 @@ export type WriteAnswer =
 /** Longest wait for an answer. Every node is on this machine or one hop away, so a node that needs longer is not running. */
 const timeoutMs = 5_000;
 
-export interface TreeKubeconfig {
-  readonly config: Kubeconfig;
-  /** For messages. */
-  readonly file: string;
-  /** The context in use. Empty: none. */
-  readonly current: string;
-}
-
-/** The context of the kubeconfig through which all other contexts are reached. */
-interface Entry extends Route, EntryNode {
-  /** Such as `space/center/retail`. */
-  readonly current: string;
-  readonly contexts: readonly string[];
-}
-
-/** How a context is reached. */
-interface Route {
-  /** The context of the kubeconfig whose user and authority are used. */
-  readonly through: string;
-  readonly url: string;
-}
-
 export class NodeApiClient {
-  readonly #tree: TreeKubeconfig;
+  readonly #routes: TreeRoutes;
   readonly #agent = new Agent({ keepAlive: true });
-  readonly #signedIn = new Map<string, Promise<RequestOptions>>();
-  #entry: Entry | undefined;
 
   /** A text is the name of one kubeconfig, with its current context. */
   constructor(tree: TreeKubeconfig | string) {
-    this.#tree = typeof tree === 'string' ? ofFile(tree) : tree;
+    this.#routes = new TreeRoutes(tree);
   }
 
   /**
@@ -69,47 +37,33 @@ export class NodeApiClient {
    * of a tree.
    */
   async enter(): Promise<EntryNode> {
-    const { current: context } = this.#tree;
-    const access = this.#access(context);
-    if (!access) throw this.#unknown(context);
-    const { base, below } = entryUrl(access.server);
-    const route = { through: context, url: base };
+    const route = this.#routes.entryRoute();
+    const { through, url } = route;
     const path = '/apis/mesh.banyan.io/v1alpha1/nodes';
-    const { status, body } = await this.#ask(context, path, undefined, timeoutMs, route);
-    if (status === 404) {
-      const remedy = 'choose a context of a node with --context';
-      throw new BanyanError('NotFound', `${context} (${base}) is no node of a tree: it has no Node objects; ${remedy}`);
+    const { status, body } = await this.#ask(through, path, undefined, timeoutMs, route);
+    if (status === 403) return this.#routes.enter([]);
+    if (status !== 404) {
+      const { items = [] } = this.#parsed(through, path, status, body) as { items?: KubeObject[] };
+      return this.#routes.enter(items);
     }
-    // A user without the right to read Node objects still has the context in use. The node is then taken for the center, and its refusal is shown where it counts.
-    const nodes = status === 403 ? [] : (this.#parsed(context, path, status, body) as { items?: KubeObject[] }).items;
-    const own = nodes?.length ? ownPath(nodes) : '';
-    const contexts = [...new Set([`node/${shownPath(own)}`, ...contextsThrough(nodes ?? [], own)])];
-    this.#entry = { ...route, path: own, current: contextOfPart(below, own), contexts };
-    return this.#entry;
+    const remedy = 'choose a context of a node with --context';
+    throw new BanyanError('NotFound', `${through} (${url}) is no node of a tree: it has no Node objects; ${remedy}`);
   }
 
   contexts(): string[] {
-    const named = this.#tree.config.contexts.map(({ name }) => name);
-    return [...new Set([...named, ...(this.#entry?.contexts ?? [])])];
+    return this.#routes.contexts();
   }
 
   currentContext(): string {
-    return this.#entry?.current ?? this.#tree.current;
+    return this.#routes.currentContext();
   }
 
-  /** The namespace of the context in use. Undefined: the context names none. */
   currentNamespace(): string | undefined {
-    const { config, current } = this.#tree;
-    return config.contexts.find(({ name }) => name === current)?.context.namespace;
+    return this.#routes.currentNamespace();
   }
 
-  /** The certificate authority of a context's node, as PEM. Throws BadRequest if the kubeconfig has none. */
-  async authority(context: string): Promise<string> {
-    const { ca } = await this.#credentials(this.#route(context).through);
-    if (ca !== undefined) return String(ca);
-    const field = 'certificate-authority-data';
-    const remedy = `add ${field} of the authority of the tree to the cluster of this context`;
-    throw new BanyanError('BadRequest', `${this.#tree.file}: ${context} has no ${field}: ${remedy}`);
+  authority(context: string): Promise<string> {
+    return this.#routes.authority(context);
   }
 
   /** Returns the object. Undefined: the answer was 404. */
@@ -181,9 +135,9 @@ export class NodeApiClient {
     path: string,
     send?: { method: string; contentType: string; body: string },
     withinMs = timeoutMs,
-    route: Route = this.#route(context),
+    route: TreeRoute = this.#routes.routeOf(context),
   ): Promise<{ status: number; body: string }> {
-    const credentials = await this.#credentials(route.through);
+    const credentials = await this.#routes.credentials(route.through);
     const headers: Record<string, string | number> = { accept: 'application/json' };
     if (send) {
       headers['content-type'] = send.contentType;
@@ -225,45 +179,6 @@ export class NodeApiClient {
       outgoing.end(send?.body);
     });
   }
-
-  #route(context: string): Route {
-    const access = this.#access(context);
-    if (access) return { through: context, url: access.server.href.replace(/\/$/, '') };
-    const below = this.#entry && pathOfContext(context, this.#entry.path);
-    if (this.#entry && below !== undefined) return { through: this.#entry.through, url: `${this.#entry.url}${below}` };
-    throw this.#unknown(context);
-  }
-
-  #access(context: string): ClusterAccess | undefined {
-    return accessOfContext(this.#tree.config, context, this.#tree.file);
-  }
-
-  #credentials(context: string): Promise<RequestOptions> {
-    const known = this.#signedIn.get(context);
-    if (known) return known;
-    const made = this.#signIn(context);
-    this.#signedIn.set(context, made);
-    return made;
-  }
-
-  async #signIn(context: string): Promise<RequestOptions> {
-    const { config, file } = this.#tree;
-    const access = this.#access(context)!;
-    if (!access.signsInOtherwise && access.proxy === undefined) return credentialsBy(access, file);
-    const { signIn } = await import('../../core/kubeconfig/sign-in.ts');
-    return signIn(config, context, file)();
-  }
-
-  #unknown(context: string): BanyanError {
-    const listing = 'for a list: kubectl config get-contexts -o name';
-    const remedy = didYouMean(context, this.contexts(), listing);
-    return new BanyanError('NotFound', `the kubeconfig has no context "${context}": ${remedy}`);
-  }
-}
-
-function ofFile(file: string): TreeKubeconfig {
-  const config = readKubeconfig(file);
-  return { config, file, current: config['current-context'] };
 }
 
 function codeOf(status: number): ErrorCode {

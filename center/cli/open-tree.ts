@@ -5,9 +5,10 @@ import { delimiter, join } from 'node:path';
 import { type Kubeconfig, readKubeconfig } from '../../core/kubeconfig/kubeconfig.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
-import { NodeApiClient, type TreeKubeconfig } from './api-client.ts';
+import { NodeApiClient } from './api-client.ts';
 import { didYouMean } from './arguments.ts';
 import { dataOf } from './data-of.ts';
+import type { TreeKubeconfig } from './tree-routes.ts';
 
 export interface TreeOptions {
   readonly data?: string;

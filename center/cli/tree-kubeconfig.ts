@@ -6,10 +6,11 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { type Context, type ContextNode, contextsOf } from '../supervisor/kubeconfig.ts';
-import type { NodeApiClient, TreeKubeconfig } from './api-client.ts';
+import type { NodeApiClient } from './api-client.ts';
 import { didYouMean } from './arguments.ts';
 import { portableKubeconfig } from './portable-kubeconfig.ts';
 import { type EntryNode, isAgent, pathOf, pathOfContext } from './through-tree.ts';
+import type { TreeKubeconfig } from './tree-routes.ts';
 
 export interface KubeconfigQuestion {
   /** Only contexts of this node and of the nodes below it. */

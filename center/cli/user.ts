@@ -2,10 +2,10 @@
 import { X509Certificate } from 'node:crypto';
 import { stringify } from 'yaml';
 import type { KeyAndCertificate } from '../../core/identity/authority.ts';
-import type { TreeKubeconfig } from './api-client.ts';
 import { isOfTree } from './open-tree.ts';
 import type { Output } from './output.ts';
 import { portableKubeconfig } from './portable-kubeconfig.ts';
+import type { TreeKubeconfig } from './tree-routes.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface UserRequest {
