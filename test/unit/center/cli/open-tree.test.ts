@@ -44,6 +44,8 @@ describe('the kubeconfig of a command', () => {
       ['z', 'https://two'],
     ]);
     expect(config.users).toHaveLength(1);
+    process.env.KUBECONFIG = [two, fileOf('first', ['x'], 'x')].join(delimiter);
+    expect(treeKubeconfig({}).current).toBe('z');
   });
 
   it('has absolute names of files', () => {
