@@ -90,6 +90,11 @@ const bad: Readonly<Record<string, readonly (readonly [args: string, message: Re
   revoke: [['center', /the name is the root's/]],
   'user add': [['system:x', /names with system: belong to Kubernetes itself/]],
   'user revoke': [['alice --at a::b', /"a::b" is no path/]],
+  'authority show': [['-o text', /Allowed choices are json, yaml/]],
+  'authority add': [['more', /too many arguments/]],
+  'authority use': [['more', /too many arguments/]],
+  'authority sign': [['', /missing required argument 'files'/]],
+  'authority drop': [['', /missing required argument 'id'/]],
   rekey: [['--timeout 0', /--timeout: "0"/]],
   completion: [
     ['csh', /Allowed choices are bash, zsh, fish/],
@@ -114,6 +119,10 @@ const asking = [
   'revoke eu:a',
   'user add alice',
   'user revoke alice',
+  'authority show',
+  'authority add',
+  'authority use',
+  'authority drop 0',
 ];
 
 describe('bad input', () => {
