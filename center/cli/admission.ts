@@ -86,13 +86,21 @@ export async function admission(
       context: place.context,
       owner: await admit(api, place, objects),
     }));
-    for (const [context, reason] of silent) {
-      warn(
-        `${path} is not admitted at ${context}, and can't fail over to it (${reason}); when it answers: ${cliCommand(command, path, '--again')}`,
-      );
-    }
-    return { replicas, silent: [...silent.keys()] };
+    return admittedAt(path, { replicas, silent }, cliCommand(command, path, '--again'), warn);
   };
+}
+
+/** Warns about the replicas that did not answer. `again`: the command that admits the node there later. */
+export function admittedAt(
+  path: string,
+  { replicas, silent }: { readonly replicas: Admitted['replicas']; readonly silent: ReadonlyMap<string, string> },
+  again: string,
+  warn: (line: string) => void,
+): Admitted {
+  for (const [context, reason] of silent) {
+    warn(`${path} is not admitted at ${context}, and can't fail over to it (${reason}); when it answers: ${again}`);
+  }
+  return { replicas, silent: [...silent.keys()] };
 }
 
 /** Calls `use` for each replica. Adds replicas that do not answer to `silent`. If no replica answers, throws the error of the last one. */

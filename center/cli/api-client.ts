@@ -1,33 +1,11 @@
-/** A client for the API of a running tree. It uses the contexts of the kubeconfig. For the commands that explain a tree. */
+/** A client for the API of a running tree. It uses the contexts of a kubeconfig. For the commands that explain a tree. */
 
-import { readFileSync } from 'node:fs';
-import { Agent, request } from 'node:https';
-import { parse } from 'yaml';
-import * as z from 'zod';
+import type { OutgoingHttpHeaders } from 'node:http';
+import { Agent, type RequestOptions, request } from 'node:https';
 import type { KubeObject } from '../../core/object/meta.ts';
-import { cliCommand } from '../../core/runtime/cli-command.ts';
-import { BanyanError, describeError, type ErrorCode, errorTable } from '../../core/runtime/errors.ts';
-import { checkSchema, problemText } from '../../core/runtime/schema-problems.ts';
-import { didYouMean } from './arguments.ts';
-
-/** The fields of the kubeconfig that this client reads. `up` writes the file, with the certificates and one user for all nodes. */
-const kubeconfigSchema = z.object({
-  clusters: z
-    .array(
-      z.object({ name: z.string(), cluster: z.object({ server: z.url(), 'certificate-authority-data': z.string() }) }),
-    )
-    .min(1),
-  users: z
-    .array(
-      z.object({
-        name: z.string(),
-        user: z.object({ 'client-certificate-data': z.string(), 'client-key-data': z.string() }),
-      }),
-    )
-    .min(1),
-  contexts: z.array(z.object({ name: z.string(), context: z.object({ cluster: z.string(), user: z.string() }) })),
-  'current-context': z.string().optional(),
-});
+import { BanyanError, type ErrorCode, errorTable } from '../../core/runtime/errors.ts';
+import type { EntryNode } from './through-tree.ts';
+import { type TreeKubeconfig, type TreeRoute, TreeRoutes } from './tree-routes.ts';
 
 export type WriteMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -42,38 +20,50 @@ export type WriteAnswer =
       };
     };
 
-type Kubeconfig = z.infer<typeof kubeconfigSchema>;
-
 /** Longest wait for an answer. Every node is on this machine or one hop away, so a node that needs longer is not running. */
 const timeoutMs = 5_000;
 
 export class NodeApiClient {
-  readonly #config: Kubeconfig;
-  readonly #agent: Agent;
+  readonly #routes: TreeRoutes;
+  readonly #agent = new Agent({ keepAlive: true });
 
-  constructor(kubeconfigFile: string) {
-    this.#config = readKubeconfig(kubeconfigFile);
-    const user = this.#config.users[0]?.user;
-    const decode = (data: string | undefined) => Buffer.from(data ?? '', 'base64').toString();
-    this.#agent = new Agent({
-      ca: decode(this.#config.clusters[0]?.cluster['certificate-authority-data']),
-      cert: decode(user?.['client-certificate-data']),
-      key: decode(user?.['client-key-data']),
-      keepAlive: true,
-    });
+  /** A text is the name of one kubeconfig, with its current context. */
+  constructor(tree: TreeKubeconfig | string) {
+    this.#routes = new TreeRoutes(tree);
+  }
+
+  /**
+   * From now on, contexts that the kubeconfig does not have are reached through the node of the context in use. Throws NotFound if the context is not of a node
+   * of a tree.
+   */
+  async enter(): Promise<EntryNode> {
+    const route = this.#routes.entryRoute();
+    const { through, url } = route;
+    const path = '/apis/mesh.banyan.io/v1alpha1/nodes';
+    const { status, body } = await this.#ask(through, path, undefined, timeoutMs, route);
+    if (status === 403) return this.#routes.enter([]);
+    if (status !== 404) {
+      const { items = [] } = this.#parsed(through, path, status, body) as { items?: KubeObject[] };
+      return this.#routes.enter(items);
+    }
+    const remedy = 'choose a context of a node with --context';
+    throw new BanyanError('NotFound', `${through} (${url}) is no node of a tree: it has no Node objects; ${remedy}`);
   }
 
   contexts(): string[] {
-    return this.#config.contexts.map(({ name }) => name);
+    return this.#routes.contexts();
   }
 
   currentContext(): string {
-    return this.#config['current-context'] ?? '';
+    return this.#routes.currentContext();
   }
 
-  /** The certificate authority of a context's node, as PEM. */
-  authority(context: string): string {
-    return Buffer.from(this.#cluster(context)['certificate-authority-data'], 'base64').toString();
+  currentNamespace(): string | undefined {
+    return this.#routes.currentNamespace();
+  }
+
+  authority(context: string): Promise<string> {
+    return this.#routes.authority(context);
   }
 
   /** Returns the object. Undefined: the answer was 404. */
@@ -140,21 +130,28 @@ export class NodeApiClient {
     throw new BanyanError(codeOf(status), `${context}: ${path}: ${messageOf(body)}`);
   }
 
-  #ask(
+  async #ask(
     context: string,
     path: string,
     send?: { method: string; contentType: string; body: string },
     withinMs = timeoutMs,
+    route: TreeRoute = this.#routes.routeOf(context),
   ): Promise<{ status: number; body: string }> {
+    const credentials = await this.#routes.credentials(route.through);
     const headers: Record<string, string | number> = { accept: 'application/json' };
     if (send) {
       headers['content-type'] = send.contentType;
       // Without this header, Node does not send the length of a DELETE's body.
       headers['content-length'] = Buffer.byteLength(send.body);
     }
-    const options = { agent: this.#agent, method: send?.method ?? 'GET', headers };
+    const options: RequestOptions = {
+      agent: this.#agent,
+      ...credentials,
+      method: send?.method ?? 'GET',
+      headers: { ...(credentials.headers as OutgoingHttpHeaders), ...headers },
+    };
     return new Promise((resolve, reject) => {
-      const outgoing = request(`${this.#cluster(context).server}${path}`, options, (response) => {
+      const outgoing = request(`${route.url}${path}`, options, (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }));
@@ -167,7 +164,7 @@ export class NodeApiClient {
         // The server closed the kept connection at the moment when this client used it again, before the server received the request
         // (https://nodejs.org/api/http.html#requestreusedsocket). So the client sends the request again.
         if (outgoing.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET') {
-          resolve(this.#ask(context, path, send, withinMs));
+          resolve(this.#ask(context, path, send, withinMs, route));
           return;
         }
         reject(
@@ -181,18 +178,6 @@ export class NodeApiClient {
       });
       outgoing.end(send?.body);
     });
-  }
-
-  #cluster(context: string): Kubeconfig['clusters'][number]['cluster'] {
-    const found = this.#config.contexts.find(({ name }) => name === context);
-    const cluster = this.#config.clusters.find(({ name }) => name === found?.context.cluster);
-    if (!cluster) {
-      throw new BanyanError(
-        'NotFound',
-        `the kubeconfig has no context "${context}": ${didYouMean(context, this.contexts(), 'for a list: kubectl config get-contexts -o name')}`,
-      );
-    }
-    return cluster.cluster;
   }
 }
 
@@ -217,33 +202,4 @@ function statusOf(body: string): ShownError {
 
 function messageOf(body: string): string {
   return statusOf(body).message ?? body.slice(0, 300);
-}
-
-function readKubeconfig(file: string): Kubeconfig {
-  const checked = checkSchema(kubeconfigSchema, parsedFile(file));
-  if ('value' in checked) return checked.value;
-  const remedy = 'name the data directory of a tree with --data, or its kubeconfig with --kubeconfig';
-  const problem = problemText(checked.problems[0]!, 'the file');
-  throw new BanyanError('BadRequest', `${file} is no kubeconfig of a tree: ${problem}; ${remedy}`);
-}
-
-function parsedFile(file: string): unknown {
-  try {
-    return parse(readFileSync(file, 'utf8'));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
-      throw new BanyanError(
-        'BadRequest',
-        `${file} can't be read as a kubeconfig: ${describeError(error)}`,
-        {},
-        { cause: error },
-      );
-    }
-    throw new BanyanError(
-      'NotFound',
-      `no kubeconfig at ${file}: start a tree with: ${cliCommand('up', '-f', 'TOPOLOGY')}; or name its directory with --data`,
-      {},
-      { cause: error },
-    );
-  }
 }

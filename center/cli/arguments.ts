@@ -76,12 +76,6 @@ export function label(text: string, labels: Readonly<Record<string, string>>): R
   return { ...labels, [key]: value };
 }
 
-export function serverUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol === 'https:' && url.search === '' && url.hash === '' && url.username === '') return url;
-  throw new UsageError(`--server: "${text}" is no address of an API; write https://center.example.com:6443`);
-}
-
 export function secretName(text: string): string {
   const problem = subdomainFlaw(text);
   if (problem) throw new UsageError(`--secret: "${text}": ${problem}`);
@@ -112,6 +106,13 @@ export function revisionNumber(text: string): number {
   throw new UsageError(
     `--to: "${text}" is no number of a revision, such as 3; for a list: ${cliCommand('history', 'epl/NAME')}`,
   );
+}
+
+/** The URL of a node, without a slash at the end. */
+export function serverUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol === 'https:' && url.search === '' && url.hash === '') return url.href.replace(/\/+$/, '');
+  throw new UsageError(`--server: "${text}" is no URL of a node; write https://HOST:PORT`);
 }
 
 export function byteCount(text: string): number {

@@ -4,6 +4,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
+import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const source = new URL('./banyan.ts', import.meta.url);
@@ -15,6 +16,10 @@ const isCheckout = existsSync(source);
 const neededMajor = isCheckout ? 24 : 20;
 /** The Node of the npm package `node`, which is a development dependency. */
 const newerNode = fileURLToPath(new URL('../../node_modules/node/bin/node', import.meta.url));
+
+// kubectl completes the words of its plugin `kubectl banyan` by a program of this name:
+// https://kubernetes.io/docs/tasks/extend-kubectl/kubectl-plugins/
+if (basename(process.argv[1] ?? '') === 'kubectl_complete-banyan') process.argv.splice(2, 0, 'complete', '--');
 
 if (Number(process.versions.node.split('.')[0]) >= neededMajor) {
   await import(isCheckout ? source.href : new URL('../../dist/banyan.js', import.meta.url).href);

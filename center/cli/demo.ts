@@ -12,7 +12,7 @@ import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { DataDirectory } from '../supervisor/data-directory.ts';
 import { NodeApiClient } from './api-client.ts';
 import { findResource, objectPath } from './resources.ts';
-import { placementReport } from './status.ts';
+import { placementOutput } from './status.ts';
 import { endTree, startTree, untilSignal } from './up.ts';
 
 const space = 'space/center/retail';
@@ -89,7 +89,8 @@ async function retryUntil<T>(deadlineMs: number, ask: () => Promise<T>): Promise
 
 /** The error contains the placement's status, because the status disappears when the tree ends. */
 async function notAvailable(api: NodeApiClient, data: DataDirectory, withinMs: number): Promise<BanyanError> {
-  const report = await placementReport(api, space, name, Date.now()).catch(describeError);
+  const question = { context: space, name, nowMs: Date.now() };
+  const report = await placementOutput(api, question, true).then(({ text }) => text, describeError);
   return new BanyanError(
     'Timeout',
     `the EdgePlacement ${name} in ${space} was not Ready after ${durationText(withinMs)}; its last status:\n${report}\nThe logs of the nodes are in ${data.logs}; --timeout SECONDS waits longer`,

@@ -186,7 +186,7 @@ function nextSteps(role: ProgramRole, dir: string, files: InitFiles): string[] {
     '',
     `${kubeconfig} is for this machine. A kubeconfig for another one, and the token of a relay:`,
     '',
-    `  ${cliCommand('user', 'add', 'admin', '--group', 'system:masters', '--data', files.data, '--server', 'https://NAME:6443')} > admin.kubeconfig`,
+    `  ${cliCommand('user', 'add', 'admin', '--group', 'system:masters', '--server', 'https://NAME:6443', '--data', files.data)} > admin.kubeconfig`,
     `  ${cliCommand('join-token', '--relay', 'eu', '--host', 'eu.example.com', '--kubeconfig', kubeconfig)}`,
     '',
     `Keep a copy of ${join(files.data, 'pki')} and ${files.keys}: nobody can make them again. ${dir} is readable for its owner alone.`,

@@ -3,8 +3,8 @@
  * The command makes the secret of the token and stores it nowhere: the parent gets only the hash of the secret.
  */
 
-import { stringify } from 'yaml';
 import { hashOfSecret, newJoinToken, writeJoinToken } from '../../core/identity/join-token.ts';
+import { parentOf } from '../../core/identity/node-path.ts';
 import { timestamp } from '../../core/object/conditions.ts';
 import type { KubeObject, OwnerReference } from '../../core/object/meta.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
@@ -13,7 +13,10 @@ import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { type Admitted, type Api as AdmittingApi, admission } from './admission.ts';
 import type { NodeApiClient } from './api-client.ts';
+import { nodeContexts } from './node-contexts.ts';
+import type { Output } from './output.ts';
 import { relayAdmission } from './relay-admission.ts';
+import { formatTable } from './table.ts';
 
 export interface TokenAsked {
   readonly path: string;
@@ -42,13 +45,16 @@ export interface MadeToken {
   readonly token: string;
 }
 
-export const tokenFormats = ['json', 'yaml', 'name'] as const;
-
-/** The text that the command prints. Without a format, only the token. */
-export function shownToken(made: MadeToken, format?: (typeof tokenFormats)[number]): string {
-  if (format === 'json') return JSON.stringify(made, null, 2);
-  if (format === 'yaml') return stringify(made).trimEnd();
-  return format === 'name' ? `jointoken.mesh.banyan.io/${made.name}` : made.token;
+/** Without a format, only the token is printed. */
+export function tokenOutput(made: MadeToken): Output {
+  const { name, path, role, expires, token } = made;
+  const cells = [name, path, role, expires, token];
+  return {
+    data: made,
+    names: [`jointoken.mesh.banyan.io/${name}`],
+    text: token,
+    wide: formatTable(['NAME', 'PATH', 'ROLE', 'EXPIRES', 'TOKEN'], [cells]),
+  };
 }
 
 /**
@@ -63,12 +69,15 @@ export async function joinToken(
 ): Promise<MadeToken> {
   const { path, again } = asked;
   const admit = await (role === 'Relay' ? relayAdmission(api, asked, warn) : admission(api, 'join-token', asked, warn));
+  // Every replica of the parent has the same authority. Without an authority, nothing is made.
+  const [parent = ''] = nodeContexts(api.contexts(), parentOf(path));
+  const authority = await api.authority(parent);
   const admitted = await admit();
   const [first] = admitted.replicas;
   if (!first) throw new BanyanError('Unavailable', `no replica of the parent of "${path}" answers now`);
   // The older tokens are removed first: the person may ask for a new token because somebody else has an older one.
   if (again) await endOlder(api, path, admitted, warn);
-  const token = newJoinToken(api.authority(first.context), random);
+  const token = newJoinToken(authority, random);
   const expires = timestamp(clock.wallMs() + ttlMs);
   await api.apply(first.context, `${tokens}/${token.name}`, {
     apiVersion: 'mesh.banyan.io/v1alpha1',

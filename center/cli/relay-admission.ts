@@ -6,7 +6,7 @@ import { nameOf, objectName, parentOf, shownPath } from '../../core/identity/nod
 import type { KubeObject } from '../../core/object/meta.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
-import { type Admitted, type Api, useEach } from './admission.ts';
+import { type Admitted, type Api, admittedAt, useEach } from './admission.ts';
 import { nodeContexts } from './node-contexts.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -35,8 +35,8 @@ export async function relayAdmission(
     throw new BanyanError('NotFound', `the kubeconfig has no ${context}: the parent of a relay is a relay of the tree`);
   }
   const silent = new Map<string, string>();
-  const replicas = contexts.map((context) => ({ context }));
-  const places = await useEach(replicas, silent, async ({ context }) => ({
+  const asked = contexts.map((context) => ({ context }));
+  const places = await useEach(asked, silent, async ({ context }) => ({
     context,
     node: await api.get(context, `${nodes}/${objectName(path)}`),
     target: await api.get(context, `${syncTargets}/${nameOf(path)}`),
@@ -54,15 +54,11 @@ export async function relayAdmission(
   }
   const object = nodeOf(path, hosts.length > 0 ? hosts : hostsOf(known?.node));
   return async () => {
-    const admitted = await useEach(places, silent, async ({ context }) => ({
+    const replicas = await useEach(places, silent, async ({ context }) => ({
       context,
       owner: await api.apply(context, `${nodes}/${objectName(path)}`, object),
     }));
-    for (const [context, reason] of silent) {
-      const command = cliCommand('join-token', '--relay', path, '--again');
-      warn(`${path} is not admitted at ${context}, and can't fail over to it (${reason}); when it answers: ${command}`);
-    }
-    return { replicas: admitted, silent: [...silent.keys()] };
+    return admittedAt(path, { replicas, silent }, cliCommand('join-token', '--relay', path, '--again'), warn);
   };
 }
 

@@ -3,6 +3,7 @@
  * data directory. The key is made here and stays here.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { userSignerName } from '../../core/apiserver/certificates/signing-request.ts';
 import type { KeyAndCertificate } from '../../core/identity/authority.ts';
 import { newKey, requestFor } from '../../core/identity/certificate-request.ts';
 import type { JsonObject, KubeObject } from '../../core/object/meta.ts';
@@ -42,7 +43,7 @@ export async function requestUser(api: Api, { name, groups, ttlMs }: UserRequest
     metadata: { generateName: 'banyan-user-add-' },
     spec: {
       request: Buffer.from(pem).toString('base64'),
-      signerName: 'kubernetes.io/kube-apiserver-client',
+      signerName: userSignerName,
       usages: ['client auth'],
       expirationSeconds: Math.floor(ttlMs / 1_000),
     },
@@ -58,6 +59,7 @@ export async function requestUser(api: Api, { name, groups, ttlMs }: UserRequest
     await written(api, 'PUT', `${path}/approval`, { ...made, status: { conditions: [approved] } });
     return { keyPem, certPem: await certificateOf(api, path) };
   } finally {
+    // The result counts, and not whether the clean-up works: the center deletes old requests itself (core/apiserver/certificates/request-cleanup.ts).
     const left = await api.get(context, path).catch(() => undefined);
     if (left) await api.remove(context, path, left).catch(() => undefined);
   }
@@ -71,7 +73,7 @@ async function certificateOf(api: Api, path: string): Promise<string> {
     if (failed) throw new BanyanError('Invalid', `the center did not sign the certificate: ${failed.message}`);
   }
   const why =
-    'does it have the key of the users’ authority (pki.users.signer)? Otherwise name a data directory by --data';
+    "does it have the key of the users' authority (pki.users.signer)? Otherwise name a data directory by --data";
   throw new BanyanError(
     'Timeout',
     `the center did not sign the certificate within ${signedWithinMs / 1_000} s: ${why}`,

@@ -13,6 +13,8 @@ import { BanyanError } from '../../core/runtime/errors.ts';
 import { useEach } from './admission.ts';
 import type { NodeApiClient } from './api-client.ts';
 import { nodeContexts } from './node-contexts.ts';
+import type { Output } from './output.ts';
+import { formatTable } from './table.ts';
 import { UsageError } from './usage-error.ts';
 
 const revocations = '/apis/mesh.banyan.io/v1alpha1/revocations';
@@ -21,17 +23,28 @@ const nodes = '/apis/mesh.banyan.io/v1alpha1/nodes';
 type Api = Pick<NodeApiClient, 'contexts' | 'get' | 'apply'>;
 type Subject = Pick<RevokedSubject, 'kind' | 'name'>;
 
-/** Returns what the person reads. `path`: the node at which the revocation begins; it holds there and below. */
+/** `path`: the node at which the revocation begins; it holds there and below. */
 export async function revokeUser(
   api: Api,
   name: string,
   path: string,
   clock: Clock,
   warn: (line: string) => void,
-): Promise<string> {
+): Promise<Output> {
   const again = cliCommand('user', 'revoke', name, ...(path === '' ? [] : ['--at', path]));
-  await revoke(api, contextsOf(api, [path]), { kind: 'users', name }, { clock, warn, again });
-  return `all certificates of the user ${name} are refused at ${shownPath(path)} and below; a new one from "user add" is good`;
+  const subject = { kind: 'users', name } as const;
+  const contexts = await revoke(api, contextsOf(api, [path]), subject, { clock, warn, again });
+  const revocation = revocationOf({ ...subject, atMs: 0 }).metadata.name;
+  const text = `all certificates of the user ${name} are refused at ${shownPath(path)} and below; a new one from "user add" is good`;
+  return {
+    data: { user: name, at: shownPath(path), revocation, contexts },
+    names: [`revocation.mesh.banyan.io/${revocation}`],
+    text,
+    wide: formatTable(
+      ['USER', 'REVOCATION', 'CONTEXT'],
+      contexts.map((context) => [name, revocation, context]),
+    ),
+  };
 }
 
 /**

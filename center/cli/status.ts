@@ -6,7 +6,9 @@ import type { Condition, KubeObject } from '../../core/object/meta.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { ageText } from './age.ts';
 import type { NodeApiClient } from './api-client.ts';
+import type { Output } from './output.ts';
 import { failureRemedy, type ShownFailure } from './remedy.ts';
+import { relayFailures } from './status-below.ts';
 import { formatTable } from './table.ts';
 
 interface ShownStatus {
@@ -29,33 +31,66 @@ interface ShownStatus {
 const placements = '/apis/edge.banyan.io/v1alpha1/edgeplacements';
 
 /** One line for each placement of the space, and then the samples of failures of all of them. */
-export async function spaceReport(api: Pick<NodeApiClient, 'list'>, context: string, nowMs: number): Promise<string> {
-  const all = await api.list(context, placements);
-  if (all.length === 0) return `${context} has no EdgePlacement`;
-  const rows = all.map((placement) => {
-    const status = statusOf(placement);
-    const ready = status.conditions?.find(({ type }) => type === 'Ready');
-    const state = ready?.status === 'True' ? 'Ready' : (ready?.reason ?? 'no status yet');
-    return [placement.metadata.name ?? '', state, display(status, nowMs), status.rollout?.message ?? ''];
-  });
-  const table = formatTable(['PLACEMENT', 'STATE', 'DESTINATIONS', 'ROLLOUT'], rows);
-  const failures = all.flatMap((placement) =>
-    (statusOf(placement).failures ?? []).map((one) => [placement.metadata.name ?? '', one] as const),
+export async function spaceOutput(api: Pick<NodeApiClient, 'list'>, context: string, nowMs: number): Promise<Output> {
+  const items = await api.list(context, placements);
+  const failures = items.flatMap((placement) =>
+    (statusOf(placement).failures ?? []).map((one) => [nameOf(placement), one] as const),
   );
-  return failures.length === 0 ? table : `${table}\n\n${failureTable(failures, nowMs)}`;
+  const text = (isWide: boolean) => {
+    if (items.length === 0) return `${context} has no EdgePlacement`;
+    const header = ['PLACEMENT', 'STATE', 'DESTINATIONS', ...(isWide ? wideCounts.map(upper) : []), 'ROLLOUT'];
+    const table = formatTable(
+      header,
+      items.map((placement) => rowOf(placement, nowMs, isWide)),
+    );
+    return failures.length === 0 ? table : `${table}\n\n${failureTable(failures, nowMs)}`;
+  };
+  return {
+    data: { apiVersion: 'v1', kind: 'List', items },
+    names: items.map(named),
+    text: text(false),
+    wide: text(true),
+  };
 }
 
-export async function placementReport(
-  api: Pick<NodeApiClient, 'get'>,
-  context: string,
-  name: string,
-  nowMs: number,
-): Promise<string> {
-  const placement = await api.get(context, `${placements}/${name}`);
+/** `isWide`: asks every relay below for its sample of failures, too. Throws NotFound. */
+export async function placementOutput(
+  api: Pick<NodeApiClient, 'get' | 'contexts'>,
+  { context, name, nowMs }: { readonly context: string; readonly name: string; readonly nowMs: number },
+  isWide: boolean,
+): Promise<Output> {
+  const path = `${placements}/${name}`;
+  const placement = await api.get(context, path);
   if (!placement) throw new BanyanError('NotFound', `${context} has no EdgePlacement "${name}"`);
+  const own = statusOf(placement).failures ?? [];
+  const { failures, silent } = isWide ? await relayFailures(api, context, path, own) : { failures: own, silent: [] };
+  const rows = failures.map((one) => [name, one] as const);
+  const title = isWide
+    ? 'What is wrong, as every relay shows it:'
+    : 'A sample of what is wrong (-o wide asks every relay):';
+  const text = [
+    ...summaryLines(placement, nowMs),
+    ...(rows.length === 0 ? [] : ['', title, failureTable(rows, nowMs, false)]),
+    ...silent.map((one) => `not asked: ${one}`),
+  ].join('\n');
+  return { data: placement, names: [named(placement)], text, wide: text };
+}
+
+/** The counts that the line of a status does not show. */
+const wideCounts = ['expected', 'fresh', 'stale', 'never', 'synced', 'applied', 'available', 'failed'];
+
+function rowOf(placement: KubeObject, nowMs: number, isWide: boolean): string[] {
+  const status = statusOf(placement);
+  const ready = status.conditions?.find(({ type }) => type === 'Ready');
+  const state = ready?.status === 'True' ? 'Ready' : (ready?.reason ?? 'no status yet');
+  const counts = isWide ? wideCounts.map((count) => String(status.summary?.[count] ?? '')) : [];
+  return [nameOf(placement), state, display(status, nowMs), ...counts, status.rollout?.message ?? ''];
+}
+
+function summaryLines(placement: KubeObject, nowMs: number): string[] {
   const status = statusOf(placement);
   const generation = placement.metadata.generation ?? 0;
-  const lines = [`${name}   ${display(status, nowMs) || 'no status yet'}`];
+  const lines = [`${nameOf(placement)}   ${display(status, nowMs) || 'no status yet'}`];
   if ((status.observedGeneration ?? 0) < generation) {
     lines.push(`generation ${generation} is not observed yet (the status is of ${status.observedGeneration ?? 0})`);
   }
@@ -68,19 +103,21 @@ export async function placementReport(
     lines.push(`  waves so far: ${expected} connected, ${exposed} have it, ${available} available, ${failed} failed`);
   }
   const counts = Object.entries(status.summary ?? {}).filter(([, value]) => typeof value === 'number');
-  if (counts.length > 0)
-    lines.push(
-      '',
-      formatTable(
-        counts.map(([key]) => key.toUpperCase()),
-        [counts.map(([, value]) => String(value))],
-      ),
-    );
-  if (status.failures?.length) {
-    const rows = status.failures.map((one) => [name, one] as const);
-    lines.push('', 'A sample of what is wrong:', failureTable(rows, nowMs, false));
-  }
-  return lines.join('\n');
+  if (counts.length === 0) return lines;
+  const header = counts.map(([key]) => upper(key));
+  return [...lines, '', formatTable(header, [counts.map(([, value]) => String(value))])];
+}
+
+function nameOf({ metadata }: KubeObject): string {
+  return metadata.name ?? '';
+}
+
+function named(placement: KubeObject): string {
+  return `edgeplacement.edge.banyan.io/${nameOf(placement)}`;
+}
+
+function upper(text: string): string {
+  return text.toUpperCase();
 }
 
 function failureTable(

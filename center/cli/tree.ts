@@ -13,13 +13,12 @@ import { splitReplica } from '../../core/identity/replica.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
-import { ageText } from './age.ts';
 import type { NodeApiClient } from './api-client.ts';
 import { didYouMean } from './arguments.ts';
 import { nodeContexts } from './node-contexts.ts';
-import { formatTable } from './table.ts';
 
 interface ShownNodeStatus {
+  version?: string;
   session?: { state?: string; since?: string; transport?: string };
   rootContactAt?: string;
   lag?: { entries?: number };
@@ -57,6 +56,8 @@ export interface TreeRow {
   readonly below: string;
   /** The transport of the session with the parent, and its way. */
   readonly transport: string;
+  /** The version of the program. Empty: it is unknown. */
+  readonly version: string;
   /** Alarms that need a person: held entries, a store that was restored. */
   readonly notes: string;
   /** When the node last received something from the root, as the node itself reports. Absent: the same time as for the parent. */
@@ -132,7 +133,7 @@ function isShown(path: string, root: string): boolean {
 function mergedRow(a: TreeRow, b: TreeRow): TreeRow {
   const [lower, more] = a.rank < b.rank ? [a, b] : [b, a];
   const notes = [...new Set([more.notes, lower.notes].flatMap((one) => (one === '' ? [] : one.split('; '))))];
-  const receivedAtMs = earliest(lower.receivedAtMs, more.receivedAtMs);
+  const receivedAtMs = earliestMs(lower.receivedAtMs, more.receivedAtMs);
   const { detachedAtMs, isNew, ...row } = { ...lower, ...more, notes: notes.join('; ') };
   return {
     ...row,
@@ -140,35 +141,6 @@ function mergedRow(a: TreeRow, b: TreeRow): TreeRow {
     ...(detachedAtMs === undefined || more.rank === attachedRank ? {} : { detachedAtMs }),
     ...(isNew && more.rank === newRank ? { isNew } : {}),
   };
-}
-
-/** The age of the newest data that each node has from the root. Empty: the data is as fresh as possible. `never`: the node has no data from the root. */
-export function rootAges(rows: readonly TreeRow[], nowMs: number): ReadonlyMap<string, string> {
-  const contacts = new Map<string, number | undefined>();
-  // Parents come before their children.
-  for (const { path, receivedAtMs, detachedAtMs, isNew } of rows) {
-    const above = path === '' ? undefined : contacts.get(parentOf(path));
-    contacts.set(path, isNew ? Number.NEGATIVE_INFINITY : earliest(above, receivedAtMs, detachedAtMs));
-  }
-  return new Map(Array.from(contacts, ([path, atMs]) => [path, atMs === undefined ? '' : ageText(nowMs - atMs)]));
-}
-
-export function formatTree(rows: readonly TreeRow[], nowMs: number, wide = false): string {
-  const wideCell = (cell: string) => (wide ? [cell] : []);
-  const ages = rootAges(rows, nowMs);
-  return formatTable(
-    ['NODE', 'ROLE', 'SESSION', ...wideCell('TRANSPORT'), 'ROOT AGE', 'LAG', 'DESTINATIONS', 'NOTES'],
-    rows.map((row) => [
-      `${'  '.repeat(row.depth)}${shownPath(nameOf(row.path))}`,
-      row.role,
-      row.session,
-      ...wideCell(row.transport),
-      ages.get(row.path) ?? '',
-      row.lag,
-      row.below,
-      row.notes,
-    ]),
-  );
 }
 
 async function rowsOf(api: Pick<NodeApiClient, 'list'>, path: string, rootDepth: number): Promise<TreeRow[]> {
@@ -188,11 +160,12 @@ async function rowsOf(api: Pick<NodeApiClient, 'list'>, path: string, rootDepth:
       {
         path,
         depth: depthOf(path) - rootDepth,
-        role: 'Relay',
+        role: path === '' ? 'Center' : 'Relay',
         session,
         lag: '',
         below: '',
         transport: '',
+        version: '',
         notes: '',
         rank: 0,
       },
@@ -202,7 +175,7 @@ async function rowsOf(api: Pick<NodeApiClient, 'list'>, path: string, rootDepth:
 
 function rowOf(node: KubeObject, rootDepth: number, rank: number): TreeRow {
   const { path = '', role = '' } = (node.spec ?? {}) as ShownNodeSpec;
-  const { session, lag, agents, rootContactAt, ...status } = (node.status ?? {}) as ShownNodeStatus;
+  const { session, lag, agents, rootContactAt, version = '', ...status } = (node.status ?? {}) as ShownNodeStatus;
   const isNew = rank === 2 && session?.state === 'Never';
   return {
     path,
@@ -212,6 +185,7 @@ function rowOf(node: KubeObject, rootDepth: number, rank: number): TreeRow {
     lag: lag?.entries === undefined ? '' : String(lag.entries),
     below: agents === undefined ? '' : String(agents),
     transport: session?.transport ?? '',
+    version,
     // The parent of a disconnected child knows only that the child is absent. The child itself may know the reason.
     notes: [
       ...alarmsOf(status),
@@ -229,7 +203,7 @@ function timeOf(name: 'receivedAtMs' | 'detachedAtMs', time: string | undefined)
   return time === undefined ? {} : { [name]: Date.parse(time) };
 }
 
-function earliest(...timesMs: readonly (number | undefined)[]): number | undefined {
+export function earliestMs(...timesMs: readonly (number | undefined)[]): number | undefined {
   const present = timesMs.filter((one) => one !== undefined);
   return present.length > 0 ? Math.min(...present) : undefined;
 }

@@ -16,7 +16,7 @@ import { endOnUncaught, logWarnings } from '../../core/runtime/process-log.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
 import { formatProblem } from '../../core/runtime/yaml-text.ts';
-import { DataDirectory, readJson, removeFile } from '../supervisor/data-directory.ts';
+import { type DataDirectory, readJson, removeFile } from '../supervisor/data-directory.ts';
 import { endOrphans } from '../supervisor/orphans.ts';
 import { assignPorts } from '../supervisor/ports.ts';
 import { ensureKeys } from '../supervisor/sealing-keys.ts';
@@ -25,6 +25,9 @@ import { ensureTreePki } from '../supervisor/tree-pki.ts';
 import { parseTopology } from '../topology/parse.ts';
 import { type PlannedNode, planOf } from '../topology/plan.ts';
 import type { Topology } from '../topology/topology.ts';
+import { dataOf } from './data-of.ts';
+import { exitCode } from './exit-codes.ts';
+import { progressReporter } from './start-progress.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface UpOptions {
@@ -37,9 +40,6 @@ export interface UpOptions {
   /** The file for events, as JSON lines. Absent: events are printed to the terminal. */
   readonly logFile?: string | undefined;
 }
-
-/** The exit codes of every command. docs/reference/cli.md lists them. */
-export const exitCode = { done: 0, failed: 1, usage: 2, timeout: 3, changes: 4 } as const;
 
 export function readTopology(file: string): Topology {
   let text: string;
@@ -54,12 +54,6 @@ export function readTopology(file: string): Topology {
   });
   if ('topology' in parsed) return parsed.topology;
   throw new UsageError(parsed.problems.map((problem) => formatProblem(file, problem)).join('\n'));
-}
-
-export function dataOf(options: { file?: string | undefined; data?: string | undefined }): DataDirectory {
-  if (options.data !== undefined) return new DataDirectory(resolve(options.data));
-  const beside = options.file === undefined ? process.cwd() : dirname(resolve(options.file));
-  return new DataDirectory(join(beside, '.banyan'));
 }
 
 export interface StartedTree {
@@ -118,7 +112,8 @@ export async function startTree(
   let isReady = false;
   void stop.then(() => (isReady ? undefined : supervisor.end()));
   try {
-    isReady = await supervisor.ready(options.timeoutSeconds * 1000);
+    const progress = progressReporter(nodes.length, systemClock, print);
+    isReady = await supervisor.ready(options.timeoutSeconds * 1000, progress);
   } catch (error) {
     await endTree(supervisor, data);
     throw error;

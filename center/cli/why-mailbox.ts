@@ -1,6 +1,7 @@
 /** For `banyan why`: the object in the agent's mailbox, and on its cluster if the kubeconfig reaches the cluster. */
 
 import { nameOf, parentOf, shownPath } from '../../core/identity/node-path.ts';
+import { health } from '../../core/object/health.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { NodeApiClient } from './api-client.ts';
@@ -35,16 +36,43 @@ export async function inMailbox(
 const notThere =
   "it is not there: the cluster has deleted it after its end (a Job with ttlSecondsAfterFinished), or it is not there yet; then the agent's log has the reason";
 
-/** Returns a line about the object on the cluster. For the cluster of an enrolled agent, or for a real cluster, the kubeconfig has no context. */
+/**
+ * Returns a line about the object on the cluster. If the kubeconfig has no context of the cluster, as for an enrolled agent or a real cluster, the parent of the
+ * agent asks through the tree. If that fails, the line says what the agent has reported.
+ */
 export async function onCluster(
   api: Pick<NodeApiClient, 'contexts' | 'get'>,
   at: string,
   path: string,
+  received: KubeObject,
 ): Promise<string> {
   const context = `cluster/${at}`;
-  if (!api.contexts().includes(context)) {
-    return `${context}: the kubeconfig of the tree does not reach this cluster; look there with the cluster's own kubeconfig: kubectl get --raw ${path}`;
+  try {
+    const object = await clusterObject(api, at, path);
+    return `${context}: ${object ? `it is there, uid ${object.metadata.uid}${troubleOf(object)}` : notThere}`;
+  } catch (error) {
+    if (!(error instanceof BanyanError)) throw error;
+    const reported = received.status
+      ? `; the agent's last report of it${troubleOf(received) || ' has no trouble'}`
+      : '';
+    const remedy = `look there with the cluster's own kubeconfig: kubectl get --raw ${path}`;
+    return `${context}: it can't be read through the tree (${error.message})${reported}; ${remedy}`;
   }
-  const object = await api.get(context, path);
-  return `${context}: ${object ? `it is there, uid ${object.metadata.uid}` : notThere}`;
+}
+
+async function clusterObject(
+  api: Pick<NodeApiClient, 'contexts' | 'get'>,
+  at: string,
+  path: string,
+): Promise<KubeObject | undefined> {
+  const contexts = api.contexts();
+  if (contexts.includes(`cluster/${at}`)) return api.get(`cluster/${at}`, path);
+  const parents = nodeContexts(contexts, parentOf(at));
+  return (await askReplicas(parents, (parent) => api.get(parent, `/tree/${at}/cluster${path}`))).answer;
+}
+
+/** Why the object is not what its spec asks for: `, InProgress (ReplicaFailure): exceeded quota: …`. Empty: nothing is wrong. */
+function troubleOf(object: KubeObject): string {
+  const { state, reason, message } = health(object);
+  return state === 'Current' ? '' : `, ${state} (${reason}): ${message}`;
 }

@@ -16,11 +16,11 @@ import { checkOrigin, didYouMean, type ObjectOfKind } from './arguments.ts';
 import { checkCluster } from './known-cluster.ts';
 import { askReplicas, spaceContexts } from './node-contexts.ts';
 import { collectionPath, type FoundResource, findResource, objectPath, readObject } from './resources.ts';
+import { agentLines } from './why-agent.ts';
 import { outsideBounds } from './why-bounds.ts';
 import { inventoryLines, reaching } from './why-destination.ts';
 import { heldBack, isConflicted, type ShownPlacement } from './why-held.ts';
 import { inMailbox, onCluster } from './why-mailbox.ts';
-import { waitsLines } from './why-waits.ts';
 import { winnerLine } from './why-winner.ts';
 
 export interface WhyQuestion {
@@ -30,6 +30,7 @@ export interface WhyQuestion {
   readonly space: string;
   /** `eu:paris:store-17` */
   readonly at: string;
+  readonly nowMs: number;
 }
 
 /** The object that was found. */
@@ -175,7 +176,8 @@ async function atLastHop(api: WhyApi, sought: Sought, lastHop: string): Promise<
     lines.unshift(
       `mailbox/${at}: ${isDestination ? 'it is meant for this cluster, and not in its mailbox' : 'it is not meant for this cluster'}`,
     );
-    return [...lines, ...reasons, ...(isDestination ? [] : await inventoryLines(api, at))];
+    const more = isDestination ? await agentLines(api, at, question.nowMs) : await inventoryLines(api, at);
+    return [...lines, ...reasons, ...more];
   }
   const [generation, receivedGeneration] = [object, received].map(({ metadata }) => metadata.generation ?? 0) as [
     number,
@@ -183,7 +185,8 @@ async function atLastHop(api: WhyApi, sought: Sought, lastHop: string): Promise<
   ];
   const form = receivedGeneration < generation ? ` as of generation ${receivedGeneration}` : '';
   lines.push(`mailbox/${at}: it is in the mailbox${form}${received.status ? ', and its status has come back' : ''}`);
-  return [...lines, ...reasons, ...(await waitsLines(api, at)), await onCluster(api, at, path)];
+  const away = await agentLines(api, at, question.nowMs);
+  return [...lines, ...reasons, ...away, await onCluster(api, at, path, received)];
 }
 
 async function selectingPlacements(

@@ -3,6 +3,7 @@ import { stringify } from 'yaml';
 import { ancestorsOf, nameOf, shownPath } from '../../core/identity/node-path.ts';
 import { withReplica } from '../../core/identity/replica.ts';
 import { type PlannedNode, sourceName } from '../topology/plan.ts';
+import type { TopologySpace } from '../topology/topology.ts';
 
 /** The user of the kubeconfig. */
 export const administrator = { name: 'admin', groups: ['system:masters'] } as const;
@@ -18,16 +19,17 @@ export interface Context {
   readonly url: string;
 }
 
-export type ShownNode = Pick<PlannedNode, 'id' | 'path' | 'role' | 'parent' | 'kubeconfig'> & {
-  readonly spaces: readonly { readonly name: string; readonly type: string }[];
+/** What the contexts of a node depend on. */
+export type ContextNode = Pick<PlannedNode, 'path' | 'id' | 'role' | 'parent' | 'kubeconfig'> & {
+  readonly spaces: readonly Pick<TopologySpace, 'name' | 'type'>[];
 };
 
 /**
  * `urlOf` returns the URL of the node with this id. Each replica has its own contexts. From the second replica on, the name contains the number of the
  * replica.
  */
-export function contextsOf(nodes: readonly ShownNode[], urlOf: (id: string) => string): Context[] {
-  const replicas = new Map<string, ShownNode[]>();
+export function contextsOf(nodes: readonly ContextNode[], urlOf: (id: string) => string): Context[] {
+  const replicas = new Map<string, ContextNode[]>();
   for (const node of nodes) replicas.set(node.path, [...(replicas.get(node.path) ?? []), node]);
   const idsAt = (path: string) => (replicas.get(path) ?? []).map(({ id }) => id);
   return nodes.flatMap((node): Context[] => {
@@ -64,7 +66,7 @@ export function contextsOf(nodes: readonly ShownNode[], urlOf: (id: string) => s
   });
 }
 
-function mailboxOf({ id }: Pick<ShownNode, 'id'>, shown: string, holder: string): Context {
+function mailboxOf({ id }: ContextNode, shown: string, holder: string): Context {
   return { name: `mailbox/${shown}`, url: `${holder}/mailboxes/${nameOf(id)}` };
 }
 

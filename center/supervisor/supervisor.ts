@@ -88,9 +88,12 @@ export class Supervisor {
 
   /**
    * Resolves with true when every node has joined and every API answers. The ready file is then written. Resolves with false if the tree was ended before
-   * that.
+   * that. `progress` hears after each round which nodes are not ready, and why.
    */
-  async ready(timeoutMs: number): Promise<boolean> {
+  async ready(
+    timeoutMs: number,
+    progress: (waiting: ReadonlyMap<string, string>) => void = () => {},
+  ): Promise<boolean> {
     const { nodes, clock, data } = this.#options;
     const deadline = clock.monotonicMs() + timeoutMs;
     const waiting = new Map(nodes.map((node) => [node.id, 'has not answered yet']));
@@ -100,6 +103,7 @@ export class Supervisor {
         if (reason === undefined) waiting.delete(id);
         else waiting.set(id, reason);
       }
+      progress(waiting);
       if (waiting.size === 0) break;
       if (clock.monotonicMs() > deadline) throw notReady(waiting, nodes.length, timeoutMs, data.logs);
       await new Promise((resolve) => setTimeout(resolve, askEveryMs));

@@ -364,7 +364,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     expect(banyan('why', ...asked, '--data', tree.data)).toMatchObject({
       code: 0,
       out: expect.stringMatching(
-        /mailbox\/eu:rivoli: it is in the mailbox[\s\S]*the kubeconfig of the tree does not reach/,
+        /mailbox\/eu:rivoli: it is in the mailbox[\s\S]*cluster\/eu:rivoli: it (is there, uid|can't be read through the tree)/,
       ),
     });
     // The description of the cluster needs no more rights than the chart gives.

@@ -1,5 +1,5 @@
 /**
- * `npm run programs`: builds the external programs that tests run. They come from the Go modules beside this file, one after the other. The command lists the
+ * `npm run programs`: builds the external programs that tests run. They come from the Go modules beside this file, one after the other, and versions of Node from npm. The command lists the
  * programs that this machine can't have. The built programs are kept outside the checkout, so a second run takes a second.
  */
 import { buildConformance } from './conformance.ts';
@@ -7,12 +7,14 @@ import { controlPlaneBinaries } from './control-plane/binaries.ts';
 import { helmProgram } from './helm.ts';
 import { buildKubectl, buildKubectl27 } from './kubectl.ts';
 import { nodePrograms, withoutHost } from './kubelet/programs.ts';
+import { installNodes } from './other-nodes.ts';
 import { toolHealthProgram } from './tool-health.ts';
 import { buildToxiproxy } from './toxiproxy.ts';
 
 const wanted: readonly { name: string; impossible?: string | undefined; build: () => Promise<unknown> }[] = [
   { name: 'kubectl', build: buildKubectl },
   { name: 'kubectl 1.27', build: buildKubectl27 },
+  { name: 'other versions of Node', build: installNodes },
   { name: 'toxiproxy', build: buildToxiproxy },
   { name: 'control plane', build: controlPlaneBinaries },
   { name: 'helm', build: () => helmProgram(3) },

@@ -11,6 +11,7 @@ import { topologySchema } from '../../center/topology/parse.ts';
 import { agentConfigSchema } from '../../edge-agent/config/config.ts';
 import { nodeConfigSchema } from '../../relay/config/config.ts';
 import { authorizationPage } from './authorization-page.ts';
+import { withCommandTables } from './command-tables.ts';
 import { type ConfigPage, configPage } from './config-page.ts';
 import { withEntryTables } from './entry-tables.ts';
 import { licencesPage } from './licences.ts';
@@ -38,6 +39,7 @@ const generators: readonly Generator[] = [
     source: 'edge-agent/config/config.ts',
     generate: (out) => generateConfig(out, 'agent', agentConfigSchema, agentPage),
   },
+  { source: 'center/cli/program.ts', generate: generateCommandTables },
 ];
 
 const nodePage = {
@@ -87,6 +89,13 @@ function generateStatusTable(out: string): readonly string[] {
   const file = 'docs/reference/aggregated-status.md';
   mkdirSync(dirname(join(out, file)), { recursive: true });
   writeFileSync(join(out, file), withStatusTable(readFileSync(join(root, file), 'utf8')));
+  return [file];
+}
+
+function generateCommandTables(out: string): readonly string[] {
+  const file = 'docs/reference/cli.md';
+  mkdirSync(dirname(join(out, file)), { recursive: true });
+  writeFileSync(join(out, file), withCommandTables(readFileSync(join(root, file), 'utf8')));
   return [file];
 }
 

@@ -4,12 +4,12 @@
  * should not spend.
  */
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { type Credentials, credentialsBy } from '../../../core/kubeconfig/credentials.ts';
+import { type ClusterAccess, readKubeconfig } from '../../../core/kubeconfig/kubeconfig.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
 import { hostPort } from '../../../core/runtime/host-port.ts';
 import { ChangingKubeconfig, type KubeconfigEvents, type KubeconfigReading } from './changing-kubeconfig.ts';
-import { type Credentials, unreadable } from './credentials.ts';
-import { type ClusterAccess, readKubeconfig, type Source } from './kubeconfig.ts';
+import { chosenContext } from './kubeconfig.ts';
 
 export interface Access {
   /** `https://10.0.0.1:443`, perhaps with a path. */
@@ -47,39 +47,20 @@ export async function accessOf(
     return ChangingKubeconfig.open(kubeconfig, () => readingOf(kubeconfig, context), events);
   }
   const access = ofPod(pod);
-  const { credentials } = readingBy(access, 'the service account of this pod');
-  return { server: access.server, credentials };
+  return { server: access.server, credentials: () => credentialsBy(access, 'the service account of this pod') };
 }
 
-async function readingOf(kubeconfig: string, context: string | undefined): Promise<KubeconfigReading> {
-  const access = readKubeconfig(kubeconfig, context);
-  if (!access.signsInOtherwise) return readingBy(access, kubeconfig);
-  const { signIn } = await import('./sign-in.ts');
-  return { access, credentials: signIn(kubeconfig, context) };
-}
-
-function readingBy(access: ClusterAccess, where: string): KubeconfigReading {
-  const { serverName, skipsVerification } = access;
-  return {
-    access,
-    async credentials() {
-      try {
-        const [ca, cert, key, token] = await Promise.all(
-          [access.ca, access.cert, access.key, access.token].map(contentOf),
-        );
-        return {
-          ...(ca ? { ca } : {}),
-          ...(cert ? { cert } : {}),
-          ...(key ? { key } : {}),
-          ...(token ? { headers: { Authorization: `Bearer ${token.toString('utf8').trim()}` } } : {}),
-          ...(serverName ? { servername: serverName } : {}),
-          ...(skipsVerification ? { rejectUnauthorized: false } : {}),
-        };
-      } catch (error) {
-        throw unreadable(where, error);
-      }
-    },
+async function readingOf(kubeconfig: string, named: string | undefined): Promise<KubeconfigReading> {
+  const config = readKubeconfig(kubeconfig);
+  const { access, context } = chosenContext(config, kubeconfig, named);
+  if (!access.signsInOtherwise) return { access, credentials: () => credentialsBy(access, kubeconfig) };
+  const signedIn = (await import('../../../core/kubeconfig/sign-in.ts')).signIn(config, context, kubeconfig);
+  // The agent of this program keeps connections open. The client's `agent` would open a connection for each request.
+  const credentials = async () => {
+    const { agent: _agent, ...found } = await signedIn();
+    return found;
   };
+  return { access, credentials };
 }
 
 function ofPod({ host, port, directory }: PodEnvironment): ClusterAccess {
@@ -96,8 +77,4 @@ function ofPod({ host, port, directory }: PodEnvironment): ClusterAccess {
     skipsVerification: false,
     signsInOtherwise: false,
   };
-}
-
-async function contentOf(source: Source | undefined): Promise<Buffer | undefined> {
-  return source && ('content' in source ? source.content : readFile(source.file));
 }

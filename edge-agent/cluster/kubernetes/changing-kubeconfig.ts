@@ -4,9 +4,9 @@
  * again.
  */
 import { stat } from 'node:fs/promises';
+import type { Credentials } from '../../../core/kubeconfig/credentials.ts';
+import type { ClusterAccess } from '../../../core/kubeconfig/kubeconfig.ts';
 import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
-import type { Credentials } from './credentials.ts';
-import type { ClusterAccess } from './kubeconfig.ts';
 
 export interface KubeconfigEvents {
   /** Called when the file names another server. From now on, the agent sends no request to either server. */

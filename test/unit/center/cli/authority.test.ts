@@ -12,7 +12,7 @@ import {
   showAuthorities,
   useAuthority,
 } from '../../../../center/cli/authority.ts';
-import { trustInKubeconfig } from '../../../../center/cli/user.ts';
+import { trustInKubeconfig } from '../../../../center/cli/trusted-kubeconfig.ts';
 import { AuthorityFiles } from '../../../../center/supervisor/authority-files.ts';
 import { createAuthority } from '../../../../core/identity/authority.ts';
 import { authorityId } from '../../../../core/identity/peer-identity.ts';

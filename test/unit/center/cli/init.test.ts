@@ -58,7 +58,7 @@ describe('the files of a node', () => {
     expect(readdirSync(dir('center')).sort()).toEqual(['banyan-center.service', 'center.yaml', 'data', 'keys']);
     expect(existsSync(dir('center/data/pki/ca.key'))).toBe(true);
     for (const file of ['keys', 'data/kubeconfig']) expect(statSync(dir(`center/${file}`)).mode & 0o077).toBe(0);
-    expect(lines.join('\n')).toMatch(/user add admin .*--server https:\/\/NAME:6443 > admin\.kubeconfig/);
+    expect(lines.join('\n')).toMatch(/user add admin .*--server https:\/\/NAME:6443 --data .* > admin\.kubeconfig/);
   });
 
   it('are those of a relay, whose parent may have an IPv6 address', async () => {

@@ -24,7 +24,7 @@ describe('banyan user revoke', () => {
 
   it('makes a Revocation at the node, with a name for any user, and finds it again', async () => {
     const client = api();
-    expect(await revokeUser(client, 'alice@example.com', '', clock, warn)).toContain('at center and below');
+    expect((await revokeUser(client, 'alice@example.com', '', clock, warn)).text).toContain('at center and below');
     const [[key, object]] = [...client.objects] as [[string, KubeObject]];
     expect(key).toMatch(/^node\/center .*\/revocations\/user-[0-9a-f]{16}$/);
     expect(object.spec).toEqual({ user: 'alice@example.com', issuedBefore: '2030-01-01T00:00:00.000Z' });

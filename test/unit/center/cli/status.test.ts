@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeApiClient } from '../../../../center/cli/api-client.ts';
 import { failureRemedy } from '../../../../center/cli/remedy.ts';
-import { placementReport, spaceReport } from '../../../../center/cli/status.ts';
+import { placementOutput, spaceOutput } from '../../../../center/cli/status.ts';
 import { timestamp } from '../../../../core/object/conditions.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import { cliCommand } from '../../../../core/runtime/cli-command.ts';
@@ -42,15 +42,17 @@ const web = placement('web', {
   ],
 });
 
-const api: Pick<NodeApiClient, 'get' | 'list'> = {
+const api: Pick<NodeApiClient, 'get' | 'list' | 'contexts'> = {
+  contexts: () => [],
   list: () => Promise.resolve([till, web]),
   get: (_context, path) => Promise.resolve([till, web].find(({ metadata }) => path.endsWith(`/${metadata.name}`))),
 };
+const of = (name: string) => ({ context: 'space/center/retail', name, nowMs });
 const cells = (line: string | undefined) => (line ?? '').split(/ {3,}/);
 
 describe('banyan status', () => {
   it('shows one line for each placement, then each failure with place, time, object, cause and remedy', async () => {
-    const lines = (await spaceReport(api, 'space/center/retail', nowMs)).split('\n');
+    const lines = (await spaceOutput(api, 'space/center/retail', nowMs)).text.split('\n');
     expect(cells(lines[0])).toEqual(['PLACEMENT', 'STATE', 'DESTINATIONS', 'ROLLOUT']);
     expect(cells(lines[1])).toEqual(['till', 'Ready', 'available 2/2']);
     expect(cells(lines[2])).toEqual([
@@ -68,17 +70,35 @@ describe('banyan status', () => {
   });
 
   it('shows the same failures for one placement, and its counts without the time', async () => {
-    const text = await placementReport(api, 'space/center/retail', 'web', nowMs);
+    const { text } = await placementOutput(api, of('web'), false);
     expect(text).toMatch(/^web {3}available 1\/43 \(41 stale, oldest 18m\)\n/);
     expect(text).toMatch(/EXPECTED +AVAILABLE +STALE\n43 +1 +41\n/);
     expect(text).toMatch(/PLACE +SINCE +OBJECT +CAUSE +REMEDY\n/);
-    expect(await placementReport(api, 'space/center/retail', 'till', nowMs)).not.toContain('PLACE ');
+    expect((await placementOutput(api, of('till'), false)).text).not.toContain('PLACE ');
+  });
+
+  it('asks every relay below for more failures, and names those that do not answer', async () => {
+    const failure = (path: string) => ({ path, object: 'services shop/web', reason: 'Unhealthy', message: path });
+    const at: Record<string, KubeObject> = {
+      'space/center/retail': placement('web', { failures: [failure('eu:store-1')] }),
+      'space/eu/center.retail': placement('web', { failures: [failure('eu:store-1'), failure('eu:store-2')] }),
+    };
+    const below = {
+      contexts: () => ['node/center', 'node/eu', 'node/us', 'space/eu/ops'],
+      get: async (context: string) => {
+        if (context.startsWith('space/us')) throw new Error('no answer');
+        return at[context];
+      },
+    };
+    const { wide } = await placementOutput(below, of('web'), true);
+    expect(wide.match(/^eu:store-\d/gm)).toEqual(['eu:store-1', 'eu:store-2']);
+    expect(wide).toMatch(/\nnot asked: us \(no answer\)$/);
   });
 
   it('says that a space has no placement, and that a placement does not exist', async () => {
     const empty = { list: () => Promise.resolve([]) };
-    expect(await spaceReport(empty, 'space/center/ops', nowMs)).toBe('space/center/ops has no EdgePlacement');
-    await expect(placementReport(api, 'space/center/ops', 'x', nowMs)).rejects.toThrow(/no EdgePlacement "x"/);
+    expect((await spaceOutput(empty, 'space/center/ops', nowMs)).text).toBe('space/center/ops has no EdgePlacement');
+    await expect(placementOutput(api, of('x'), false)).rejects.toThrow(/no EdgePlacement "x"/);
   });
 });
 

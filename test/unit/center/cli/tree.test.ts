@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { NodeApiClient } from '../../../../center/cli/api-client.ts';
-import { formatTree, treeRows } from '../../../../center/cli/tree.ts';
+import { treeRows } from '../../../../center/cli/tree.ts';
+import { formatTree } from '../../../../center/cli/tree-output.ts';
 import { timestamp } from '../../../../core/object/conditions.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 

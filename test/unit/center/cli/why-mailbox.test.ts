@@ -50,10 +50,46 @@ describe('the mailbox of an agent', () => {
   });
 });
 
-it('shows the object on the cluster, or how to look if the kubeconfig does not reach it', async () => {
-  expect(await onCluster(tree({ 'cluster/eu:till': { [path]: prices } }), 'eu:till', path)).toMatch(/there, uid u-1$/);
-  expect(await onCluster(tree({ 'cluster/eu:till': {} }), 'eu:till', path)).toMatch(/it is not there yet/);
-  expect(await onCluster(tree({ 'node/eu': {} }), 'eu:till', path)).toBe(
-    `cluster/eu:till: the kubeconfig of the tree does not reach this cluster; look there with the cluster's own kubeconfig: kubectl get --raw ${path}`,
-  );
+describe('the object on the cluster', () => {
+  const till = (replicas: number, readyReplicas: number, conditions: object[] = []): KubeObject => ({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'till', uid: 'u-1', generation: 1 },
+    spec: { replicas },
+    status: {
+      observedGeneration: 1,
+      replicas: readyReplicas,
+      updatedReplicas: readyReplicas,
+      readyReplicas,
+      availableReplicas: readyReplicas,
+      conditions,
+    },
+  });
+  const refused = {
+    type: 'ReplicaFailure',
+    status: 'True',
+    message: 'pods "till-5" is forbidden: exceeded quota: small, requested: cpu=2, used: cpu=0, limited: cpu=1',
+  };
+
+  it('is shown by its context, with what is wrong with it', async () => {
+    const at = (object: KubeObject) =>
+      onCluster(tree({ 'cluster/eu:till': { [path]: object } }), 'eu:till', path, prices);
+    expect(await at(prices)).toBe('cluster/eu:till: it is there, uid u-1');
+    expect(await at(till(4, 4))).toBe('cluster/eu:till: it is there, uid u-1');
+    expect(await at(till(4, 2))).toContain('uid u-1, InProgress (LessReplicas): 2 of 4 replicas exist');
+    expect(await at(till(4, 2, [refused]))).toContain('exceeded quota: small');
+    expect(await onCluster(tree({ 'cluster/eu:till': {} }), 'eu:till', path, prices)).toMatch(/it is not there yet/);
+  });
+
+  it('is asked for at the parent of an enrolled agent, through the tree', async () => {
+    const there = { [`/tree/eu:till/cluster${path}`]: prices };
+    expect(await onCluster(tree({ 'node/eu': there }), 'eu:till', path, prices)).toMatch(/there, uid u-1$/);
+  });
+
+  it('is as the agent has reported it, if the cluster does not answer', async () => {
+    const line = await onCluster(tree({ 'node/eu': 'Unavailable' }), 'eu:till', path, till(4, 2));
+    expect(line).toBe(
+      `cluster/eu:till: it can't be read through the tree (node/eu does not answer); the agent's last report of it, InProgress (LessReplicas): 2 of 4 replicas exist; look there with the cluster's own kubeconfig: kubectl get --raw ${path}`,
+    );
+  });
 });

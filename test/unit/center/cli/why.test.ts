@@ -4,8 +4,9 @@ import type { KubeObject } from '../../../../core/object/meta.ts';
 import { BanyanError } from '../../../../core/runtime/errors.ts';
 import { sliceOf } from '../../../../relay/gather/status/slice-contents.ts';
 
+const nowMs = Date.parse('2030-01-01T10:00:00Z');
 const space = 'space/center/retail';
-const question = { object: { kind: 'configmap', name: 'prices' }, namespace: 'till', space, at: 'eu:shop' };
+const question = { object: { kind: 'configmap', name: 'prices' }, namespace: 'till', space, at: 'eu:shop', nowMs };
 const inventory = '/apis/inventory.banyan.io/v1alpha1';
 const edge = '/apis/edge.banyan.io/v1alpha1';
 
@@ -168,7 +169,10 @@ describe('banyan why', () => {
 
   it.each([
     [{ at: 'eu:shopp' }, /--at: there is no cluster "eu:shopp": did you mean "eu:shop"\?/],
-    [{ at: 'tokyo:till' }, /--at: there is no cluster "tokyo:till": for a list: npm exec -- banyan tree/],
+    [
+      { at: 'tokyo:till' },
+      /--at: there is no cluster "tokyo:till": for a list: npm exec -- banyan tree; known: eu:shop, eu-west:lab/,
+    ],
     [{ at: 'eu' }, /--at: "eu" is no cluster but a relay: name a cluster below it, such as eu:shop/],
     [
       { object: { kind: 'configmap', name: 'price' } },
@@ -189,6 +193,16 @@ describe('banyan why', () => {
     ],
   ])('reports the missing part of %o, and the most similar name', async (wrong, message) => {
     await expect(why(treeWith(['till']), { ...question, ...wrong })).rejects.toThrow(message);
+  });
+
+  it.each([
+    [{ state: 'Disconnected', since: '2030-01-01T09:57:00Z' }, ['node/eu: the agent has been away for 3m']],
+    [{ state: 'Never' }, ['node/eu: the agent has never connected']],
+    [{ state: 'Connected', since: '2030-01-01T09:57:00Z' }, []],
+  ])('says whether the agent is away: %j', async (session, expected) => {
+    const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'eu.shop' }, status: { session } };
+    const tree = treeWith(['till'], { 'node/eu /apis/mesh.banyan.io/v1alpha1/nodes/eu.shop': node });
+    expect((await why(tree, question)).filter((line) => line.includes('the agent'))).toEqual(expected);
   });
 
   it('knows an enrolled agent from its parent', async () => {
