@@ -44,8 +44,9 @@ import { requestUser } from './requested-user.ts';
 import { nodeRevokedAtMs, revokedAtMs, revokeNode, revokeUser } from './revoke.ts';
 import { placementReport, spaceReport } from './status.ts';
 import { formatTree, treeRows } from './tree.ts';
+import { addTreeCommands } from './tree-commands.ts';
 import { undo } from './undo.ts';
-import { dataOf, down, exitCode, readTopology, up } from './up.ts';
+import { dataOf, down, exitCode, up } from './up.ts';
 import { UsageError } from './usage-error.ts';
 import { addUser, type UserRequest, userName } from './user.ts';
 import { why } from './why.ts';
@@ -84,16 +85,15 @@ program
     code = await down(options, print);
   });
 
-program
-  .command('topology')
-  .description('work on topology files')
-  .command('validate')
-  .description('check a topology file; if it is wrong, exit with code 2 and show every problem with its line')
-  .requiredOption('-f, --file <topology>', 'the topology file')
-  .action((options) => {
-    const { name, relays, clusters } = readTopology(options.file);
-    print(`${options.file}: "${name}" is fine: a center, ${relays.length} relays, ${clusters.length} clusters`);
-  });
+addTreeCommands(program, {
+  print,
+  warn,
+  clientOf,
+  directoryOf: treeDirectoryOf,
+  exit: (exit) => {
+    code = exit;
+  },
+});
 
 program
   .command('tree')
@@ -212,7 +212,7 @@ user
   .option('--kubeconfig <file>', 'kubeconfig with the contexts')
   .action(async (name: string, options) => {
     const kubeconfig = kubeconfigOf(options);
-    const data = options.data === undefined ? new DataDirectory(dirname(kubeconfig)) : dataOf(options);
+    const data = treeDirectoryOf(options);
     const issue = async (asked: UserRequest) => {
       const api = clientOf(options);
       try {
@@ -420,6 +420,11 @@ function originSpace(api: NodeApiClient, options: { space?: string }): string {
 function kubeconfigOf(options: { data?: string; kubeconfig?: string }): string {
   const fromEnvironment = options.data === undefined ? process.env.KUBECONFIG : undefined;
   return options.kubeconfig ?? fromEnvironment ?? dataOf(options).kubeconfig;
+}
+
+/** The directory of the tree that the kubeconfig belongs to, if the tree runs on this machine. */
+function treeDirectoryOf(options: { data?: string; kubeconfig?: string }): DataDirectory {
+  return options.data === undefined ? new DataDirectory(dirname(kubeconfigOf(options))) : dataOf(options);
 }
 
 function clientOf(options: { data?: string; kubeconfig?: string }): NodeApiClient {

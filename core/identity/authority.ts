@@ -74,7 +74,7 @@ async function selfSigned(name: string, { clock, random }: Issuing): Promise<Key
  */
 export async function createIssuer(
   authority: KeyAndCertificate,
-  of: { readonly tree: string; readonly path: string },
+  of: { readonly tree: string; readonly path: string; readonly afterMs?: number },
   issuing: Issuing,
 ): Promise<KeyAndCertificate> {
   const keys = await generateKeys();
@@ -85,6 +85,7 @@ export async function createIssuer(
       subject: new x509.Name([{ OU: [{ utf8String: issuerUnit }] }, { CN: [{ utf8String: name }] }]),
       publicKey: keys.publicKey,
       lifeMs: issuerMs,
+      afterMs: of.afterMs,
       extensions: [
         new x509.BasicConstraintsExtension(true, 0, true),
         new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
@@ -129,11 +130,14 @@ export interface SubtreeIssuer {
  */
 export async function createSubtreeIssuer(
   authority: KeyAndCertificate,
-  of: SubtreeIssuer,
+  of: SubtreeIssuer & { readonly afterMs?: number },
   issuing: Issuing,
 ): Promise<KeyAndCertificate> {
   const keys = await generateKeys();
-  return { certPem: await issueSubtreeIssuer(authority, of, keys, issuing), keyPem: await exportKey(keys.privateKey) };
+  return {
+    certPem: await issueSubtreeIssuer(authority, of, keys, issuing, { afterMs: of.afterMs }),
+    keyPem: await exportKey(keys.privateKey),
+  };
 }
 
 /** Like `createSubtreeIssuer`, for a key that the relay has made itself. `afterMs`, `lifeMs`: as for other certificates. */

@@ -71,7 +71,7 @@ export class Agent {
     this.#desired = new Desired(store, options.downstream, isAccepted);
     this.#sources = new SourceTroubles(this.#desired);
     this.#quarantineChanged();
-    this.#records = new OwnerRecords(store);
+    this.#records = new OwnerRecords(store, () => this.#touchNode());
     this.#removalProgress = new RemovalProgress(clock, () => this.#touchNode());
     this.#autoscalers = new Autoscalers({
       cluster,
@@ -449,6 +449,7 @@ export class Agent {
       certificateTrouble: certificateTrouble?.(),
       sources: this.#sources.reported,
       isDiskLow: isDiskLow(store),
+      hasDelivered: !this.#records.isEmpty,
     });
   }
 }

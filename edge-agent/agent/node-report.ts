@@ -26,11 +26,24 @@ export interface NodeFacts {
   /** The objects that the site refuses, and those that several sources want. */
   readonly sources: SourceTroublesReport;
   readonly isDiskLow: boolean;
+  /** Whether objects are at the cluster that the agent has delivered. */
+  readonly hasDelivered: boolean;
 }
 
 export function nodeReport(facts: NodeFacts): UpFeedEntry {
-  const { version, description, limit, held, quarantined, diverged, waiting, certificateTrouble, sources, isDiskLow } =
-    facts;
+  const {
+    version,
+    description,
+    limit,
+    held,
+    quarantined,
+    diverged,
+    waiting,
+    certificateTrouble,
+    sources,
+    isDiskLow,
+    hasDelivered,
+  } = facts;
   const attributes = {
     role: 'agent',
     version,
@@ -43,6 +56,7 @@ export function nodeReport(facts: NodeFacts): UpFeedEntry {
     ...(certificateTrouble ? { certificateTrouble } : {}),
     ...sources,
     ...(isDiskLow ? { diskLow: true } : {}),
+    ...(hasDelivered ? { delivered: true } : {}),
   };
   return { attributes: text(stableStringify(attributes)), body: new Uint8Array(0) };
 }

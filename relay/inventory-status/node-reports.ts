@@ -161,6 +161,14 @@ export class NodeReports {
     t.afterCommit(() => this.childrenChanged([child]));
   }
 
+  /** Runs in the transaction that drops the mailbox of a child. Takes back the reports about the child and the nodes below it. */
+  removed(t: Transaction, child: string): void {
+    const { outbox, path } = this.#ports;
+    this.recount(t, child);
+    if (path !== '') outbox.remove(t, hash128(entryKey.node(replicaNodePath(path, child))), 0);
+    t.afterCommit(() => this.#reportedLag.delete(child));
+  }
+
   /** Returns the report of a child about a node at or below itself. */
   reportOf(reader: Reader, child: string, path: string): NodeAttributes | undefined {
     return this.#descendants.reportOf(reader, child, path);

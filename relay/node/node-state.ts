@@ -15,11 +15,12 @@ import { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { AppliedChange, Producer, Table } from '../../core/feed/feed.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
 import { childPath, depthOf, nameOf, parentOf } from '../../core/identity/node-path.ts';
+import { splitReplica } from '../../core/identity/replica.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { Labels } from '../../core/object/selector.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
-import { dismissJoinedKey, dueRevocations, revocationWritten } from '../../core/session/admitted-keys.ts';
+import { dismissRelayKey, dueRevocations, revocationWritten } from '../../core/session/admitted-keys.ts';
 import { beginBoot, type NodeIdentity } from '../../core/session/node-identity.ts';
 import { readWatermarks, type Watermarks } from '../../core/session/watermark.ts';
 import { ifRoom } from '../../core/store/room.ts';
@@ -32,6 +33,7 @@ import { ChildRegistry } from '../children/child-registry.ts';
 import type { Child } from '../children/children.ts';
 import { Evictions } from '../children/evictions.ts';
 import { inheritedBelow } from '../children/inherited-labels.ts';
+import { syncTargetResource } from '../children/inventory.ts';
 import type { NodeConfig } from '../config/config.ts';
 import { Mailboxes } from '../mailbox/mailboxes.ts';
 import { Placements } from '../placements/placements.ts';
@@ -43,7 +45,7 @@ import type { Replicas } from '../replicas/replicas.ts';
 import { InventoryBelow } from '../schedule/inventory-below.ts';
 import { NodeSpaces } from '../spaces/node-spaces.ts';
 import { markDirty } from '../work/dirty.ts';
-import { childShownTopic, revocationsTopic } from '../work/topics.ts';
+import { revocationsTopic } from '../work/topics.ts';
 import { refusedClaims } from './metrics.ts';
 import type { NodePorts } from './node-ports.ts';
 
@@ -57,6 +59,8 @@ export interface LateParts {
   hasReceivedFromParent(): boolean;
   /** Returns whether the parent is one of several replicas. */
   parentHasReplicas(): boolean;
+  /** Runs in the transaction that drops the mailbox of a child. */
+  childRemoved(t: Transaction, child: string): void;
   /** Runs in a transaction in which quarantined reports of a child have become valid. */
   judgedAgain(t: Transaction, child: string, changes: readonly AppliedChange[]): void;
   readonly sums: Omit<ReplicaSums, 'labels'>;
@@ -252,15 +256,33 @@ export class NodeState {
     this.spaces.revocations.setAbove(this.#store.read((reader) => revokedAbove(reader, this.upstream.sound)));
   }
 
-  /** A person shuts a relay out that has joined with a token: its key is refused from now on, and so is everything that it has signed. */
+  /**
+   * A person removes a child. The objects at its clusters stay. The key of a relay is refused from now on, and so is everything that it has signed. The Node object
+   * of the first replica stands for all of them. A Node object of a child that is gone already was deleted by this node itself.
+   */
   #nodeDeleted(t: Transaction, { spec }: KubeObject, clock: Clock): void {
     const { path = '', role } = (spec ?? {}) as { readonly path?: string; readonly role?: string };
-    if (role !== 'Relay' || path === '' || parentOf(path) !== this.path) return;
-    // The relay is still a child of this node, so its Node object is shown again.
-    t.announce(childShownTopic, nameOf(path));
-    if (!dismissJoinedKey(t, path, clock.wallMs())) return;
+    if (path === '' || parentOf(path) !== this.path) return;
+    const name = nameOf(path);
     // In a turn of its own, because this runs in the transaction of the deletion.
-    t.afterCommit(() => clock.after(0, () => this.writeDueRevocations(clock)));
+    const later = (act: () => void) => t.afterCommit(() => clock.after(0, act));
+    if (role === 'Agent' && this.childRegistry.children.has(name)) later(() => this.#removeAgent(name, clock));
+    if (role !== 'Relay') return;
+    const isOneReplica = splitReplica(name).replica > 0;
+    for (const child of isOneReplica ? [name] : this.mailboxes.replicasOf(name)) {
+      this.mailboxes.leave(t, child);
+      markDirty(t, 'child', child);
+    }
+    if (!isOneReplica && dismissRelayKey(t, path, clock.wallMs())) later(() => this.writeDueRevocations(clock));
+  }
+
+  /** An agent is a child as long as its SyncTarget exists. */
+  #removeAgent(name: string, clock: Clock): void {
+    const key = { ...syncTargetResource, namespace: '', name };
+    const isDone = ifRoom(() => {
+      if (this.spaces.system.get(key)) this.spaces.system.delete(key);
+    });
+    if (!isDone) clock.after(revokeAgainMs, () => this.#removeAgent(name, clock));
   }
 
   /** Writes the Revocations of deleted relays. What a crash or a full disk has left due is written at the next start, or when there is room. */

@@ -22,6 +22,7 @@ import type { Listener } from '../../core/wire/link.ts';
 import { WatermarkPublisher } from '../catch-up/watermark-publisher.ts';
 import { seedInventory } from '../children/seed-inventory.ts';
 import type { NodeConfig } from '../config/config.ts';
+import { checkLive } from '../config/live-config.ts';
 import { fleetEndpoint } from '../fleet/child-questions.ts';
 import { fleetUrls } from '../fleet/fleet-urls.ts';
 import type { GuardRoom } from '../guard/guard-room.ts';
@@ -47,7 +48,7 @@ import { StatusAggregation } from './status-aggregation.ts';
 import { subscribeParts } from './subscriptions.ts';
 
 export class Node implements AsyncDisposable {
-  readonly #config: NodeConfig;
+  #config: NodeConfig;
   readonly #ports: NodePorts;
   readonly #nodeState: NodeState;
   readonly #down: Downsync;
@@ -93,7 +94,7 @@ export class Node implements AsyncDisposable {
     this.#readiness = new Readiness(
       {
         children: this.#nodeState.childRegistry.children,
-        relays: config.relays,
+        relays: () => this.#config.relays,
         quiet: () => this.#loop.quiet,
         isElsewhere: (relay) => this.#nodeState.replicas.standing(relay).isElsewhere,
         store: ports.store,
@@ -188,6 +189,19 @@ export class Node implements AsyncDisposable {
     return { url, meshAddress: this.#listener.address };
   }
 
+  /** Takes the parts of another configuration that may change while the node runs (relay/config/live-config.ts). Throws BadRequest, and takes nothing, if another part differs. */
+  async reconfigure(config: NodeConfig): Promise<void> {
+    checkLive(this.#config, config);
+    this.#config = config;
+    const { spaces, childRegistry } = this.#nodeState;
+    const changed = spaces.writtenClaims.configure(config.children);
+    this.#ports.store.write((t) => {
+      for (const child of changed) childRegistry.claimsChanged(t, child);
+    });
+    seedInventory(spaces.system, config.inventory);
+    await this.#ports.store.flushed();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#loop.stop();
     for (const end of this.#subscriptions) end();
@@ -217,6 +231,7 @@ export class Node implements AsyncDisposable {
       endSession: (child, reason) => this.#sessions.disconnect(child, reason),
       hasReceivedFromParent: () => !this.#uplink || this.#readiness.hasReceivedFromParent,
       parentHasReplicas: () => this.#uplink?.parentHasReplicas ?? false,
+      childRemoved: (t, child) => this.#reports.removed(t, child),
       judgedAgain: (t, child, changes) => this.#feedEventRouter.receivedFromChild(t, child, changes),
       sums: {
         nodes: (t, child) => this.#reports.recount(t, child),

@@ -1,0 +1,126 @@
+/** `banyan topology diff` and `banyan topology apply`: a tree of `banyan up` becomes the tree of another topology while it runs. */
+import { stringify } from 'yaml';
+import { shownPath } from '../../core/identity/node-path.ts';
+import { cliCommand } from '../../core/runtime/cli-command.ts';
+import { BanyanError } from '../../core/runtime/errors.ts';
+import type { Random } from '../../core/runtime/random.ts';
+import { requestChange } from '../supervisor/change-requests.ts';
+import type { DataDirectory } from '../supervisor/data-directory.ts';
+import { readRecord, type TreeRecord, type WantedTree } from '../supervisor/tree-record.ts';
+import { wantedTree } from '../supervisor/wanted-tree.ts';
+import { type Difference, differencesBetween } from '../topology/differences.ts';
+import { NodeApiClient } from './api-client.ts';
+import { type DrainPorts, drain } from './drain.ts';
+import { untilForgotten, withdraw } from './remove.ts';
+import { targetsAt } from './tree-targets.ts';
+import { plannedNodes, readTopology, runningSupervisor } from './up.ts';
+import { UsageError } from './usage-error.ts';
+
+export const differenceFormats = ['json', 'yaml'] as const;
+
+export interface RunningTree {
+  readonly pid: number;
+  readonly record: TreeRecord;
+}
+
+export interface ApplyPorts extends DrainPorts {
+  readonly random: Random;
+}
+
+/** Throws NotFound if no tree runs in the directory. */
+export function runningTree(data: DataDirectory): RunningTree {
+  const [pid, record] = [runningSupervisor(data), readRecord(data)];
+  if (pid !== undefined && record) return { pid, record };
+  const remedy = `start it with ${cliCommand('up', '-f', 'TOPOLOGY')}, or name its directory with --data`;
+  throw new BanyanError('NotFound', `${data.root}: no tree of banyan up runs here: ${remedy}`);
+}
+
+/** The tree of a topology file, as the supervisor of this directory would take it. Throws UsageError if it can't be the same tree. */
+export function wantedOf(record: TreeRecord, file: string): WantedTree {
+  const topology = readTopology(file);
+  if (topology.name !== record.name) {
+    throw new UsageError(
+      `${file}: metadata.name: "${topology.name}" is another tree: the name "${record.name}" is in all certificates and can't be changed; write it here, or name the directory of the other tree with --data`,
+    );
+  }
+  return wantedTree(record, { name: topology.name, logs: topology.logs, nodes: plannedNodes(topology, file) });
+}
+
+export function differences(record: TreeRecord, wanted: WantedTree): Difference[] {
+  return differencesBetween(record, wanted);
+}
+
+export function shownDifferences(found: readonly Difference[], format?: (typeof differenceFormats)[number]): string {
+  if (format === 'json') return JSON.stringify({ differences: found }, null, 2);
+  if (format === 'yaml') return stringify({ differences: found }).trimEnd();
+  if (found.length === 0) return 'no differences';
+  return found.map(lineOf).join('\n');
+}
+
+const signs = { add: '+', remove: '-', move: '>', change: '~', withdraw: '-' } as const;
+
+function lineOf({ action, role, path, from, fields, takesAway }: Difference): string {
+  const node = `${role === undefined || role === 'center' ? '' : `${role === 'agent' ? 'cluster' : role} `}${shownPath(path)}`;
+  const where = from === undefined ? '' : `, so far ${from}`;
+  const still = action === 'withdraw' ? ': runs no more; its parent still knows it' : '';
+  const what = fields.map(
+    ({ field, before, after }) =>
+      `    ${field}: ${before === undefined ? 'none' : JSON.stringify(before)} -> ${after === undefined ? 'none' : JSON.stringify(after)}`,
+  );
+  const loss = takesAway === undefined ? [] : [`    takes away ${takesAway}`];
+  return [`${signs[action]} ${node}${where}${still}`, ...what, ...loss].join('\n');
+}
+
+/**
+ * Makes the tree the wanted one. Each step leaves a state from which the next call goes on. First the clusters that leave are drained, then the supervisor takes
+ * the tree, then parents forget what is no longer there.
+ */
+export async function applyTopology(
+  data: DataDirectory,
+  { pid, record }: RunningTree,
+  wanted: WantedTree,
+  timeoutMs: number,
+  ports: ApplyPorts,
+): Promise<void> {
+  const api = () => new NodeApiClient(data.kubeconfig);
+  // Paths that come back are forgotten first: their new nodes would be taken for the former ones.
+  const comingBack = record.withdraw.filter((id) => !wanted.withdraw.includes(id));
+  await forget(api(), comingBack, ports);
+  const leaving = differences(record, wanted).filter(({ action }) => action === 'remove');
+  for (const { path } of leaving) {
+    const client = api();
+    if ((await targetsAt(client, path)).targets.length > 0) ports.print(await drain(client, path, timeoutMs, ports));
+  }
+  await takeTree(data, pid, wanted, timeoutMs, ports);
+}
+
+/** Lets the supervisor take the tree, and then the parents forget the nodes that it no longer has. */
+export async function takeTree(
+  data: DataDirectory,
+  pid: number,
+  wanted: WantedTree,
+  timeoutMs: number,
+  ports: ApplyPorts,
+): Promise<void> {
+  await requestChange(pid, wanted, timeoutMs, { ...ports, data });
+  if (wanted.withdraw.length === 0) return;
+  await forget(new NodeApiClient(data.kubeconfig), wanted.withdraw, ports);
+  await requestChange(pid, { ...wanted, moved: {}, withdraw: [] }, timeoutMs, { ...ports, data });
+}
+
+async function forget(api: NodeApiClient, ids: readonly string[], ports: ApplyPorts): Promise<void> {
+  for (const id of ids) {
+    await withdraw(api, id, ports);
+    await untilForgotten(api, id, ports);
+    ports.print(`${id} is removed`);
+  }
+  api.close();
+}
+
+/** What a person has to agree to. Undefined: nothing is taken away. */
+export function lossesOf(found: readonly Difference[]): string | undefined {
+  const losses = found.flatMap(({ path, takesAway }) =>
+    takesAway === undefined ? [] : [`${shownPath(path)}: ${takesAway}`],
+  );
+  return losses.length === 0 ? undefined : losses.join('\n  ');
+}

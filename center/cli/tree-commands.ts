@@ -1,0 +1,164 @@
+/** The commands that change a running tree: `topology`, `cordon`, `uncordon`, `drain`, `remove`. */
+import { type Command, Option } from 'commander';
+import { isAtOrBelow } from '../../core/identity/node-path.ts';
+import { cliCommand } from '../../core/runtime/cli-command.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
+import { systemRandom } from '../../core/runtime/random.ts';
+import type { DataDirectory } from '../supervisor/data-directory.ts';
+import { readRecord } from '../supervisor/tree-record.ts';
+import { wantedTree } from '../supervisor/wanted-tree.ts';
+import { withoutPath } from '../topology/plan.ts';
+import type { NodeApiClient } from './api-client.ts';
+import { nodePath, pathWithoutReplica, seconds } from './arguments.ts';
+import { cordon, drain, uncordon } from './drain.ts';
+import { checkRemoval, drainFirst, type RemoveOptions, removedText, untilForgotten, withdraw } from './remove.ts';
+import {
+  type ApplyPorts,
+  applyTopology,
+  differenceFormats,
+  differences,
+  lossesOf,
+  runningTree,
+  shownDifferences,
+  takeTree,
+  wantedOf,
+} from './topology-change.ts';
+import { checkKnown } from './tree-targets.ts';
+import { dataOf, exitCode, readTopology, runningSupervisor } from './up.ts';
+import { UsageError } from './usage-error.ts';
+
+interface TreeOptions {
+  readonly data?: string;
+  readonly kubeconfig?: string;
+}
+
+interface TreeCommandPorts {
+  print(line: string): void;
+  warn(line: string): void;
+  exit(code: number): void;
+  clientOf(options: TreeOptions): NodeApiClient;
+  /** The data directory of the same tree, if the tree runs on this machine. */
+  directoryOf(options: TreeOptions): DataDirectory;
+}
+
+export function addTreeCommands(program: Command, ports: TreeCommandPorts): void {
+  addTopology(program, ports);
+  addDrain(program, ports);
+  addRemove(program, ports);
+}
+
+const pause = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
+
+function addTopology(program: Command, { print, warn, exit }: TreeCommandPorts): void {
+  const applyPorts = { clock: systemClock, random: systemRandom, print, warn, pause };
+  const topology = program.command('topology').description('work on topology files');
+  topology
+    .command('validate')
+    .description('check a topology file; if it is wrong, exit with code 2 and show every problem with its line')
+    .requiredOption('-f, --file <topology>', 'the topology file')
+    .action((options) => {
+      const { name, relays, clusters } = readTopology(options.file);
+      print(`${options.file}: "${name}" is fine: a center, ${relays.length} relays, ${clusters.length} clusters`);
+    });
+  topology
+    .command('diff')
+    .description('show how a topology file differs from the tree that runs; exit with code 4 if it does')
+    .requiredOption('-f, --file <topology>', 'the topology file')
+    .addOption(new Option('-o, --output <format>', 'json or yaml').choices(differenceFormats))
+    .option('--data <dir>', 'data directory of the tree (default: .banyan beside the topology file)')
+    .action((options) => {
+      const { record } = runningTree(dataOf(options));
+      const found = differences(record, wantedOf(record, options.file));
+      print(shownDifferences(found, options.output));
+      exit(found.length === 0 ? exitCode.done : exitCode.changes);
+    });
+  topology
+    .command('apply')
+    .description('make the tree that runs the tree of a topology file; only what differs is restarted')
+    .requiredOption('-f, --file <topology>', 'the topology file')
+    .option('--yes', 'also apply changes that take workloads away', false)
+    .option('--timeout <seconds>', 'how long to wait for each step', seconds, 120)
+    .option('--data <dir>', 'data directory of the tree (default: .banyan beside the topology file)')
+    .action(async (options) => {
+      const data = dataOf(options);
+      const running = runningTree(data);
+      const wanted = wantedOf(running.record, options.file);
+      const found = differences(running.record, wanted);
+      print(shownDifferences(found));
+      const losses = lossesOf(found);
+      if (losses !== undefined && !options.yes) {
+        throw new UsageError(
+          `${options.file}: nothing was changed, because this takes workloads away:\n  ${losses}\nto do it all the same, add --yes`,
+        );
+      }
+      if (found.length === 0) return;
+      await applyTopology(data, running, wanted, options.timeout * 1_000, applyPorts);
+      print('applied');
+    });
+}
+
+function addDrain(program: Command, { print, warn, clientOf }: TreeCommandPorts): void {
+  const act = (
+    name: string,
+    description: string,
+    run: (api: NodeApiClient, path: string, timeoutMs: number) => Promise<string>,
+  ) =>
+    program
+      .command(name)
+      .description(description)
+      .argument('<path>', 'path of a cluster, or of a relay for all clusters below it', pathWithoutReplica)
+      .option('--data <dir>', 'data directory of the tree')
+      .option('--kubeconfig <file>', 'kubeconfig of the tree')
+      .action(async (path: string, options) => {
+        const api = clientOf(options);
+        print(await run(api, path, (options.timeout ?? 0) * 1_000));
+        api.close();
+      });
+  act('cordon', 'let clusters keep their placements and get no new ones', (api, path) => cordon(api, path, { warn }));
+  act('uncordon', 'let placements come to clusters again, after cordon or drain', (api, path) =>
+    uncordon(api, path, { warn }),
+  );
+  act(
+    'drain',
+    'remove all placements from clusters, and wait until no delivered object is left',
+    (api, path, timeoutMs) => drain(api, path, timeoutMs, { clock: systemClock, print, warn, pause }),
+  ).option('--timeout <seconds>', 'how long to wait', seconds, 120);
+}
+
+function addRemove(program: Command, { print, warn, clientOf, directoryOf }: TreeCommandPorts): void {
+  program
+    .command('remove')
+    .description('take a node out of the tree for good, with everything below it; its certificates end')
+    .argument('<path>', 'path of the node, for example eu:paris:store-17', nodePath)
+    .option('--orphan', 'leave the delivered objects at the clusters', false)
+    .option('--delete-workloads', 'delete the delivered objects first', false)
+    .option('--force', 'do not wait for nodes that do not answer', false)
+    .option('--timeout <seconds>', 'how long to wait until the objects are deleted', seconds, 120)
+    .option('--data <dir>', 'data directory of the tree')
+    .option('--kubeconfig <file>', 'kubeconfig of the tree')
+    .action(async (path: string, options) => {
+      const api = clientOf(options);
+      const ports = { clock: systemClock, print, warn, pause };
+      const asked: RemoveOptions = { ...options, timeoutMs: options.timeout * 1_000 };
+      await checkKnown(api, path, 'remove');
+      await checkRemoval(api, path, asked);
+      await drainFirst(api, path, asked, ports);
+      if (!(await removeHere(path, directoryOf(options), asked.timeoutMs, { ...ports, random: systemRandom }))) {
+        await withdraw(api, path, ports);
+        await untilForgotten(api, path, ports);
+      }
+      print(removedText(path, asked));
+      api.close();
+    });
+}
+
+/** Removes nodes that are processes of a supervisor on this machine: it ends them first, and does not start them again. Returns false if there are none. */
+async function removeHere(path: string, data: DataDirectory, timeoutMs: number, ports: ApplyPorts): Promise<boolean> {
+  const [pid, record] = [runningSupervisor(data), readRecord(data)];
+  if (pid === undefined || !record?.nodes.some((node) => isAtOrBelow(node.path, path))) return false;
+  const wanted = wantedTree(record, { ...record, nodes: withoutPath(record.nodes, path) });
+  await takeTree(data, pid, wanted, timeoutMs, ports);
+  const command = cliCommand('topology', 'apply');
+  ports.print(`if the topology file still names ${path}, take it out there: otherwise ${command} starts it again`);
+  return true;
+}
