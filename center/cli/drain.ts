@@ -26,16 +26,15 @@ export async function uncordon(api: TreeApi, path: string, ports: Pick<DrainPort
   return `${paths.join(', ')}: placements may come again`;
 }
 
-/** Resolves when no delivered object is left at the clusters. Throws Timeout, which names the clusters that still have some; the drain goes on. */
-export async function drain(api: TreeApi, path: string, timeoutMs: number, ports: DrainPorts): Promise<string> {
+/** Resolves with the paths of the clusters when no delivered object is left at them. Throws Timeout, which names the clusters that still have some; the drain goes on. */
+export async function drain(api: TreeApi, path: string, timeoutMs: number, ports: DrainPorts): Promise<string[]> {
   const { clock, pause } = ports;
   const evictAfter = timestamp(clock.wallMs());
   const paths = await patchAll(api, path, { unschedulable: true, evictAfter }, 'drain', ports);
   const deadline = clock.monotonicMs() + timeoutMs;
   for (;;) {
     const left = await undrained(api, path);
-    if (left.size === 0)
-      return `${paths.join(', ')}: drained; placements come again after: ${cliCommand('uncordon', shownPath(path))}`;
+    if (left.size === 0) return paths;
     if (clock.monotonicMs() > deadline) {
       const list = [...left].map(([one, reason]) => `${one} (${reason})`).join(', ');
       throw new BanyanError(

@@ -63,7 +63,7 @@ export async function drainFirst(api: TreeApi, path: string, options: RemoveOpti
   const { deleteWorkloads, force, timeoutMs } = options;
   if (!deleteWorkloads || (await targetsAt(api, path)).targets.length === 0) return;
   try {
-    ports.print(await drain(api, path, timeoutMs, ports));
+    ports.print(`drained: ${(await drain(api, path, timeoutMs, ports)).join(', ')}`);
   } catch (error) {
     if (!force || !(error instanceof BanyanError) || !['Timeout', 'Unavailable'].includes(error.code)) throw error;
     ports.warn(`${error.message}; removed all the same (--force): objects may be left there`);

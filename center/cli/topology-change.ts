@@ -6,7 +6,7 @@ import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { requestChange } from '../supervisor/change-requests.ts';
 import type { DataDirectory } from '../supervisor/data-directory.ts';
-import { readRecord, type TreeRecord, type WantedTree } from '../supervisor/tree-record.ts';
+import { readRecord, type TreeRecord, topmost, type WantedTree } from '../supervisor/tree-record.ts';
 import { wantedTree } from '../supervisor/wanted-tree.ts';
 import { type Difference, differencesBetween } from '../topology/differences.ts';
 import { NodeApiClient } from './api-client.ts';
@@ -43,7 +43,18 @@ export function wantedOf(record: TreeRecord, file: string): WantedTree {
       `${file}: metadata.name: "${topology.name}" is another tree: the name "${record.name}" is in all certificates and can't be changed; write it here, or name the directory of the other tree with --data`,
     );
   }
-  return wantedTree(record, { name: topology.name, logs: topology.logs, nodes: plannedNodes(topology, file) });
+  const wanted = wantedTree(record, { name: topology.name, logs: topology.logs, nodes: plannedNodes(topology, file) });
+  for (const [to, from] of Object.entries(wanted.moved)) checkSpaces(file, record, from, to);
+  return wanted;
+}
+
+/** The copies of a space's objects carry the path of the relay that has the space. With another path, they would be the objects of another space. */
+function checkSpaces(file: string, { nodes }: TreeRecord, from: string, to: string): void {
+  const names = nodes.find(({ id }) => id === from)?.spaces.map(({ name }) => name) ?? [];
+  if (names.length === 0) return;
+  throw new UsageError(
+    `${file}: the relay "${from}" can't become "${to}" while it has spaces (${names.join(', ')}): remove them first, or leave the relay where it is`,
+  );
 }
 
 export function differences(record: TreeRecord, wanted: WantedTree): Difference[] {
@@ -86,10 +97,11 @@ export async function applyTopology(
   // Paths that come back are forgotten first: their new nodes would be taken for the former ones.
   const comingBack = record.withdraw.filter((id) => !wanted.withdraw.includes(id));
   await forget(api(), comingBack, ports);
-  const leaving = differences(record, wanted).filter(({ action }) => action === 'remove');
-  for (const { path } of leaving) {
+  const removed = differences(record, wanted).filter(({ action }) => action === 'remove');
+  for (const path of topmost(removed.map((one) => one.path))) {
     const client = api();
-    if ((await targetsAt(client, path)).targets.length > 0) ports.print(await drain(client, path, timeoutMs, ports));
+    if ((await targetsAt(client, path)).targets.length > 0)
+      ports.print(`drained: ${(await drain(client, path, timeoutMs, ports)).join(', ')}`);
   }
   await takeTree(data, pid, wanted, timeoutMs, ports);
 }

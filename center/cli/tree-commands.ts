@@ -121,7 +121,10 @@ function addDrain(program: Command, { print, warn, clientOf }: TreeCommandPorts)
   act(
     'drain',
     'remove all placements from clusters, and wait until no delivered object is left',
-    (api, path, timeoutMs) => drain(api, path, timeoutMs, { clock: systemClock, print, warn, pause }),
+    async (api, path, timeoutMs) => {
+      const paths = await drain(api, path, timeoutMs, { clock: systemClock, print, warn, pause });
+      return `${paths.join(', ')}: drained; placements come again after: ${cliCommand('uncordon', path)}`;
+    },
   ).option('--timeout <seconds>', 'how long to wait', seconds, 120);
 }
 

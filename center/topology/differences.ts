@@ -59,7 +59,14 @@ export function differencesBetween(before: ComparedTree, after: ComparedTree): D
     const { role } = node;
     if (!former) found.push({ action: 'add', role, path, fields });
     else if (from !== undefined) {
-      found.push({ action: 'move', role, path, from, fields, ...lossOf(node, fields, after.nodes, from) });
+      found.push({
+        action: 'move',
+        role,
+        path,
+        from,
+        fields,
+        ...lossOf(node, fields, after.nodes, moves[node.parent ?? ''] === parentOf(from) ? undefined : from),
+      });
     } else if (fields.length > 0) {
       found.push({ action: 'change', role, path, fields, ...lossOf(node, fields, after.nodes) });
     }

@@ -21,6 +21,7 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import type { Labels } from '../../core/object/selector.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { dismissRelayKey, dueRevocations, revocationWritten } from '../../core/session/admitted-keys.ts';
+import { leaveFormerPath } from '../../core/session/former-path.ts';
 import { beginBoot, type NodeIdentity } from '../../core/session/node-identity.ts';
 import { readWatermarks, type Watermarks } from '../../core/session/watermark.ts';
 import { ifRoom } from '../../core/store/room.ts';
@@ -46,6 +47,7 @@ import { InventoryBelow } from '../schedule/inventory-below.ts';
 import { NodeSpaces } from '../spaces/node-spaces.ts';
 import { markDirty } from '../work/dirty.ts';
 import { revocationsTopic } from '../work/topics.ts';
+import { forgetRecordsOf, renameNodes } from './former-path.ts';
 import { refusedClaims } from './metrics.ts';
 import type { NodePorts } from './node-ports.ts';
 
@@ -123,6 +125,11 @@ export class NodeState {
       FeedConsumer.open(t, { name: 'upstream', guard, judge: downFeedJudge('relay'), isFarAhead }),
     );
     this.outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce, random }));
+    const former = store.write((t) => {
+      const left = leaveFormerPath(t, path, this.outbox);
+      if (left !== undefined) forgetRecordsOf(t, left);
+      return left;
+    });
     this.mailboxes = new Mailboxes(store, random, bootNonce, path, isFarAhead, (child) =>
       this.spaces.writtenClaims.quotaOf(child),
     );
@@ -211,6 +218,7 @@ export class NodeState {
       pathOf: (child) => childPath(path, child),
       covered: (reader) => ({ ...readWatermarks(reader).complete, ...this.spaces.revisions() }),
     };
+    if (former !== undefined) renameNodes(this.spaces.system, former, path);
   }
 
   #makeReplicas(
