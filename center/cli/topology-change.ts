@@ -8,7 +8,8 @@ import { requestChange } from '../supervisor/change-requests.ts';
 import type { DataDirectory } from '../supervisor/data-directory.ts';
 import { readRecord, type TreeRecord, topmost, type WantedTree } from '../supervisor/tree-record.ts';
 import { wantedTree } from '../supervisor/wanted-tree.ts';
-import { type Difference, differencesBetween } from '../topology/differences.ts';
+import { type Difference, differencesBetween, removedSpaces } from '../topology/differences.ts';
+import type { PlannedNode } from '../topology/plan.ts';
 import { NodeApiClient } from './api-client.ts';
 import { type DrainPorts, drain } from './drain.ts';
 import { untilForgotten, withdraw } from './remove.ts';
@@ -45,6 +46,7 @@ export function wantedOf(record: TreeRecord, file: string): WantedTree {
   }
   const wanted = wantedTree(record, { name: topology.name, logs: topology.logs, nodes: plannedNodes(topology, file) });
   for (const [to, from] of Object.entries(wanted.moved)) checkSpaces(file, record, from, to);
+  for (const node of wanted.nodes) checkSpaceTypes(file, record, node);
   return wanted;
 }
 
@@ -55,6 +57,16 @@ function checkSpaces(file: string, { nodes }: TreeRecord, from: string, to: stri
   throw new UsageError(
     `${file}: the relay "${from}" can't become "${to}" while it has spaces (${names.join(', ')}): remove them first, or leave the relay where it is`,
   );
+}
+
+function checkSpaceTypes(file: string, { nodes }: TreeRecord, { id, spaces }: PlannedNode): void {
+  for (const { name, type } of spaces) {
+    const before = nodes.find((node) => node.id === id)?.spaces.find((space) => space.name === name);
+    if (before === undefined || before.type === type) continue;
+    throw new UsageError(
+      `${file}: spaces of ${shownPath(id)}: "${name}" can't become ${type}: the type of a space stays ${before.type}; remove the space first, or take another name`,
+    );
+  }
 }
 
 export function differences(record: TreeRecord, wanted: WantedTree): Difference[] {
@@ -103,8 +115,37 @@ export async function applyTopology(
     if ((await targetsAt(client, path)).targets.length > 0)
       ports.print(`drained: ${(await drain(client, path, timeoutMs, ports)).join(', ')}`);
   }
+  const spaces = differences(record, wanted).flatMap(({ action, path, fields }) =>
+    action === 'change' ? fields.flatMap(removedSpaces).map((space) => ({ path, space })) : [],
+  );
   await takeTree(data, pid, wanted, timeoutMs, ports);
+  await untilSpacesGone(api(), spaces, timeoutMs, ports);
 }
+
+/** The node drains a removed space: it takes back the copies of the space's objects, and then ends the space. */
+async function untilSpacesGone(
+  api: NodeApiClient,
+  spaces: readonly { readonly path: string; readonly space: string }[],
+  timeoutMs: number,
+  { clock, pause }: ApplyPorts,
+): Promise<void> {
+  const deadline = clock.monotonicMs() + timeoutMs;
+  for (const { path, space } of spaces) {
+    const context = `node/${shownPath(path)}`;
+    while (await api.get(context, `/apis/mesh.banyan.io/v1alpha1/spaces/${space}`)) {
+      if (clock.monotonicMs() > deadline) {
+        throw new BanyanError(
+          'Timeout',
+          `${context}: the space ${space} is still being drained: kubectl describe space ${space} says why`,
+        );
+      }
+      await pause(lookEveryMs);
+    }
+  }
+  api.close();
+}
+
+const lookEveryMs = 200;
 
 /** Lets the supervisor take the tree, and then the parents forget the nodes that it no longer has. */
 export async function takeTree(

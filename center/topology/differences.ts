@@ -122,7 +122,7 @@ function lossOf(
   from?: string,
 ): Pick<Difference, 'takesAway'> {
   const losses: string[] = [];
-  const removed = fields.filter(({ field }) => field === 'spaces').flatMap(removedSpaces);
+  const removed = fields.flatMap(removedSpaces);
   if (removed.length > 0) losses.push(`the objects of ${removed.join(', ')}, and their copies below`);
   const hasClusters = nodes.some(({ role, path }) => role === 'agent' && isAtOrBelow(path, node.path));
   const lessLabels = fields.some((one) => ['labels', 'properties'].includes(one.field) && losesKeys(one));
@@ -135,7 +135,9 @@ function lossOf(
   return losses.length === 0 ? {} : { takesAway: losses.join('; ') };
 }
 
-function removedSpaces({ before, after }: FieldDifference): string[] {
+/** Names of the spaces that the node has no more. */
+export function removedSpaces({ field, before, after }: FieldDifference): string[] {
+  if (field !== 'spaces') return [];
   const named = (spaces: unknown) => (spaces ?? []) as readonly { readonly name: string; readonly type: string }[];
   return named(before)
     .filter(({ name, type }) => !named(after).some((one) => one.name === name && one.type === type))

@@ -5,7 +5,7 @@ import { BanyanError } from '../../core/runtime/errors.ts';
 import { hex } from '../../core/store/bytes.ts';
 
 /** These parts change whenever something is added to the tree or removed from it. A restart would end the sessions of all children. */
-const liveFields: readonly string[] = ['inventory', 'relays', 'children'];
+const liveFields: readonly string[] = ['inventory', 'relays', 'children', 'spaces'];
 
 /** Returns the names of the parts that differ. Both are objects of a configuration file. */
 export function differentFields(before: object, after: object): string[] {

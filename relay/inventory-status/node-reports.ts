@@ -46,7 +46,7 @@ export interface NodeReportsPorts {
   readonly mailboxes: Mailboxes;
   readonly outbox: Producer;
   /** The node's inventory spaces, keyed by source. */
-  readonly inventories: ReadonlyMap<string, ShownInventory>;
+  inventories(): ReadonlyMap<string, ShownInventory>;
   connection(child: string): SessionStatus;
   /** Returns whether the node is attached to its parent; undefined for the root. */
   attached(): boolean | undefined;
@@ -114,7 +114,7 @@ export class NodeReports {
     });
     this.#inventories = new InventoryStatuses({
       path,
-      inventories: ports.inventories,
+      inventories: () => ports.inventories(),
       connection: (child) => ports.connection(child),
       reportOf: (child) => ports.store.read((reader) => this.reportOf(reader, child, childPath(path, child))),
       changed: () => this.wake(),
@@ -130,7 +130,7 @@ export class NodeReports {
     this.#started = true;
     for (const child of this.#ports.children.keys()) this.#dirty.add(child);
     this.#ports.store.write((t) => this.#descendants.load(t));
-    this.#inventories.start();
+    this.#inventories.follow();
     this.#locations.start();
     // These objects are shown after the node serves, because nothing in the mesh waits for them.
     this.#timer = this.#ports.clock.after(0, () => this.#tick());
@@ -142,6 +142,12 @@ export class NodeReports {
       this.#dirty.add(child);
       this.wake();
     }
+  }
+
+  /** Call it when a space was opened or removed. */
+  spacesChanged(): void {
+    this.#inventories.follow();
+    this.wake();
   }
 
   /** Call it when something about the node itself may have changed, or when something remains to be shown. */

@@ -9,6 +9,7 @@ import { TokenSecrets } from '../../core/apiserver/access/token-secrets.ts';
 import { type RequestControllers, requestControllers } from '../../core/apiserver/certificates/request-controllers.ts';
 import { issuerOf } from '../../core/authentication/account-token.ts';
 import { tokenKeysIn } from '../../core/authentication/token-key.ts';
+import { objectName } from '../../core/identity/node-path.ts';
 import { describeError } from '../../core/runtime/errors.ts';
 import { pruneKeys } from '../../core/session/admitted-keys.ts';
 import type { ChildSession } from '../../core/session/child-session.ts';
@@ -32,6 +33,7 @@ import { RevocationExpiry } from '../join/revocation-expiry.ts';
 import { planUrls } from '../plan/plan-urls.ts';
 import { treeUrls } from '../remote-access/tree-urls.ts';
 import type { ScheduleLoop } from '../schedule/loop.ts';
+import { SpaceLifecycle } from '../spaces/space-lifecycle.ts';
 import { SpaceNames } from '../views/space-names.ts';
 import { Downsync } from './downsync.ts';
 import { FeedEventRouter } from './feed-event-router.ts';
@@ -73,6 +75,7 @@ export class Node implements AsyncDisposable {
   readonly streamCounts = new StreamCounts();
   readonly #subscriptions: (() => void)[];
   #listener: Listener | undefined;
+  #spaceLifecycle: SpaceLifecycle | undefined;
 
   constructor(config: NodeConfig, ports: NodePorts) {
     this.#config = config;
@@ -175,6 +178,7 @@ export class Node implements AsyncDisposable {
       (refusal) => ends.refuse(refusal),
     );
     const url = await this.#api.listen();
+    this.#spaceLifecycle = this.#serveSpaces(url);
     this.#loop.wake();
     this.#down.start();
     this.#up.start();
@@ -198,12 +202,14 @@ export class Node implements AsyncDisposable {
     this.#ports.store.write((t) => {
       for (const child of changed) childRegistry.claimsChanged(t, child);
     });
+    spaces.configure(config.spaces);
     seedInventory(spaces.system, config.inventory);
     await this.#ports.store.flushed();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#loop.stop();
+    this.#spaceLifecycle?.stop();
     for (const end of this.#subscriptions) end();
     this.#nodeState.childRegistry.stop();
     this.#nodeState.replicas.stop();
@@ -222,6 +228,32 @@ export class Node implements AsyncDisposable {
     await this.#api[Symbol.asyncDispose]();
     this.#nodeState.spaces.close();
     await this.#ports.store.flushed();
+  }
+
+  #serveSpaces(url: string): SpaceLifecycle {
+    const { clock, store } = this.#ports;
+    const { spaces, placements, mailboxes } = this.#nodeState;
+    const prefix = (space: string) => `${objectName(this.#config.path)}.${space}/`;
+    return new SpaceLifecycle({
+      system: spaces.system,
+      clock,
+      url,
+      place: this.#config,
+      spaces,
+      hasRows: (space) => {
+        if (Array.from(placements.all()).some(({ id }) => id.startsWith(prefix(space)))) return true;
+        const table = spaces.tableOf(prefix(space).slice(0, -1));
+        return table !== undefined && store.read((reader) => !isEmpty(table.rows(reader)));
+      },
+      gone: () => spaces.configure(this.#config.spaces),
+      changed: () => {
+        this.#up.rollouts.followOrigins();
+        this.#reports.spacesChanged();
+        this.#loop.enqueue((t) => {
+          for (const { producer } of mailboxes.all()) this.#guard.sendGaps(t, producer);
+        });
+      },
+    });
   }
 
   #lateParts(): LateParts {
@@ -301,11 +333,18 @@ export class Node implements AsyncDisposable {
       fleetEndpoint(path, (question, asker, signal) => fleets.answer(question, asker, signal), failed),
     );
     api.mount('', this.#nodeState.spaces.system);
-    for (const space of this.#nodeState.spaces.named()) api.mount(`/spaces/${space.name}`, space);
     api.resolveWith((prefix) => {
-      names.check(prefix, namesOf(spaces.named()));
+      const [, kind, name = ''] = prefix.split('/');
+      const own = kind === 'spaces' ? spaces.named(name) : undefined;
+      if (own) return own;
+      names.check(prefix, namesOf(spaces.allNamed()));
       return this.#up.views.resolve(prefix);
     });
     return api;
   }
+}
+
+function isEmpty(rows: Iterable<unknown>): boolean {
+  for (const _ of rows) return false;
+  return true;
 }

@@ -20,7 +20,6 @@ class Relay {
   readonly store = new MemoryStore();
   readonly failures: unknown[] = [];
   readonly toAgent: Frame[] = [];
-  readonly spaces = new Map<string, Space>();
   #accept!: Accept;
   #node!: Node;
   #revision = 0;
@@ -57,7 +56,7 @@ class Relay {
         dialer: () => dialer,
       },
       api: () => ({
-        mount: (prefix, space) => void this.spaces.set(prefix, space),
+        mount() {},
         resolveWith() {},
         take() {},
         revocationsChanged() {},
