@@ -8,7 +8,7 @@ import { requestChange } from '../supervisor/change-requests.ts';
 import type { DataDirectory } from '../supervisor/data-directory.ts';
 import { readRecord, type TreeRecord, topmost, type WantedTree } from '../supervisor/tree-record.ts';
 import { wantedTree } from '../supervisor/wanted-tree.ts';
-import { type Difference, differencesBetween, removedSpaces } from '../topology/differences.ts';
+import { differencesBetween, removedSpaces, type TreeDifference } from '../topology/differences.ts';
 import type { PlannedNode } from '../topology/plan.ts';
 import { NodeApiClient } from './api-client.ts';
 import { type DrainPorts, drain } from './drain.ts';
@@ -33,7 +33,7 @@ export function runningTree(data: DataDirectory): RunningTree {
   const [pid, record] = [runningSupervisor(data), readRecord(data)];
   if (pid !== undefined && record) return { pid, record };
   const remedy = `start it with ${cliCommand('up', '-f', 'TOPOLOGY')}, or name its directory with --data`;
-  throw new BanyanError('NotFound', `${data.root}: no tree of banyan up runs here: ${remedy}`);
+  throw new BanyanError('NotFound', `${data.root}: no tree of a topology runs here: ${remedy}`);
 }
 
 /** The tree of a topology file, as the supervisor of this directory would take it. Throws UsageError if it can't be the same tree. */
@@ -69,11 +69,14 @@ function checkSpaceTypes(file: string, { nodes }: TreeRecord, { id, spaces }: Pl
   }
 }
 
-export function differences(record: TreeRecord, wanted: WantedTree): Difference[] {
+export function differences(record: TreeRecord, wanted: WantedTree): TreeDifference[] {
   return differencesBetween(record, wanted);
 }
 
-export function shownDifferences(found: readonly Difference[], format?: (typeof differenceFormats)[number]): string {
+export function shownDifferences(
+  found: readonly TreeDifference[],
+  format?: (typeof differenceFormats)[number],
+): string {
   if (format === 'json') return JSON.stringify({ differences: found }, null, 2);
   if (format === 'yaml') return stringify({ differences: found }).trimEnd();
   if (found.length === 0) return 'no differences';
@@ -82,7 +85,7 @@ export function shownDifferences(found: readonly Difference[], format?: (typeof 
 
 const signs = { add: '+', remove: '-', move: '>', change: '~', withdraw: '-' } as const;
 
-function lineOf({ action, role, path, from, fields, takesAway }: Difference): string {
+function lineOf({ action, role, path, from, fields, takesAway }: TreeDifference): string {
   const node = `${role === undefined || role === 'center' ? '' : `${role === 'agent' ? 'cluster' : role} `}${shownPath(path)}`;
   const where = from === undefined ? '' : `, so far ${from}`;
   const still = action === 'withdraw' ? ': runs no more; its parent still knows it' : '';
@@ -171,7 +174,7 @@ async function forget(api: NodeApiClient, ids: readonly string[], ports: ApplyPo
 }
 
 /** What a person has to agree to. Undefined: nothing is taken away. */
-export function lossesOf(found: readonly Difference[]): string | undefined {
+export function lossesOf(found: readonly TreeDifference[]): string | undefined {
   const losses = found.flatMap(({ path, takesAway }) =>
     takesAway === undefined ? [] : [`${shownPath(path)}: ${takesAway}`],
   );

@@ -98,14 +98,11 @@ function addTopology(program: Command, { print, warn, exit }: TreeCommandPorts):
 }
 
 function addDrain(program: Command, { print, warn, clientOf }: TreeCommandPorts): void {
-  const act = (
-    name: string,
-    description: string,
+  const onClusters = (
+    command: Command,
     run: (api: NodeApiClient, path: string, timeoutMs: number) => Promise<string>,
-  ) =>
-    program
-      .command(name)
-      .description(description)
+  ): void => {
+    command
       .argument('<path>', 'path of a cluster, or of a relay for all clusters below it', pathWithoutReplica)
       .option('--data <dir>', 'data directory of the tree')
       .option('--kubeconfig <file>', 'kubeconfig of the tree')
@@ -114,18 +111,25 @@ function addDrain(program: Command, { print, warn, clientOf }: TreeCommandPorts)
         print(await run(api, path, (options.timeout ?? 0) * 1_000));
         api.close();
       });
-  act('cordon', 'let clusters keep their placements and get no new ones', (api, path) => cordon(api, path, { warn }));
-  act('uncordon', 'let placements come to clusters again, after cordon or drain', (api, path) =>
-    uncordon(api, path, { warn }),
+  };
+  onClusters(
+    program.command('cordon').description('let clusters keep their placements and get no new ones'),
+    (api, path) => cordon(api, path, { warn }),
   );
-  act(
-    'drain',
-    'remove all placements from clusters, and wait until no delivered object is left',
+  onClusters(
+    program.command('uncordon').description('let placements come to clusters again, after cordon or drain'),
+    (api, path) => uncordon(api, path, { warn }),
+  );
+  onClusters(
+    program
+      .command('drain')
+      .description('remove all placements from clusters, and wait until no delivered object is left')
+      .option('--timeout <seconds>', 'how long to wait', seconds, 120),
     async (api, path, timeoutMs) => {
       const paths = await drain(api, path, timeoutMs, { clock: systemClock, print, warn, pause });
       return `${paths.join(', ')}: drained; placements come again after: ${cliCommand('uncordon', path)}`;
     },
-  ).option('--timeout <seconds>', 'how long to wait', seconds, 120);
+  );
 }
 
 function addRemove(program: Command, { print, warn, clientOf, directoryOf }: TreeCommandPorts): void {

@@ -2,6 +2,7 @@
  * How another process asks the supervisor of a data directory to take another tree: it writes the tree into a file and sends a signal, and the supervisor answers
  * in another file. Whoever may write into the directory may ask. The supervisor goes on with a request whose sender has ended.
  */
+import { cliCommand } from '../../core/runtime/cli-command.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { Random } from '../../core/runtime/random.ts';
@@ -12,7 +13,7 @@ import { assignPorts } from './ports.ts';
 import { ensureKeys } from './sealing-keys.ts';
 import type { Supervisor } from './supervisor.ts';
 import { ensureTreePki } from './tree-pki.ts';
-import { moveStores, nextRecord, putAside, readRecord, type WantedTree, writeRecord } from './tree-record.ts';
+import { moveStores, nextRecord, readRecord, setStoresAside, type WantedTree, writeRecord } from './tree-record.ts';
 
 /** The signal of a request. Node itself uses SIGUSR1. */
 const signal = 'SIGUSR2';
@@ -77,7 +78,7 @@ async function change(
     moveStores(data, record.moved);
     const ids = new Set(nodes.map(({ id }) => id));
     const gone = (before?.nodes ?? []).filter(({ id }) => !ids.has(id)).map(({ id }) => id);
-    putAside(data, gone, clock.wallMs());
+    setStoresAside(data, gone, clock.wallMs());
     ensureKeys(nodes, data, random);
     writeRecord(data, { ...record, moved: {} });
   });
@@ -119,7 +120,7 @@ export async function requestChange(
       if (answer.error) throw new BanyanError(answer.error.code, answer.error.message);
       return;
     }
-    const remedy = 'start it again with banyan up and the new topology file, then apply again';
+    const remedy = `start it again with ${cliCommand('up', '-f', 'TOPOLOGY')} and the new topology, then apply again`;
     if (!isRunning()) throw new BanyanError('Unavailable', `the supervisor of ${data.root} has ended: ${remedy}`);
     if (clock.monotonicMs() > deadline) {
       throw new BanyanError('Timeout', `${data.root}: the supervisor is still at work; its log is in ${data.logs}`);

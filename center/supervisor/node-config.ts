@@ -17,7 +17,7 @@ export interface TreeParts {
 }
 
 /** Returns the configuration of each node, keyed by its id. */
-export function configsOf(tree: TreeParts, data: DataDirectory): ReadonlyMap<string, object> {
+export function nodeConfigs(tree: TreeParts, data: DataDirectory): ReadonlyMap<string, object> {
   return new Map(tree.nodes.map((node) => [node.id, configOf(node, tree, data)]));
 }
 

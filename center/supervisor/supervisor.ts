@@ -19,7 +19,7 @@ import { NodeProcess } from './child-process.ts';
 import { type DataDirectory, readJson } from './data-directory.ts';
 import { contextsOf, kubeconfig } from './kubeconfig.ts';
 import { launchOf } from './launch.ts';
-import { configsOf, type TreeParts } from './node-config.ts';
+import { nodeConfigs, type TreeParts } from './node-config.ts';
 import { type ProcessStep, processSteps } from './process-steps.ts';
 import { type ProgramRole, programOf } from './programs.ts';
 
@@ -55,7 +55,7 @@ export class Supervisor {
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#tree = options;
-    this.#configs = configsOf(options, options.data);
+    this.#configs = nodeConfigs(options, options.data);
   }
 
   start(): void {
@@ -108,7 +108,7 @@ export class Supervisor {
    * has its configuration; `ready` then tells whether they have joined.
    */
   async take(tree: TreeParts, whenStopped: () => void): Promise<void> {
-    const configs = configsOf(tree, this.#options.data);
+    const configs = nodeConfigs(tree, this.#options.data);
     const steps = processSteps(this.#configs, configs);
     const stops = steps.filter((step) => step.do === 'stop');
     await Promise.all(stops.map(({ id }) => this.#stop(id)));

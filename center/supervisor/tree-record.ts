@@ -60,7 +60,7 @@ export function moveStores(data: DataDirectory, moved: Readonly<Record<string, s
 }
 
 /** Puts the stores of removed nodes aside. Nothing is deleted: a person may want the data back. `wallMs` is in the name, because a name may be removed twice. */
-export function putAside(data: DataDirectory, ids: readonly string[], wallMs: number): void {
+export function setStoresAside(data: DataDirectory, ids: readonly string[], wallMs: number): void {
   for (const id of ids) {
     const aside = `${data.removed}/${dottedPath(id)}-${wallMs}`;
     if (existsSync(data.store(id))) rename(data.store(id), `${aside}/store`);

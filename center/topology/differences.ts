@@ -6,7 +6,7 @@ import { movesBetween } from './moves.ts';
 import type { PlannedNode } from './plan.ts';
 
 /** `withdraw`: the node runs no more, and its parent still knows it: an earlier change was interrupted. */
-export type DifferenceAction = 'add' | 'remove' | 'move' | 'change' | 'withdraw';
+export type TreeDifferenceAction = 'add' | 'remove' | 'move' | 'change' | 'withdraw';
 
 export interface FieldDifference {
   readonly field: string;
@@ -15,8 +15,8 @@ export interface FieldDifference {
   readonly after?: unknown;
 }
 
-export interface Difference {
-  readonly action: DifferenceAction;
+export interface TreeDifference {
+  readonly action: TreeDifferenceAction;
   /** Absent for `withdraw`. */
   readonly role?: PlannedNode['role'];
   /** The path of the node: in the new tree, if it is there. */
@@ -47,11 +47,11 @@ const derived: readonly string[] = [
   'inventory',
 ];
 
-export function differencesBetween(before: ComparedTree, after: ComparedTree): Difference[] {
+export function differencesBetween(before: ComparedTree, after: ComparedTree): TreeDifference[] {
   const [had, has] = [placesOf(before.nodes), placesOf(after.nodes)];
   const moves = movesBetween([...had.values()], [...has.values()]);
   const movedFrom = new Set(Object.values(moves));
-  const found: Difference[] = [];
+  const found: TreeDifference[] = [];
   for (const [path, node] of has) {
     const from = moves[path];
     const former = had.get(from ?? path);
@@ -108,7 +108,7 @@ function fieldsBetween(a: Record<string, unknown>, b: Record<string, unknown>): 
   });
 }
 
-function removalLoss({ role, spaces }: PlannedNode): Pick<Difference, 'takesAway'> {
+function removalLoss({ role, spaces }: PlannedNode): Pick<TreeDifference, 'takesAway'> {
   if (role === 'agent') return { takesAway: 'the workloads at this cluster' };
   const names = spaces.map(({ name }) => name);
   return names.length === 0 ? {} : { takesAway: `the objects of ${names.join(', ')}, and their copies below` };
@@ -120,7 +120,7 @@ function lossOf(
   fields: readonly FieldDifference[],
   nodes: readonly PlannedNode[],
   from?: string,
-): Pick<Difference, 'takesAway'> {
+): Pick<TreeDifference, 'takesAway'> {
   const losses: string[] = [];
   const removed = fields.flatMap(removedSpaces);
   if (removed.length > 0) losses.push(`the objects of ${removed.join(', ')}, and their copies below`);

@@ -4,6 +4,7 @@
  */
 
 import type { Space } from '../../core/apiserver/space.ts';
+import { mailboxResource, nodeResource } from '../../core/apiserver/kinds/mesh-kinds.ts';
 import { entryKey } from '../../core/entries/entry-keys.ts';
 import { quarantinedAttributes } from '../../core/entries/quarantine-report.ts';
 import type {
@@ -14,7 +15,7 @@ import type {
   WaitsAttributes,
 } from '../../core/entries/up-attributes.ts';
 import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
-import { childPath, objectName, replicaNodePath } from '../../core/identity/node-path.ts';
+import { childPath, nameOf, objectName, parentOf, replicaNodePath } from '../../core/identity/node-path.ts';
 import type { RefusedClaims } from '../../core/match/allowed-summary.ts';
 import { cutCounts } from '../../core/object/bounded-counts.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
@@ -33,7 +34,16 @@ import { type Replicas, withoutReplicas } from '../replicas/replicas.ts';
 import { Descendants } from './descendants.ts';
 import { InventoryStatuses, type ShownInventory } from './inventory-statuses.ts';
 import { LocationCounts } from './location-counts.ts';
-import { guarded, hide, sessionState, showMailbox, showNode, untakenEntries } from './node-objects.ts';
+import {
+  guarded,
+  hide,
+  mailboxResource,
+  nodeResource,
+  sessionState,
+  showMailbox,
+  showNode,
+  untakenEntries,
+} from './node-objects.ts';
 import { heartbeatEveryMs, showSyncTarget } from './sync-target-status.ts';
 
 export interface NodeReportsPorts {
@@ -128,12 +138,25 @@ export class NodeReports {
 
   start(): void {
     this.#started = true;
-    for (const child of this.#ports.children.keys()) this.#dirty.add(child);
+    for (const child of [...this.#ports.children.keys(), ...this.#shownBefore()]) this.#dirty.add(child);
     this.#ports.store.write((t) => this.#descendants.load(t));
     this.#inventories.follow();
     this.#locations.start();
     // These objects are shown after the node serves, because nothing in the mesh waits for them.
     this.#timer = this.#ports.clock.after(0, () => this.#tick());
+  }
+
+  /** Returns the children that have objects: the process may have ended between the removal of a child and the removal of its objects. */
+  *#shownBefore(): Generator<string> {
+    const { space, path: own } = this.#ports;
+    for (const resource of [nodeResource, mailboxResource]) {
+      for (const stored of space.storage.scan(resource)) {
+        const { spec, status } = space.parse(stored);
+        const { path = '' } = (spec ?? {}) as { readonly path?: string };
+        // A Node object without a status admits a relay that has not attached yet.
+        if (status !== undefined && path !== '' && parentOf(path) === own) yield nameOf(path);
+      }
+    }
   }
 
   /** Call it when something about these children may have changed. */
@@ -270,7 +293,7 @@ export class NodeReports {
     const mailbox = mailboxes.get(name);
     const nodePath = replicaNodePath(path, name);
     if (!child || !mailbox) {
-      hide(space, 'Mailbox', name);
+      hide(space, 'Mailbox', objectName(name));
       hide(space, 'Node', objectName(nodePath));
       return;
     }

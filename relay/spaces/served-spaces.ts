@@ -5,7 +5,8 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { checkDnsLabel } from '../../core/object/names.ts';
 import { spaceResource } from './space-settings.ts';
 
-export interface SpacePlace {
+/** The node, as far as it decides which spaces it can serve. */
+export interface SpaceHost {
   /** The number of replicas of the node. */
   readonly replicas?: number | undefined;
 }
@@ -22,7 +23,7 @@ const takenNames: readonly string[] = ['system'];
 /** Undefined: the node can serve the space. */
 export function whyUnserved(
   { metadata: { name = '' }, spec }: KubeObject,
-  { replicas = 1 }: SpacePlace,
+  { replicas = 1 }: SpaceHost,
 ): Unserved | undefined {
   const { type = 'Workload', provider } = (spec ?? {}) as {
     readonly type?: string;
@@ -53,7 +54,7 @@ export function whyUnserved(
 }
 
 /** The spaces of the Space objects that a node can serve, those that are being deleted too. */
-export function writtenSpaces(system: Space, place: SpacePlace): { readonly name: string; readonly type: SpaceType }[] {
+export function writtenSpaces(system: Space, place: SpaceHost): { readonly name: string; readonly type: SpaceType }[] {
   return system.storage.scan(spaceResource).flatMap((stored) => {
     const object = system.parse(stored);
     if (whyUnserved(object, place)) return [];

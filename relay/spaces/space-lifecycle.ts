@@ -12,13 +12,13 @@ import { isTerminating } from '../../core/object/terminating.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { ifRoom } from '../../core/store/room.ts';
 import { syncTargetResource } from '../children/inventory.ts';
-import { type SpacePlace, whyUnserved } from './served-spaces.ts';
+import { type SpaceHost, whyUnserved } from './served-spaces.ts';
 import { isSpace, spaceResource } from './space-settings.ts';
 
 export interface SpaceLifecyclePorts {
   readonly system: Space;
   readonly clock: Clock;
-  readonly place: SpacePlace;
+  readonly place: SpaceHost;
   /** The URL of the node's API. */
   readonly url: string;
   readonly spaces: {

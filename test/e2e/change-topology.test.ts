@@ -341,7 +341,7 @@ describe.skipIf(withoutKubectl)(`a topology that changes while the tree runs${wh
         expect.stringMatching(/metadata\.name: "another" is another tree/),
       ]);
       const nowhere = await asked('--data', join(directory, 'nowhere'));
-      expect([nowhere.code, nowhere.out]).toEqual([1, expect.stringMatching(/no tree of banyan up runs here/)]);
+      expect([nowhere.code, nowhere.out]).toEqual([1, expect.stringMatching(/no tree of a topology runs here/)]);
     },
     limitMs,
   );

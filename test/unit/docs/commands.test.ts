@@ -25,9 +25,16 @@ interface Described {
   readonly options: readonly (readonly string[])[];
 }
 
+/** The files that define commands. */
+const programs = ['center/cli/banyan.ts', 'center/cli/tree-commands.ts'];
+
 /** Parsed from the text of the program, which runs as soon as it is loaded. Hidden commands and options are not for people. */
 function commands(): Described[] {
-  const [, ...parts] = readFileSync(join(root, 'center/cli/banyan.ts'), 'utf8').split(/\.command\(/);
+  const parts = programs.flatMap((file) =>
+    readFileSync(join(root, file), 'utf8')
+      .split(/\.command\(/)
+      .slice(1),
+  );
   return parts.flatMap((part) => {
     const [, name, hidden] = /^'([\w-]+)'(, \{ hidden: true \})?/.exec(part) ?? [];
     if (name === undefined || hidden !== undefined) return [];

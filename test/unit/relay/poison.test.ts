@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Space } from '../../../core/apiserver/space.ts';
 import type { Content } from '../../../core/feed/feed.ts';
 import { silentLogger } from '../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../core/runtime/random.ts';
