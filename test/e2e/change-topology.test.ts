@@ -64,6 +64,7 @@ const writeEveryMs = 50;
 /** Changes the object without a break. */
 class Writer {
   count = 0;
+  isPaused = false;
   readonly failed: string[] = [];
   readonly #connect: () => NodeApiClient;
   #ended = false;
@@ -85,6 +86,10 @@ class Writer {
   async #run(): Promise<void> {
     const api = this.#connect();
     while (!this.#ended) {
+      if (this.isPaused) {
+        await new Promise((done) => setTimeout(done, writeEveryMs));
+        continue;
+      }
       try {
         const data = { count: String(this.count + 1) };
         await api.apply('space/center/retail', '/api/v1/namespaces/shop/configmaps/till', { ...till, data } as never);
@@ -145,8 +150,9 @@ describe.skipIf(withoutKubectl)(`a topology that changes while the tree runs${wh
   const summary = () =>
     tree.json<{ status?: { summary?: Record<string, number> } }>('space/center/retail', 'epl', 'shop')?.status?.summary;
 
-  /** Waits until exactly this number of clusters has the newest version. */
+  /** Waits until exactly this number of clusters has the newest version. While the object changes, there is always a newer one. */
   async function untilPlaced(expected: number): Promise<void> {
+    writer.isPaused = true;
     await until(
       `${expected} clusters have the workload`,
       () => {
@@ -155,6 +161,7 @@ describe.skipIf(withoutKubectl)(`a topology that changes while the tree runs${wh
       },
       120,
     );
+    writer.isPaused = false;
   }
 
   const uidAt = (path: string) =>
