@@ -3,8 +3,8 @@
  * an interval, and only for children of which something has changed.
  */
 
-import type { Space } from '../../core/apiserver/space.ts';
 import { mailboxResource, nodeResource } from '../../core/apiserver/kinds/mesh-kinds.ts';
+import type { Space } from '../../core/apiserver/space.ts';
 import { entryKey } from '../../core/entries/entry-keys.ts';
 import { quarantinedAttributes } from '../../core/entries/quarantine-report.ts';
 import type {
@@ -34,16 +34,7 @@ import { type Replicas, withoutReplicas } from '../replicas/replicas.ts';
 import { Descendants } from './descendants.ts';
 import { InventoryStatuses, type ShownInventory } from './inventory-statuses.ts';
 import { LocationCounts } from './location-counts.ts';
-import {
-  guarded,
-  hide,
-  mailboxResource,
-  nodeResource,
-  sessionState,
-  showMailbox,
-  showNode,
-  untakenEntries,
-} from './node-objects.ts';
+import { guarded, hide, sessionState, showMailbox, showNode, untakenEntries } from './node-objects.ts';
 import { heartbeatEveryMs, showSyncTarget } from './sync-target-status.ts';
 
 export interface NodeReportsPorts {

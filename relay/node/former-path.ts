@@ -2,13 +2,13 @@
  * What a relay that has moved still has under its former path: Node objects of the nodes below it, and its records about their sessions. Children come with new
  * paths and new certificates. What people wrote into the Node object of a child stays valid for the child.
  */
+import { nodeResource } from '../../core/apiserver/kinds/mesh-kinds.ts';
 import type { Space } from '../../core/apiserver/space.ts';
 import { isBelow, objectName } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { type Keyspace, prefixOf } from '../../core/store/keyspace.ts';
 import type { Transaction } from '../../core/store/store.ts';
-import { nodeResource } from '../inventory-status/node-objects.ts';
 
 /** Records by path. New reports and sessions make them again. */
 const recordsByPath: readonly Keyspace[] = ['descendant', 'session', 'admittedKey'];

@@ -1,9 +1,9 @@
 /** Which Space objects a node can serve, and why not the others. */
 import type { SpaceType } from '../../core/apiserver/kinds/kinds-of-space.ts';
+import { spaceResource } from '../../core/apiserver/kinds/mesh-kinds.ts';
 import type { Space } from '../../core/apiserver/space.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { checkDnsLabel } from '../../core/object/names.ts';
-import { spaceResource } from './space-settings.ts';
 
 /** The node, as far as it decides which spaces it can serve. */
 export interface SpaceHost {

@@ -4,6 +4,7 @@
  */
 import { placementResource } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { SpaceType } from '../../core/apiserver/kinds/kinds-of-space.ts';
+import { spaceResource } from '../../core/apiserver/kinds/mesh-kinds.ts';
 import type { Space } from '../../core/apiserver/space.ts';
 import { type NewCondition, timestamp, withCondition } from '../../core/object/conditions.ts';
 import { equalJson } from '../../core/object/json-value.ts';
@@ -13,7 +14,7 @@ import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { ifRoom } from '../../core/store/room.ts';
 import { syncTargetResource } from '../children/inventory.ts';
 import { type SpaceHost, whyUnserved } from './served-spaces.ts';
-import { isSpace, spaceResource } from './space-settings.ts';
+import { isSpace } from './space-settings.ts';
 
 export interface SpaceLifecyclePorts {
   readonly system: Space;
