@@ -157,7 +157,12 @@ async function admit(
   const make = (object: KubeObject) =>
     api.apply(context, `${inventory}/${object.kind.toLowerCase()}s/${object.metadata.name}`, object);
   const syncTarget = target ?? (await make(objects.target));
-  if (!location && objects.location) await make(objects.location);
+  if (!location && objects.location) {
+    // Whoever deletes the SyncTarget removes the agent, and its Location with it.
+    const { name = '', uid = '' } = syncTarget.metadata;
+    const ownerReferences = [{ apiVersion, kind: 'SyncTarget', name, uid }];
+    await make({ ...objects.location, metadata: { ...objects.location.metadata, ownerReferences } });
+  }
   return syncTarget;
 }
 

@@ -11,7 +11,7 @@ export const exitCodeMeanings: Readonly<Record<keyof typeof exitCode, string>> =
   failed: 'failed while running, or the thing that you asked for does not exist',
   usage: 'bad usage or configuration; nothing was started or changed',
   timeout: 'time-out',
-  changes: 'there are differences, and nothing was changed; only with `plan --exit-code`',
+  changes: 'there are differences, and nothing was changed; only with `plan --exit-code` and `topology diff`',
 };
 
 /** The exit code of a command that ended with this error. */

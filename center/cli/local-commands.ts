@@ -11,7 +11,7 @@ import { listed, nameOfApi, seconds } from './arguments.ts';
 import type { CommandRun } from './command-run.ts';
 import { demo } from './demo.ts';
 import { exitCode } from './exit-codes.ts';
-import { down, readTopology, up } from './up.ts';
+import { down, up } from './up.ts';
 
 export function addLocalCommands(program: Command, { print, exitWith }: CommandRun): void {
   program
@@ -32,17 +32,6 @@ export function addLocalCommands(program: Command, { print, exitWith }: CommandR
     .option('-f, --file <topology>', 'the topology file that it was started with')
     .option('--data <dir>', 'its data directory')
     .action(async (options) => exitWith(await down(options, print)));
-
-  program
-    .command('topology')
-    .description('work on topology files')
-    .command('validate')
-    .description('check a topology file; if it is wrong, exit with code 2 and show every problem with its line')
-    .requiredOption('-f, --file <topology>', 'the topology file')
-    .action((options) => {
-      const { name, relays, clusters } = readTopology(options.file);
-      print(`${options.file}: "${name}" is fine: a center, ${relays.length} relays, ${clusters.length} clusters`);
-    });
 
   addInit(program, print);
 

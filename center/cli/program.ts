@@ -11,6 +11,7 @@ import { treeValues } from './completion-values.ts';
 import { addIdentityCommands } from './identity-commands.ts';
 import { addLocalCommands } from './local-commands.ts';
 import { addLookCommands } from './look-commands.ts';
+import { addTreeCommands } from './tree-commands.ts';
 
 export function makeProgram(run: CommandRun): Command {
   const program = new Command(cliCommand())
@@ -18,6 +19,7 @@ export function makeProgram(run: CommandRun): Command {
     .version(packageVersion())
     .exitOverride();
   addLocalCommands(program.commandsGroup('Run a tree on this machine:'), run);
+  addTreeCommands(program.commandsGroup('Change a tree:'), run);
   addLookCommands(program.commandsGroup('Look at a tree:'), run);
   addChangeCommands(program.commandsGroup('Before and after a change:'), run);
   addIdentityCommands(program.commandsGroup('Nodes, users and keys:'), run);

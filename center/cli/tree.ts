@@ -104,9 +104,20 @@ function withCountingReplica(rows: readonly TreeRow[]): TreeRow[] {
   return rows.map((row) => {
     const other = counting.get(splitReplica(row.path).name);
     if (row.below !== '0' || other === undefined) return row;
-    const note = `destinations are counted by ${other}`;
-    return { ...row, notes: row.notes === '' ? note : `${row.notes}; ${note}` };
+    return withNote(row, `destinations are counted by ${other}`);
   });
+}
+
+function withNote(row: TreeRow, note = ''): TreeRow {
+  return { ...row, notes: [row.notes, note].filter((one) => one !== '').join('; ') };
+}
+
+/** Whether a cluster takes placements, as `banyan cordon` and `banyan drain` set it. Empty: it does. */
+function cordonNote({ spec, status }: KubeObject): string {
+  const { unschedulable, evictAfter } = (spec ?? {}) as { unschedulable?: boolean; evictAfter?: string };
+  if (evictAfter === undefined) return unschedulable ? 'cordoned' : '';
+  const { delivered } = (status ?? {}) as { delivered?: boolean };
+  return delivered === false ? 'drained' : `drained from ${evictAfter} on`;
 }
 
 /** The row of a node that may or may not exist: only the parent knows this, and the parent does not answer. */
@@ -148,11 +159,16 @@ async function rowsOf(api: Pick<NodeApiClient, 'list'>, path: string, rootDepth:
   // Replicas have one path, and the same children.
   const replicaPath = splitReplica(path).name;
   try {
-    const nodes = await api.list(context, '/apis/mesh.banyan.io/v1alpha1/nodes');
+    const [nodes, targets] = await Promise.all([
+      api.list(context, '/apis/mesh.banyan.io/v1alpha1/nodes'),
+      api.list(context, '/apis/inventory.banyan.io/v1alpha1/synctargets'),
+    ]);
+    const notes = new Map(targets.map((target) => [target.metadata.name, cordonNote(target)]));
     return nodes.flatMap((node) => {
       const nodePath = (node.spec as ShownNodeSpec | undefined)?.path ?? '';
       if (nodePath === replicaPath) return [{ ...rowOf(node, rootDepth, 1), path }];
-      return parentOf(nodePath) === replicaPath ? [rowOf(node, rootDepth, 2)] : [];
+      if (parentOf(nodePath) !== replicaPath) return [];
+      return [withNote(rowOf(node, rootDepth, 2), notes.get(nameOf(nodePath)))];
     });
   } catch (error) {
     const session = `unreachable: ${describeError(error)}`;

@@ -16,12 +16,15 @@ import { endOnUncaught, logWarnings } from '../../core/runtime/process-log.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
 import { formatProblem } from '../../core/runtime/yaml-text.ts';
+import { serveChanges } from '../supervisor/change-requests.ts';
 import { type DataDirectory, readJson, removeFile } from '../supervisor/data-directory.ts';
 import { endOrphans } from '../supervisor/orphans.ts';
-import { assignPorts } from '../supervisor/ports.ts';
+import { assignPorts, type NodePortNumbers } from '../supervisor/ports.ts';
 import { ensureKeys } from '../supervisor/sealing-keys.ts';
 import { Supervisor } from '../supervisor/supervisor.ts';
 import { ensureTreePki } from '../supervisor/tree-pki.ts';
+import { moveStores, nextRecord, readRecord, type TreeRecord, writeRecord } from '../supervisor/tree-record.ts';
+import { wantedTree } from '../supervisor/wanted-tree.ts';
 import { parseTopology } from '../topology/parse.ts';
 import { type PlannedNode, planOf } from '../topology/plan.ts';
 import type { Topology } from '../topology/topology.ts';
@@ -73,18 +76,23 @@ export async function startTree(
   const startedMs = systemClock.monotonicMs();
   const orphans = await endOrphans(data, systemClock);
   if (orphans.length > 0) print(`ended ${orphans.length} nodes of an earlier run whose supervisor had died`);
-  let ports: Awaited<ReturnType<typeof assignPorts>>;
+  let ports: ReadonlyMap<string, NodePortNumbers>;
+  let record: TreeRecord;
   try {
     makeOnlyPrivateFiles();
     mkdirSync(data.root, { recursive: true });
     makeAllPrivate(data.root);
+    record = startRecord(data, topology, nodes);
+    moveStores(data, record.moved);
     ensureKeys(nodes, data, systemRandom);
     ports = await assignPorts(nodes, data);
   } catch (error) {
     throw new UsageError(`${options.file}: ${describeError(error)}`, { cause: error });
   }
+  writeRecord(data, { ...record, moved: {} });
   writeWhole(data.supervisor, JSON.stringify({ pid: process.pid }));
-  const pki = await ensureTreePki(data, topology.name, nodes, systemClock);
+  const pki = await ensureTreePki(data, topology.name, nodes, systemClock, record.removedAtMs);
+  warnOfLeftovers(record, options.file, print);
   if (pki.refusesFormer) {
     const command = cliCommand('user', 'add', 'NAME');
     print(
@@ -97,27 +105,30 @@ export async function startTree(
   }
   const supervisor = new Supervisor({
     nodes,
-    data,
     ports,
     pki,
+    logs: topology.logs,
+    data,
     clock: systemClock,
     restart: options.restart,
     readyFile: options.readyFile,
-    logs: topology.logs,
     print,
   });
   if (options.readyFile !== undefined) removeFile(options.readyFile);
+  // What an earlier supervisor was asked for: the topology of this start is newer.
+  removeFile(data.wanted);
   supervisor.start();
   print(`starting ${nodes.length} nodes of "${topology.name}" in ${data.root}`);
   let isReady = false;
   void stop.then(() => (isReady ? undefined : supervisor.end()));
   try {
     const progress = progressReporter(nodes.length, systemClock, print);
-    isReady = await supervisor.ready(options.timeoutSeconds * 1000, progress);
+    isReady = await supervisor.ready(options.timeoutSeconds * 1000, '; all nodes were ended', progress);
   } catch (error) {
     await endTree(supervisor, data);
     throw error;
   }
+  if (isReady) serveChanges(supervisor, { data, clock: systemClock, random: systemRandom, print });
   return { supervisor, data, ...(isReady ? { readyMs: systemClock.monotonicMs() - startedMs } : {}) };
 }
 
@@ -131,8 +142,30 @@ function plannedTree(options: UpOptions): { topology: Topology; data: DataDirect
       `${data.root}: a tree runs here already (process ${running}); end it with: ${cliCommand('down', '--data', data.root)}`,
     );
   }
-  const nodes = planOf(topology).map((node) => withNamedFiles(node, options.file));
-  return { topology, data, nodes };
+  return { topology, data, nodes: plannedNodes(topology, options.file) };
+}
+
+/**
+ * What this start makes of the directory. Nodes that the topology has at another place go on with their stores. Nodes that it no longer has are still known to
+ * their parents.
+ */
+function startRecord(data: DataDirectory, { name, logs }: Topology, nodes: readonly PlannedNode[]): TreeRecord {
+  const before = readRecord(data);
+  const wanted = wantedTree(before, { name, logs, nodes });
+  return nextRecord(before, wanted, systemClock.wallMs());
+}
+
+function warnOfLeftovers({ withdraw }: TreeRecord, file: string, print: (line: string) => void): void {
+  if (withdraw.length === 0) return;
+  const command = cliCommand('topology', 'apply', '-f', file);
+  print(
+    `the tree still knows nodes that the topology no longer has: ${withdraw.join(', ')}; to remove them: ${command}`,
+  );
+}
+
+/** The nodes of a topology, with the absolute paths of the files that it names. */
+export function plannedNodes(topology: Topology, file: string): PlannedNode[] {
+  return planOf(topology).map((node) => withNamedFiles(node, file));
 }
 
 /** The path of a file that a topology names. */
@@ -252,7 +285,7 @@ function firstThingsToTry(data: DataDirectory): string[] {
 }
 
 /** The process id of the directory's supervisor. Undefined: it does not run. */
-function runningSupervisor(data: DataDirectory): number | undefined {
+export function runningSupervisor(data: DataDirectory): number | undefined {
   const pid = readJson<{ pid: number }>(data.supervisor)?.pid;
   if (pid === undefined || pid === process.pid) return undefined;
   try {

@@ -52,6 +52,11 @@ export class NodeProcess {
     return this.#process?.pid;
   }
 
+  /** Whether `end` was called. */
+  get isEnding(): boolean {
+    return this.#ending;
+  }
+
   start(): void {
     this.spec.prepare();
     // Node keeps its compiled code for the next start. So a node that died starts faster, and no source text stays in its memory. An environment variable can

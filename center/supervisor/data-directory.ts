@@ -29,6 +29,26 @@ export class DataDirectory {
     return join(this.root, 'supervisor.json');
   }
 
+  /** What runs in this directory: see tree-record.ts. */
+  get tree(): string {
+    return join(this.root, 'tree.json');
+  }
+
+  /** Another topology that the supervisor is asked to take: see change-requests.ts. */
+  get wanted(): string {
+    return join(this.root, 'wanted.json');
+  }
+
+  /** The supervisor's answer to `wanted`. */
+  get answer(): string {
+    return join(this.root, 'answer.json');
+  }
+
+  /** Stores and keys of removed nodes. */
+  get removed(): string {
+    return join(this.root, 'removed');
+  }
+
   /** The keys with which a node seals its store, if the topology names no others. Without them, the stores can't be opened. */
   keys(path: string): string {
     return join(this.root, 'keys', dottedPath(path));

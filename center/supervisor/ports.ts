@@ -23,19 +23,22 @@ interface PortRequest {
 /**
  * Chooses the ports, and holds all of them open until the last one is chosen. So no two nodes get the same port. After that, nobody holds a port until its
  * node listens. So each supervisor searches in a window of its own, below the ports that the kernel uses for outgoing connections. `pid`: the process of the
- * supervisor.
+ * supervisor. `running`: ids of nodes that run now and keep their ports.
  */
 export async function assignPorts(
   nodes: readonly PlannedNode[],
   data: DataDirectory,
-  pid = process.pid,
+  { pid = process.pid, running = new Set() }: { readonly pid?: number; readonly running?: ReadonlySet<string> } = {},
 ): Promise<Map<string, NodePortNumbers>> {
   const free = freePortsFrom(windowsFrom + (pid % windows) * windowPorts);
   const before = readJson<Record<string, NodePortNumbers>>(data.ports) ?? {};
   const servers: Server[] = [];
   const assigned = new Map<string, { host: string; api: number; mesh: number }>();
+  const kept = nodes.filter((node) => running.has(node.id) && keeps(node, before[node.id]));
+  for (const { id } of kept) assigned.set(id, before[id]!);
+  const others = nodes.filter(({ id }) => !assigned.has(id));
   try {
-    for (const request of nodes.flatMap((node) => portRequests(node, before[node.id]))) {
+    for (const request of others.flatMap((node) => portRequests(node, before[node.id]))) {
       const server = await openPort(request, free);
       servers.push(server);
       const address = server.address();
@@ -50,8 +53,16 @@ export async function assignPorts(
   return assigned;
 }
 
+/** Whether the topology allows the ports that the node has. */
+function keeps({ listen }: PlannedNode, before: NodePortNumbers | undefined): boolean {
+  if (!before || before.host !== (listen?.host ?? defaultHost)) return false;
+  return (listen?.apiPort ?? before.api) === before.api && (listen?.meshPort ?? before.mesh) === before.mesh;
+}
+
+const defaultHost = '127.0.0.1';
+
 function portRequests(node: PlannedNode, before: NodePortNumbers | undefined): PortRequest[] {
-  const host = node.listen?.host ?? '127.0.0.1';
+  const host = node.listen?.host ?? defaultHost;
   const api: PortRequest = { path: node.id, what: 'api', host, fixed: node.listen?.apiPort, remembered: before?.api };
   if (node.role === 'agent') return [api];
   return [api, { path: node.id, what: 'mesh', host, fixed: node.listen?.meshPort, remembered: before?.mesh }];

@@ -27,7 +27,28 @@ import type { PlannedNode } from '../topology/plan.ts';
 import { AuthorityFiles } from './authority-files.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { administrator } from './kubeconfig.ts';
-import type { TreePki } from './supervisor.ts';
+
+export interface TreePki {
+  readonly caFile: string;
+  readonly caPem: string;
+  readonly admin: { readonly certPem: string; readonly keyPem: string };
+  /** True: certificates of users that were made before this start are refused from now on. */
+  readonly refusesFormer: boolean;
+  /** True: the authority of nodes should be replaced, because two thirds of its time are over. */
+  readonly isAuthorityDue: boolean;
+  /** The file with the authorities of users. */
+  readonly usersFile: string;
+  /** For a relay with replicas: the file with the keys that sign the tokens of ServiceAccounts. */
+  tokenKeys(path: string): string | undefined;
+  /** The files with certificate and key of the authority that signs users. */
+  readonly userSigner: { readonly cert: string; readonly key: string };
+  /** The files with a node's certificate and key. */
+  nodeFiles(id: string): { readonly cert: string; readonly key: string };
+  /** For a relay or the center: the files with the issuer's certificate and key. */
+  issuerFiles(id: string): { readonly cert: string; readonly key: string };
+  /** Likewise for the issuer of the subtree. */
+  subtreeIssuerFiles(id: string): { readonly cert: string; readonly key: string };
+}
 
 /** A node that gets certificates. */
 export interface PkiNode extends Pick<PlannedNode, 'id' | 'path' | 'role' | 'replica' | 'replicas' | 'listen'> {
@@ -37,11 +58,13 @@ export interface PkiNode extends Pick<PlannedNode, 'id' | 'path' | 'role' | 'rep
   readonly admits?: 'any';
 }
 
+/** `removedAtMs`: when a node of this path was removed; its certificates from before count no more. */
 export async function ensureTreePki(
   data: DataDirectory,
   tree: string,
   nodes: readonly PkiNode[],
   clock: Clock,
+  removedAtMs: Readonly<Record<string, number>> = {},
 ): Promise<TreePki> {
   const issuing: Issuing = { clock, random: systemRandom };
   const base = (name: string) => join(data.pki, name);
@@ -55,9 +78,10 @@ export async function ensureTreePki(
     nodes.map((node) => {
       const hosts = hostsOf(node);
       const { path, id, role, replica } = node;
-      const named = { tree, path, role, replica, hosts };
+      const named = { tree, path, role, replica, hosts, ...laterThan(removedAtMs[path]) };
       const issue = () => signed(() => issueNode(authority, named, issuing));
-      return ensure(base(dottedPath(id)), clock, issue, (existing) => hostsMissing(existing, hosts).length === 0);
+      const fits = (existing: X509Certificate) => hostsMissing(existing, hosts).length === 0;
+      return ensure(base(dottedPath(id)), clock, issue, (one) => fits(one) && isAfter(one, removedAtMs[path]));
     }),
   );
   await Promise.all(
@@ -65,14 +89,15 @@ export async function ensureTreePki(
       .filter(({ role }) => role !== 'agent')
       .flatMap((node) => {
         const { id, path, admits } = node;
-        const of = { tree, path, hosts: admits ?? hostsOf(node) };
+        const of = { tree, path, hosts: admits ?? hostsOf(node), ...laterThan(removedAtMs[path]) };
+        const isLater = (existing: X509Certificate) => isAfter(existing, removedAtMs[path]);
         return [
-          ensure(base(issuerName(id)), clock, () => signed(() => createIssuer(authority, of, issuing))),
+          ensure(base(issuerName(id)), clock, () => signed(() => createIssuer(authority, of, issuing)), isLater),
           ensure(
             base(subtreeIssuerName(id)),
             clock,
             () => signed(() => createSubtreeIssuer(authority, of, issuing)),
-            (existing) => hostsNotPermitted({ certPem: existing.toString() }, hostsOf(node)).length === 0,
+            (one) => hostsNotPermitted({ certPem: one.toString() }, hostsOf(node)).length === 0 && isLater(one),
           ),
         ];
       }),
@@ -244,6 +269,14 @@ async function ensure(
   writeWhole(files.key, made.keyPem);
   writeWhole(files.cert, made.certPem, { mode: 0o644 });
   return made;
+}
+
+function laterThan(afterMs: number | undefined): { readonly afterMs?: number } {
+  return afterMs === undefined ? {} : { afterMs };
+}
+
+function isAfter(certificate: X509Certificate, removedAtMs: number | undefined): boolean {
+  return removedAtMs === undefined || Date.parse(certificate.validFrom) > removedAtMs;
 }
 
 function isYoung(certificate: X509Certificate, clock: Clock): boolean {

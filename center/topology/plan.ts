@@ -5,8 +5,8 @@ import type { FrontProxyConfig } from '../../core/authentication/front-proxy.ts'
 import type { TopologyEncryption } from '../../core/encryption/encryption-config.ts';
 import type { Limits } from '../../core/entries/deletion-guard.ts';
 import type { Issued } from '../../core/identity/certificate-validity.ts';
-import { childPath, depthOf, dottedPath } from '../../core/identity/node-path.ts';
-import { withReplica } from '../../core/identity/replica.ts';
+import { childPath, depthOf, dottedPath, isAtOrBelow, nameOf, parentOf } from '../../core/identity/node-path.ts';
+import { splitReplica, withReplica } from '../../core/identity/replica.ts';
 import type { SubtreeClaims } from '../../core/match/claims.ts';
 import type { AcceptRule } from '../../core/match/delivery-config.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -56,6 +56,9 @@ export interface PlannedNode {
   /** Absent: as `{}`. */
   readonly encryption?: TopologyEncryption | undefined;
   readonly access?: TopologyAccess | undefined;
+  /** The claims and the quota that the topology gives this node. `children` of its parent has them too. */
+  readonly claims?: SubtreeClaims | undefined;
+  readonly quota?: TopologyQuota | undefined;
   readonly authentication?: TopologyAuthentication | undefined;
   readonly frontProxy?: FrontProxyConfig | undefined;
   /** Only for an agent: what it accepts from which sources. */
@@ -107,6 +110,8 @@ export function planOf(topology: Topology): PlannedNode[] {
       audit: relay.audit,
       encryption: relay.encryption,
       access: relay.access,
+      claims: relay.claims,
+      quota: relay.quota,
       authentication: relay.authentication,
       frontProxy: relay.frontProxy,
     };
@@ -153,11 +158,25 @@ export function planOf(topology: Topology): PlannedNode[] {
         audit: cluster.audit,
         encryption: cluster.encryption,
         access: cluster.access,
+        quota: cluster.quota,
         accept: cluster.accept,
         kubeconfig: cluster.provider.kubeconfig,
       };
     }),
   ];
+}
+
+/** The nodes without the one at the path and those below it, as their parent is to know them. */
+export function withoutPath(nodes: readonly PlannedNode[], path: string): PlannedNode[] {
+  const name = nameOf(path);
+  return nodes
+    .filter((node) => !isAtOrBelow(node.path, path))
+    .map((node) => {
+      if (node.path !== parentOf(path)) return node;
+      const { [name]: _removed, ...children } = node.children;
+      const relays = node.relays.filter((relay) => splitReplica(relay).name !== name);
+      return { ...node, relays, children, inventory: node.inventory.filter((one) => one.name !== name) };
+    });
 }
 
 function replicasOf(name: string, replicas: number): string[] {

@@ -157,6 +157,8 @@ export const node = z.object({
     .max(servedMax)
     .exactOptional(),
   servedCount: whole.exactOptional(),
+  /** Agents only: objects are at the cluster that the agent has delivered. */
+  delivered: z.literal(true).exactOptional(),
   capacity: texts.exactOptional(),
   allocatable: texts.exactOptional(),
 });

@@ -11,14 +11,21 @@ import { type EntryKey, parseEntryKey } from './entry-keys.ts';
 import type { ReportingChild, UpKind } from './entry-kind.ts';
 import { keyFlaw, upKind } from './entry-lookup.ts';
 
-/** `path`: the child's path. Throws Protocol if the child is not allowed to report the entry. */
-export function checkReporter(path: string, { key }: Pick<AppliedChange, 'key'>): void {
+/**
+ * `path`: the child's path. Throws Protocol if the child is not allowed to report the entry. A child may take back what it once was allowed to report: it may have
+ * moved here with its parent, and then its former reports have its former path.
+ */
+export function checkReporter(
+  path: string,
+  { key, before, after }: Pick<AppliedChange, 'key' | 'before' | 'after'>,
+): void {
   const entry = parseEntryKey(key);
   if (!entry) return;
   if (!upKind(entry.type)) {
     throw new BanyanError('Protocol', `"${path}" sends the entry "${key}", which only a parent may send`);
   }
-  if ('path' in entry && !isAtOrBelow(entry.path, path)) {
+  const takesBack = before !== undefined && after === undefined;
+  if ('path' in entry && !takesBack && !isAtOrBelow(entry.path, path)) {
     throw new BanyanError('Protocol', `"${path}" speaks for the node "${entry.path}", which is not below it`);
   }
 }

@@ -79,7 +79,7 @@ export async function authorityExtensions(publicKey: x509.PublicKeyType): Promis
  */
 export async function createIssuer(
   authority: KeyAndCertificate,
-  of: { readonly tree: string; readonly path: string },
+  of: { readonly tree: string; readonly path: string; readonly afterMs?: number },
   issuing: Issuing,
 ): Promise<KeyAndCertificate> {
   const keys = await generateKeys();
@@ -90,6 +90,7 @@ export async function createIssuer(
       subject: unitName(issuerUnit, name),
       publicKey: keys.publicKey,
       lifeMs: issuerMs,
+      afterMs: of.afterMs,
       extensions: [
         new x509.BasicConstraintsExtension(true, 0, true),
         new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
@@ -134,11 +135,14 @@ export interface SubtreeIssuer {
  */
 export async function createSubtreeIssuer(
   authority: KeyAndCertificate,
-  of: SubtreeIssuer,
+  of: SubtreeIssuer & { readonly afterMs?: number },
   issuing: Issuing,
 ): Promise<KeyAndCertificate> {
   const keys = await generateKeys();
-  return { certPem: await issueSubtreeIssuer(authority, of, keys, issuing), keyPem: await exportKey(keys.privateKey) };
+  return {
+    certPem: await issueSubtreeIssuer(authority, of, keys, issuing, { afterMs: of.afterMs }),
+    keyPem: await exportKey(keys.privateKey),
+  };
 }
 
 /** Like `createSubtreeIssuer`, for a key that the relay has made itself. `afterMs`, `lifeMs`: as for other certificates. */

@@ -90,10 +90,10 @@ export function dismissKey(t: Transaction, path: string): void {
   if (known) put(t, path, { ...known, removed: true });
 }
 
-/** Like `dismissKey`, if the key came with a join token. Returns whether this was so: then a Revocation is due. */
-export function dismissJoinedKey(t: Transaction, path: string, revokeAtMs: number): boolean {
+/** Like `dismissKey`, for a relay, which may have signed certificates for its subtree. Returns true if a Revocation is due now. */
+export function dismissRelayKey(t: Transaction, path: string, revokeAtMs: number): boolean {
   const known = read(t, path);
-  if (!known?.joined) return false;
+  if (!known || known.removed) return false;
   put(t, path, { ...known, removed: true, revokeAtMs });
   return true;
 }

@@ -144,6 +144,8 @@ export const keyspace = {
   sealing: 126,
   /** 4 tableId -> JSON RowUsage: the bytes of a consumer's rows, and the rows that its quota refused (see core/feed/row-quota.ts) */
   rowUsage: 130,
+  /** -> text: the path of this node at its last start (see core/session/former-path.ts) */
+  ownPath: 131,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

@@ -70,7 +70,7 @@ export class Agent {
     this.#desired = new Desired(store, options.downstream, (source, key) => accepts(options.accept, source, key));
     this.#sources = new SourceTroubles(this.#desired);
     this.#quarantineChanged();
-    this.#records = new OwnerRecords(store);
+    this.#records = new OwnerRecords(store, () => this.#touchNode());
     this.#removalProgress = new RemovalProgress(clock, () => this.#touchNode());
     this.#autoscalers = new Autoscalers({
       cluster,
@@ -450,6 +450,7 @@ export class Agent {
       trust: trust?.(),
       sources: this.#sources.reported(this.#reports.ruledOut()),
       isDiskLow: isDiskLow(store),
+      hasDelivered: !this.#records.isEmpty,
     });
   }
 }

@@ -23,6 +23,7 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { forgetAttachment } from '../../core/session/attach.ts';
+import { leaveFormerPath } from '../../core/session/former-path.ts';
 import { beginBoot, type Forebear } from '../../core/session/node-identity.ts';
 import type { SessionEnds } from '../../core/session/session-ends.ts';
 import type { WatermarkWait } from '../../core/session/watermark-gate.ts';
@@ -234,12 +235,15 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
   };
 }
 
-function openFeeds({ store, clock, random, limits, successor }: AgentPorts) {
+function openFeeds({ path, store, clock, random, limits, successor }: AgentPorts) {
   return store.write((t) => {
     const identity = beginBoot(t, clock, random, successor?.forebear);
     if (successor?.waiting) forgetAttachment(t);
+    const outbox = FeedProducer.open(t, { name: 'outbox', bootNonce: identity.bootNonce, random });
+    leaveFormerPath(t, path, outbox);
     return {
       identity,
+      outbox,
       downstream: FeedConsumer.open(t, {
         name: 'upstream',
         keepRule: keepObjectRule,
@@ -247,7 +251,6 @@ function openFeeds({ store, clock, random, limits, successor }: AgentPorts) {
         judge: downFeedJudge('agent'),
         isFarAhead: farAheadBy(clock),
       }),
-      outbox: FeedProducer.open(t, { name: 'outbox', bootNonce: identity.bootNonce, random }),
     };
   });
 }

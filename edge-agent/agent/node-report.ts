@@ -28,6 +28,8 @@ export interface NodeFacts {
   /** The objects that the site refuses, and those that several sources want. */
   readonly sources: SourceTroublesReport;
   readonly isDiskLow: boolean;
+  /** Whether objects are at the cluster that the agent has delivered. */
+  readonly hasDelivered: boolean;
 }
 
 export function nodeReport(facts: NodeFacts): UpFeedEntry {
@@ -43,6 +45,7 @@ export function nodeReport(facts: NodeFacts): UpFeedEntry {
     trust,
     sources,
     isDiskLow,
+    hasDelivered,
   } = facts;
   const attributes = {
     role: 'agent',
@@ -57,6 +60,7 @@ export function nodeReport(facts: NodeFacts): UpFeedEntry {
     ...trust,
     ...sources,
     ...(isDiskLow ? { diskLow: true } : {}),
+    ...(hasDelivered ? { delivered: true } : {}),
   };
   return { attributes: text(stableStringify(attributes)), body: new Uint8Array(0) };
 }

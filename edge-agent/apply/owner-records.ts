@@ -63,8 +63,12 @@ export class OwnerRecords {
   readonly #customKinds = new Map<string, number>();
   readonly #shared = new SharedValues();
 
-  constructor(store: Store) {
+  readonly #emptyChanged: () => void;
+
+  /** `emptyChanged`: called when the first record was added, or the last one removed. */
+  constructor(store: Store, emptyChanged: () => void = () => {}) {
     this.#store = store;
+    this.#emptyChanged = emptyChanged;
     const prefix = prefixOf('ownerRecord');
     store.read((reader) => {
       for (const [key, value] of reader.scan(prefixRange(prefix))) {
@@ -93,7 +97,12 @@ export class OwnerRecords {
       removeBeside(t, key, before);
     });
     this.#count(key, before, -1);
-    this.#records.delete(key);
+    if (this.#records.delete(key) && this.isEmpty) this.#emptyChanged();
+  }
+
+  /** Whether no object is on record. */
+  get isEmpty(): boolean {
+    return this.#records.size === 0;
   }
 
   /** Whether the group has definitions or custom objects on record. */
@@ -148,7 +157,9 @@ export class OwnerRecords {
       removeBeside(t, key, before, record);
       beside(t);
     });
+    const wasEmpty = this.isEmpty;
     this.#keep(key, row);
+    if (wasEmpty) this.#emptyChanged();
   }
 
   /** Keeps the record of the row in memory. Records share one copy of values that many of them have. */

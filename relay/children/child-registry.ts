@@ -75,17 +75,8 @@ export class ChildRegistry {
   refresh(t: Transaction, name: string): boolean {
     const { mailboxes } = this.#ports;
     const mailbox = mailboxes.get(name);
-    if (mailbox?.role !== 'relay' && !this.#isNamed(t, name)) {
-      this.children.delete(name);
-      this.#labels.delete(name);
-      this.#owned.set(name, undefined);
-      this.#ports.evictions.forget(name);
-      this.#ports.claims.forget(name);
-      mailboxes.drop(t, name);
-      forgetHeldLabelSummary(t, name);
-      this.#publish(t);
-      t.announce(childTopic, name);
-      t.announce(childRemovedTopic, name);
+    if (mailboxes.isLeaving(name) || (mailbox?.role !== 'relay' && !this.#isNamed(t, name))) {
+      this.#drop(t, name);
       return false;
     }
     if (!mailbox) mailboxes.ensure(t, name, 'agent');
@@ -94,6 +85,26 @@ export class ChildRegistry {
     this.#publish(t);
     t.announce(childTopic, name);
     return true;
+  }
+
+  #drop(t: Transaction, name: string): void {
+    const { mailboxes, evictions, claims } = this.#ports;
+    this.children.delete(name);
+    this.#owned.set(name, undefined);
+    evictions.forget(name);
+    claims.forget(name);
+    mailboxes.drop(t, name);
+    forgetHeldLabelSummary(t, name);
+    const replicas = mailboxes.replicasOf(name);
+    const [first] = replicas;
+    if (first === undefined) this.#labels.delete(splitReplica(name).name);
+    else this.#contribute(first, this.labelsOf(t, first));
+    // The other replicas of a relay now count what this one has counted.
+    for (const replica of replicas) markDirty(t, 'child', replica);
+    this.#count(t, replicas);
+    this.#publish(t);
+    t.announce(childTopic, name);
+    t.announce(childRemovedTopic, name);
   }
 
   /**
@@ -172,6 +183,9 @@ export class ChildRegistry {
    */
   feedsOf(t: Transaction, name: string, role: ChildRole): ChildFeeds {
     const existing = this.#ports.mailboxes.get(name);
+    if (this.#ports.mailboxes.isLeaving(name)) {
+      throw new BanyanError('Forbidden', `"${childPath(this.#ports.path, name)}" was removed here just now`);
+    }
     if (existing && existing.role !== role) {
       const holder = existing.role === 'agent' ? 'an agent' : 'a relay';
       throw new BanyanError(

@@ -17,15 +17,19 @@ export function seedInventory(space: Space, entries: readonly InventoryEntry[]):
   for (const entry of entries) {
     const hash = Buffer.from(hash128(stableStringify(entry))).toString('hex');
     const { name, labels, annotations, properties } = entry;
-    seed(space, hash, { apiVersion, kind: 'SyncTarget', metadata: { name, labels }, spec: { properties } });
-    seed(space, hash, { apiVersion, kind: 'Location', metadata: { name, labels, annotations }, spec: {} });
+    const target = { apiVersion, kind: 'SyncTarget', metadata: { name, labels }, spec: { properties } };
+    const { metadata } = seed(space, hash, target);
+    // Whoever deletes the SyncTarget removes the cluster, and its Location with it.
+    const ownerReferences = [{ apiVersion, kind: 'SyncTarget', name, uid: metadata.uid ?? '' }];
+    const location = { name, labels, annotations, ownerReferences };
+    seed(space, hash, { apiVersion, kind: 'Location', metadata: location, spec: {} });
   }
 }
 
-function seed(space: Space, hash: string, object: KubeObject): void {
+function seed(space: Space, hash: string, object: KubeObject): KubeObject {
   const before = space.get(space.keyOf(object));
-  if (before?.metadata.annotations?.[appliedAnnotation] === hash) return;
+  if (before?.metadata.annotations?.[appliedAnnotation] === hash) return before;
   const { metadata } = object;
   const annotations = { ...metadata.annotations, [appliedAnnotation]: hash };
-  space.apply({ ...object, metadata: { ...metadata, annotations } }, { fieldManager, force: true });
+  return space.apply({ ...object, metadata: { ...metadata, annotations } }, { fieldManager, force: true });
 }

@@ -29,7 +29,7 @@ export function childOfChange({ object, before, type }: StorageEvent, path: stri
 
 export class WrittenClaims {
   readonly #storage: Pick<SpaceStorage, 'get'>;
-  readonly #config: ChildrenConfig;
+  #config: ChildrenConfig;
   readonly #path: string;
   /** Each batch of a child asks for the quota of the child. Bound: one for each child. */
   readonly #quotas = new Map<string, RowQuota>();
@@ -38,6 +38,15 @@ export class WrittenClaims {
     this.#storage = storage;
     this.#config = config;
     this.#path = path;
+  }
+
+  /** Takes another configuration. Returns the children whose claims or quota it may change. */
+  configure(config: ChildrenConfig): string[] {
+    const before = this.#config;
+    this.#config = config;
+    this.#quotas.clear();
+    const names = new Set([...Object.keys(before.named), ...Object.keys(config.named)]);
+    return [...names].filter((name) => !equalJson(before.named[name], config.named[name]));
   }
 
   /** `child`: the name without a replica number. All replicas have the claims of the first one. */

@@ -77,7 +77,7 @@ export class GuardRoom {
     this.#logRate = new LogRate(clock, logEveryMs);
     this.#quotaLogRate = new LogRate(clock, logEveryMs);
     this.#spaceIncarnations = new SpaceIncarnations({
-      origins: spaces.spaceIncarnations(),
+      origins: () => spaces.spaceIncarnations(),
       outbox,
       upstream: upstream.sound,
       mailboxes: () => [...mailboxes.all()].map(({ producer }) => producer),

@@ -34,7 +34,7 @@ import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { OriginSpace } from '../spaces/origins.ts';
 
 export interface SpaceIncarnationsPorts {
-  readonly origins: ReadonlyMap<string, OriginSpace>;
+  origins(): ReadonlyMap<string, OriginSpace>;
   readonly outbox: Producer;
   /** The rows that the parent sends. */
   readonly upstream: Table;
@@ -61,7 +61,7 @@ export class SpaceIncarnations {
 
   /** Called when a child sends a Hello. Writes one row for each space of this node and above, so the number of rows is bounded. */
   sendGaps(t: Transaction, mailbox: Producer): void {
-    for (const { source, gaps } of this.#ports.origins.values()) {
+    for (const { source, gaps } of this.#ports.origins().values()) {
       const attributes: IncarnationsAttributes = { gaps: gaps() };
       const content = {
         key: entryKey.incarnations(source),
@@ -86,7 +86,7 @@ export class SpaceIncarnations {
   #sendGapsFromAbove(t: Transaction, sources: readonly string[], mailboxes: readonly Producer[]): void {
     const { origins, upstream } = this.#ports;
     for (const source of sources) {
-      const gapsRow = origins.has(source) ? undefined : revisionGapsRow(t, upstream, source);
+      const gapsRow = origins().has(source) ? undefined : revisionGapsRow(t, upstream, source);
       if (gapsRow) for (const mailbox of mailboxes) mailbox.put(t, gapsRow, 0);
     }
   }
@@ -102,7 +102,7 @@ export class SpaceIncarnations {
 
   #checkSeen(t: Transaction, source: string, revision: number): void {
     const { origins, outbox, wallMs, disbelieved } = this.#ports;
-    const origin = origins.get(source);
+    const origin = origins().get(source);
     if (!origin && !isKnown(t, source)) return;
     // If the space accepted such a revision, it would have to continue above it forever. A very high revision would leave the space no revisions at all.
     if (isFarAhead(revision, wallMs())) disbelieved(source, revision);

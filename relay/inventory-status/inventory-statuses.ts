@@ -30,7 +30,7 @@ export interface InventoryStatusesPorts {
   /** The path of this node. */
   readonly path: string;
   /** Keyed by source: `center.fleet`. */
-  readonly inventories: ReadonlyMap<string, ShownInventory>;
+  inventories(): ReadonlyMap<string, ShownInventory>;
   connection(child: string): AgentConnection;
   /** Returns the report about its cluster by an agent that is a child of this node. */
   reportOf(child: string): NodeAttributes | undefined;
@@ -54,22 +54,43 @@ export class InventoryStatuses {
   readonly #byAgent = new Map<string, Set<string>>();
   readonly #dirtyTargets = new Set<string>();
   readonly #dirtyLocations = new Set<string>();
-  readonly #unsubscribe: (() => void)[] = [];
+  /** Keyed by source: ends the subscription to the space. */
+  readonly #followed = new Map<string, () => void>();
 
   constructor(ports: InventoryStatusesPorts) {
     this.#ports = ports;
   }
 
-  start(): void {
-    for (const [source, { space, inventory }] of this.#ports.inventories) {
+  /** Call it at the start, and when a space was opened or removed. */
+  follow(): void {
+    const inventories = this.#ports.inventories();
+    for (const [source, unsubscribe] of this.#followed) {
+      if (inventories.has(source)) continue;
+      unsubscribe();
+      this.#followed.delete(source);
+      this.#forget(source);
+    }
+    for (const [source, { space, inventory }] of inventories) {
+      if (this.#followed.has(source)) continue;
       for (const name of inventory.syncTargets()) this.#dirtyTargets.add(`${source}/${name}`);
       for (const { key } of space.storage.scan(locationResource)) this.#dirtyLocations.add(`${source}/${key.name}`);
-      this.#unsubscribe.push(space.storage.subscribe((events) => this.#note(source, events)));
+      this.#followed.set(
+        source,
+        space.storage.subscribe((events) => this.#note(source, events)),
+      );
     }
   }
 
+  #forget(source: string): void {
+    const isOf = (row: string) => row.startsWith(`${source}/`);
+    for (const target of [...this.#targets.keys()].filter(isOf)) this.#targets.delete(target);
+    for (const all of [this.#dirtyTargets, this.#dirtyLocations, ...this.#byAgent.values()])
+      for (const row of [...all].filter(isOf)) all.delete(row);
+  }
+
   stop(): void {
-    for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
+    for (const unsubscribe of this.#followed.values()) unsubscribe();
+    this.#followed.clear();
   }
 
   /** Call it when a child was added or removed, or when its report has changed. */
@@ -170,6 +191,6 @@ export class InventoryStatuses {
   #find(key: string): { shown: ShownInventory; source: string; name: string } {
     const slash = key.indexOf('/');
     const [source, name] = [key.slice(0, slash), key.slice(slash + 1)];
-    return { shown: this.#ports.inventories.get(source)!, source, name };
+    return { shown: this.#ports.inventories().get(source)!, source, name };
   }
 }

@@ -3,6 +3,7 @@
  * an interval, and only for children of which something has changed.
  */
 
+import { mailboxResource, nodeResource } from '../../core/apiserver/kinds/mesh-kinds.ts';
 import type { Space } from '../../core/apiserver/space.ts';
 import { entryKey } from '../../core/entries/entry-keys.ts';
 import { quarantinedAttributes } from '../../core/entries/quarantine-report.ts';
@@ -15,7 +16,7 @@ import type {
   WaitsAttributes,
 } from '../../core/entries/up-attributes.ts';
 import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
-import { childPath, objectName, replicaNodePath } from '../../core/identity/node-path.ts';
+import { childPath, nameOf, objectName, parentOf, replicaNodePath } from '../../core/identity/node-path.ts';
 import type { RefusedClaims } from '../../core/match/allowed-summary.ts';
 import { cutCounts } from '../../core/object/bounded-counts.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
@@ -49,7 +50,7 @@ export interface NodeReportsPorts {
   readonly mailboxes: Mailboxes;
   readonly outbox: Producer;
   /** The node's inventory spaces, keyed by source. */
-  readonly inventories: ReadonlyMap<string, ShownInventory>;
+  inventories(): ReadonlyMap<string, ShownInventory>;
   connection(child: string): SessionStatus;
   /** Returns whether the node is attached to its parent; undefined for the root. */
   attached(): boolean | undefined;
@@ -121,7 +122,7 @@ export class NodeReports {
     });
     this.#inventories = new InventoryStatuses({
       path,
-      inventories: ports.inventories,
+      inventories: () => ports.inventories(),
       connection: (child) => ports.connection(child),
       reportOf: (child) => ports.store.read((reader) => this.reportOf(reader, child, childPath(path, child))),
       changed: () => this.wake(),
@@ -135,12 +136,25 @@ export class NodeReports {
 
   start(): void {
     this.#started = true;
-    for (const child of this.#ports.children.keys()) this.#dirty.add(child);
+    for (const child of [...this.#ports.children.keys(), ...this.#shownBefore()]) this.#dirty.add(child);
     this.#ports.store.write((t) => this.#descendants.load(t));
-    this.#inventories.start();
+    this.#inventories.follow();
     this.#locations.start();
     // These objects are shown after the node serves, because nothing in the mesh waits for them.
     this.#timer = this.#ports.clock.after(0, () => this.#tick());
+  }
+
+  /** Returns the children that have objects: the process may have ended between the removal of a child and the removal of its objects. */
+  *#shownBefore(): Generator<string> {
+    const { space, path: own } = this.#ports;
+    for (const resource of [nodeResource, mailboxResource]) {
+      for (const stored of space.storage.scan(resource)) {
+        const { spec, status } = space.parse(stored);
+        const { path = '' } = (spec ?? {}) as { readonly path?: string };
+        // A Node object without a status admits a relay that has not attached yet.
+        if (status !== undefined && path !== '' && parentOf(path) === own) yield nameOf(path);
+      }
+    }
   }
 
   /** Call it when something about these children may have changed. */
@@ -149,6 +163,12 @@ export class NodeReports {
       this.#dirty.add(child);
       this.wake();
     }
+  }
+
+  /** Call it when a space was opened or removed. */
+  spacesChanged(): void {
+    this.#inventories.follow();
+    this.wake();
   }
 
   /** Call it when something about the node itself may have changed, or when something remains to be shown. */
@@ -166,6 +186,14 @@ export class NodeReports {
   recount(t: Transaction, child: string): void {
     this.#descendants.recount(t, child);
     t.afterCommit(() => this.childrenChanged([child]));
+  }
+
+  /** Runs in the transaction that drops the mailbox of a child. Takes back the reports about the child and the nodes below it. */
+  removed(t: Transaction, child: string): void {
+    const { outbox, path } = this.#ports;
+    this.recount(t, child);
+    if (path !== '') outbox.remove(t, hash128(entryKey.node(replicaNodePath(path, child))), 0);
+    t.afterCommit(() => this.#reportedLag.delete(child));
   }
 
   /** Returns the report of a child about a node at or below itself. */
@@ -274,7 +302,7 @@ export class NodeReports {
     const nodePath = replicaNodePath(path, name);
     if (!child || !mailbox) {
       this.#trustBelow.delete(name);
-      hide(space, 'Mailbox', name);
+      hide(space, 'Mailbox', objectName(name));
       hide(space, 'Node', objectName(nodePath));
       return;
     }

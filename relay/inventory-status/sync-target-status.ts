@@ -42,6 +42,7 @@ export function showSyncTarget(
     ...described(report ?? {}),
     ...(heartbeatTime === undefined ? {} : { lastHeartbeatTime: heartbeatTime }),
     ...(connected ? { attachedTo: nodePath } : {}),
+    ...(report ? { delivered: report.delivered ?? false } : {}),
     ...(before.conditions ? { conditions: before.conditions } : {}),
   };
   const reason = sessionState(connected, heardAtMs);

@@ -41,6 +41,7 @@ export class Mailboxes {
   /** Keyed by the name without the replica number: the children with this name. A relay without replicas is alone in its list. */
   readonly #replicas = new Map<string, string[]>();
 
+  readonly #leaving = new Set<string>();
   readonly #quotaOf: ((child: string) => RowQuota) | undefined;
 
   /**
@@ -61,7 +62,10 @@ export class Mailboxes {
     this.#bootNonce = bootNonce;
     this.#path = path;
     store.write((t) => {
-      for (const { name, role } of storedChildren(t)) this.#open(t, name, role);
+      for (const { name, role, leaving } of storedChildren(t)) {
+        this.#open(t, name, role);
+        if (leaving) this.#leaving.add(name);
+      }
     });
   }
 
@@ -82,13 +86,27 @@ export class Mailboxes {
   ensure(t: Transaction, child: string, role: ChildRole): Mailbox {
     const existing = this.#byChild.get(child);
     if (existing) return existing;
-    storeChild(t, child, role);
+    storeChild(t, child, { role });
     return this.#open(t, child, role);
+  }
+
+  /** Call it when a person removes the child. The scheduler drops the mailbox later, in a step of its own: a mailbox may be large. */
+  leave(t: Transaction, child: string): void {
+    const mailbox = this.#byChild.get(child);
+    if (!mailbox) return;
+    storeChild(t, child, { role: mailbox.role, leaving: true });
+    t.afterCommit(() => this.#leaving.add(child));
+  }
+
+  /** Returns whether the child was removed, and its mailbox still has to be dropped. */
+  isLeaving(child: string): boolean {
+    return this.#leaving.has(child);
   }
 
   /** Call it when the child has left for good. Drops both tables. */
   drop(t: Transaction, child: string): void {
     if (!this.#byChild.delete(child)) return;
+    this.#leaving.delete(child);
     const { name } = splitReplica(child);
     this.#replicas.set(
       name,

@@ -214,8 +214,10 @@ export class Downsync {
         const stays = childRegistry.refresh(t, name);
         this.customization.childChanged(t, name, stays);
         if (!stays) {
-          dropUpsynced(t, outbox, lookups.pathOf(name));
+          if (mailboxes.replicasOf(name).length === 0) dropUpsynced(t, outbox, lookups.pathOf(name));
+          else this.#lateParts.sums.placements(t, name);
           replicas.removed(t, name);
+          this.#lateParts.childRemoved(t, name);
         }
         return stays;
       },

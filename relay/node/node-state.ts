@@ -16,11 +16,13 @@ import { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { AppliedChange, Producer, Table } from '../../core/feed/feed.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
 import { childPath, depthOf, nameOf, parentOf } from '../../core/identity/node-path.ts';
+import { splitReplica } from '../../core/identity/replica.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { Labels } from '../../core/object/selector.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
-import { dismissJoinedKey, dueRevocations, revocationWritten } from '../../core/session/admitted-keys.ts';
+import { dismissRelayKey, dueRevocations, revocationWritten } from '../../core/session/admitted-keys.ts';
+import { leaveFormerPath } from '../../core/session/former-path.ts';
 import { beginBoot, type NodeIdentity } from '../../core/session/node-identity.ts';
 import { readWatermarks, type Watermarks } from '../../core/session/watermark.ts';
 import { ifRoom } from '../../core/store/room.ts';
@@ -34,6 +36,7 @@ import type { Child } from '../children/children.ts';
 import { Evictions } from '../children/evictions.ts';
 import { reportOwnRevoked } from '../children/inherited-entries.ts';
 import { inheritedBelow } from '../children/inherited-labels.ts';
+import { syncTargetResource } from '../children/inventory.ts';
 import type { NodeConfig } from '../config/config.ts';
 import { HandedAuthorities } from '../join/handed-authorities.ts';
 import { Mailboxes } from '../mailbox/mailboxes.ts';
@@ -46,7 +49,8 @@ import type { Replicas } from '../replicas/replicas.ts';
 import { InventoryBelow } from '../schedule/inventory-below.ts';
 import { NodeSpaces } from '../spaces/node-spaces.ts';
 import { markDirty } from '../work/dirty.ts';
-import { authoritiesTopic, childShownTopic, revocationsTopic } from '../work/topics.ts';
+import { authoritiesTopic, revocationsTopic } from '../work/topics.ts';
+import { forgetRecordsOf, renameNodes } from './former-path.ts';
 import { refusedClaims } from './metrics.ts';
 import type { NodePorts } from './node-ports.ts';
 
@@ -62,6 +66,8 @@ export interface LateParts {
   isParentAway(): boolean;
   /** Returns whether the parent is one of several replicas. */
   parentHasReplicas(): boolean;
+  /** Runs in the transaction that drops the mailbox of a child. */
+  childRemoved(t: Transaction, child: string): void;
   /** Runs in a transaction in which quarantined reports of a child have become valid. */
   judgedAgain(t: Transaction, child: string, changes: readonly AppliedChange[]): void;
   readonly sums: Omit<ReplicaSums, 'labels'>;
@@ -130,6 +136,11 @@ export class NodeState {
       FeedConsumer.open(t, { name: 'upstream', guard, judge: downFeedJudge('relay'), isFarAhead }),
     );
     this.outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce, random }));
+    const former = store.write((t) => {
+      const left = leaveFormerPath(t, path, this.outbox);
+      if (left !== undefined) forgetRecordsOf(t, left);
+      return left;
+    });
     this.mailboxes = new Mailboxes(store, random, bootNonce, path, isFarAhead, (child) =>
       this.spaces.writtenClaims.quotaOf(child),
     );
@@ -241,6 +252,7 @@ export class NodeState {
       pathOf: (child) => childPath(path, child),
       covered: (reader) => ({ ...readWatermarks(reader).complete, ...this.spaces.revisions() }),
     };
+    if (former !== undefined) renameNodes(this.spaces.system, former, path);
   }
 
   #makeReplicas(
@@ -306,15 +318,33 @@ export class NodeState {
     reportOwnRevoked(t, this.outbox, this.spaces.revocations, this.replicas.hasReplicas);
   }
 
-  /** A person shuts a relay out that has joined with a token: its key is refused from now on, and so is everything that it has signed. */
+  /**
+   * A person removes a child. The objects at its clusters stay. The key of a relay is refused from now on, and so is everything that it has signed. The Node object
+   * of the first replica stands for all of them. A Node object of a child that is gone already was deleted by this node itself.
+   */
   #nodeDeleted(t: Transaction, { spec }: KubeObject, clock: Clock): void {
     const { path = '', role } = (spec ?? {}) as { readonly path?: string; readonly role?: string };
-    if (role !== 'Relay' || path === '' || parentOf(path) !== this.path) return;
-    // The relay is still a child of this node, so its Node object is shown again.
-    t.announce(childShownTopic, nameOf(path));
-    if (!dismissJoinedKey(t, path, clock.wallMs())) return;
+    if (path === '' || parentOf(path) !== this.path) return;
+    const name = nameOf(path);
     // In a turn of its own, because this runs in the transaction of the deletion.
-    t.afterCommit(() => clock.after(0, () => this.writeDueRevocations(clock)));
+    const later = (act: () => void) => t.afterCommit(() => clock.after(0, act));
+    if (role === 'Agent' && this.childRegistry.children.has(name)) later(() => this.#removeAgent(name, clock));
+    if (role !== 'Relay') return;
+    const isOneReplica = splitReplica(name).replica > 0;
+    for (const child of isOneReplica ? [name] : this.mailboxes.replicasOf(name)) {
+      this.mailboxes.leave(t, child);
+      markDirty(t, 'child', child);
+    }
+    if (!isOneReplica && dismissRelayKey(t, path, clock.wallMs())) later(() => this.writeDueRevocations(clock));
+  }
+
+  /** An agent is a child as long as its SyncTarget exists. */
+  #removeAgent(name: string, clock: Clock): void {
+    const key = { ...syncTargetResource, namespace: '', name };
+    const isDone = ifRoom(() => {
+      if (this.spaces.system.get(key)) this.spaces.system.delete(key);
+    });
+    if (!isDone) clock.after(revokeAgainMs, () => this.#removeAgent(name, clock));
   }
 
   /** Writes the Revocations of deleted relays. What a crash or a full disk has left due is written at the next start, or when there is room. */

@@ -9,6 +9,7 @@ import { TokenSecrets } from '../../core/apiserver/access/token-secrets.ts';
 import { type RequestControllers, requestControllers } from '../../core/apiserver/certificates/request-controllers.ts';
 import { issuerOf } from '../../core/authentication/account-token.ts';
 import { tokenKeysIn } from '../../core/authentication/token-key.ts';
+import { objectName } from '../../core/identity/node-path.ts';
 import { describeError } from '../../core/runtime/errors.ts';
 import { pruneKeys } from '../../core/session/admitted-keys.ts';
 import type { ChildSession } from '../../core/session/child-session.ts';
@@ -22,6 +23,7 @@ import type { Listener } from '../../core/wire/link.ts';
 import { WatermarkPublisher } from '../catch-up/watermark-publisher.ts';
 import { seedInventory } from '../children/seed-inventory.ts';
 import type { NodeConfig } from '../config/config.ts';
+import { checkLive } from '../config/live-config.ts';
 import { fleetEndpoint } from '../fleet/child-questions.ts';
 import { fleetUrls } from '../fleet/fleet-urls.ts';
 import type { GuardRoom } from '../guard/guard-room.ts';
@@ -31,6 +33,7 @@ import { RevocationExpiry } from '../join/revocation-expiry.ts';
 import { planUrls } from '../plan/plan-urls.ts';
 import { treeUrls } from '../remote-access/tree-urls.ts';
 import type { ScheduleLoop } from '../schedule/loop.ts';
+import { SpaceLifecycle } from '../spaces/space-lifecycle.ts';
 import { SpaceNames } from '../views/space-names.ts';
 import { Downsync } from './downsync.ts';
 import { FeedEventRouter } from './feed-event-router.ts';
@@ -47,7 +50,7 @@ import { StatusAggregation } from './status-aggregation.ts';
 import { revokedEndAfterMs, subscribeParts } from './subscriptions.ts';
 
 export class Node implements AsyncDisposable {
-  readonly #config: NodeConfig;
+  #config: NodeConfig;
   readonly #ports: NodePorts;
   readonly #nodeState: NodeState;
   readonly #down: Downsync;
@@ -72,6 +75,7 @@ export class Node implements AsyncDisposable {
   readonly streamCounts = new StreamCounts();
   readonly #subscriptions: (() => void)[];
   #listener: Listener | undefined;
+  #spaceLifecycle: SpaceLifecycle | undefined;
 
   constructor(config: NodeConfig, ports: NodePorts) {
     this.#config = config;
@@ -93,7 +97,7 @@ export class Node implements AsyncDisposable {
     this.#readiness = new Readiness(
       {
         children: this.#nodeState.childRegistry.children,
-        relays: config.relays,
+        relays: () => this.#config.relays,
         quiet: () => this.#loop.quiet,
         isElsewhere: (relay) => this.#nodeState.replicas.standing(relay).isElsewhere,
         store: ports.store,
@@ -179,6 +183,7 @@ export class Node implements AsyncDisposable {
       (refusal) => ends.refuse(refusal),
     );
     const url = await this.#api.listen();
+    this.#spaceLifecycle = this.#serveSpaces(url);
     this.#loop.wake();
     this.#down.start();
     this.#up.start();
@@ -194,8 +199,23 @@ export class Node implements AsyncDisposable {
     return { url, meshAddress: this.#listener.address };
   }
 
+  /** Takes the parts of another configuration that may change while the node runs (relay/config/live-config.ts). Throws BadRequest, and takes nothing, if another part differs. */
+  async reconfigure(config: NodeConfig): Promise<void> {
+    checkLive(this.#config, config);
+    this.#config = config;
+    const { spaces, childRegistry } = this.#nodeState;
+    const changed = spaces.writtenClaims.configure(config.children);
+    this.#ports.store.write((t) => {
+      for (const child of changed) childRegistry.claimsChanged(t, child);
+    });
+    spaces.configure(config.spaces);
+    seedInventory(spaces.system, config.inventory);
+    await this.#ports.store.flushed();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#loop.stop();
+    this.#spaceLifecycle?.stop();
     for (const end of this.#subscriptions) end();
     this.#nodeState.childRegistry.stop();
     this.#nodeState.replicas.stop();
@@ -217,6 +237,32 @@ export class Node implements AsyncDisposable {
     await this.#ports.store.flushed();
   }
 
+  #serveSpaces(url: string): SpaceLifecycle {
+    const { clock, store } = this.#ports;
+    const { spaces, placements, mailboxes } = this.#nodeState;
+    const prefix = (space: string) => `${objectName(this.#config.path)}.${space}/`;
+    return new SpaceLifecycle({
+      system: spaces.system,
+      clock,
+      url,
+      place: this.#config,
+      spaces,
+      hasRows: (space) => {
+        if (Array.from(placements.all()).some(({ id }) => id.startsWith(prefix(space)))) return true;
+        const table = spaces.tableOf(prefix(space).slice(0, -1));
+        return table !== undefined && store.read((reader) => !isEmpty(table.rows(reader)));
+      },
+      gone: () => spaces.configure(this.#config.spaces),
+      changed: () => {
+        this.#up.rollouts.followOrigins();
+        this.#reports.spacesChanged();
+        this.#loop.enqueue((t) => {
+          for (const { producer } of mailboxes.all()) this.#guard.sendGaps(t, producer);
+        });
+      },
+    });
+  }
+
   #lateParts(): LateParts {
     return {
       enqueue: (act) => this.#loop.enqueue(act),
@@ -225,6 +271,7 @@ export class Node implements AsyncDisposable {
       hasReceivedFromParent: () => !this.#uplink || this.#readiness.hasReceivedFromParent,
       isParentAway: () => this.#uplink?.connected === false,
       parentHasReplicas: () => this.#uplink?.parentHasReplicas ?? false,
+      childRemoved: (t, child) => this.#reports.removed(t, child),
       judgedAgain: (t, child, changes) => this.#feedEventRouter.receivedFromChild(t, child, changes),
       sums: {
         nodes: (t, child) => this.#reports.recount(t, child),
@@ -304,11 +351,18 @@ export class Node implements AsyncDisposable {
       fleetEndpoint(path, (question, asker, signal) => fleets.answer(question, asker, signal), failed),
     );
     api.mount('', this.#nodeState.spaces.system);
-    for (const space of this.#nodeState.spaces.named()) api.mount(`/spaces/${space.name}`, space);
     api.resolveWith((prefix) => {
-      names.check(prefix, namesOf(spaces.named()));
+      const [, kind, name = ''] = prefix.split('/');
+      const own = kind === 'spaces' ? spaces.named(name) : undefined;
+      if (own) return own;
+      names.check(prefix, namesOf(spaces.allNamed()));
       return this.#up.views.resolve(prefix);
     });
     return api;
   }
+}
+
+function isEmpty(rows: Iterable<unknown>): boolean {
+  for (const _ of rows) return false;
+  return true;
 }

@@ -13,7 +13,7 @@ import { feedReadyTopic } from '../work/topics.ts';
 export interface ReadinessPorts {
   readonly children: ReadonlyMap<string, Child>;
   /** The names of the child relays in the configuration. */
-  readonly relays: readonly string[];
+  relays(): readonly string[];
   /** Returns whether another replica of this node has the relay. If so, this node does not wait for the relay's report. */
   isElsewhere(relay: string): boolean;
   /** Returns whether the scheduler has no work left. */
@@ -115,6 +115,12 @@ export class Readiness {
     this.#toCheck?.add(child);
   }
 
+  /** Call it when the child has left for good. A new child of this name begins with an empty mailbox, which is not ready. */
+  childRemoved(child: string): void {
+    this.#readyChildren.delete(child);
+    this.#withOtherHistory.delete(child);
+  }
+
   idle(): void {
     this.#everQuiet = true;
     const { children, relays, quiet, isElsewhere, store, upChanged } = this.#ports;
@@ -135,7 +141,7 @@ export class Readiness {
     if (this.#allReported) return;
     const isFirstCheck = !this.#hasCheckedRelays;
     this.#hasCheckedRelays = true;
-    this.#allReported = relays.every((name) => this.#readyChildren.has(name) || isElsewhere(name));
+    this.#allReported = relays().every((name) => this.#readyChildren.has(name) || isElsewhere(name));
     if (this.#allReported || isFirstCheck) upChanged();
   }
 }

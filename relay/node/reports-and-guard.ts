@@ -21,7 +21,7 @@ export function reportsOf(config: NodeConfig, ports: NodePorts, parts: NodeParts
     software,
     clock,
     children: childRegistry.children,
-    inventories: spaces.inventories(),
+    inventories: () => spaces.inventories(),
     mailboxes,
     store,
     outbox,

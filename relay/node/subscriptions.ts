@@ -137,6 +137,7 @@ function subscribeMover(parts: NodeParts, { on, each }: Subscriber): void {
 function subscribeSessionsAndReports(parts: NodeParts, { on, each }: Subscriber): void {
   const { sessions, reports, guard } = parts;
   each(childTopic, (child) => parts.readiness().childRead(child));
+  each(childRemovedTopic, (child) => parts.readiness().childRemoved(child));
   on(feedReadyTopic, (children) => sessions().readyChanged(children));
   each(childRemovedTopic, (child) => guard().childRemoved(child));
   each(childRemovedTopic, (child) => sessions().disconnect(child, 'it was removed from the inventory'));

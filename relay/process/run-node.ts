@@ -34,6 +34,7 @@ import { storedTransport } from '../../core/wire/network/transport-memory.ts';
 import { currentOf, perCredentials, renewedAuthorities } from '../../core/wire/node-credentials.ts';
 import { type NodeConfig, nodeConfigSchema } from '../config/config.ts';
 import { unreadableFiles } from '../config/config-files.ts';
+import { configHash } from '../config/live-config.ts';
 import { measureNode, processMetrics } from '../node/metrics.ts';
 import { Node } from '../node/node.ts';
 import { openCrashJournal } from './crash-journal.ts';
@@ -53,7 +54,7 @@ export async function runNode(
   makeOnlyPrivateFiles();
   setHeapFlags();
   giveMemoryBackWhenIdle(systemClock);
-  const given = readConfig(role);
+  const { file, config: given, hash } = readConfig(role);
   const authenticators = readAuthentication(given);
   const log = pino(
     {
@@ -142,10 +143,32 @@ export async function runNode(
     await store[Symbol.asyncDispose]();
   };
   const { url, meshAddress } = await starting;
-  if (config.statusFile !== undefined)
-    writeWhole(config.statusFile, JSON.stringify({ url, meshAddress, pid: process.pid }));
+  const showStatus = (of: string) => {
+    if (config.statusFile === undefined) return;
+    writeWhole(config.statusFile, JSON.stringify({ url, meshAddress, pid: process.pid, config: of }));
+  };
+  showStatus(hash);
+  reconfigureBySignal(node, file, log, showStatus);
   // The compile cache is written now, not only when the node ends properly: so a killed node starts faster too. Older versions of node have no compile cache.
   module.flushCompileCache?.();
+}
+
+/** SIGHUP: the node reads its configuration again. A configuration that it can't take changes nothing. */
+function reconfigureBySignal(node: Node, file: string, log: Logger, taken: (hash: string) => void): void {
+  let turn = Promise.resolve();
+  const reread = async () => {
+    try {
+      const { config, hash } = parsedConfig(file);
+      await node.reconfigure(config);
+      taken(hash);
+      log.info({ file }, 'the node has taken its changed configuration');
+    } catch (error) {
+      log.error({ file, reason: describeError(error) }, 'the node goes on with its former configuration');
+    }
+  };
+  process.on('SIGHUP', () => {
+    turn = turn.then(reread);
+  });
 }
 
 /** Keys that can't be read, or do not fit the store, are a mistake in the configuration. */
@@ -201,16 +224,28 @@ function readAuthentication({ authentication }: NodeConfig): readonly OidcAuthen
   }
 }
 
-function readConfig(role: 'center' | 'relay'): NodeConfig {
+interface ReadConfig {
+  readonly file: string;
+  readonly config: NodeConfig;
+  /** Of the text of the file, as the status file shows it. */
+  readonly hash: string;
+}
+
+function readConfig(role: 'center' | 'relay'): ReadConfig {
   const usage = `usage: ${role} --config FILE`;
   try {
     const { config: file } = parseArgs({ options: { config: { type: 'string' } } }).values;
     if (file === undefined) throw new Error(usage);
-    const text = readBytes(file).toString('utf8');
-    const config = parseConfig(text, file, nodeConfigSchema, 'configuration of a node', unreadableFiles);
-    return Object.freeze(config);
+    return { file, ...parsedConfig(file) };
   } catch (error) {
     process.stderr.write(`${describeError(error)}\n`);
     process.exit(2);
   }
+}
+
+/** Throws an error with all problems. */
+function parsedConfig(file: string): { readonly config: NodeConfig; readonly hash: string } {
+  const text = readBytes(file).toString('utf8');
+  const config = parseConfig(text, file, nodeConfigSchema, 'configuration of a node', unreadableFiles);
+  return { config: Object.freeze(config), hash: configHash(text) };
 }

@@ -52,25 +52,40 @@ export class Controllers {
   readonly #timers = new Map<PlacementId, Timer>();
   /** Keyed by placement, then by the key of `keyOf`: the questions to the webhooks of the placement's present wave. */
   readonly #questions = new Map<PlacementId, Map<string, GateQuestion>>();
-  readonly #unsubscribe: (() => void)[] = [];
+  /** Keyed by source: ends the subscription to the space. */
+  readonly #followed = new Map<string, () => void>();
   #stopped = false;
 
   constructor(ports: ControllersPorts) {
     this.#ports = ports;
-    for (const { source, space, baseline } of ports.origins()) {
+    this.followOrigins();
+  }
+
+  /** Call it when a space was opened or removed. */
+  followOrigins(): void {
+    const { origins, store } = this.#ports;
+    const sources = new Set<string>();
+    for (const { source, space, baseline } of origins()) {
+      sources.add(source);
+      if (this.#followed.has(source)) continue;
       const unsubscribe = space.storage.subscribe((events) => {
         const isGate = ({ key }: { key: { resource: string } }) => key.resource === gateResource.resource;
         if (!events.some(({ object }) => isGate(object))) return;
         const ids = Array.from(baseline.names(), (name) => placementId(source, name));
-        ports.store.announce(ownContributionTopic, ids);
+        store.announce(ownContributionTopic, ids);
       });
-      this.#unsubscribe.push(unsubscribe);
+      this.#followed.set(source, unsubscribe);
+    }
+    for (const [source, unsubscribe] of this.#followed) {
+      if (sources.has(source)) continue;
+      unsubscribe();
+      this.#followed.delete(source);
     }
   }
 
   stop(): void {
     this.#stopped = true;
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    for (const unsubscribe of this.#followed.values()) unsubscribe();
     for (const timer of this.#timers.values()) timer.stop();
     for (const questions of this.#questions.values()) for (const { timer } of questions.values()) timer?.stop();
   }

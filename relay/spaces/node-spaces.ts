@@ -9,6 +9,7 @@ import { warnOfTokenSecret } from '../../core/apiserver/access/token-secrets.ts'
 import { checkSigningRequest } from '../../core/apiserver/certificates/request-admission.ts';
 import { withRequestReader } from '../../core/apiserver/certificates/request-kind.ts';
 import { RequestReader } from '../../core/apiserver/certificates/request-reader.ts';
+import type { SpaceType } from '../../core/apiserver/kinds/kinds-of-space.ts';
 import { nodeResource } from '../../core/apiserver/kinds/mesh-kinds.ts';
 import {
   checkRevocationRoom,
@@ -21,10 +22,14 @@ import type { Kind, Space, WriteAdmission } from '../../core/apiserver/space.ts'
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
 import { tokenKeysIn } from '../../core/authentication/token-key.ts';
 import type { Table } from '../../core/feed/feed.ts';
+import { dropTable } from '../../core/feed/table.ts';
 import { objectName } from '../../core/identity/node-path.ts';
+import type { ConfiguredSpace } from '../../core/match/delivery-config.ts';
 import { parseBody } from '../../core/object/canonical.ts';
 import type { GroupResource } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
+import { concat, prefixRange, text } from '../../core/store/bytes.ts';
+import { type Keyspace, prefixOf } from '../../core/store/keyspace.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import { Inventory } from '../children/inventory.ts';
 import { childOfChange, WrittenClaims } from '../children/written-claims.ts';
@@ -46,9 +51,13 @@ import {
 } from './own-spaces.ts';
 import { warnOfReplicas } from './replica-warnings.ts';
 import type { PlacementSelection } from './selection.ts';
+import { writtenSpaces } from './served-spaces.ts';
 import type { RequestGate } from './space-limits.ts';
 import { changesDelivery, isSpace, type SpaceSettings, settingsReader } from './space-settings.ts';
 import { UsageStatus } from './usage-status.ts';
+
+/** Removing the objects of a large space in one write would keep the node from other work. */
+const rowsPerWrite = 1_000;
 
 export interface SpaceListeners {
   /** Called in the transaction that may change the destinations of a SyncTarget. */
@@ -85,7 +94,9 @@ export class NodeSpaces {
   readonly #settings = new Map<string, () => SpaceSettings>();
   /** Keyed by the name of the space. */
   readonly #gates = new Map<string, RequestGate>();
-  readonly #usages: UsageStatus[] = [];
+  /** Keyed by source. */
+  readonly #usages = new Map<string, UsageStatus>();
+  readonly #ports: SpacePorts;
 
   readonly #inventories = new Map<string, InventorySpace>();
 
@@ -147,18 +158,56 @@ export class NodeSpaces {
       keys: () => ports.tokenKeys?.() ?? tokenKeysIn(ports.store),
       changed: () => listeners.metricsAccountsChanged(),
     });
-    for (const { name, type } of spaces) {
-      const source = sourceOf(name);
-      if (type === 'Workload') {
-        const settings = settingsReader(this.#system.storage, name);
-        this.#settings.set(source, settings);
-        const workload = openWorkloadSpace(ports, name, source, settings);
-        this.#workload.set(source, workload);
-        this.#gates.set(name, workload.gate);
-        this.#showUsage(ports, name, workload, settings);
-      }
-      if (type === 'Inventory') this.#inventories.set(source, openInventorySpace(ports, name, source));
-    }
+    this.#ports = ports;
+    for (const { name, type } of [...spaces, ...writtenSpaces(this.#system.space, { replicas })]) this.open(name, type);
+    this.configure(spaces);
+  }
+
+  /** Opens the space, if it is not open. Only a space of type Workload or Inventory can be opened. */
+  open(name: string, type: SpaceType): void {
+    const source = this.#sourceOf(name);
+    if (this.isOpen(name)) return;
+    if (type === 'Inventory') this.#inventories.set(source, openInventorySpace(this.#ports, name, source));
+    if (type !== 'Workload') return;
+    const settings = settingsReader(this.#system.storage, name);
+    this.#settings.set(source, settings);
+    const workload = openWorkloadSpace(this.#ports, name, source, settings);
+    this.#workload.set(source, workload);
+    this.#gates.set(name, workload.gate);
+    this.#showUsage(this.#ports, name, workload, settings);
+  }
+
+  isOpen(name: string): boolean {
+    return this.named(name) !== undefined;
+  }
+
+  /** Returns the space that clients reach under the name. */
+  named(name: string): Space | undefined {
+    const source = this.#sourceOf(name);
+    return (this.#workload.get(source) ?? this.#inventories.get(source))?.space;
+  }
+
+  /**
+   * Ends the space. Call it when nothing of the space is at any place any more. Its objects are removed, so a later space of this name begins empty, at a later
+   * revision.
+   */
+  remove(name: string): void {
+    const source = this.#sourceOf(name);
+    const space = this.#workload.get(source) ?? this.#inventories.get(source);
+    if (!space) return;
+    this.#usages.get(source)?.close();
+    for (const map of [this.#workload, this.#inventories, this.#settings, this.#usages]) map.delete(source);
+    this.#gates.delete(name);
+    space.close();
+    while (this.#ports.store.write((t) => space.storage.clear(t, rowsPerWrite)));
+    this.#ports.store.write((t) => {
+      dropTable(t, `source/${source}`);
+      forgetSource(t, source);
+    });
+  }
+
+  /** Writes the Space objects of the configuration. */
+  configure(spaces: readonly ConfiguredSpace[]): void {
     writeConfigured(this.#system.space, spaces);
   }
 
@@ -167,6 +216,10 @@ export class NodeSpaces {
     const { space } = this.#system;
     const spec = space.get({ ...nodeResource, namespace: '', name: objectName('') })?.spec;
     return (spec as { readonly authorities?: string } | undefined)?.authorities;
+  }
+
+  #sourceOf(name: string): string {
+    return `${objectName(this.#ports.path)}.${name}`;
   }
 
   get system(): Space {
@@ -193,7 +246,7 @@ export class NodeSpaces {
   }
 
   /** Returns all spaces that clients reach under the name of the space. */
-  *named(): Generator<Space> {
+  *allNamed(): Generator<Space> {
     for (const { space } of [...this.#workload.values(), ...this.#inventories.values()]) yield space;
   }
 
@@ -231,12 +284,12 @@ export class NodeSpaces {
   #showUsage(
     { clock }: SpacePorts,
     name: string,
-    { storage, usage }: WorkloadSpace,
+    { storage, usage, source }: WorkloadSpace,
     settings: () => SpaceSettings,
   ): void {
     const { space: system } = this.#system;
     const status = new UsageStatus({ system, space: { name, limits: () => settings().limits }, usage, clock });
-    this.#usages.push(status);
+    this.#usages.set(source, status);
     storage.subscribe(() => status.changed());
     system.storage.subscribe((events) => {
       if (events.some(({ object: { key } }) => isSpace(key) && key.name === name)) status.changed();
@@ -263,7 +316,7 @@ export class NodeSpaces {
   }
 
   close(): void {
-    for (const usage of this.#usages) usage.close();
+    for (const usage of this.#usages.values()) usage.close();
     for (const space of [...this.#workload.values(), ...this.#inventories.values()]) space.close();
     this.#access.close();
     this.metricsAccounts.close();
@@ -273,4 +326,22 @@ export class NodeSpaces {
 
 function isNode({ group, resource }: GroupResource): boolean {
   return group === nodeResource.group && resource === nodeResource.resource;
+}
+
+/** What rooms remember about the objects of a source, keyed by the name of the source and NUL. */
+const recordsOfSource: readonly Keyspace[] = [
+  'selection',
+  'implied',
+  'reportedStatus',
+  'carriesOnce',
+  'formerObject',
+  'formerGone',
+];
+
+function forgetSource(t: Transaction, source: string): void {
+  for (const space of recordsOfSource) {
+    const range = prefixRange(concat(prefixOf(space), text(source), Uint8Array.of(0)));
+    for (const [key] of [...t.scan(range)]) t.remove(key);
+  }
+  t.remove(concat(prefixOf('formerCount'), text(source)));
 }

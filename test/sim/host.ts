@@ -308,9 +308,10 @@ export class Host {
 
   #api(): NodeApi {
     return {
-      mount: (prefix, space) => void this.spaces.set(prefix.replace('/spaces/', ''), space),
+      mount: (name, space) => void this.spaces.set(name, space),
       resolveWith: (resolver) => {
         this.#resolver = resolver;
+        for (const name of this.planned.spaces) this.spaces.set(name, resolver(`/spaces/${name}`)!);
       },
       take: () => {},
       revocationsChanged: () => {},

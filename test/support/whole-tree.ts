@@ -126,7 +126,8 @@ export class WholeTree {
   }
 
   space(id: string, name = ''): Space {
-    return this.#nodes.get(id)!.spaces.get(name)!;
+    const mounted = this.#nodes.get(id)!.spaces.get(name);
+    return mounted ?? this.views.get(id)!(`/spaces/${name}`)!;
   }
 
   /** The objects on an agent's cluster. */
@@ -244,7 +245,7 @@ export class WholeTree {
 
   #api(id: string, { spaces }: Running): NodeApi {
     return {
-      mount: (prefix, space) => void spaces.set(prefix.replace('/spaces/', ''), space),
+      mount: (name, space) => void spaces.set(name, space),
       resolveWith: (resolve: (prefix: string) => Space | undefined) => void this.views.set(id, resolve),
       take() {},
       revocationsChanged() {},

@@ -90,6 +90,7 @@ const syncTargetDefinition = definition({
     allocatable: quantities('The resources that workloads may use.'),
     lastHeartbeatTime: time('When the parent last received a message of the agent.'),
     attachedTo: string('Path of the node that the agent is connected to.'),
+    delivered: boolean('Whether delivered objects are at the cluster, as the agent has reported last.'),
     servedResourceCount: integer(
       `Number of kinds that the cluster serves. syncedResources has the first ${servedMax}.`,
       {
@@ -116,7 +117,7 @@ const syncTargetDefinition = definition({
     { name: 'Nodes', type: 'integer', jsonPath: '.status.nodes' },
     { name: 'Nodes ready', type: 'integer', jsonPath: '.status.readyNodes', priority: 1 },
     { name: 'Attached to', type: 'string', jsonPath: '.status.attachedTo' },
-    { name: 'Unschedulable', type: 'boolean', jsonPath: '.spec.unschedulable', priority: 1 },
+    { name: 'Unschedulable', type: 'boolean', jsonPath: '.spec.unschedulable' },
     { name: 'Heartbeat', type: 'date', jsonPath: '.status.lastHeartbeatTime' },
   ],
 });

@@ -7,6 +7,7 @@ import { conditions, definition, integer, list, object, quantities, string, time
 import { spaceDefinitionOf } from './space-kind.ts';
 
 export const meshGroup = 'mesh.banyan.io';
+export const mailboxResource = { group: meshGroup, resource: 'mailboxes' } as const;
 export const nodeResource = { group: meshGroup, resource: 'nodes' } as const;
 export const spaceResource = { group: meshGroup, resource: 'spaces' } as const;
 

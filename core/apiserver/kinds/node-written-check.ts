@@ -1,7 +1,7 @@
 /**
  * Checks writes of users to the objects of mesh.banyan.io that the node itself writes: Space, Node, Mailbox. The mesh reads only few fields that a user writes
  * (`free` in the table below). So the check refuses a change without effect, and names the right place for the change. A user may also create the Node of a relay
- * that will join with a token. Everybody may write labels and annotations.
+ * that will join with a token, delete the Node of a child to remove it, and create and delete Spaces. Everybody may write labels and annotations.
  */
 
 import { nameOf, objectName, parentOf } from '../../identity/node-path.ts';
@@ -24,15 +24,22 @@ interface NodeWritten {
   readonly write: string;
   /** Why a user can't delete an object of this kind. Absent: a user can delete it, and the node writes it again. */
   readonly delete?: string;
+  /** True: a user may create an object of this kind. */
+  readonly isCreatable?: true;
   /** Fields of spec that a user may write. */
   readonly free: readonly string[];
 }
 
-const configured =
-  'the spaces of a node are those of its configuration, and users may change only labels, annotations, spec.delivery and spec.limits: change `spaces` of the node in the topology (or in the configuration file of the node) and start the node again';
+/** The node has written the Space because its configuration names it. */
+export const configuredAnnotation = 'banyan.io/configured';
+
+const spaceFields =
+  'users may change only labels, annotations, spec.delivery and spec.limits of a Space: to change another field, delete the Space and create it again, without its objects';
+const spaceOfConfiguration =
+  'the configuration of the node names this space, and would create it again: take it out of `spaces` of the node in the topology (or in its configuration file)';
 
 const nodeWritten: Readonly<Record<string, NodeWritten>> = {
-  spaces: { write: configured, delete: configured, free: ['delivery', 'limits'] },
+  spaces: { write: spaceFields, isCreatable: true, free: ['delivery', 'limits'] },
   nodes: {
     write:
       'the node writes its Node objects; users may write only labels, annotations, spec.approveHeldDeletions, spec.authorities, spec.claims, spec.quota and spec.hosts',
@@ -46,7 +53,10 @@ const nodeWritten: Readonly<Record<string, NodeWritten>> = {
 };
 
 const writtenAgain =
-  'this node writes the Node object again with the next report about the node. The key of a relay that has joined with a token is refused from now on; nothing else was deleted';
+  'this node writes the Node object again with the next report about the node; nothing else was deleted';
+
+const removed =
+  'this node forgets the child and everything below it, and refuses its key, and for a relay everything that the relay has signed. Objects that were delivered there stay at their clusters';
 
 const configuredAgain =
   'spec.claims and spec.quota of this object are gone: for this child, the configuration of the node decides again';
@@ -75,11 +85,20 @@ function checkNodeWritten(
 ): void {
   if (operation === 'delete') {
     if (rule.delete !== undefined) throw forbidden(key, rule.delete);
+    if (key.resource === 'spaces') {
+      if (old?.metadata.annotations?.[configuredAnnotation] !== undefined) throw forbidden(key, spaceOfConfiguration);
+      return;
+    }
+    const { claims, quota, path: child = '' } = (old?.spec ?? {}) as ChildSpec;
+    if (child !== '' && parentOf(child) === splitReplica(path).name) {
+      warn?.(removed);
+      return;
+    }
     warn?.(writtenAgain);
-    const { claims, quota } = (old?.spec ?? {}) as ChildSpec;
     if (claims !== undefined || quota !== undefined) warn?.(configuredAgain);
     return;
   }
+  if (operation === 'create' && rule.isCreatable) return;
   if (operation === 'create') throw forbidden(key, rule.write);
   const isSame =
     subresource === 'status'

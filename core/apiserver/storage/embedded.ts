@@ -150,6 +150,16 @@ export class EmbeddedStorage implements SpaceStorage {
   }
 
   /** Closes the space. There must be no writes after this. The next start continues with the next revision, so that watches can resume. */
+  /** Removes some of the objects without events, when nobody uses the space any more. Returns true if more are left. The revision stays. */
+  clear(t: Transaction, rowsMax: number): boolean {
+    let left = rowsMax;
+    for (const [key] of t.scan(prefixRange(this.#prefix))) {
+      if (left-- === 0) return true;
+      t.remove(key);
+    }
+    return false;
+  }
+
   close(): void {
     // If the disk is full, this record is not written. The next start then continues at the ceiling, as after a kill.
     ifRoom(() =>

@@ -18,6 +18,7 @@ const runBy: Readonly<Record<string, string>> = {
   'docs/operations/kubeconfigs.md': 'test/e2e/pages.test.ts',
   'docs/operations/tenants.md': 'test/e2e/tenants.test.ts',
   'docs/operations/encryption.md': 'test/long/encryption.test.ts',
+  'docs/operations/change-the-tree.md': 'test/e2e/change-the-tree-page.test.ts',
   'docs/operations/virtual-machines.md': 'test/long/virtual-machines.test.ts',
 };
 

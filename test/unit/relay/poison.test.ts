@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Space } from '../../../core/apiserver/space.ts';
 import type { Content } from '../../../core/feed/feed.ts';
 import { silentLogger } from '../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../core/runtime/random.ts';
@@ -20,7 +19,6 @@ class Relay {
   readonly store = new MemoryStore();
   readonly failures: unknown[] = [];
   readonly toAgent: Frame[] = [];
-  readonly spaces = new Map<string, Space>();
   #accept!: Accept;
   #node!: Node;
   #revision = 0;
@@ -57,7 +55,7 @@ class Relay {
         dialer: () => dialer,
       },
       api: () => ({
-        mount: (prefix, space) => void this.spaces.set(prefix, space),
+        mount() {},
         resolveWith() {},
         take() {},
         revocationsChanged() {},

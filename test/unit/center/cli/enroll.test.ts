@@ -146,7 +146,12 @@ describe('banyan enroll under replicas', () => {
     const metadata = { name: 'store-17', labels: { env: 'prod' } };
     expect(Object.fromEntries(made)).toEqual({
       [`node/eu:paris ${target}`]: { ...known, metadata, spec: { unschedulable: true } },
-      [`node/eu:paris ${location}`]: { ...known, kind: 'Location', metadata, spec: {} },
+      [`node/eu:paris ${location}`]: {
+        ...known,
+        kind: 'Location',
+        metadata: { ...metadata, ownerReferences: [expect.objectContaining({ kind: 'SyncTarget', name: 'store-17' })] },
+        spec: {},
+      },
     });
     const half = replicas({ [target]: place('SyncTarget') }, whole);
     await half.run(true);

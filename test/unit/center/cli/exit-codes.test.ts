@@ -56,6 +56,18 @@ const bad: Readonly<Record<string, readonly (readonly [args: string, message: Re
   ],
   down: [['more', /too many arguments/]],
   'topology validate': [[`-f ${nowhere}`, /nowhere/]],
+  'topology diff': [
+    ['', /required option '-f, --file <topology>'/],
+    ['-f x -o text', /Allowed choices/],
+  ],
+  'topology apply': [
+    ['', /required option '-f, --file <topology>'/],
+    [`-f ${nowhere} --timeout 0`, /--timeout: "0" is not a number of seconds above 0/],
+  ],
+  cordon: [['', /missing required argument 'path'/]],
+  uncordon: [['', /missing required argument 'path'/]],
+  drain: [['eu --timeout 0', /--timeout: "0" is not a number of seconds above 0/]],
+  remove: [['', /missing required argument 'path'/]],
   init: [
     ['center', /required option '--dir <dir>'/],
     [`nothing --dir ${nowhere}`, /Allowed choices are center, relay, agent/],

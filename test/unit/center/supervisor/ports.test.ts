@@ -20,7 +20,7 @@ describe('the ports of a local tree', () => {
   async function portsBy(pid: number): Promise<number[]> {
     const data = join(root, String(pid));
     mkdirSync(data, { recursive: true });
-    const assigned = await assignPorts(nodes, new DataDirectory(data), pid);
+    const assigned = await assignPorts(nodes, new DataDirectory(data), { pid });
     return [...assigned.values()].flatMap(({ api, mesh }) => [api, mesh]);
   }
 
@@ -46,7 +46,7 @@ describe('the ports of a local tree', () => {
   it('are refused at once if the host is not of this machine', async () => {
     const [center] = nodes;
     const elsewhere = [{ ...center, listen: { host: '192.0.2.1' } } as PlannedNode];
-    await expect(assignPorts(elsewhere, new DataDirectory(root), 1005)).rejects.toMatchObject({
+    await expect(assignPorts(elsewhere, new DataDirectory(root), { pid: 1005 })).rejects.toMatchObject({
       code: 'EADDRNOTAVAIL',
     });
   });

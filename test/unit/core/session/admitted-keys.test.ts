@@ -3,8 +3,8 @@ import { leafMs } from '../../../../core/identity/certificate-validity.ts';
 import {
   admitJoined,
   admitKey,
-  dismissJoinedKey,
   dismissKey,
+  dismissRelayKey,
   dueRevocations,
   judgeKey,
   pruneKeys,
@@ -70,13 +70,14 @@ describe('the key of a child', () => {
     expect(join('b', 100)).toBe(false);
   });
 
-  it('that came with a token leaves a Revocation due when its node is removed, until it is written', () => {
+  it('of a relay leaves a Revocation due when the relay is removed, until it is written', () => {
     const due = () => store.read((reader) => dueRevocations(reader));
-    const dismiss = () => store.write((t) => dismissJoinedKey(t, path, 500));
-    attach('a', 100);
+    const dismiss = () => store.write((t) => dismissRelayKey(t, path, 500));
     expect([dismiss(), due()]).toEqual([false, []]);
+    attach('a', 100);
     join('b', 200);
     expect([dismiss(), due()]).toEqual([true, [{ path, atMs: 500 }]]);
+    expect(dismiss()).toBe(false);
     expect(() => attach('b', 200)).toThrow('was removed here');
     store.write((t) => revocationWritten(t, path));
     expect(due()).toEqual([]);

@@ -60,7 +60,7 @@ describe('the store incarnations of the spaces of a node', () => {
       },
     };
     incarnations = new SpaceIncarnations({
-      origins: new Map([[source, origin]]),
+      origins: () => new Map([[source, origin]]),
       outbox,
       upstream,
       mailboxes: () => [mailbox],

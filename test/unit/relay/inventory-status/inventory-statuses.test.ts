@@ -42,7 +42,7 @@ function fleet() {
   let changes = 0;
   const statuses = new InventoryStatuses({
     path: 'eu',
-    inventories: new Map([['eu.fleet', { space, inventory }]]),
+    inventories: () => new Map([['eu.fleet', { space, inventory }]]),
     connection: (child) => ({ connected: connected.has(child), heardAtMs: heard.get(child) }),
     reportOf: (child) => (child === 'store' ? { role: 'agent', version: '1', capacity: { cpu: '4' } } : undefined),
     changed: () => {
@@ -81,7 +81,7 @@ function fleet() {
 describe('a SyncTarget of an inventory space whose agent is a child of the node', () => {
   it('shows whether the agent is connected, to which parent, and the description of its cluster', () => {
     const bench = fleet();
-    bench.statuses.start();
+    bench.statuses.follow();
     bench.syncTarget('cafe', 'eu:store');
     bench.settle();
     expect(bench.target('cafe')).toMatchObject({
@@ -108,7 +108,7 @@ describe('a SyncTarget of an inventory space whose agent is a child of the node'
   it('has a newer heartbeat only every five minutes while the agent stays connected', () => {
     const bench = fleet();
     bench.syncTarget('cafe', 'eu:store');
-    bench.statuses.start();
+    bench.statuses.follow();
     bench.connect('store');
     const { lastHeartbeatTime: first } = bench.target('cafe') as { lastHeartbeatTime: string };
     bench.clock.advance(heartbeatEveryMs - 1_000);
@@ -122,7 +122,7 @@ describe('a SyncTarget of an inventory space whose agent is a child of the node'
   it('is one of several that stand for the same agent', () => {
     const bench = fleet();
     for (const name of ['a', 'b']) bench.syncTarget(name, 'eu:store');
-    bench.statuses.start();
+    bench.statuses.follow();
     bench.settle();
     bench.connect('store');
     for (const name of ['a', 'b']) expect(bench.target(name)).toMatchObject({ attachedTo: 'eu' });
@@ -132,20 +132,20 @@ describe('a SyncTarget of an inventory space whose agent is a child of the node'
     const bench = fleet();
     bench.syncTarget('cafe', 'eu:store');
     bench.location('cafe');
-    bench.statuses.start();
+    bench.statuses.follow();
     bench.settle();
     bench.connect('store');
     const revision = bench.settle();
     bench.connect('store');
     bench.statuses.stop();
-    bench.statuses.start();
+    bench.statuses.follow();
     expect(bench.settle()).toBe(revision);
     expect(bench.target('cafe')).toMatchObject({ attachedTo: 'eu' });
   });
 
   it('does not react to its own writes', () => {
     const bench = fleet();
-    bench.statuses.start();
+    bench.statuses.follow();
     bench.syncTarget('cafe', 'eu:store');
     bench.location('cafe');
     const before = bench.changes();
@@ -159,7 +159,7 @@ describe('a SyncTarget of an inventory space whose agent is a child of the node'
 describe('a SyncTarget of an inventory space whose agent is deeper', () => {
   it('names the node that knows its state, even if the agent was a child before', () => {
     const bench = fleet();
-    bench.statuses.start();
+    bench.statuses.follow();
     bench.syncTarget('cafe', 'eu:store');
     bench.settle();
     bench.connect('store');
@@ -183,7 +183,7 @@ describe('a SyncTarget of an inventory space whose agent is deeper', () => {
 describe('a Location of an inventory space', () => {
   it('counts the SyncTargets that it selects, and those that are connected and schedulable', () => {
     const bench = fleet();
-    bench.statuses.start();
+    bench.statuses.follow();
     for (const name of ['a', 'b', 'c']) bench.syncTarget(name, `eu:${name}`);
     bench.syncTarget('d', 'eu:d', {}, { tier: 'back' });
     bench.location('fronts', fronts);
@@ -202,7 +202,7 @@ describe('a Location of an inventory space', () => {
 
   it('drops SyncTargets that it no longer selects, or that are gone', () => {
     const bench = fleet();
-    bench.statuses.start();
+    bench.statuses.follow();
     for (const name of ['a', 'b', 'c']) bench.syncTarget(name, `eu:${name}`);
     bench.location('fronts', fronts);
     bench.location('alone');
@@ -222,7 +222,7 @@ describe('a Location of an inventory space', () => {
 
   it('has no number of available ones while it selects one that another node knows', () => {
     const bench = fleet();
-    bench.statuses.start();
+    bench.statuses.follow();
     bench.syncTarget('a', 'eu:a');
     bench.syncTarget('b', 'eu:paris:b');
     bench.location('fronts', fronts);
@@ -236,7 +236,7 @@ describe('a Location of an inventory space', () => {
   it('with many SyncTargets is processed in bounded steps', () => {
     const bench = fleet();
     for (let i = 0; i < 120; i++) bench.syncTarget(`t-${i}`, `eu:t-${i}`);
-    bench.statuses.start();
+    bench.statuses.follow();
     expect([1, 2, 3].map(() => bench.statuses.show(0))).toEqual([true, true, false]);
     expect(bench.target('t-119')).toMatchObject({ conditions: [{ status: 'False' }] });
   });

@@ -42,7 +42,7 @@ function center() {
     children: new Map(),
     mailboxes: { get: () => ({ reported }) } as unknown as Mailboxes,
     outbox: store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce: 'aa', random })),
-    inventories: new Map(),
+    inventories: () => new Map(),
     connection: () => ({ connected: true }) as SessionStatus,
     attached: () => undefined,
     diverged: () => undefined,

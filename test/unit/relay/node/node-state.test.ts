@@ -11,6 +11,7 @@ const noOtherParts: LateParts = {
   enqueue: () => undefined,
   connection: () => ({ connected: false, silentMs: 0 }),
   endSession: () => undefined,
+  childRemoved: () => undefined,
   judgedAgain: () => undefined,
   hasReceivedFromParent: () => true,
   isParentAway: () => false,

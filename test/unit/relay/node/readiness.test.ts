@@ -10,7 +10,7 @@ function readiness({ relays = [] as string[], caughtUp = true } = {}) {
   const made = new Readiness(
     {
       children,
-      relays,
+      relays: () => relays,
       quiet: () => state.quiet,
       isElsewhere: (name) => state.elsewhere.has(name),
       store: {

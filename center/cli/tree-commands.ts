@@ -1,0 +1,161 @@
+/** The commands that change a running tree: `topology`, `cordon`, `uncordon`, `drain`, `remove`. */
+import { dirname } from 'node:path';
+import type { Command } from 'commander';
+import { isAtOrBelow } from '../../core/identity/node-path.ts';
+import { cliCommand } from '../../core/runtime/cli-command.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
+import { systemRandom } from '../../core/runtime/random.ts';
+import { DataDirectory } from '../supervisor/data-directory.ts';
+import { readRecord } from '../supervisor/tree-record.ts';
+import { wantedTree } from '../supervisor/wanted-tree.ts';
+import { withoutPath } from '../topology/plan.ts';
+import type { NodeApiClient } from './api-client.ts';
+import { nodePath, pathWithoutReplica, seconds } from './arguments.ts';
+import { asksTree, type CommandRun, withTree } from './command-run.ts';
+import { dataOf } from './data-of.ts';
+import { cordon, drain, uncordon } from './drain.ts';
+import { exitCode } from './exit-codes.ts';
+import { kubeconfigFiles, type TreeOptions } from './open-tree.ts';
+import { outputOption, printed } from './output.ts';
+import { checkRemoval, drainFirst, type RemoveOptions, removedText, untilForgotten, withdraw } from './remove.ts';
+import {
+  type ApplyPorts,
+  applyTopology,
+  differenceOutput,
+  differences,
+  lossesOf,
+  runningTree,
+  takeTree,
+  wantedOf,
+} from './topology-change.ts';
+import { checkKnown } from './tree-targets.ts';
+import { readTopology, runningSupervisor } from './up.ts';
+import { UsageError } from './usage-error.ts';
+
+export function addTreeCommands(program: Command, run: CommandRun): void {
+  addTopology(program, run);
+  addDrain(program, run);
+  addRemove(program, run);
+}
+
+const pause = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
+
+function addTopology(program: Command, { print, warn, exitWith }: CommandRun): void {
+  const applyPorts = { clock: systemClock, random: systemRandom, print, warn, pause };
+  const topology = program.command('topology').description('work on topology files');
+  topology
+    .command('validate')
+    .description('check a topology file; if it is wrong, exit with code 2 and show every problem with its line')
+    .requiredOption('-f, --file <topology>', 'the topology file')
+    .action((options) => {
+      const { name, relays, clusters } = readTopology(options.file);
+      print(`${options.file}: "${name}" is fine: a center, ${relays.length} relays, ${clusters.length} clusters`);
+    });
+  topology
+    .command('diff')
+    .description('show how a topology file differs from the tree that runs; exit with code 4 if it does')
+    .requiredOption('-f, --file <topology>', 'the topology file')
+    .addOption(outputOption('as without'))
+    .option('--data <dir>', 'data directory of the tree (default: .banyan beside the topology file)')
+    .action((options) => {
+      const { record } = runningTree(dataOf(options));
+      const found = differences(record, wantedOf(record, options.file));
+      print(printed(differenceOutput(found), options.output));
+      exitWith(found.length === 0 ? exitCode.done : exitCode.changes);
+    });
+  topology
+    .command('apply')
+    .description('make the tree that runs the tree of a topology file; only what differs is restarted')
+    .requiredOption('-f, --file <topology>', 'the topology file')
+    .option('--yes', 'also apply changes that take workloads away', false)
+    .option('--timeout <seconds>', 'how long to wait for each step', seconds, 120)
+    .option('--data <dir>', 'data directory of the tree (default: .banyan beside the topology file)')
+    .action(async (options) => {
+      const data = dataOf(options);
+      const running = runningTree(data);
+      const wanted = wantedOf(running.record, options.file);
+      const found = differences(running.record, wanted);
+      print(differenceOutput(found).text);
+      const losses = lossesOf(found);
+      if (losses !== undefined && !options.yes) {
+        throw new UsageError(
+          `${options.file}: nothing was changed, because this takes workloads away:\n  ${losses}\nto do it all the same, add --yes`,
+        );
+      }
+      if (found.length === 0) return;
+      await applyTopology(data, running, wanted, options.timeout * 1_000, applyPorts);
+      print('applied');
+    });
+}
+
+function addDrain(program: Command, { print, warn }: CommandRun): void {
+  const onClusters = (
+    command: Command,
+    run: (api: NodeApiClient, path: string, timeoutMs: number) => Promise<string>,
+  ): void => {
+    command.argument('<path>', 'path of a cluster, or of a relay for all clusters below it', pathWithoutReplica);
+    asksTree(command).action((path: string, options) =>
+      withTree(options, async (api) => print(await run(api, path, (options.timeout ?? 0) * 1_000))),
+    );
+  };
+  onClusters(
+    program.command('cordon').description('let clusters keep their placements and get no new ones'),
+    (api, path) => cordon(api, path, { warn }),
+  );
+  onClusters(
+    program.command('uncordon').description('let placements come to clusters again, after cordon or drain'),
+    (api, path) => uncordon(api, path, { warn }),
+  );
+  onClusters(
+    program
+      .command('drain')
+      .description('remove all placements from clusters, and wait until no delivered object is left')
+      .option('--timeout <seconds>', 'how long to wait', seconds, 120),
+    async (api, path, timeoutMs) => {
+      const paths = await drain(api, path, timeoutMs, { clock: systemClock, print, warn, pause });
+      return `${paths.join(', ')}: drained; placements come again after: ${cliCommand('uncordon', path)}`;
+    },
+  );
+}
+
+function addRemove(program: Command, { print, warn }: CommandRun): void {
+  const remove = program
+    .command('remove')
+    .description('take a node out of the tree for good, with everything below it; its certificates end')
+    .argument('<path>', 'path of the node, for example eu:paris:store-17', nodePath)
+    .option('--orphan', 'leave the delivered objects at the clusters', false)
+    .option('--delete-workloads', 'delete the delivered objects first', false)
+    .option('--force', 'do not wait for nodes that do not answer', false)
+    .option('--timeout <seconds>', 'how long to wait until the objects are deleted', seconds, 120);
+  asksTree(remove).action((path: string, options) =>
+    withTree(options, async (api) => {
+      const ports = { clock: systemClock, print, warn, pause };
+      const asked: RemoveOptions = { ...options, timeoutMs: options.timeout * 1_000 };
+      await checkKnown(api, path, 'remove');
+      await checkRemoval(api, path, asked);
+      await drainFirst(api, path, asked, ports);
+      if (!(await removeHere(path, directoryOf(options), asked.timeoutMs, { ...ports, random: systemRandom }))) {
+        await withdraw(api, path, ports);
+        await untilForgotten(api, path, ports);
+      }
+      print(removedText(path, asked));
+    }),
+  );
+}
+
+/** The directory of the tree that the kubeconfig belongs to, if the tree runs on this machine. */
+function directoryOf(options: TreeOptions): DataDirectory {
+  const [first = ''] = kubeconfigFiles(options);
+  return options.data === undefined ? new DataDirectory(dirname(first)) : dataOf(options);
+}
+
+/** Removes nodes that are processes of a supervisor on this machine: it ends them first, and does not start them again. Returns false if there are none. */
+async function removeHere(path: string, data: DataDirectory, timeoutMs: number, ports: ApplyPorts): Promise<boolean> {
+  const [pid, record] = [runningSupervisor(data), readRecord(data)];
+  if (pid === undefined || !record?.nodes.some((node) => isAtOrBelow(node.path, path))) return false;
+  const wanted = wantedTree(record, { ...record, nodes: withoutPath(record.nodes, path) });
+  await takeTree(data, pid, wanted, timeoutMs, ports);
+  const command = cliCommand('topology', 'apply');
+  ports.print(`if the topology file still names ${path}, take it out there: otherwise ${command} starts it again`);
+  return true;
+}

@@ -1,0 +1,18 @@
+/** What a data directory is to become with the nodes of a topology: which stores go to another place, and which nodes their parents have to forget. */
+import { movesBetween } from '../topology/moves.ts';
+import { type TreeRecord, topmost, type WantedTree } from './tree-record.ts';
+
+export function wantedTree(
+  before: TreeRecord | undefined,
+  tree: Pick<WantedTree, 'name' | 'nodes' | 'logs'>,
+): WantedTree {
+  const ids = new Set(tree.nodes.map(({ id }) => id));
+  const isGone = (id: string) => !ids.has(id);
+  const left = [...(before?.withdraw ?? []), ...(before?.nodes ?? []).map(({ id }) => id)].filter(isGone);
+  const pending = Object.entries(before?.moved ?? {}).filter(([to]) => ids.has(to));
+  return {
+    ...tree,
+    moved: { ...Object.fromEntries(pending), ...movesBetween(before?.nodes ?? [], tree.nodes) },
+    withdraw: topmost([...new Set(left)]).sort(),
+  };
+}

@@ -1,0 +1,34 @@
+/** Which parts of a configuration a node takes while it runs. Every other part needs a restart. */
+import { hash128 } from '../../core/object/hash.ts';
+import { equalJson } from '../../core/object/json-value.ts';
+import { BanyanError } from '../../core/runtime/errors.ts';
+import { hex } from '../../core/store/bytes.ts';
+
+/** These parts change whenever something is added to the tree or removed from it. A restart would end the sessions of all children. */
+const liveFields: readonly string[] = ['inventory', 'relays', 'children', 'spaces'];
+
+/** Returns the names of the parts that differ. Both are objects of a configuration file. */
+export function differentFields(before: object, after: object): string[] {
+  const [a, b] = [before, after] as [Record<string, unknown>, Record<string, unknown>];
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])].filter((field) => !equalJson(a[field], b[field]));
+}
+
+/** Returns whether a running node can take the difference. */
+export function isLive(fields: readonly string[]): boolean {
+  return fields.every((field) => liveFields.includes(field));
+}
+
+/** Throws BadRequest if a part differs that needs a restart. */
+export function checkLive(before: object, after: object): void {
+  const others = differentFields(before, after).filter((field) => !isLive([field]));
+  if (others.length === 0) return;
+  throw new BanyanError(
+    'BadRequest',
+    `${others.join(', ')}: the running node keeps its whole former configuration, because these parts change only at a start: restart the node`,
+  );
+}
+
+/** Identifies the text of a configuration file. A node shows the hash of the text that it has taken. */
+export function configHash(text: string): string {
+  return hex(hash128(text));
+}

@@ -1,0 +1,372 @@
+/** A tree becomes another tree, step by step, while an object changes all the time. With real processes. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { NodeApiClient } from '../../center/cli/api-client.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
+import { fixture, LocalTree, until } from './local-tree.ts';
+import { placedInProduction } from './placements.ts';
+
+const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
+const prod = { env: 'prod' };
+/** A step takes ten to twenty seconds, and many times as much beside other tests. */
+const limitMs = 300_000;
+
+interface Relay {
+  readonly name: string;
+  readonly parent?: string;
+  readonly replicas?: number;
+  readonly spaces?: readonly object[];
+}
+
+interface Cluster {
+  readonly name: string;
+  readonly parent: string;
+  readonly labels: Record<string, string>;
+  readonly properties?: Record<string, string>;
+}
+
+/** The tree of the test, which its steps change. */
+class Shape {
+  relays: Relay[] = [{ name: 'eu' }, { name: 'us' }, { name: 'paris', parent: 'eu' }];
+  clusters: Cluster[] = [
+    { name: 'a', parent: 'eu:paris', labels: prod },
+    { name: 'b', parent: 'eu', labels: prod },
+    { name: 'c', parent: 'us', labels: prod },
+  ];
+
+  relay(name: string, change: Partial<Relay>): void {
+    this.relays = this.relays.map((one) => (one.name === name ? { ...one, ...change } : one));
+  }
+
+  cluster(name: string, change: Partial<Cluster>): void {
+    this.clusters = this.clusters.map((one) => (one.name === name ? { ...one, ...change } : one));
+  }
+
+  get text(): string {
+    const center = { spaces: [{ name: 'retail', type: 'Workload' }] };
+    const spec = { center, relays: this.relays, clusters: this.clusters };
+    return stringify({ apiVersion: 'banyan.io/v1alpha1', kind: 'Topology', metadata: { name: 'changing' }, spec });
+  }
+}
+
+const till = {
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'till', namespace: 'shop' },
+  data: { count: '0' },
+};
+const writeEveryMs = 50;
+
+/** Changes the object without a break. */
+class Writer {
+  count = 0;
+  isPaused = false;
+  readonly failed: string[] = [];
+  readonly #connect: () => NodeApiClient;
+  #ended = false;
+  #done: Promise<void> | undefined;
+
+  constructor(connect: () => NodeApiClient) {
+    this.#connect = connect;
+  }
+
+  start(): void {
+    this.#done = this.#run();
+  }
+
+  async end(): Promise<void> {
+    this.#ended = true;
+    await this.#done;
+  }
+
+  async #run(): Promise<void> {
+    const api = this.#connect();
+    while (!this.#ended) {
+      if (this.isPaused) {
+        await new Promise((done) => setTimeout(done, writeEveryMs));
+        continue;
+      }
+      try {
+        const data = { count: String(this.count + 1) };
+        await api.apply('space/center/retail', '/api/v1/namespaces/shop/configmaps/till', { ...till, data } as never);
+        this.count++;
+      } catch (error) {
+        this.failed.push(String(error));
+      }
+      await new Promise((done) => setTimeout(done, writeEveryMs));
+    }
+    api.close();
+  }
+}
+
+function beside(...args: string[]): ChildProcess {
+  const program = fixture('center/cli/banyan.ts');
+  return spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'pipe'], cwd: fixture('.') });
+}
+
+async function ranBeside(...args: string[]): Promise<{ code: number | null; out: string }> {
+  const child = beside(...args);
+  let out = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream!.on('data', (chunk: Buffer) => {
+      out += chunk;
+    });
+  }
+  const code = await new Promise<number | null>((done) => child.once('exit', done));
+  return { code, out };
+}
+
+interface ShownNode {
+  readonly spec: { readonly path: string };
+  readonly status?: { readonly session?: { readonly since?: string }; readonly agents?: number };
+}
+
+describe.skipIf(withoutKubectl)(`a topology that changes while the tree runs${why}`, () => {
+  const directory = mkdtempSync(join(tmpdir(), 'banyan-topology-'));
+  const file = join(directory, 'topology.yaml');
+  const tree = new LocalTree(file);
+  const shape = new Shape();
+  const writer = new Writer(() => new NodeApiClient(join(tree.data, 'kubeconfig')));
+
+  beforeAll(async () => {
+    writeFileSync(file, shape.text);
+    await tree.up();
+    tree.apply('space/center/retail', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
+    tree.apply('space/center/retail', till);
+    tree.apply('space/center/retail', placedInProduction('shop'));
+    await untilPlaced(3);
+    writer.start();
+  }, limitMs);
+  afterAll(async () => {
+    await writer.end();
+    await tree[Symbol.asyncDispose]();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  const summary = () =>
+    tree.json<{ status?: { summary?: Record<string, number> } }>('space/center/retail', 'epl', 'shop')?.status?.summary;
+
+  /** Waits until exactly this number of clusters has the newest version. While the object changes, there is always a newer one. */
+  async function untilPlaced(expected: number): Promise<void> {
+    writer.isPaused = true;
+    await until(
+      `${expected} clusters have the workload`,
+      () => {
+        const { expected: e, available, stale, never } = summary() ?? {};
+        return e === expected && available === expected && stale === 0 && never === 0;
+      },
+      120,
+    );
+    writer.isPaused = false;
+  }
+
+  const uidAt = (path: string) =>
+    tree.json<{ metadata: { uid: string } }>(`cluster/${path}`, 'cm', 'till', '-n', 'shop')?.metadata.uid;
+
+  /** The pids of these nodes, and since when their parents have sessions with them. */
+  function standing(...paths: readonly string[]): unknown {
+    const nodes = ['center', 'eu', 'us'].flatMap(
+      (at) => tree.json<{ items: ShownNode[] }>(`node/${at}`, 'nodes.mesh.banyan.io')?.items ?? [],
+    );
+    return paths.map((path) => {
+      const since = nodes.filter(({ spec }) => spec.path === path).map(({ status }) => status?.session?.since);
+      return [path, tree.pid(path), since];
+    });
+  }
+
+  function write(): void {
+    writeFileSync(file, shape.text);
+  }
+
+  const topology = (command: string, ...args: string[]) =>
+    ranBeside('topology', command, '-f', file, '--data', tree.data, ...args);
+
+  /** Applies the shape in a process beside this one, so that the object goes on changing. */
+  async function apply(...args: string[]): Promise<void> {
+    write();
+    expect(await topology('apply', ...args)).toMatchObject({ code: 0 });
+    expect(await topology('diff')).toEqual({ code: 0, out: 'no differences\n' });
+  }
+
+  it(
+    'adds a relay with a cluster, and restarts nobody',
+    async () => {
+      const before = standing('center', 'eu', 'us', 'eu:b', 'us:c');
+      shape.relays.push({ name: 'lyon', parent: 'us' });
+      shape.clusters.push({ name: 'd', parent: 'us:lyon', labels: prod });
+      write();
+      const diff = await topology('diff', '-o', 'json');
+      expect(diff.code).toBe(4);
+      expect(JSON.parse(diff.out)).toEqual({
+        differences: [
+          { action: 'add', role: 'relay', path: 'us:lyon', fields: [] },
+          { action: 'add', role: 'agent', path: 'us:lyon:d', fields: [] },
+        ],
+      });
+      await apply();
+      await untilPlaced(4);
+      expect(standing('center', 'eu', 'us', 'eu:b', 'us:c')).toEqual(before);
+    },
+    limitMs,
+  );
+
+  it(
+    'refuses a change that takes workloads away without --yes, and changes nothing',
+    async () => {
+      shape.cluster('c', { labels: { env: 'test' } });
+      write();
+      const refused = await topology('apply');
+      expect(refused.code).toBe(2);
+      expect(refused.out).toMatch(/nothing was changed.*us:c: workloads whose placements select.*add --yes/s);
+      expect((await topology('diff')).code).toBe(4);
+      await untilPlaced(4);
+    },
+    limitMs,
+  );
+
+  it(
+    'changes labels and properties, and restarts nobody',
+    async () => {
+      const before = standing('center', 'eu', 'us', 'us:c', 'us:lyon');
+      shape.cluster('c', { labels: { env: 'test' }, properties: { 'carbon.gPerKWh': '56' } });
+      await apply('--yes');
+      await untilPlaced(3);
+      shape.cluster('c', { labels: prod });
+      await apply('--yes');
+      await untilPlaced(4);
+      expect(standing('center', 'eu', 'us', 'us:c', 'us:lyon')).toEqual(before);
+    },
+    limitMs,
+  );
+
+  it(
+    'adds a space and removes it again with its copies, and restarts nobody',
+    async () => {
+      const before = standing('center', 'eu', 'us', 'eu:b');
+      shape.relay('eu', { spaces: [{ name: 'ops', type: 'Workload' }] });
+      await apply();
+      tree.apply('space/eu/ops', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'care' } });
+      tree.apply('space/eu/ops', { ...till, metadata: { name: 'till', namespace: 'care' } });
+      tree.apply('space/eu/ops', placedInProduction('care'));
+      const hasCopy = () => tree.json('cluster/eu:b', 'cm', 'till', '-n', 'care') !== undefined;
+      await until('the copy is at eu:b', hasCopy);
+      shape.relay('eu', { spaces: [] });
+      write();
+      expect((await topology('apply')).out).toContain('eu: the objects of ops, and their copies below');
+      await apply('--yes');
+      await until('the copy has left eu:b', () => !hasCopy());
+      expect(standing('center', 'eu', 'us', 'eu:b')).toEqual(before);
+    },
+    limitMs,
+  );
+
+  it(
+    'moves a cluster to another region: its object is the same object',
+    async () => {
+      const uid = uidAt('eu:b');
+      const before = standing('center', 'eu', 'us', 'us:c');
+      shape.cluster('b', { parent: 'us' });
+      await apply('--yes');
+      await untilPlaced(4);
+      expect(uidAt('us:b')).toBe(uid);
+      expect(standing('center', 'eu', 'us', 'us:c')).toEqual(before);
+    },
+    limitMs,
+  );
+
+  it(
+    'moves a region with its cluster: the object there is the same object',
+    async () => {
+      const uid = uidAt('eu:paris:a');
+      const before = standing('center', 'eu', 'us', 'us:c', 'us:lyon');
+      shape.relay('paris', { parent: 'us' });
+      shape.cluster('a', { parent: 'us:paris' });
+      await apply('--yes');
+      await untilPlaced(4);
+      expect(uidAt('us:paris:a')).toBe(uid);
+      expect(standing('center', 'eu', 'us', 'us:c', 'us:lyon')).toEqual(before);
+    },
+    limitMs,
+  );
+
+  it(
+    'gives a relay a second replica, and takes it away again',
+    async () => {
+      const uids = () => ['us:b', 'us:c', 'us:paris:a', 'us:lyon:d'].map(uidAt);
+      const [before, eu] = [uids(), standing('center', 'eu')];
+      shape.relay('us', { replicas: 2 });
+      await apply();
+      await untilPlaced(4);
+      shape.relay('us', { replicas: 1 });
+      await apply();
+      await untilPlaced(4);
+      expect(uids()).toEqual(before);
+      expect(standing('center', 'eu')).toEqual(eu);
+      expect(tree.ok('node/center', 'get', 'nodes.mesh.banyan.io')).not.toContain('us~1');
+    },
+    limitMs,
+  );
+
+  it(
+    'goes on with the removal of a region when an apply was killed in the middle',
+    async () => {
+      const before = standing('center', 'us', 'us:c');
+      shape.relays = shape.relays.filter(({ name }) => name !== 'lyon');
+      shape.clusters = shape.clusters.filter(({ name }) => name !== 'd');
+      write();
+      const killed = beside('topology', 'apply', '-f', file, '--data', tree.data, '--yes');
+      await new Promise<void>((done) => {
+        killed.stdout!.on('data', (chunk: Buffer) => {
+          if (!String(chunk).includes('drained')) return;
+          killed.kill('SIGKILL');
+          done();
+        });
+      });
+      await apply('--yes');
+      await untilPlaced(3);
+      for (const node of ['center', 'us']) {
+        expect(tree.ok(`node/${node}`, 'get', 'nodes.mesh.banyan.io,mailboxes,st,locations')).not.toContain('lyon');
+      }
+      expect(standing('center', 'us', 'us:c')).toEqual(before);
+    },
+    limitMs,
+  );
+
+  it(
+    'refuses another tree, and a directory in which no tree runs',
+    async () => {
+      const other = join(directory, 'other.yaml');
+      writeFileSync(other, shape.text.replace('name: changing', 'name: another'));
+      const asked = (...args: string[]) => ranBeside('topology', 'apply', '-f', other, ...args);
+      const renamed = await asked('--data', tree.data);
+      expect([renamed.code, renamed.out]).toEqual([
+        2,
+        expect.stringMatching(/metadata\.name: "another" is another tree/),
+      ]);
+      const nowhere = await asked('--data', join(directory, 'nowhere'));
+      expect([nowhere.code, nowhere.out]).toEqual([1, expect.stringMatching(/no tree of a topology runs here/)]);
+    },
+    limitMs,
+  );
+
+  it(
+    'wrote the object all the time, and each cluster has the last version',
+    async () => {
+      await writer.end();
+      expect(writer.failed).toEqual([]);
+      expect(writer.count).toBeGreaterThan(100);
+      await untilPlaced(3);
+      for (const path of ['us:b', 'us:c', 'us:paris:a']) {
+        await until(`${path} has the last version`, () => {
+          const data = tree.json<{ data?: { count?: string } }>(`cluster/${path}`, 'cm', 'till', '-n', 'shop')?.data;
+          return data?.count === String(writer.count);
+        });
+      }
+    },
+    limitMs,
+  );
+});
