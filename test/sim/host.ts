@@ -333,7 +333,7 @@ export function configOfPlanned(
 ): NodeConfig {
   const [home, ...others] = parents;
   const { replicas } = node;
-  return nodeConfigSchema.parse({
+  const config = nodeConfigSchema.parse({
     path: node.path,
     data: '',
     labels: node.labels,
@@ -342,7 +342,6 @@ export function configOfPlanned(
     mesh: {},
     streams: { fromBelow: streamsFromBelow },
     access: { fromAbove: 'cluster-admin' },
-    ...(home ? { parent: { address: home.id, path: home.path, replicas: others.map(({ id }) => id) } } : {}),
     ...(replicas === undefined ? {} : { replica, replicas }),
     spaces: node.spaces.map((name) => ({ name })),
     relays,
@@ -352,4 +351,8 @@ export function configOfPlanned(
       properties: firstProperties,
     })),
   });
+  // The simulated network knows hosts by their ids. The schema takes real addresses alone.
+  return home
+    ? { ...config, parent: { address: home.id, path: home.path, replicas: others.map(({ id }) => id) } }
+    : config;
 }

@@ -214,7 +214,7 @@ export class WholeTree {
       pki: { ca: '', cert: '', key: '' },
       api: {},
       mesh: {},
-      ...(path === '' ? { spaces: [{ name: 'retail' }] } : { parent: { address: '', path: parentOf(path) } }),
+      ...(path === '' ? { spaces: [{ name: 'retail' }] } : { parent: { address: 'parent:1', path: parentOf(path) } }),
       ...(replicas > 1 ? { replica, replicas } : {}),
       relays: this.#plan.relays.filter((one) => one !== '' && below(one)).map(nameOf),
       inventory: this.#plan.agents.filter(below).map((one) => ({ name: nameOf(one), labels: labels(one) })),

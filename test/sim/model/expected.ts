@@ -169,7 +169,7 @@ function inherited(world: World, path: string): Labels {
 function selectedBy(space: Space, placement: KubeObject): KubeObject[] {
   const { downsync = [] } = placement.spec as { downsync?: DownsyncItem[] };
   return resources.flatMap(({ group, resource }) =>
-    list(space, { group, resource }).filter((object) =>
+    writtenByPeople(space, { group, resource }).filter((object) =>
       downsync.some(
         (item) =>
           item.resources.includes(resource) &&
@@ -182,9 +182,14 @@ function selectedBy(space: Space, placement: KubeObject): KubeObject[] {
 
 /** The objects of an agent's cluster in the namespaces of plans. */
 export function heldBy(cluster: Space): Map<string, string> {
-  const held = resources.flatMap(({ group, resource }) => list(cluster, { group, resource }));
+  const held = resources.flatMap(({ group, resource }) => writtenByPeople(cluster, { group, resource }));
   const planned = held.filter(({ metadata }) => metadata.namespace?.startsWith('w-'));
   return new Map(planned.map((object) => [titleOf(object), contentOf(object)]));
+}
+
+/** Spaces and clusters publish a ConfigMap with their authority in each namespace. It goes nowhere. */
+function writtenByPeople(space: Space, of: { readonly group: string; readonly resource: string }): KubeObject[] {
+  return list(space, of).filter(({ metadata }) => metadata.name !== 'kube-root-ca.crt');
 }
 
 export function list(space: Space, of: { readonly group: string; readonly resource: string }): KubeObject[] {

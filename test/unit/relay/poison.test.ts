@@ -28,7 +28,7 @@ class Relay {
     const config = nodeConfigSchema.parse({
       path: 'eu:kid',
       data: '',
-      parent: { address: '', path: 'eu' },
+      parent: { address: 'eu:1', path: 'eu' },
       pki: { ca: '', cert: '', key: '' },
       api: {},
       mesh: {},

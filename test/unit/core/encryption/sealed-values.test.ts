@@ -146,6 +146,7 @@ describe('a new keyspace', () => {
     'consumerState',
     'session',
     'node',
+    'ownPath',
     'spaceState',
     'selection',
     'implied',

@@ -10,7 +10,7 @@ interface Schema {
   readonly anyOf?: readonly Schema[];
 }
 
-const templates = join(import.meta.dirname, '../../../../deploy/chart/templates/agent');
+const templates = join(import.meta.dirname, '../../../../deploy/chart/templates');
 
 /** Keys of an agent's configuration that the chart does not write. A key below one of them is left out too. */
 const leftOut: Readonly<Record<string, string>> = {
@@ -42,8 +42,11 @@ function pathsOfValue(value: unknown, at = ''): string[] {
 
 /** The configuration as the chart writes it (the last template of the file), with each condition taken for true and a word in place of each value. */
 function written(): unknown {
-  const names = readFileSync(join(templates, '_names.tpl'), 'utf8');
-  const body = /define "banyan\.agent\.config" -}}\n([\s\S]*)\n{{- end }}\n*$/.exec(names)?.[1] ?? '';
+  const names = readFileSync(join(templates, 'agent/_names.tpl'), 'utf8');
+  const common = readFileSync(join(templates, '_common.tpl'), 'utf8');
+  const link = /define "banyan\.configOfLink" -}}\n([\s\S]*?)\n{{- end }}\n/.exec(common)?.[1] ?? '';
+  const own = /define "banyan\.agent\.config" -}}\n([\s\S]*)\n{{- end }}\n*$/.exec(names)?.[1] ?? '';
+  const body = own.replace(/^{{.*include "banyan\.configOfLink".*}}$/m, () => link);
   return parse(body.replaceAll(/^ *{{-? .*}}\n/gm, '').replaceAll(/{{.*?}}/g, 'value'));
 }
 
