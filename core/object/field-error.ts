@@ -44,7 +44,8 @@ export function notSupported(field: string, value: unknown, supported: readonly 
 }
 
 export function tooLong(field: string, max: number): Cause {
-  return { reason: 'FieldValueTooLong', message: `Too long: may not be more than ${max} bytes`, field };
+  const detail = max < 0 ? 'value is too long' : `may not be more than ${max} bytes`;
+  return { reason: 'FieldValueTooLong', message: `Too long: ${detail}`, field };
 }
 
 export function tooMany(field: string, actual: number, max: number): Cause {
@@ -55,10 +56,17 @@ export function tooMany(field: string, actual: number, max: number): Cause {
 const shownCharactersMax = 512;
 
 function show(value: unknown): string {
-  const text = JSON.stringify(value ?? null);
+  const text = shownText(value ?? null);
   if (text.length <= shownCharactersMax) return text;
   // Makes a copy: a slice of a string would keep the whole string in memory.
   return `${Buffer.from(text.slice(0, shownCharactersMax)).toString()}…`;
+}
+
+/** Go writes these characters so in objects and lists. */
+function shownText(value: unknown): string {
+  const text = JSON.stringify(value);
+  if (typeof value !== 'object') return text;
+  return text.replace(/[<>&]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`);
 }
 
 function withDetail(text: string, detail: string): string {

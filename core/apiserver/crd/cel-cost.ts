@@ -21,13 +21,29 @@ const valueMax = requestMax - 2;
 /** How often the value of a schema can be in one object. Undefined: a list or map around it has no maximal size. */
 type Cardinality = number | undefined;
 
-/** The rules that could cost too much, each alone or all together. Rules that do not compile are left out. */
-export function checkCosts(schema: SchemaProps, field: string): Cause[] {
-  const costs = [...costsOf(schema, { field, isResource: true, cardinality: 1 })];
-  const causes = costs.flatMap(({ field: at, what, cost }) => mistake(at, `estimated ${what} cost`, cost, ruleCostMax));
-  const total = costs.reduce((sum, { cost }) => sum + cost, 0);
+/** The fields and costs of all expressions of a schema. Expressions that do not compile have the cost 0. */
+export function costsOf(schema: SchemaProps, field: string): Generator<readonly [field: string, cost: number]> {
+  return costsBelow(schema, { field, isResource: true, cardinality: 1 });
+}
+
+export function costMistake(field: string, what: 'rule' | 'messageExpression', cost: number): Cause[] {
+  return mistake(field, `estimated ${what} cost`, cost, ruleCostMax);
+}
+
+/** Messages name at most four expressions, each with at least a hundredth of the limit. */
+const mostExpensiveMax = 4;
+
+/** Expressions that cost too much all together. */
+export function totalMistakes(costs: ReadonlyMap<string, number>, field: string): Cause[] {
+  const total = [...costs.values()].reduce((sum, cost) => sum + cost, 0);
   const ofAll = 'x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema';
-  return [...causes, ...mistake(field, ofAll, total, definitionCostMax)];
+  const causes = mistake(field, ofAll, total, definitionCostMax);
+  if (causes.length === 0) return causes;
+  const expensive = [...costs]
+    .filter(([, cost]) => cost >= definitionCostMax / 100)
+    .sort(([, a], [, b]) => (a === b ? 0 : b - a));
+  const part = 'contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema';
+  return [...expensive.slice(0, mostExpensiveMax).map(([at]) => forbiddenField(at, part)), ...causes];
 }
 
 interface Place {
@@ -36,32 +52,24 @@ interface Place {
   readonly cardinality: Cardinality;
 }
 
-interface FoundCost {
-  readonly field: string;
-  readonly what: 'rule' | 'messageExpression';
-  readonly cost: number;
-}
-
-function* costsOf(schema: SchemaProps, place: Place): Generator<FoundCost> {
+function* costsBelow(schema: SchemaProps, place: Place): Generator<readonly [string, number]> {
   const { cardinality } = place;
   const isResource = place.isResource || schema['x-kubernetes-embedded-resource'] === true;
   for (const [index, { rule, messageExpression }] of (schema['x-kubernetes-validations'] ?? []).entries()) {
     const field = `${place.field}.x-kubernetes-validations[${index}]`;
     const factor = cardinality ?? Math.floor(requestMax / (minBytes(schema) + 1));
     const once = (source: string) => expressionCost(source, schema, isResource);
-    yield { field: `${field}.rule`, what: 'rule', cost: times(once(rule), factor) };
-    if (messageExpression) {
-      yield { field: `${field}.messageExpression`, what: 'messageExpression', cost: once(messageExpression) };
-    }
+    yield [`${field}.rule`, times(once(rule), factor)];
+    if (messageExpression) yield [`${field}.messageExpression`, once(messageExpression)];
   }
   const below = { isResource: false, cardinality: cardinalityBelow(schema, cardinality) };
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    yield* costsOf(property, { ...below, field: `${place.field}.properties[${name}]` });
+    yield* costsBelow(property, { ...below, field: `${place.field}.properties[${name}]` });
   }
   if (typeof schema.additionalProperties === 'object') {
-    yield* costsOf(schema.additionalProperties, { ...below, field: `${place.field}.additionalProperties` });
+    yield* costsBelow(schema.additionalProperties, { ...below, field: `${place.field}.additionalProperties` });
   }
-  if (schema.items) yield* costsOf(schema.items, { ...below, field: `${place.field}.items` });
+  if (schema.items) yield* costsBelow(schema.items, { ...below, field: `${place.field}.items` });
 }
 
 /** The cardinality of the schemas directly below a schema. */

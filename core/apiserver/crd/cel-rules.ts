@@ -2,7 +2,7 @@
  * x-kubernetes-validations: CEL rules at any level of a schema. A transition rule compares the new value with the old value.
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
  *
- * old-values.ts finds the old value. structural.ts refuses a definition with transition rules at a place without old values.
+ * old-values.ts finds the old value. schema-rules.ts refuses a definition with transition rules at a place without old values.
  */
 
 import { Optional } from '@marcbachmann/cel-js';
@@ -59,6 +59,15 @@ export function compileRules(
     ((object, old, causes, warn = () => {}) =>
       check(object, old, [], { causes, budget: defaultBudget(), warn }, old && { value: object, old }))
   );
+}
+
+/** The same for a schema inside of another one, without exceptions for unchanged parts. */
+export function compileRulesBelow(
+  schema: SchemaProps,
+  isResource: boolean,
+): ((value: unknown, old: unknown, causes: Cause[]) => void) | undefined {
+  const check = rulesOf(schema, isResource);
+  return check && ((value, old, causes) => check(value, old, [], { causes, budget: defaultBudget(), warn: () => {} }));
 }
 
 /** Throws CelError if the rule does not compile. */

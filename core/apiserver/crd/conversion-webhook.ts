@@ -1,54 +1,131 @@
-/** Checks the conversion webhook of a definition, so that the API servers of the edge clusters accept the definition. */
-import { invalidField, required } from '../../object/field-error.ts';
+/**
+ * Checks how a definition converts between its versions. Only the API servers of the edge clusters call a webhook, so the checks are theirs. Their messages name
+ * the fields of the webhook as their code does: `webhookClientConfig` and `conversionReviewVersions`, both directly in `spec.conversion`.
+ */
+import { subdomainMistakes } from '../../match/cel/library/formats.ts';
+import { forbiddenField, invalidField, notSupported, required } from '../../object/field-error.ts';
 import type { Cause } from '../../runtime/errors.ts';
-import type { ConversionWebhook } from './definition.ts';
+import type { ConversionWebhook, DefinitionSpec } from './definition.ts';
+import { checkLabel } from './definition-names.ts';
 
+const field = 'spec.conversion';
+const config = `${field}.webhookClientConfig`;
+const reviews = `${field}.conversionReviewVersions`;
 /** The versions of ConversionReview that API servers can send. */
 const reviewVersions = ['v1', 'v1beta1'];
 
-export function checkConversionWebhook(webhook: ConversionWebhook | undefined): Cause[] {
-  const at = 'spec.conversion.webhook';
-  if (!webhook) return [required(at, 'required when strategy is set to Webhook')];
-  const { clientConfig, conversionReviewVersions: versions = [] } = webhook;
-  const causes: Cause[] = [];
-  if (!clientConfig) causes.push(required(`${at}.clientConfig`, 'required when strategy is set to Webhook'));
-  else causes.push(...checkClientConfig(clientConfig, `${at}.clientConfig`));
-  if (versions.length === 0) causes.push(required(`${at}.conversionReviewVersions`));
-  else if (!versions.some((version) => reviewVersions.includes(version))) {
-    const why = `must include at least one of ${reviewVersions.join(', ')}`;
-    causes.push(invalidField(`${at}.conversionReviewVersions`, versions, why));
+export function checkConversion(conversion: NonNullable<DefinitionSpec['conversion']>, needsBundle: boolean): Cause[] {
+  const { strategy, webhook } = conversion;
+  const { clientConfig, conversionReviewVersions = [] } = webhook ?? {};
+  if (strategy === 'Webhook') {
+    return [
+      ...(clientConfig
+        ? checkClientConfig(clientConfig, needsBundle)
+        : [required(config, 'required when strategy is set to Webhook')]),
+      ...checkReviewVersions(conversionReviewVersions),
+    ];
   }
-  return causes;
+  const why = 'should not be set when strategy is not set to Webhook';
+  return [
+    ...checkStrategy(strategy),
+    ...(clientConfig ? [forbiddenField(config, why)] : []),
+    ...(conversionReviewVersions.length > 0 ? [forbiddenField(reviews, why)] : []),
+  ];
 }
 
-function checkClientConfig({ url, service }: NonNullable<ConversionWebhook['clientConfig']>, at: string): Cause[] {
-  if ((url === undefined) === (service === undefined)) {
-    return [required(at, 'exactly one of url or service is required')];
-  }
-  if (url !== undefined) return checkUrl(url, `${at}.url`);
-  const { name, namespace, path, port } = service!;
-  const causes: Cause[] = [];
-  if (!name) causes.push(required(`${at}.service.name`, 'service name is required'));
-  if (!namespace) causes.push(required(`${at}.service.namespace`, 'service namespace is required'));
-  if (path !== undefined && !path.startsWith('/')) {
-    causes.push(invalidField(`${at}.service.path`, path, "must start with a '/'"));
-  }
-  if (port !== undefined && (port < 1 || port > 65_535)) {
-    causes.push(invalidField(`${at}.service.port`, port, 'must be between 1 and 65535, inclusive'));
-  }
-  return causes;
+function checkStrategy(strategy: string | undefined): Cause[] {
+  if (!strategy) return [required(`${field}.strategy`)];
+  return strategy === 'None' ? [] : [notSupported(`${field}.strategy`, strategy, ['None', 'Webhook'])];
 }
 
-function checkUrl(text: string, at: string): Cause[] {
-  const url = URL.parse(text);
-  if (!url) return [invalidField(at, text, 'url must be a valid URL; desired format: https://host[/path]')];
-  const wrong =
-    url.protocol !== 'https:'
-      ? `'https' is the only allowed URL scheme`
-      : url.username !== '' || url.password !== ''
-        ? 'user information is not permitted in the URL'
-        : url.search !== '' || url.hash !== ''
-          ? 'query parameters and fragments are not permitted in the URL'
-          : undefined;
-  return wrong === undefined ? [] : [invalidField(at, text, `${wrong}; desired format: https://host[/path]`)];
+function checkReviewVersions(versions: readonly string[]): Cause[] {
+  if (versions.length === 0) return [required(reviews)];
+  const causes = versions.flatMap((version, index) =>
+    versions.indexOf(version) < index
+      ? [invalidField(`${reviews}[${index}]`, version, 'duplicate version')]
+      : checkLabel(version, `${reviews}[${index}]`),
+  );
+  if (versions.some((version) => reviewVersions.includes(version))) return causes;
+  return [...causes, invalidField(reviews, versions, `must include at least one of ${reviewVersions.join(', ')}`)];
+}
+
+type ClientConfig = NonNullable<ConversionWebhook['clientConfig']>;
+
+function checkClientConfig({ url, service, caBundle }: ClientConfig, needsBundle: boolean): Cause[] {
+  const isOne = (url === undefined) !== (service === undefined);
+  return [
+    ...(isOne ? [] : [required(config, 'exactly one of url or service is required')]),
+    ...(isOne && url !== undefined ? checkUrl(url, `${config}.url`) : []),
+    ...(isOne && service ? checkService(service, `${config}.service`) : []),
+    ...(needsBundle && caBundle && !isBundle(caBundle)
+      ? [
+          invalidField(
+            `${config}.caBundle`,
+            caBundle,
+            'unable to load root certificates: unable to parse bytes as PEM block',
+          ),
+        ]
+      : []),
+  ];
+}
+
+/** True for certificates in PEM, in base64. */
+export function isBundle(bundle: string): boolean {
+  return /-----BEGIN [A-Z ]+-----/.test(Buffer.from(bundle, 'base64').toString('latin1'));
+}
+
+function checkService({ name, namespace, path, port }: NonNullable<ClientConfig['service']>, at: string): Cause[] {
+  return [
+    // The Kubernetes API server exchanges the two fields.
+    ...(namespace ? [] : [required(`${at}.name`)]),
+    ...(name ? [] : [required(`${at}.namespace`)]),
+    ...(port === undefined || (port >= 1 && port <= 65_535)
+      ? []
+      : [invalidField(`${at}.port`, port, 'port is not valid: must be between 1 and 65535, inclusive')]),
+    ...(path ? checkPath(path, `${at}.path`) : []),
+  ];
+}
+
+function checkPath(path: string, at: string): Cause[] {
+  if (path === '/') return [];
+  const steps = path === '//' ? [''] : path.slice(1).replace(/\/$/, '').split('/');
+  return [
+    ...(path.startsWith('/') ? [] : [invalidField(at, path, "must start with a '/'")]),
+    ...steps.flatMap((step, index) =>
+      step === ''
+        ? [invalidField(at, path, `segment[${index}] may not be empty`)]
+        : subdomainMistakes(step).map((mistake) => invalidField(at, path, `segment[${index}]: ${mistake}`)),
+    ),
+  ];
+}
+
+/** Scheme, authority, path, query and fragment, as in RFC 3986. A parser for browsers would correct wrong URLs instead of refusing them. */
+const urlParts = /^(?:([a-z][a-z\d+.-]*):)?(?:\/\/([^/?#]*))?[^?#]*(?:\?([^#]*))?(?:#(.*))?$/is;
+
+function checkUrl(url: string, at: string): Cause[] {
+  const form = '; desired format: https://host[/path]';
+  const wrong = syntaxMistake(url);
+  if (wrong) return [required(at, `url must be a valid URL: parse ${JSON.stringify(url)}: ${wrong}${form}`)];
+  const [, scheme = '', authority = '', query, fragment] = urlParts.exec(url) ?? [];
+  const split = authority.lastIndexOf('@');
+  const host = authority.slice(split + 1);
+  return [
+    ...(scheme.toLowerCase() === 'https'
+      ? []
+      : [invalidField(at, scheme, `'https' is the only allowed URL scheme${form}`)]),
+    ...(host ? [] : [invalidField(at, host, `host must be specified${form}`)]),
+    ...(split < 0 ? [] : [invalidField(at, authority.slice(0, split), 'user information is not permitted in the URL')]),
+    ...(fragment ? [invalidField(at, fragment, 'fragments are not permitted in the URL')] : []),
+    ...(query ? [invalidField(at, query, 'query parameters are not permitted in the URL')] : []),
+  ];
+}
+
+function syntaxMistake(url: string): string | undefined {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are the mistake.
+  if (/[\u0000-\u001f\u007f]/.test(url)) return 'net/url: invalid control character in URL';
+  if (url.startsWith(':')) return 'missing protocol scheme';
+  const badEscape = /%(?![\da-f]{2}).{0,2}/is.exec(url.split('?')[0]!);
+  if (badEscape) return `invalid URL escape ${JSON.stringify(badEscape[0])}`;
+  const port = /^[^/?#]*:\/\/[^/?#]*?(:[^/?#\]:]*)(?=$|[/?#])/.exec(url)?.[1];
+  return port && !/^:\d*$/.test(port) ? `invalid port ${JSON.stringify(port)} after host` : undefined;
 }

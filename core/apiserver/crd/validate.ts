@@ -61,7 +61,7 @@ function constraints(schema: SchemaProps): ValueCheck[] {
     ...listChecks(schema),
     ...numberChecks(schema),
     ...stringChecks(schema),
-    ...(schema.enum ? [enumCheck(schema.enum)] : []),
+    ...(schema.enum?.length ? [enumCheck(schema.enum)] : []),
   ];
 }
 
@@ -79,11 +79,16 @@ function objectChecks(schema: SchemaProps): ValueCheck[] {
       }
     });
   }
-  if (properties.size > 0 || others) {
+  const isClosed = schema.additionalProperties === false;
+  if (properties.size > 0 || others || isClosed) {
     checks.push((value, path, causes, old) => {
       if (!isRecord(value)) return;
       for (const name in value) {
         const check = properties.get(name) ?? others;
+        if (!check && isClosed) {
+          const at = formatPath([...path, name]);
+          causes.push(invalidField(formatPath(path), name, `${at} in body is a forbidden property`));
+        }
         if (!check) continue;
         path.push(name);
         check(value[name], path, causes, oldField(old, name));
@@ -143,7 +148,16 @@ function numberChecks(schema: SchemaProps): ValueCheck[] {
   else if (minimum !== undefined) push((v) => v >= minimum, `should be greater than or equal to ${minimum}`);
   if (maximum !== undefined && schema.exclusiveMaximum) push((v) => v < maximum, `should be less than ${maximum}`);
   else if (maximum !== undefined) push((v) => v <= maximum, `should be less than or equal to ${maximum}`);
-  if (multipleOf !== undefined) push((v) => isMultiple(v, multipleOf), `should be a multiple of ${multipleOf}`);
+  if (multipleOf !== undefined && multipleOf > 0) {
+    push((v) => isMultiple(v, multipleOf), `should be a multiple of ${multipleOf}`);
+  } else if (multipleOf !== undefined) {
+    checks.push((value, path, causes) => {
+      if (typeof value !== 'number') return;
+      const field = formatPath(path);
+      const why = `factor MultipleOf declared for ${field} must be positive: ${multipleOf}`;
+      causes.push(invalidField(field, multipleOf, why));
+    });
+  }
   if (schema.format === 'int32' && schema.type === 'integer') {
     checks.push((value, path, causes) => {
       if (typeof value === 'number' && value !== (value | 0)) causes.push(wrongType(value, path, 'int32'));
@@ -211,9 +225,11 @@ function enumCheck(values: readonly unknown[]): ValueCheck {
 const checkEmbedded: ValueCheck = (value, path, causes) => {
   if (!isRecord(value)) return;
   for (const name of ['apiVersion', 'kind']) {
-    if (typeof value[name] !== 'string' || value[name] === '') {
-      causes.push(required(formatPath([...path, name]), 'must not be empty'));
-    }
+    const field = formatPath([...path, name]);
+    const text = value[name];
+    if (text === undefined) causes.push(required(field));
+    else if (typeof text !== 'string') causes.push(invalidField(field, text, 'must be a string'));
+    else if (text === '') causes.push(invalidField(field, text, 'must not be empty'));
   }
 };
 

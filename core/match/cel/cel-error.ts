@@ -1,6 +1,7 @@
 /** An error in an expression, found when it is compiled or when it is evaluated. */
 
-export type CelErrorKind = 'syntax' | 'type' | 'evaluation' | 'cost';
+/** `result`: the expression has another type than it must have. */
+export type CelErrorKind = 'syntax' | 'type' | 'result' | 'evaluation' | 'cost';
 
 export class CelError extends Error {
   readonly kind: CelErrorKind;

@@ -57,7 +57,7 @@ const sourceCharactersMax = 16_384;
 
 /**
  * Compiles an expression. `result`: the type that the expression must have. `dialect`: `kubernetes` refuses what a Kubernetes API server refuses, and `banyan`
- * also takes functions that only the engine has. Throws CelError of kind `syntax` or `type`.
+ * also takes functions that only the engine has. Throws CelError of kind `syntax`, `type` or `result`.
  */
 export function compileCel(
   source: string,
@@ -115,7 +115,7 @@ function checkTypes(
     throw new CelError(kind, lowerFirst(error?.summary ?? 'not an expression'), { cause: error });
   }
   if (result && checked.type !== result && checked.type !== 'dyn') {
-    throw new CelError('type', `must be of type ${result}, is ${checked.type}`);
+    throw new CelError('result', `must be of type ${result}, is ${checked.type}`);
   }
   return checked.type ?? 'dyn';
 }

@@ -65,9 +65,9 @@ const uuid = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$
 const checks: Readonly<Record<string, Check>> = {
   dns1123Label: dnsLabel,
   dns1123LabelPrefix: (text) => dnsLabel(asWhole(text)),
-  dns1123Subdomain: subdomain,
-  dns1123SubdomainPrefix: (text) => subdomain(asWhole(text)),
-  dns1035Label: (text) => limited(text, 63, rules.dns1035Label),
+  dns1123Subdomain: subdomainMistakes,
+  dns1123SubdomainPrefix: (text) => subdomainMistakes(asWhole(text)),
+  dns1035Label: dns1035LabelMistakes,
   dns1035LabelPrefix: (text) => limited(asWhole(text), 63, rules.dns1035Label),
   qualifiedName,
   labelValue: (text) => limited(text, 63, rules.labelValue),
@@ -111,7 +111,11 @@ function dnsLabel(text: string): string[] {
   return isWithDots ? [...mistakes.slice(0, -1), 'must not contain dots'] : mistakes;
 }
 
-function subdomain(text: string): string[] {
+export function dns1035LabelMistakes(text: string): string[] {
+  return limited(text, 63, rules.dns1035Label);
+}
+
+export function subdomainMistakes(text: string): string[] {
   return limited(text, 253, rules.dns1123Subdomain);
 }
 
@@ -123,7 +127,7 @@ function qualifiedName(text: string): string[] {
     ];
   }
   const [name = '', prefix] = [parts.at(-1), parts.length === 2 ? parts[0] : undefined];
-  const ofPrefix = prefix === '' ? ['must be non-empty'] : prefix === undefined ? [] : subdomain(prefix);
+  const ofPrefix = prefix === '' ? ['must be non-empty'] : prefix === undefined ? [] : subdomainMistakes(prefix);
   const ofName = [...(name === '' ? ['must be non-empty'] : []), ...limited(name, 63, rules.qualifiedName)];
   return [...ofPrefix.map((mistake) => `prefix part ${mistake}`), ...ofName.map((mistake) => `name part ${mistake}`)];
 }

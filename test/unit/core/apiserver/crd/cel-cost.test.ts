@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkCosts, expressionCost } from '../../../../../core/apiserver/crd/cel-cost.ts';
+import { costMistake, costsOf, expressionCost, totalMistakes } from '../../../../../core/apiserver/crd/cel-cost.ts';
 import type { SchemaProps } from '../../../../../core/apiserver/crd/definition.ts';
 import { celCaseSchema } from '../../../../support/cel-cases.ts';
 
@@ -47,7 +47,11 @@ describe('the rules of a definition', () => {
     'x-kubernetes-validations': [{ rule }],
     ...more,
   });
-  const mistakes = (schema: SchemaProps) => checkCosts(schema, 's').map(({ field, message }) => `${field}: ${message}`);
+  const mistakes = (schema: SchemaProps) => {
+    const costs = new Map(costsOf(schema, 's'));
+    const alone = [...costs].flatMap(([field, cost]) => costMistake(field, 'rule', cost));
+    return [...alone, ...totalMistakes(costs, 's')].map(({ field, message }) => `${field}: ${message}`);
+  };
 
   it('need maximal sizes', () => {
     const [unbounded] = mistakes({ type: 'object', properties: { texts: texts({}) } });
@@ -64,13 +68,15 @@ describe('the rules of a definition', () => {
     });
     expect(mistakes(list({ maxItems: 10 }))).toEqual([]);
     expect(mistakes(list({ maxItems: 1_000 }))).toHaveLength(1);
-    expect(mistakes(list({}))).toHaveLength(1 + 1);
+    expect(mistakes(list({}))).toHaveLength(1 + 1 + 1);
   });
 
   it('may not cost too much all together', () => {
     const properties = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`p${i}`, texts({ maxItems: 1_000 })]));
     expect(mistakes({ type: 'object', properties: { p0: properties.p0! } })).toEqual([]);
+    const part = 'contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema';
     expect(mistakes({ type: 'object', properties })).toEqual([
+      ...[0, 1, 2, 3].map((n) => `s.properties[p${n}].x-kubernetes-validations[0].rule: Forbidden: ${part}`),
       expect.stringMatching(
         /^s: .*x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema exceeds/,
       ),

@@ -8,8 +8,17 @@ import { checkDefinition } from '../../../../../core/apiserver/crd/definition-ad
 import { refusal, testSpace } from '../kinds/space-support.ts';
 import { boards } from './support.ts';
 
-const root = 'spec.versions[0].schema.openAPIV3Schema';
+const root = 'spec.validation.openAPIV3Schema';
+const label =
+  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
 const x = `${root}.properties[spec].properties[x]`;
+
+/** A version in a message. */
+function shown(isStorage: boolean): string {
+  const rest =
+    '"Deprecated":false,"DeprecationWarning":null,"Schema":null,"Subresources":null,"AdditionalPrinterColumns":null,"SelectableFields":null';
+  return `{"Name":"v1","Served":true,"Storage":${isStorage},${rest}}`;
+}
 
 function texts(definition: CustomResourceDefinition, old?: CustomResourceDefinition): string[] {
   return checkDefinition(definition, old).map(({ field, message }) => `${field}: ${message}`);
@@ -36,7 +45,7 @@ describe('a definition', () => {
     expect(changed(() => {})).toEqual([]);
   });
 
-  it.each<[string, (definition: CustomResourceDefinition) => void, string]>([
+  it.each<[string, (definition: CustomResourceDefinition) => void, ...string[]]>([
     [
       'another name',
       (d) => {
@@ -64,42 +73,45 @@ describe('a definition', () => {
       (d) => {
         d.spec.names.kind = 'My Board';
       },
-      'spec.names.kind: Invalid value: "My Board": may have mixed case, but should otherwise match: a DNS-1035 label must consist of lower case alphanumeric characters or \'-\', start with an alphabetic character, and end with an alphanumeric character',
+      `spec.names.kind: Invalid value: "My Board": may have mixed case, but should otherwise match: ${label}`,
     ],
     [
       'no version',
       (d) => {
         d.spec.versions = [];
       },
-      'spec.versions: Required value: must have at least one version',
+      'spec.versions: Invalid value: []: must have exactly one version marked as storage version',
+      'status.storedVersions: Invalid value: null: must have at least one stored version',
     ],
     [
       'no stored version',
       (d) => {
         d.spec.versions[0]!.storage = false;
       },
-      'spec.versions: Invalid value: ["v1"]: must have exactly one version marked as storage version',
+      `spec.versions: Invalid value: [${shown(false)}]: must have exactly one version marked as storage version`,
+      'status.storedVersions: Invalid value: null: must have at least one stored version',
     ],
     [
       'a version twice',
       (d) => {
         d.spec.versions.push({ ...d.spec.versions[0]!, storage: false });
       },
-      'spec.versions[1].name: Duplicate value: "v1"',
+      `spec.versions: Invalid value: [${shown(true)},${shown(false)}]: must contain unique version names`,
     ],
     [
       'no schema',
       (d) => {
         delete d.spec.versions[0]!.schema;
       },
-      `${root}: Required value: schemas are required`,
+      'spec.versions[0].schema.openAPIV3Schema: Required value',
     ],
     [
       'a conversion by webhook without a webhook',
       (d) => {
         d.spec.conversion = { strategy: 'Webhook' };
       },
-      'spec.conversion.webhook: Required value: required when strategy is set to Webhook',
+      'spec.conversion.webhookClientConfig: Required value: required when strategy is set to Webhook',
+      'spec.conversion.conversionReviewVersions: Required value',
     ],
     [
       'a webhook at two places',
@@ -107,7 +119,7 @@ describe('a definition', () => {
         const clientConfig = { url: 'https://hook.example.com/', service: { name: 'hook', namespace: 'net-system' } };
         d.spec.conversion = { strategy: 'Webhook', webhook: { clientConfig, conversionReviewVersions: ['v1'] } };
       },
-      'spec.conversion.webhook.clientConfig: Required value: exactly one of url or service is required',
+      'spec.conversion.webhookClientConfig: Required value: exactly one of url or service is required',
     ],
     [
       'a webhook that no API server understands',
@@ -115,7 +127,7 @@ describe('a definition', () => {
         const clientConfig = { url: 'https://hook.example.com/' };
         d.spec.conversion = { strategy: 'Webhook', webhook: { clientConfig, conversionReviewVersions: ['v9'] } };
       },
-      'spec.conversion.webhook.conversionReviewVersions: Invalid value: ["v9"]: must include at least one of v1, v1beta1',
+      'spec.conversion.conversionReviewVersions: Invalid value: ["v9"]: must include at least one of v1, v1beta1',
     ],
     [
       'a webhook without encryption',
@@ -123,7 +135,7 @@ describe('a definition', () => {
         const clientConfig = { url: 'http://hook.example.com/' };
         d.spec.conversion = { strategy: 'Webhook', webhook: { clientConfig, conversionReviewVersions: ['v1'] } };
       },
-      'spec.conversion.webhook.clientConfig.url: Invalid value: "http://hook.example.com/": \'https\' is the only allowed URL scheme; desired format: https://host[/path]',
+      'spec.conversion.webhookClientConfig.url: Invalid value: "http": \'https\' is the only allowed URL scheme; desired format: https://host[/path]',
     ],
     [
       'a webhook of an unnamed service',
@@ -131,22 +143,31 @@ describe('a definition', () => {
         const clientConfig = { service: { name: 'hook' } };
         d.spec.conversion = { strategy: 'Webhook', webhook: { clientConfig, conversionReviewVersions: ['v1'] } };
       },
-      'spec.conversion.webhook.clientConfig.service.namespace: Required value: service namespace is required',
+      // The real API server exchanges the two fields.
+      'spec.conversion.webhookClientConfig.service.name: Required value',
     ],
-  ])('with %s is refused', (_, change, message) => {
-    expect(changed(change)).toEqual([message]);
+    [
+      'a group of the Kubernetes project without a note about the approval',
+      (d) => {
+        d.spec.group = 'shop.k8s.io';
+        d.metadata.name = 'boards.shop.k8s.io';
+      },
+      'metadata.annotations[api-approved.kubernetes.io]: Required value: protected groups must have approval annotation "api-approved.kubernetes.io", see https://github.com/kubernetes/enhancements/pull/1111',
+    ],
+  ])('with %s is refused', (_, change, ...messages) => {
+    expect(changed(change)).toEqual(messages);
   });
 
   it.each<[string, Partial<DefinitionVersion>, string]>([
     [
       'a column of no type',
       { additionalPrinterColumns: [{ name: 'A', type: 'colour', jsonPath: '.spec.a' }] },
-      'additionalPrinterColumns[0].type: Unsupported value: "colour": supported values: "integer", "number", "string", "boolean", "date"',
+      'additionalPrinterColumns[0].type: Invalid value: "colour": must be one of boolean,date,integer,number,string',
     ],
     [
       'a scale outside of spec',
       { subresources: { scale: { specReplicasPath: '.status.n', statusReplicasPath: '.status.n' } } },
-      'subresources.scale.specReplicasPath: Invalid value: ".status.n": should be a json path under .spec.',
+      'subresources.scale.specReplicasPath: Invalid value: ".status.n": should be a json path under .spec',
     ],
     [
       'a selectable field that is not there',
@@ -159,7 +180,7 @@ describe('a definition', () => {
       'selectableFields[0].jsonPath: Invalid value: ".spec": must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.',
     ],
   ])('with %s is refused', (_, more, message) => {
-    expect(ofVersion(more)).toEqual([`spec.versions[0].${message}`]);
+    expect(ofVersion(more)).toEqual([`spec.${message}`]);
   });
 
   it('with valid columns, scale and selectable fields is accepted', () => {
@@ -193,13 +214,8 @@ describe('a schema', () => {
     ],
     [
       'with both kinds of properties',
-      { type: 'object', properties: {}, additionalProperties: { type: 'string' } },
+      { type: 'object', properties: { a: { type: 'string' } }, additionalProperties: { type: 'string' } },
       `${x}.additionalProperties: Forbidden: additionalProperties and properties are mutual exclusive`,
-    ],
-    [
-      'with additionalProperties false',
-      { type: 'object', additionalProperties: false },
-      `${x}.additionalProperties: Forbidden: additionalProperties cannot be set to false`,
     ],
     [
       'with a type in a junctor',
@@ -207,9 +223,29 @@ describe('a schema', () => {
       `${x}.anyOf[0].type: Forbidden: must be empty to be structural`,
     ],
     [
-      'with a property in a junctor only',
-      { type: 'object', properties: {}, anyOf: [{ properties: { a: {} } }] },
-      `${x}.anyOf[0].properties[a]: Required value: must be specified outside of the junctor too`,
+      'with a field that JSON Schema has and Kubernetes has not',
+      { type: 'object', dependencies: { a: ['b'] } } as SchemaProps,
+      `${x}.dependencies: Forbidden: dependencies is not supported`,
+    ],
+    [
+      'of a map list with a key twice',
+      {
+        type: 'array',
+        'x-kubernetes-list-type': 'map',
+        'x-kubernetes-list-map-keys': ['a', 'a'],
+        items: { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] },
+      },
+      `${x}.x-kubernetes-list-map-keys: Invalid value: ["a","a"]: must not contain duplicate entries`,
+    ],
+    [
+      'with a default whose own field has a default',
+      { type: 'object', default: {}, required: ['n'], properties: { n: { type: 'integer', default: 1 } } },
+      `${x}.default.n: Required value`,
+    ],
+    [
+      'with a default that breaks a rule',
+      { type: 'string', maxLength: 9, default: 'a', 'x-kubernetes-validations': [{ rule: "self == 'b'" }] },
+      `${x}.default: Invalid value: "string": failed rule: self == 'b'`,
     ],
     [
       'with a bad pattern',
@@ -234,12 +270,7 @@ describe('a schema', () => {
     [
       'of a set of granular objects',
       { type: 'array', 'x-kubernetes-list-type': 'set', items: { type: 'object' } },
-      `${x}.items: Invalid value: "object": items of x-kubernetes-list-type set must be scalar or atomic`,
-    ],
-    [
-      'with int-or-string and a type',
-      { type: 'string', 'x-kubernetes-int-or-string': true },
-      `${x}.type: Invalid value: "string": must be empty if x-kubernetes-int-or-string is true`,
+      `${x}.items.x-kubernetes-map-type: Invalid value: null: must be atomic as item of a list with x-kubernetes-list-type=set`,
     ],
     [
       'of an embedded resource without properties',
@@ -254,7 +285,7 @@ describe('a schema', () => {
     [
       'with a default that has unknown fields',
       { type: 'object', properties: {}, default: { a: 1 } },
-      `${x}.default: Invalid value: {"a":1}: must not have unknown fields: a`,
+      `${x}.default: Invalid value: {"a":1}: must not have unknown fields`,
     ],
   ])('%s is not structural', (_, schema, message) => {
     expect(ofSchema(schema)).toEqual([message]);
@@ -276,7 +307,13 @@ describe('a schema', () => {
     ],
     [
       'a default with parts that have defaults',
-      { type: 'object', default: {}, required: ['n'], properties: { n: { type: 'integer', default: 1 } } },
+      { type: 'object', default: {}, properties: { n: { type: 'integer', default: 1 } } },
+    ],
+    ['no fields at all', { type: 'object', additionalProperties: false }],
+    ['int-or-string and a type', { type: 'string', 'x-kubernetes-int-or-string': true }],
+    [
+      'a property in a junctor only, below the root',
+      { type: 'object', properties: { b: { type: 'string' } }, anyOf: [{ properties: { a: {} } }] },
     ],
   ])('of %s is structural', (_, schema) => {
     expect(ofSchema(schema)).toEqual([]);
@@ -310,14 +347,19 @@ describe('a schema', () => {
 
 describe('a CEL rule', () => {
   const rule = `${x}.x-kubernetes-validations[0]`;
+  const shownRule = (source: string, message = '') =>
+    `{"Rule":"${source}","Message":"","MessageExpression":"${message}","Reason":null,"FieldPath":"","OptionalOldSelf":null}`;
   const withRule = (
     validation: object,
     schema: SchemaProps = { type: 'object', properties: { n: { type: 'integer' } } },
   ) => ofSchema({ ...schema, 'x-kubernetes-validations': [{ rule: 'true', ...validation }] });
 
   it.each<[object, string]>([
-    [{ rule: 'self.m > 1' }, `${rule}.rule: Invalid value: "self.m > 1": compilation failed: no such key: m`],
-    [{ rule: 'self.n' }, `${rule}.rule: Invalid value: "self.n": compilation failed: must be of type bool, is int`],
+    [
+      { rule: 'self.m > 1' },
+      `${rule}.rule: Invalid value: ${shownRule('self.m \\u003e 1')}: compilation failed: ERROR: <input>:1:5: undefined field 'm'\n | self.m > 1\n | ....^`,
+    ],
+    [{ rule: 'self.n' }, `${rule}.rule: Invalid value: ${shownRule('self.n')}: cel expression must evaluate to a bool`],
     [{ rule: ' ' }, `${rule}.rule: Required value: rule is not specified`],
     [
       { rule: 'self.n\n > 1' },
@@ -329,12 +371,12 @@ describe('a CEL rule', () => {
     ],
     [
       { messageExpression: '1' },
-      `${rule}.messageExpression: Invalid value: "1": messageExpression compilation failed: must be of type string, is int`,
+      `${rule}.messageExpression: Invalid value: ${shownRule('true', '1')}: messageExpression must evaluate to a string`,
     ],
-    [{ fieldPath: '.m' }, `${rule}.fieldPath: Invalid value: ".m": fieldPath must be a valid path, such as .spec.name`],
+    [{ fieldPath: '.m' }, `${rule}.fieldPath: Invalid value: ".m": must be a valid path`],
     [
       { reason: 'Because' },
-      `${rule}.reason: Unsupported value: "Because": supported values: "FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"`,
+      `${rule}.reason: Unsupported value: "Because": supported values: "FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"`,
     ],
   ])('%j is refused', (validation, message) => {
     expect(withRule(validation)).toEqual([message]);
@@ -345,7 +387,7 @@ describe('a CEL rule', () => {
     expect(withRule({ rule: old, optionalOldSelf: true })).toEqual([]);
     const open: SchemaProps = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
     expect(withRule({ rule: 'self.m == 1' }, open)).toEqual([
-      `${rule}.rule: Invalid value: "self.m == 1": compilation failed: no such key: m`,
+      `${rule}.rule: Invalid value: ${shownRule('self.m == 1')}: compilation failed: ERROR: <input>:1:5: undefined field 'm'\n | self.m == 1\n | ....^`,
     ]);
     expect(withRule({ rule: 'self == oldSelf' }, open)).toEqual([]);
   });
@@ -391,8 +433,48 @@ describe('an established definition', () => {
     const old = boards({ type: 'object' });
     old.status = { storedVersions: ['v0', 'v1'] };
     expect(texts(boards({ type: 'object' }), old)).toEqual([
-      'status.storedVersions[0]: Invalid value: "v0": must appear in spec.versions',
+      'status.storedVersions[0]: Invalid value: "v0": missing from spec.versions; v0 was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in v0 and removes v0 from status.storedVersions',
     ]);
+  });
+});
+
+describe('a definition that an earlier build has stored', () => {
+  const nullable: SchemaProps = {
+    type: 'array',
+    'x-kubernetes-list-type': 'set',
+    items: { type: 'string', nullable: true },
+  };
+
+  it('may keep a mistake, and may not get another one', () => {
+    const old = boards({ type: 'object', properties: { x: nullable } });
+    const next = structuredClone(old);
+    next.spec.names.shortNames = ['bd'];
+    expect(texts(next, old)).toEqual([]);
+    const properties = next.spec.versions[0]!.schema!.openAPIV3Schema!.properties!.spec!.properties!;
+    properties.y = nullable;
+    properties.z = { type: 'string', maxLength: 9, 'x-kubernetes-validations': [{ rule: 'self' }] };
+    expect(texts(next, old)).toEqual([
+      `${root}.properties[spec].properties[y].items.nullable: Forbidden: cannot be nullable when x-kubernetes-list-type is set`,
+      expect.stringContaining(`${root}.properties[spec].properties[z].x-kubernetes-validations[0].rule: Invalid value`),
+    ]);
+  });
+});
+
+describe('the field of a mistake', () => {
+  it('is a field of the version if versions differ in this part', () => {
+    const definition = boards({ type: 'object' });
+    const [v1] = definition.spec.versions;
+    const columns = [{ name: 'A', type: 'string', jsonPath: 'a' }];
+    definition.spec.versions.push({
+      ...structuredClone(v1!),
+      name: 'v2',
+      storage: false,
+      additionalPrinterColumns: columns,
+    });
+    const why = 'Invalid value: "a": must be a simple json path starting with .';
+    expect(texts(definition)).toEqual([`spec.versions[1].additionalPrinterColumns[0].JSONPath: ${why}`]);
+    v1!.additionalPrinterColumns = columns;
+    expect(texts(definition)).toEqual([`spec.additionalPrinterColumns[0].JSONPath: ${why}`]);
   });
 });
 
@@ -403,7 +485,7 @@ describe('a space', () => {
     const error = refusal(() => space.create(wrong));
     expect(error.code).toBe('Invalid');
     expect(error.message).toContain(
-      'CustomResourceDefinition.apiextensions.k8s.io "boards.shop.example.com" is invalid: spec.versions[0]',
+      'CustomResourceDefinition.apiextensions.k8s.io "boards.shop.example.com" is invalid: spec.validation.openAPIV3Schema',
     );
     expect(error.details.causes).toHaveLength(1);
   });
