@@ -3,8 +3,9 @@
  * the fields of the webhook as their code does: `webhookClientConfig` and `conversionReviewVersions`, both directly in `spec.conversion`.
  */
 import { subdomainMistakes } from '../../match/cel/library/formats.ts';
+import { parse } from '../../match/cel/library/url.ts';
 import { forbiddenField, invalidField, notSupported, required } from '../../object/field-error.ts';
-import type { Cause } from '../../runtime/errors.ts';
+import { type Cause, describeError } from '../../runtime/errors.ts';
 import type { ConversionWebhook, DefinitionSpec } from './definition.ts';
 import { checkLabel } from './definition-names.ts';
 
@@ -120,12 +121,19 @@ function checkUrl(url: string, at: string): Cause[] {
   ];
 }
 
+/** Undefined: Go's package net/url reads the URL. A path without a scheme is a URL there too. */
 function syntaxMistake(url: string): string | undefined {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are the mistake.
-  if (/[\u0000-\u001f\u007f]/.test(url)) return 'net/url: invalid control character in URL';
-  if (url.startsWith(':')) return 'missing protocol scheme';
-  const badEscape = /%(?![\da-f]{2}).{0,2}/is.exec(url.split('?')[0]!);
-  if (badEscape) return `invalid URL escape ${JSON.stringify(badEscape[0])}`;
-  const port = /^[^/?#]*:\/\/[^/?#]*?(:[^/?#\]:]*)(?=$|[/?#])/.exec(url)?.[1];
-  return port && !/^:\d*$/.test(port) ? `invalid port ${JSON.stringify(port)} after host` : undefined;
+  const [text = ''] = url.split('#');
+  try {
+    parse(text);
+    return undefined;
+  } catch (error) {
+    const quoted = JSON.stringify(text);
+    const message = describeError(error);
+    const why = message.slice(message.lastIndexOf(quoted) + quoted.length + 2);
+    if (why === 'invalid URI for request') {
+      return /^[^/?]*:/.test(text) ? 'first path segment in URL cannot contain colon' : undefined;
+    }
+    return why === 'empty url' ? undefined : why;
+  }
 }

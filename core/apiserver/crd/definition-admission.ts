@@ -24,6 +24,7 @@ export function definitionAdmission(kinds: Kinds, storage: SpaceStorage): WriteA
     if (!object || operation === 'delete' || subresource !== undefined || !isDefinition(object)) return;
     const kind = kinds.byResource(crdResource);
     if (!kind || kind.rules.validate(object, 'v1').length > 0) return;
+    object.spec ??= {} as DefinitionSpec;
     fillIn(object.spec);
     const before = old && isDefinition(old) ? old : undefined;
     const causes = [

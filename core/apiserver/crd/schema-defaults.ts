@@ -31,7 +31,7 @@ function checkDefault(schema: SchemaProps, field: string, isRoot: boolean): Caus
     ...(hasUnknownFields(schema) ? [invalidField(field, value, 'must not have unknown fields')] : []),
     ...(causes.length > 0 ? causes : ruleCauses(schema, isRoot)).map((cause) => ({
       ...cause,
-      field: cause.field === '' || cause.field.startsWith('[') ? field + cause.field : `${field}.${cause.field}`,
+      field: cause.field === '' ? field : `${field}.${cause.field}`,
     })),
   ];
 }

@@ -116,10 +116,9 @@ function* childrenOf(schema: SchemaProps & RefusedProps, place: FieldPlace): Gen
     yield [additionalProperties as SchemaProps, { ...inner, field: `${field}.additionalProperties`, noDefault }];
   }
   const isResource = isRoot || schema['x-kubernetes-embedded-resource'] === true;
-  const ofAtomic = schema['x-kubernetes-map-type'] === 'atomic' ? field : undefined;
   for (const [name, property] of Object.entries(properties)) {
     const isMetaField = isResource && metaFields.includes(name);
-    const child = { ...inner, field: `${field}.properties[${name}]`, uncorrelatable: uncorrelatable ?? ofAtomic };
+    const child = { ...inner, field: `${field}.properties[${name}]` };
     const noDefault = isMetaField && isRoot ? `in top-level ${name}` : place.noDefault;
     yield [property, { ...child, isMeta: isMeta || isMetaField, noDefault }];
   }

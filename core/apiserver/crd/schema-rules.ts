@@ -54,7 +54,7 @@ function checkFieldPath(path: string, schema: SchemaProps, at: string): Cause[] 
 export interface RulePlace {
   readonly field: string;
   readonly isResource: boolean;
-  /** The field of the list or map that makes it impossible to find the old value of a value. Absent: every new value can have an old value. */
+  /** The field of the list that makes it impossible to find the old value of a value. Absent: every new value can have an old value. */
   readonly uncorrelatable: string | undefined;
   /** The greatest cost of an expression, by its field. */
   costOf(field: string): number;
