@@ -5,12 +5,14 @@
 
 import { stableStringify } from '../../object/canonical.ts';
 import { timestamp, withCondition } from '../../object/conditions.ts';
+import type { GroupResource, ObjectKey } from '../../object/key.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { KeyQueue } from '../lifecycle/key-queue.ts';
 import type { Space } from '../space.ts';
+import type { StoredObject } from '../storage.ts';
 import { type CustomResourceDefinition, crdResource, type DefinitionNames, isDefinition } from './definition.ts';
-import { acceptNames, isEstablished } from './names.ts';
+import { acceptNames, isEstablished, isWaitingForNames } from './names.ts';
 
 export interface CrdControllerOptions {
   readonly space: Space;
@@ -22,6 +24,15 @@ export interface CrdControllerOptions {
 
 const cleanup = 'customresourcecleanup.apiextensions.k8s.io';
 const fieldManager = 'crd-controller';
+/** What the controller has to know about a definition to decide about the names of others, as of a revision. */
+interface KnownDefinition {
+  readonly revision: number;
+  readonly group: string;
+  readonly accepted: DefinitionNames | undefined;
+  /** True if the definition has not got all names that it asks for. */
+  readonly isWaiting: boolean;
+}
+
 /** Maximal number of objects that one turn deletes. Each deletion is one transaction. */
 const deletesPerTurnMax = 256;
 
@@ -30,6 +41,10 @@ export class CrdController {
   readonly #clock: Clock;
   readonly #queue: KeyQueue;
   readonly #unsubscribe: () => void;
+  /** By name. A definition may have megabytes, so each of its revisions is parsed once. */
+  readonly #known = new Map<string, KnownDefinition>();
+  /** The names of definitions that wait until their last object is deleted. */
+  readonly #ending = new Set<string>();
 
   /** Looks at all definitions once, then follows events. */
   constructor({ space, clock, logger, schedule }: CrdControllerOptions) {
@@ -41,11 +56,10 @@ export class CrdController {
         const { group, resource, name } = object.key;
         if (group === crdResource.group && resource === crdResource.resource) {
           this.#queue.add(name);
-          // The deletion makes names free, and other definitions may want these names.
-          if (type === 'DELETED') this.#enqueueAll();
+          if (type === 'DELETED') this.#removed(name);
+        } else if (type === 'DELETED' && this.#ending.has(`${resource}.${group}`)) {
+          this.#queue.add(`${resource}.${group}`);
         }
-        // If the definition of this object is being deleted, it waits until its last object is deleted.
-        else if (type === 'DELETED' && group !== '') this.#queue.add(`${resource}.${group}`);
       }
     });
     this.#enqueueAll();
@@ -58,6 +72,30 @@ export class CrdController {
 
   #enqueueAll(): void {
     for (const { key } of this.#space.storage.scan(crdResource)) this.#queue.add(key.name);
+  }
+
+  /** The deletion makes names free. Definitions of the group that wait for a name look again. */
+  #removed(name: string): void {
+    const group = this.#known.get(name)?.group ?? name.slice(name.indexOf('.') + 1);
+    this.#known.delete(name);
+    this.#ending.delete(name);
+    for (const stored of this.#space.storage.scan(crdResource)) {
+      const known = this.#knownOf(stored);
+      if (known?.group === group && known.isWaiting) this.#queue.add(stored.key.name);
+    }
+  }
+
+  #knownOf(stored: StoredObject): KnownDefinition | undefined {
+    const { name } = stored.key;
+    const known = this.#known.get(name);
+    if (known?.revision === stored.revision) return known;
+    const definition = this.#space.parse(stored);
+    if (!isDefinition(definition)) return undefined;
+    const { group } = definition.spec;
+    const accepted = definition.status?.acceptedNames;
+    const fresh = { revision: stored.revision, group, accepted, isWaiting: isWaitingForNames(definition) };
+    this.#known.set(name, fresh);
+    return fresh;
   }
 
   #reconcile(name: string): void {
@@ -104,15 +142,12 @@ export class CrdController {
     const { group } = definition.spec;
     const definitions = this.#space.storage
       .scan(crdResource)
-      .map((stored) => this.#space.parse(stored))
-      .filter(isDefinition)
-      .filter((other) => other.spec.group === group);
+      .filter(({ key }) => key.name !== definition.metadata.name)
+      .map((stored) => this.#knownOf(stored));
     const fixed = this.#space.kinds.all().filter((kind) => kind.group === group && kind.definitionUid === undefined);
     return [
       ...fixed.map((kind) => ({ ...kind, plural: kind.resource, shortNames: [...kind.shortNames], categories: [] })),
-      ...definitions
-        .filter((other) => other.metadata.name !== definition.metadata.name)
-        .flatMap((other) => (other.status?.acceptedNames ? [other.status.acceptedNames] : [])),
+      ...definitions.flatMap((known) => (known?.group === group && known.accepted ? [known.accepted] : [])),
     ];
   }
 
@@ -123,18 +158,37 @@ export class CrdController {
     // If another kind has the name of this definition, the objects under this name belong to the other kind.
     const isOwner =
       isEstablished(definition) && this.#space.kinds.byResource(of)?.definitionUid === definition.metadata.uid;
-    let deletesLeft = deletesPerTurnMax;
-    for (const { key } of isOwner ? this.#space.storage.scan(of) : []) {
-      const object = this.#space.get(key);
-      if (!object || object.metadata.deletionTimestamp) continue;
-      if (deletesLeft-- === 0) {
+    this.#ending.add(name!);
+    if (isOwner) {
+      const keys = this.#toDelete(of);
+      for (const key of keys.slice(0, deletesPerTurnMax)) {
+        this.#space.delete(key, { propagationPolicy: 'Background', fieldManager });
+      }
+      if (keys.length > deletesPerTurnMax) {
         this.#queue.add(name!);
         return;
       }
-      this.#space.delete(key, { propagationPolicy: 'Background', fieldManager });
+      if (this.#hasObjects(of)) return;
     }
-    if (isOwner && this.#space.storage.scan(of).length > 0) return;
     const others = finalizers.filter((finalizer) => finalizer !== cleanup);
     this.#space.update({ ...definition, metadata: { ...definition.metadata, finalizers: others } }, { fieldManager });
+  }
+  /** Objects that nobody has deleted yet: as many as a turn deletes, and one more if there are more. */
+  #toDelete(of: GroupResource): ObjectKey[] {
+    const keys: ObjectKey[] = [];
+    this.#space.storage.visit(of, {}, (stored) => {
+      if (!this.#space.parse(stored).metadata.deletionTimestamp) keys.push(stored.key);
+      return keys.length <= deletesPerTurnMax;
+    });
+    return keys;
+  }
+
+  #hasObjects(of: GroupResource): boolean {
+    let has = false;
+    this.#space.storage.visit(of, {}, () => {
+      has = true;
+      return false;
+    });
+    return has;
   }
 }

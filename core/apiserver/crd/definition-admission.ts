@@ -12,6 +12,7 @@ import { checkApproval } from './api-approval.ts';
 import { isBundle } from './conversion-webhook.ts';
 import { type CustomResourceDefinition, crdResource, type DefinitionSpec, isDefinition } from './definition.ts';
 import { checkSpec } from './definition-spec.ts';
+import { replaceNullItems } from './null-items.ts';
 import { checkStoredObjects } from './stored-versions.ts';
 
 /**
@@ -25,6 +26,7 @@ export function definitionAdmission(kinds: Kinds, storage: SpaceStorage): WriteA
     const kind = kinds.byResource(crdResource);
     if (!kind || kind.rules.validate(object, 'v1').length > 0) return;
     object.spec ??= {} as DefinitionSpec;
+    replaceNullItems(object.spec);
     fillIn(object.spec);
     const before = old && isDefinition(old) ? old : undefined;
     const causes = [

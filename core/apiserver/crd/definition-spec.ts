@@ -36,7 +36,7 @@ export function checkSpec(spec: DefinitionSpec, context: SpecContext): Cause[] {
     ...versions.flatMap((version, index) => {
       const at = `spec.versions[${index}]`;
       return [
-        ...checkLabel(version.name, `${at}.name`),
+        ...checkLabel(version.name ?? '', `${at}.name`),
         ...checkWarning(version, `${at}.deprecationWarning`),
         ...checkParts(
           parts.own[index]!,

@@ -7,6 +7,7 @@ import { forbiddenField, invalidField, required } from '../../object/field-error
 import { equalJson } from '../../object/json-value.ts';
 import { type Cause, describeError } from '../../runtime/errors.ts';
 import type { SchemaProps } from './definition.ts';
+import { propertyOf } from './schema-path.ts';
 
 /** The fields that define a value, with the word of Kubernetes for their absence. */
 const defining = {
@@ -89,7 +90,7 @@ function checkCounterparts(part: SchemaProps, at: string, outside: SchemaProps |
     ...(part.items ? checkCounterparts(part.items, `${at}.items`, outside.items, `${field}.items`) : []),
     ...Object.entries(part.properties ?? {}).flatMap(([name, property]) => {
       const below = `.properties[${name}]`;
-      return checkCounterparts(property, at + below, outside.properties?.[name], field + below);
+      return checkCounterparts(property, at + below, propertyOf(outside, name), field + below);
     }),
   ];
 }

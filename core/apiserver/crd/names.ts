@@ -21,6 +21,11 @@ export function isEstablished(definition: CustomResourceDefinition): boolean {
   return conditionOf(definition, 'Established') === 'True';
 }
 
+/** True if the controller has refused at least one name of the definition. */
+export function isWaitingForNames(definition: CustomResourceDefinition): boolean {
+  return conditionOf(definition, 'NamesAccepted') === 'False';
+}
+
 function conditionOf(definition: CustomResourceDefinition, type: string): string | undefined {
   return definition.status?.conditions?.find((condition) => condition.type === type)?.status;
 }

@@ -2,6 +2,7 @@
 import { forbiddenField, invalidField, notSupported, required } from '../../object/field-error.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import type { SchemaProps } from './definition.ts';
+import { propertyOf } from './schema-path.ts';
 
 export function checkListTypes(schema: SchemaProps, field: string): Cause[] {
   const { items, 'x-kubernetes-list-type': listType, 'x-kubernetes-map-type': mapType } = schema;
@@ -55,7 +56,7 @@ function checkMapList({ items }: SchemaProps, keys: readonly string[], field: st
     return [...causes, invalidField(`${field}.items.type`, items.type ?? '', `must be object ${ofMap}`)];
   }
   for (const [index, key] of keys.entries()) {
-    const property = items.properties?.[key];
+    const property = propertyOf(items, key);
     if (!property) causes.push(invalidField(at, keys, 'entries must all be names of item properties'));
     else if (property.type === 'array' || property.type === 'object') {
       causes.push(invalidField(`${field}.items.properties[${key}].type`, items.type, `must be a scalar type ${ofMap}`));
@@ -73,7 +74,7 @@ function checkNulls(items: SchemaProps, listType: string, keys: readonly string[
     causes.push(forbiddenField(`${field}.items.nullable`, why));
   }
   for (const key of listType === 'map' ? keys : []) {
-    const property = items.properties?.[key];
+    const property = propertyOf(items, key);
     if (!property) continue;
     const at = `${field}.items.properties[${key}]`;
     const why = 'this property is in x-kubernetes-list-map-keys, so it';

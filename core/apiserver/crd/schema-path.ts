@@ -42,9 +42,13 @@ function unquoted(token: string): string | undefined {
   return token.slice(1, -1).replace(/\\(.)/gs, '$1');
 }
 
-function fieldOf({ properties, additionalProperties }: SchemaProps, name: string): SchemaProps | undefined {
-  if (properties && Object.keys(properties).length > 0) {
-    return Object.hasOwn(properties, name) ? properties[name] : undefined;
-  }
+function fieldOf(schema: SchemaProps, name: string): SchemaProps | undefined {
+  if (Object.keys(schema.properties ?? {}).length > 0) return propertyOf(schema, name);
+  const { additionalProperties } = schema;
   return isRecord(additionalProperties) ? (additionalProperties as SchemaProps) : undefined;
+}
+
+/** A property of the schema, also if the name is one of the names that every object of JavaScript has. */
+export function propertyOf({ properties = {} }: SchemaProps, name: string): SchemaProps | undefined {
+  return Object.hasOwn(properties, name) ? properties[name] : undefined;
 }

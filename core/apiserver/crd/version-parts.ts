@@ -52,7 +52,7 @@ export function shownVersions(versions: readonly DefinitionVersion[], { own }: P
     const { schema, subresources, additionalPrinterColumns: columns, selectableFields: fields } = own[index] ?? {};
     const { status, scale } = subresources ?? {};
     return {
-      Name: name,
+      Name: name ?? '',
       Served: served ?? false,
       Storage: storage ?? false,
       Deprecated: deprecated ?? false,
@@ -68,7 +68,7 @@ export function shownVersions(versions: readonly DefinitionVersion[], { own }: P
           Priority: column.priority ?? 0,
           JSONPath: column.jsonPath ?? '',
         })) ?? null,
-      SelectableFields: fields?.map(({ jsonPath }) => ({ JSONPath: jsonPath })) ?? null,
+      SelectableFields: fields?.map(({ jsonPath }) => ({ JSONPath: jsonPath ?? '' })) ?? null,
     };
   });
 }

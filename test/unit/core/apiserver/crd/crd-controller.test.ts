@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { type CustomResourceDefinition, crdResource } from '../../../../../core/apiserver/crd/definition.ts';
 import type { Space } from '../../../../../core/apiserver/space.ts';
 import { testSpace } from '../kinds/space-support.ts';
@@ -128,6 +128,24 @@ describe('the deletion of a definition', () => {
     expect(space.get(key)).toBeUndefined();
     expect(kinds.byResource(boardKey)).toBeUndefined();
     expect(space.storage.scan(boardKey)).toEqual([]);
+  });
+
+  it('reads no other definition again', () => {
+    const { space, settle } = testSpace();
+    const names = Array.from({ length: 26 }, (_, index) => `${String.fromCharCode(97 + index)}oards`);
+    for (const name of names) space.create(named(name));
+    settle();
+    space.create(board({}));
+    const parse = vi.spyOn(space, 'parse');
+    space.delete(key);
+    settle();
+    expect(space.get(key)).toBeUndefined();
+    expect(parse.mock.calls.map(([{ key: read }]) => read.name).filter((name) => name.startsWith('coards'))).toEqual(
+      [],
+    );
+    space.create(named('zzoards'));
+    settle();
+    expect(parse.mock.calls.filter(([{ key: read }]) => read.name.startsWith('coards'))).toHaveLength(0);
   });
 
   it('waits for objects that have finalizers', () => {
