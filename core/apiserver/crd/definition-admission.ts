@@ -10,9 +10,9 @@ import { invalidObject } from '../status-errors.ts';
 import type { SpaceStorage } from '../storage.ts';
 import { checkApproval } from './api-approval.ts';
 import { isBundle } from './conversion-webhook.ts';
+import { decodeSpec } from './decode.ts';
 import { type CustomResourceDefinition, crdResource, type DefinitionSpec, isDefinition } from './definition.ts';
 import { checkSpec } from './definition-spec.ts';
-import { replaceNullItems } from './null-items.ts';
 import { checkStoredObjects } from './stored-versions.ts';
 
 /**
@@ -26,7 +26,7 @@ export function definitionAdmission(kinds: Kinds, storage: SpaceStorage): WriteA
     const kind = kinds.byResource(crdResource);
     if (!kind || kind.rules.validate(object, 'v1').length > 0) return;
     object.spec ??= {} as DefinitionSpec;
-    replaceNullItems(object.spec);
+    decodeSpec(object.spec, kind);
     fillIn(object.spec);
     const before = old && isDefinition(old) ? old : undefined;
     const causes = [

@@ -22,7 +22,7 @@ export interface SchemaContext {
   fresh(causes: Cause[]): Cause[];
 }
 
-export function checkSchema(schema: SchemaProps, field: string, context: SchemaContext): Cause[] {
+export function checkDefinitionSchema(schema: SchemaProps, field: string, context: SchemaContext): Cause[] {
   const { hasStatus, isUnchanged, fresh } = context;
   const deep = tooDeep(schema, field, 0);
   if (deep !== undefined) return [forbiddenField(deep, `must not be nested more than ${depthMax} levels deep`)];

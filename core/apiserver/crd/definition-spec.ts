@@ -6,9 +6,9 @@ import type { Cause } from '../../runtime/errors.ts';
 import { checkConversion } from './conversion-webhook.ts';
 import type { DefinitionSpec, DefinitionVersion } from './definition.ts';
 import { checkGroup, checkLabel, checkNames } from './definition-names.ts';
-import { checkSchema, type SchemaContext } from './definition-schema.ts';
+import { checkDefinitionSchema, type SchemaContext } from './definition-schema.ts';
 import { checkColumns, checkScale, checkSelectable, checkWarning } from './part-checks.ts';
-import { type Parts, partsOf, sharedField, shownVersions, type VersionParts } from './version-parts.ts';
+import { type Parts, sharedField, shownVersions, type VersionParts, versionParts } from './version-parts.ts';
 
 export interface SpecContext {
   /** Whether a webhook needs valid certificates. */
@@ -20,7 +20,7 @@ export interface SpecContext {
 
 export function checkSpec(spec: DefinitionSpec, context: SpecContext): Cause[] {
   const { group, scope, names, versions = [], conversion } = spec;
-  const parts = partsOf(versions);
+  const parts = versionParts(versions);
   const hasStatus = versions.some(({ subresources }) => subresources?.status !== undefined);
   const ofSchema = (name: string | undefined, status: boolean): SchemaContext => ({
     hasStatus: status,
@@ -80,7 +80,7 @@ function checkParts(
   const root = schema?.openAPIV3Schema;
   const selectable = fieldOf('selectableFields');
   return [
-    ...(root ? checkSchema(root, `${fieldOf('schema')}.openAPIV3Schema`, context) : []),
+    ...(root ? checkDefinitionSchema(root, `${fieldOf('schema')}.openAPIV3Schema`, context) : []),
     ...(subresources ? checkScale(subresources, fieldOf('subresources')) : []),
     ...checkColumns(columns, fieldOf('additionalPrinterColumns')),
     ...(selectableFields.length === 0

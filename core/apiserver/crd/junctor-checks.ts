@@ -2,7 +2,10 @@
 import { type FieldPath, formatPath, invalidField } from '../../object/field-error.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import type { SchemaProps } from './definition.ts';
-import type { ValueCheck } from './validate.ts';
+import type { OldValue } from './old-values.ts';
+
+/** `old`: the old value in an update. A value that equals its old value is never refused. */
+export type ValueCheck = (value: unknown, path: FieldPath, causes: Cause[], old?: OldValue) => void;
 
 /** `compile` compiles the schemas in the junctors. */
 export function junctorChecks(schema: SchemaProps, compile: (schema: SchemaProps) => ValueCheck): ValueCheck[] {

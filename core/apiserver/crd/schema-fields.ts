@@ -9,7 +9,7 @@ import { isRecord } from '../../runtime/is-record.ts';
 import type { SchemaProps } from './definition.ts';
 import { partsOfJunctors } from './junctors.ts';
 import { checkListTypes } from './schema-lists.ts';
-import { checkRuleForms, checkRules, type RulePlace } from './schema-rules.ts';
+import { checkRuleCode, checkRuleForms, type RulePlace } from './schema-rules.ts';
 
 /** Fields of JSON Schema that a definition may not use. */
 export interface RefusedProps {
@@ -52,7 +52,7 @@ export function checkFields(schema: SchemaProps, place: FieldPlace): Found {
   const ruleCauses = below.flatMap((found) => found.ruleCauses);
   if (causes.length > 0 || !place.hasRules) return { causes, ruleCauses };
   const isResource = place.isRoot || schema['x-kubernetes-embedded-resource'] === true;
-  return { causes, ruleCauses: [...ruleCauses, ...checkRules(schema, { ...place, isResource })] };
+  return { causes, ruleCauses: [...ruleCauses, ...checkRuleCode(schema, { ...place, isResource })] };
 }
 
 function checkNode(schema: SchemaProps & RefusedProps, { field, noDefault, isMeta }: FieldPlace): Cause[] {

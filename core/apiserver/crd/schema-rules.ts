@@ -63,7 +63,7 @@ export interface RulePlace {
 }
 
 /** Compiles the rules of a node. */
-export function checkRules(schema: SchemaProps, place: RulePlace): Cause[] {
+export function checkRuleCode(schema: SchemaProps, place: RulePlace): Cause[] {
   const rules = rulesOf(schema, place.field);
   if (rules.length === 0) return [];
   const self = celType(schema, place.isResource);

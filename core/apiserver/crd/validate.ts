@@ -21,11 +21,8 @@ import type { Cause } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 import type { SchemaProps } from './definition.ts';
 import { formatCheck } from './formats.ts';
-import { junctorChecks } from './junctor-checks.ts';
-import { type OldValue, oldField, oldItems } from './old-values.ts';
-
-/** `old`: the old value in an update. A value that equals its old value is never refused. */
-export type ValueCheck = (value: unknown, path: FieldPath, causes: Cause[], old?: OldValue) => void;
+import { junctorChecks, type ValueCheck } from './junctor-checks.ts';
+import { oldField, oldItems } from './old-values.ts';
 
 /** Compiles a schema to a check, which runs one closure after the other. Throws SyntaxError if a pattern is not valid. */
 export function compileCheck(schema: SchemaProps): ValueCheck {

@@ -23,7 +23,7 @@ export interface Parts {
   readonly own: readonly VersionParts[];
 }
 
-export function partsOf(versions: readonly DefinitionVersion[]): Parts {
+export function versionParts(versions: readonly DefinitionVersion[]): Parts {
   const [first] = versions;
   const isShared = (name: PartName) =>
     versions.every((version) => equalJson(filled(version[name]), filled(first?.[name])));

@@ -500,6 +500,28 @@ describe('a space', () => {
     });
   });
 
+  it('reads nulls in lists as empty values', () => {
+    const { space } = testSpace();
+    const items = { type: 'string', allOf: [null], 'x-kubernetes-validations': [null] } as unknown as SchemaProps;
+    const wrong = boards({ type: 'array', items }, { selectableFields: [null as never] });
+    wrong.spec.names.shortNames = [null as never];
+    expect(refusal(() => space.create(wrong)).details.causes).toMatchObject([
+      { field: 'spec.names.shortNames[0]', reason: 'FieldValueInvalid' },
+      { field: `${root}.properties[spec].items.x-kubernetes-validations[0].rule`, reason: 'FieldValueRequired' },
+      { field: 'spec.selectableFields[0].jsonPath', reason: 'FieldValueRequired' },
+    ]);
+  });
+
+  it.each([
+    { type: 'array', items: { type: 'string', required: 'x' } },
+    { type: 'object', additionalProperties: { type: 'string', allOf: 'x' } },
+    { type: 'object', additionalProperties: 3 },
+    { type: 'array', items: { type: 'object', additionalProperties: { type: 'string', nullable: 'x' } } },
+  ])('refuses values of the wrong type everywhere in a schema: %j', (schema) => {
+    const { space } = testSpace();
+    expect(refusal(() => space.create(boards(schema as unknown as SchemaProps))).code).toBe('BadRequest');
+  });
+
   it('leaves fields of the wrong type to the validation of types', () => {
     const { space } = testSpace();
     const wrong = { ...boards({ type: 'object' }), spec: { group: 'x.y', versions: 'none' } };
