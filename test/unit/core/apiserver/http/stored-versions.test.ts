@@ -7,7 +7,7 @@ import { refusalOf } from './handler-errors.ts';
 
 const anything: SchemaProps = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 const webhook = {
-  clientConfig: { service: { name: 'hook', namespace: 'net-system', path: '/convert' }, caBundle: 'Cg==' },
+  clientConfig: { service: { name: 'hook', namespace: 'net-system', path: '/convert', port: 443 }, caBundle: 'Cg==' },
   conversionReviewVersions: ['v1'],
 };
 
