@@ -6,7 +6,6 @@ import { ApiBench, answerOf } from '../unit/core/apiserver/http/api-bench.ts';
 import { everything, refused, refuses } from '../unit/core/apiserver/http/refusals.ts';
 
 const configMaps = '/api/v1/namespaces/shop/configmaps';
-const pods = '/api/v1/namespaces/shop/pods';
 const deployments = '/apis/apps/v1/namespaces/shop/deployments';
 const boardsPath = '/apis/shop.example.com/v1/namespaces/shop/boards';
 const placements = '/apis/edge.banyan.io/v1alpha1/edgeplacements';
@@ -273,6 +272,8 @@ describe('an EdgePlacement is refused', () => {
   const invalid = { reason: 'Invalid', code: 422 };
   const prefix = 'EdgePlacement.edge.banyan.io "new" is invalid: ';
   const post = (spec: object) => ['POST', placements, { body: placement(spec) }] as const;
+  const unchecked =
+    '<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
   refuses(
     () => api,
     [
@@ -289,8 +290,8 @@ describe('an EdgePlacement is refused', () => {
           locationSelectors: [{ matchExpressions: [{ key: 'env', operator: 'Is', values: ['prod'] }] }],
         }),
         ...invalid,
-        message: `${prefix}spec.locationSelectors[0].matchExpressions[0].operator: Unsupported value: "Is": supported values: "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"`,
-        fields: ['spec.locationSelectors[0].matchExpressions[0].operator'],
+        message: `${prefix}[spec.locationSelectors[0].matchExpressions[0].operator: Unsupported value: "Is": supported values: "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", ${unchecked}]`,
+        fields: ['spec.locationSelectors[0].matchExpressions[0].operator', '<nil>'],
       },
       {
         what: 'with a resource that the space has not',
@@ -310,22 +311,22 @@ describe('an EdgePlacement is refused', () => {
         what: 'with rules that are no list',
         request: post({ downsync: 'everything' }),
         ...invalid,
-        message: `${prefix}spec.downsync: Invalid value: "string": spec.downsync in body must be of type array: "string"`,
-        fields: ['spec.downsync'],
+        message: `${prefix}[spec.downsync: Invalid value: "string": spec.downsync in body must be of type array: "string", ${unchecked}]`,
+        fields: ['spec.downsync', '<nil>'],
       },
       {
         what: 'with labels that are no text',
         request: post({ locationSelectors: [{ matchLabels: { env: 7 } }] }),
         ...invalid,
-        message: `${prefix}spec.locationSelectors[0].matchLabels.env: Invalid value: "integer": spec.locationSelectors[0].matchLabels.env in body must be of type string: "integer"`,
-        fields: ['spec.locationSelectors[0].matchLabels.env'],
+        message: `${prefix}[spec.locationSelectors[0].matchLabels.env: Invalid value: "integer": spec.locationSelectors[0].matchLabels.env in body must be of type string: "integer", ${unchecked}]`,
+        fields: ['spec.locationSelectors[0].matchLabels.env', '<nil>'],
       },
       {
         what: 'without a spec',
         request: ['POST', placements, { body: { ...placement({}), spec: undefined } }],
         ...invalid,
-        message: `${prefix}spec: Required value`,
-        fields: ['spec'],
+        message: `${prefix}[spec: Required value, ${unchecked}]`,
+        fields: ['spec', '<nil>'],
       },
     ],
   );
@@ -407,14 +408,17 @@ describe('a body of more than 1.5 MiB', () => {
 
   it('cannot be reached by patches either: an object that grows beyond the limit is refused', async () => {
     const container = { name: 'c', image: 'c:1', args: ['x'.repeat(900_000)] };
-    const body = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'growing' }, spec: { containers: [container] } };
-    expect((await api.call('POST', pods, { body })).status).toBe(201);
-    const more = [{ op: 'add', path: '/spec/containers/0/args/-', value: 'x'.repeat(900_000) }];
+    const labels = { app: 'growing' };
+    const template = { metadata: { labels }, spec: { containers: [container] } };
+    const spec = { selector: { matchLabels: labels }, template };
+    const body = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'growing' }, spec };
+    expect((await api.call('POST', deployments, { body })).status).toBe(201);
+    const more = [{ op: 'add', path: '/spec/template/spec/containers/0/args/-', value: 'x'.repeat(900_000) }];
     const sent = { body: more, type: 'application/json-patch+json' };
-    const { reason, code, message } = await refused(api, 'PATCH', `${pods}/growing`, sent);
+    const { reason, code, message } = await refused(api, 'PATCH', `${deployments}/growing`, sent);
     expect({ reason, code }).toEqual({ reason: 'RequestEntityTooLarge', code: 413 });
     expect(message).toMatch(
-      /^Request entity too large: pods "growing" has 18\d{5} bytes, the limit is 1572864 bytes \(1\.5 MiB\)$/,
+      /^Request entity too large: deployments.apps "growing" has 18\d{5} bytes, the limit is 1572864 bytes \(1\.5 MiB\)$/,
     );
   });
 });
