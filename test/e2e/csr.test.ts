@@ -192,7 +192,9 @@ describe.skipIf(withoutKubectl)(`a CertificateSigningRequest${why}`, () => {
     const retail = 'space/center/retail';
     tree.ok(retail, 'create', '-f', file(request('jane', pem, { username: 'somebody' })));
     expect(of('jane', '{.spec.username}', retail)).toBe('somebody');
-    expect(tree.kubectl(retail, ['certificate', 'approve', 'jane']).code).not.toBe(0);
+    // An approval there is a condition of the cargo. Nobody signs.
+    tree.ok(retail, 'certificate', 'approve', 'jane');
+    expect(of('jane', '{.status.certificate}', retail)).toBe('');
     expect(of('jane', '{.status.certificate}', 'node/eu')).toBe('');
   });
 });
