@@ -233,11 +233,7 @@ describe.skipIf(withoutKubectl)(`a relay with a join token${why}`, () => {
     expect(kubectlBy(kubeconfig, ['--context', 'node/edge', 'delete', 'nodes.mesh.banyan.io', 'edge.sub']).code).toBe(
       0,
     );
-    await until(
-      'its session has ended',
-      () => nodes.nodeAt('node/edge', 'edge:sub')?.status?.session?.state === 'Disconnected',
-      5,
-    );
+    await until('its session has ended', () => !nodes.isConnected('node/edge', 'edge:sub'), 5);
     await nodes.end('sub2');
     const token = nodes.tokenFor('edge:sub', '--relay', '--again');
     nodes.start('sub3', { program: 'relay', path: 'edge:sub', parent: nodes.parentAt('edge', 'edge'), token });

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { NodeApiClient } from '../../center/cli/api-client.ts';
+import { fixture, LocalTree, until } from '../e2e/local-tree.ts';
+import { placedInProduction } from '../e2e/placements.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
-import { fixture, LocalTree, until } from './local-tree.ts';
-import { placedInProduction } from './placements.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const prod = { env: 'prod' };
@@ -319,13 +319,15 @@ describe.skipIf(withoutKubectl)(`a topology that changes while the tree runs${wh
       shape.clusters = shape.clusters.filter(({ name }) => name !== 'd');
       write();
       const killed = beside('topology', 'apply', '-f', file, '--data', tree.data, '--yes');
-      await new Promise<void>((done) => {
-        killed.stdout!.on('data', (chunk: Buffer) => {
-          if (!String(chunk).includes('drained')) return;
-          killed.kill('SIGKILL');
-          done();
+      let out = '';
+      for (const stream of [killed.stdout, killed.stderr]) {
+        stream!.on('data', (chunk: Buffer) => {
+          out += chunk;
+          if (out.includes('drained: ')) killed.kill('SIGKILL');
         });
-      });
+      }
+      await new Promise((done) => killed.once('exit', done));
+      expect(out).toContain('drained: us:lyon:d');
       await apply('--yes');
       await untilPlaced(3);
       for (const node of ['center', 'us']) {
