@@ -151,7 +151,7 @@ describe.skipIf(withoutKubectl)(`customization on a tree of processes${why}`, ()
     );
     await until(
       'it says that this is of the wrong type',
-      () => status()?.failures?.every(({ message }) => message.includes('data.tills')) ?? false,
+      () => status()?.failures?.every(({ message }) => message.includes('ConfigMap.data of type string')) ?? false,
     );
     tree.apply(
       space,

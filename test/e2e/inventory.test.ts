@@ -127,7 +127,7 @@ describe.skipIf(withoutKubectl)(`an inventory space at the center${why}`, () => 
 
   it('is enough for an agent to join: its parent need not know the agent', async () => {
     const uid = got()?.metadata.uid;
-    tree.ok('node/eu:paris', 'delete', 'synctarget,location', 'store-17');
+    tree.ok('node/eu:paris', 'delete', '--ignore-not-found', 'synctarget,location', 'store-17');
     const before = tree.pid('eu:paris:store-17');
     tree.kill('eu:paris:store-17');
     await until('the agent is another process', () => tree.pid('eu:paris:store-17') !== before);
