@@ -34,7 +34,7 @@ describe.skipIf(withoutKubectl)(`a tree with one node${why}`, () => {
     const conflict = apply({ data: { ...data, 'key-5': 'other' } }, '--field-manager=other');
     expect([conflict.code, conflict.out]).toEqual([1, expect.stringContaining('conflict with "kubectl": .data.key-5')]);
     const wrong = apply({ wrong: 1 });
-    expect([wrong.code, wrong.out]).toEqual([1, expect.stringContaining('unknown field "wrong"')]);
+    expect([wrong.code, wrong.out]).toEqual([1, expect.stringContaining('.wrong: field not declared in schema')]);
     expect(get('.metadata.resourceVersion')).toBe(version);
   }
 

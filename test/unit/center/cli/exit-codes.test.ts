@@ -10,7 +10,12 @@ import { cliCommand } from '../../../../core/runtime/cli-command.ts';
 import { BanyanError, describeError } from '../../../../core/runtime/errors.ts';
 
 const empty = mkdtempSync(join(tmpdir(), 'banyan-exit-codes-'));
-afterAll(() => rmSync(empty, { recursive: true, force: true }));
+// `up` lets the process make only private files. Other tests may run in this process later.
+const umask = process.umask();
+afterAll(() => {
+  process.umask(umask);
+  rmSync(empty, { recursive: true, force: true });
+});
 const nowhere = join(empty, 'nowhere');
 
 /** Runs a command in this process. */
