@@ -26,6 +26,7 @@ import {
   checkOwner,
   checkSecret,
   checkUse,
+  firstTokenCommand,
   isPossible,
   type JoinTokenStatus,
   joinTokenCommand,
@@ -152,7 +153,7 @@ export class Admissions implements Joins {
     }
     this.#checkInventory(path, role);
     const revoked = revocations.whyRevoked(peer);
-    if (revoked) throw new BanyanError('Forbidden', `${revoked}: ${remedyOf(path, role)}`);
+    if (revoked) throw new BanyanError('Forbidden', `${revoked}: admit it again: ${joinTokenCommand(path, role)}`);
     if (shown) store.read((reader) => replacesKey(reader, path, shown));
     const judged = await signer.judge(this.#joining(path, role), request);
     // Without this check, somebody who can use the node's key only for a moment would get a certificate for another key, and could go on using that one.
@@ -230,7 +231,7 @@ export class Admissions implements Joins {
     if (found) return found;
     throw new BanyanError(
       'Forbidden',
-      `there is no ${kindOf[role]} of "${path}" here, it may have been deleted: ${remedyOf(path, role)}`,
+      `there is no ${kindOf[role]} of "${path}" here, it may have been deleted: admit it anew: ${firstTokenCommand(path, role)}`,
     );
   }
 
@@ -249,7 +250,3 @@ export class Admissions implements Joins {
 }
 
 const kindOf = { agent: 'SyncTarget', relay: 'Node object' } as const;
-
-function remedyOf(path: string, role: JoiningNode['role']): string {
-  return `admit it again: ${joinTokenCommand(path, role)}`;
-}

@@ -100,7 +100,12 @@ export function isExpired({ expires }: JoinTokenSpec, nowMs: number): boolean {
   return !(nowMs < Date.parse(expires));
 }
 
+/** The command that makes a join token for a node that the tree does not know. */
+export function firstTokenCommand(path: string, role: 'agent' | 'relay'): string {
+  return cliCommand('join-token', ...(role === 'relay' ? ['--relay'] : []), path);
+}
+
 /** The command that makes another join token for a node that the tree knows. */
 export function joinTokenCommand(path: string, role: 'agent' | 'relay'): string {
-  return cliCommand('join-token', ...(role === 'relay' ? ['--relay'] : []), path, '--again');
+  return `${firstTokenCommand(path, role)} --again`;
 }

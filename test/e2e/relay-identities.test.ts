@@ -235,7 +235,7 @@ describe.skipIf(withoutKubectl)(`a relay with a join token${why}`, () => {
     );
     await until('its session has ended', () => !nodes.isConnected('node/edge', 'edge:sub'), 5);
     await nodes.end('sub2');
-    const token = nodes.tokenFor('edge:sub', '--relay', '--again');
+    const token = nodes.tokenFor('edge:sub', '--relay');
     nodes.start('sub3', { program: 'relay', path: 'edge:sub', parent: nodes.parentAt('edge', 'edge'), token });
     await nodes.serves('sub3');
     await until('the new one is attached', () => nodes.isConnected('node/edge', 'edge:sub'));
