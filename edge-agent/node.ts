@@ -27,7 +27,7 @@ import type { EnvironmentProxies } from '../core/wire/dialer/proxy-choice.ts';
 import type { Renewal } from '../core/wire/join/renewal.ts';
 import { dialerTo } from '../core/wire/network/tls-network.ts';
 import { storedTransport } from '../core/wire/network/transport-memory.ts';
-import { type NodeCredentials, perCredentials } from '../core/wire/node-credentials.ts';
+import { currentOf, type NodeCredentials } from '../core/wire/node-credentials.ts';
 import {
   AppliedInventoryScan,
   type AppliedInventoryScanPorts,
@@ -303,7 +303,7 @@ function apiServer(
     readyAs: () => present().readyAs(),
     metrics: () => present().metrics(),
     urls: noFleet,
-    tls: apiTls({ node: perCredentials(credentials, (current) => current), users: usersCa }),
+    tls: apiTls({ node: () => currentOf(credentials), users: usersCa }),
     clock,
     log: logger,
     authenticate: userOfCertificate,

@@ -69,7 +69,7 @@ export interface NodePorts {
   /** PEM: the authorities by which clients verify the API of the node. */
   authority(): string;
   /** PEM: the keys with which the replicas of this relay sign tokens. Absent: the node has a key of its own. */
-  tokenKeys?: (() => string) | undefined;
+  readonly tokenKeys?: string | undefined;
   /** Signs approved CertificateSigningRequests. Absent: the node signs none. */
   readonly userSigner?: UserSigner | undefined;
   /** The renewal of the node's certificate. Absent: somebody else renews it. */

@@ -3,7 +3,7 @@
 import type { Space } from '../../core/apiserver/space.ts';
 import type { DryRunPreview } from '../../core/apiserver/verbs/embedded-space.ts';
 import type { MetricsTokens } from '../../core/authentication/metrics-tokens.ts';
-import { tokenKeysIn } from '../../core/authentication/token-key.ts';
+import { type TokenKeys, tokenKeysIn } from '../../core/authentication/token-key.ts';
 import { authoritiesAbove } from '../../core/entries/authorities-above.ts';
 import { deletionGuard } from '../../core/entries/deletion-guard.ts';
 import type { TreeAttributes } from '../../core/entries/down-attributes.ts';
@@ -118,6 +118,8 @@ export class NodeState {
   readonly lookups: Lookups;
   /** Undefined: this node hands down no authorities. */
   readonly handedAuthorities: HandedAuthorities | undefined;
+  /** The keys of the node's tokens. The first call may make a key. */
+  readonly tokenKeys: () => TokenKeys;
   readonly #store: Store;
   readonly #trust: NodePorts['trust'];
   readonly #log: NodePorts['log'];
@@ -149,10 +151,10 @@ export class NodeState {
       return (...args) => dryRunPreview(this.previewPorts, source)(...args);
     };
     const signsUsers = ports.userSigner !== undefined;
-    const tokenKeys = () => tokenKeysIn(store, ports.tokenKeys?.());
+    this.tokenKeys = () => tokenKeysIn(store, ports.tokenKeys);
     const authority = () => ports.authority();
     this.spaces = new NodeSpaces(
-      { store, clock, random, log, defer, path, preview, signsUsers, tokenKeys, authority },
+      { store, clock, random, log, defer, path, preview, signsUsers, tokenKeys: this.tokenKeys, authority },
       config,
       {
         inventoryChanged: (t, child) => this.childRegistry.widen(t, child),

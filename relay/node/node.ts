@@ -8,7 +8,6 @@ import { AccountTokens } from '../../core/apiserver/access/account-tokens.ts';
 import { TokenSecrets } from '../../core/apiserver/access/token-secrets.ts';
 import { type RequestControllers, requestControllers } from '../../core/apiserver/certificates/request-controllers.ts';
 import { issuerOf } from '../../core/authentication/account-token.ts';
-import { tokenKeysIn } from '../../core/authentication/token-key.ts';
 import { objectName } from '../../core/identity/node-path.ts';
 import { describeError } from '../../core/runtime/errors.ts';
 import { pruneKeys } from '../../core/session/admitted-keys.ts';
@@ -134,7 +133,7 @@ export class Node implements AsyncDisposable {
       random: ports.random,
       space: system,
       issuer: issuerOf(config.path),
-      keys: () => tokenKeysIn(ports.store, ports.tokenKeys?.()),
+      keys: this.#nodeState.tokenKeys,
       hasReplicas: (config.replicas ?? 1) > 1 && ports.tokenKeys !== undefined,
     });
     const { authority } = ports;

@@ -27,11 +27,10 @@ import { makeOnlyPrivateFiles } from '../../core/runtime/private-files.ts';
 import { endOnUncaught, logWarnings } from '../../core/runtime/process-log.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
-import type { Store } from '../../core/store/store.ts';
 import type { EnvironmentProxies } from '../../core/wire/dialer/proxy-choice.ts';
 import { tlsNetwork } from '../../core/wire/network/tls-network.ts';
 import { storedTransport } from '../../core/wire/network/transport-memory.ts';
-import { currentOf, perCredentials, renewedAuthorities } from '../../core/wire/node-credentials.ts';
+import { currentOf, renewedAuthorities } from '../../core/wire/node-credentials.ts';
 import { type NodeConfig, nodeConfigSchema } from '../config/config.ts';
 import { unreadableFiles } from '../config/config-files.ts';
 import { configHash } from '../config/live-config.ts';
@@ -69,9 +68,12 @@ export async function runNode(
   let endInOrder = async () => {};
   // The handlers of signals are set before any wait, for example for a disk: a signal ends the first process of a container only if the process handles it.
   endBySignal(log, () => endInOrder());
-  const store = await openStore(given, log, fatal);
-  const config = await orEnd(log, makeFiles(given, log));
   const ports = { clock: systemClock, random: systemRandom, environment, log };
+  const { data: directory, encryption } = given;
+  const opening = openNodeStore({ directory, encryption, failed: fatal, ...ports });
+  // Keys that can't be read, or do not fit the store, are such a mistake. A store that is broken or full is not: its error is uncaught, and the next start reports it.
+  const store = await orEnd(log, opening, ({ code }) => code === 'BadRequest');
+  const config = await orEnd(log, makeFiles(given, log));
   const { trust, signer, renewal } = await orEnd(log, nodeCertificates(config, ports));
   const { credentials } = trust;
   const pem = (file: string) => readFileSync(file);
@@ -80,15 +82,14 @@ export async function runNode(
   const authorities = (file: string | undefined) =>
     file === undefined ? undefined : renewedAuthorities({ clock: systemClock, log, read: () => pem(file) });
   const users = pki?.users?.signer;
-  // Read now: the keys may be needed much later, and then the file may be absent.
-  const tokenKeys = pki?.tokenKeys === undefined ? Buffer.alloc(0) : pem(pki.tokenKeys);
   const audit = config.audit && openAudit(config.audit, { clock: systemClock, random: systemRandom, log });
   const node = new Node(config, {
     store,
     signer,
     trust,
     authority: () => currentOf(credentials).caPem.toString(),
-    tokenKeys: pki?.tokenKeys === undefined ? undefined : () => tokenKeys.toString(),
+    // Read now: the keys may be needed much later, and then the file may be absent.
+    tokenKeys: pki?.tokenKeys === undefined ? undefined : pem(pki.tokenKeys).toString(),
     userSigner:
       users &&
       userSigner(() => ({ certPem: pem(users.cert).toString(), keyPem: pem(users.key).toString() }), {
@@ -121,7 +122,7 @@ export async function runNode(
         ...config.api,
         ...answers,
         tls: apiTls({
-          node: perCredentials(credentials, (current) => current),
+          node: () => currentOf(credentials),
           users: authorities(pki?.users?.ca),
           frontProxies: authorities(config.frontProxy?.clientCA),
         }),
@@ -171,23 +172,6 @@ function reconfigureBySignal(node: Node, file: string, log: Logger, taken: (hash
   });
 }
 
-/** Keys that can't be read, or do not fit the store, are a mistake in the configuration. */
-async function openStore(
-  { data, encryption }: NodeConfig,
-  log: Logger,
-  failed: (error: BanyanError) => void,
-): Promise<Store> {
-  try {
-    const ports = { clock: systemClock, random: systemRandom, log };
-    return await openNodeStore({ directory: data, encryption, failed, ...ports });
-  } catch (error) {
-    if (!(error instanceof BanyanError) || error.code !== 'BadRequest') throw error;
-    log.error({ code: error.code }, `the node can't start: ${error.message}`);
-    process.stderr.write(`${error.message}\n`);
-    process.exit(2);
-  }
-}
-
 function endBySignal(log: Logger, inOrder: () => Promise<void>): void {
   let ending = false;
   const end = async (signal: string) => {
@@ -201,12 +185,15 @@ function endBySignal(log: Logger, inOrder: () => Promise<void>): void {
   process.on('SIGINT', (signal) => void end(signal));
 }
 
-/** A mistake in the configuration, or a refusal by the parent, ends the start: only a person can help. While no parent answers, this waits. */
-async function orEnd<T>(log: Logger, part: Promise<T>): Promise<T> {
+/**
+ * A mistake in the configuration, or a refusal by the parent, ends the start: only a person can help. While no parent answers, this waits. `ends`: whether an error is
+ * such a mistake or refusal. Other errors are thrown.
+ */
+async function orEnd<T>(log: Logger, part: Promise<T>, ends: (error: BanyanError) => boolean = () => true): Promise<T> {
   try {
     return await part;
   } catch (error) {
-    if (!(error instanceof BanyanError)) throw error;
+    if (!(error instanceof BanyanError && ends(error))) throw error;
     log.error({ code: error.code }, `the node can't start: ${error.message}`);
     process.stderr.write(`${error.message}\n`);
     process.exit(error.code === 'BadRequest' ? 2 : 1);

@@ -20,7 +20,7 @@ import {
 } from '../../core/apiserver/kinds/revocation-kind.ts';
 import type { Kind, Space, WriteAdmission } from '../../core/apiserver/space.ts';
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
-import { tokenKeysIn } from '../../core/authentication/token-key.ts';
+import type { TokenKeys } from '../../core/authentication/token-key.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import { dropTable } from '../../core/feed/table.ts';
 import { objectName } from '../../core/identity/node-path.ts';
@@ -76,6 +76,11 @@ export interface SpaceListeners {
   isParentAway(): boolean;
 }
 
+export interface NodeSpacesPorts extends SpacePorts {
+  /** The keys of the node's tokens. The first call may make a key. */
+  readonly tokenKeys: () => TokenKeys;
+}
+
 type SpacesConfig = Pick<NodeConfig, 'spaces' | 'access' | 'children' | 'replicas'>;
 
 export class NodeSpaces {
@@ -101,7 +106,7 @@ export class NodeSpaces {
   readonly #inventories = new Map<string, InventorySpace>();
 
   constructor(
-    ports: SpacePorts,
+    ports: NodeSpacesPorts,
     { spaces, access: { fromAbove }, children, replicas = 1 }: SpacesConfig,
     listeners: SpaceListeners,
   ) {
@@ -155,7 +160,7 @@ export class NodeSpaces {
     this.metricsAccounts = new MetricsAccounts({
       ...ports,
       space: this.#system.space,
-      keys: () => ports.tokenKeys?.() ?? tokenKeysIn(ports.store),
+      keys: ports.tokenKeys,
       changed: () => listeners.metricsAccountsChanged(),
     });
     this.#ports = ports;

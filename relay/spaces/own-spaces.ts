@@ -19,7 +19,6 @@ import type { Kind, Kinds, Space, WriteAdmission } from '../../core/apiserver/sp
 import { EmbeddedStorage } from '../../core/apiserver/storage/embedded.ts';
 import type { StorageEvent, WriteHook } from '../../core/apiserver/storage.ts';
 import { type DryRunPreview, EmbeddedSpace, type WriteQuota } from '../../core/apiserver/verbs/embedded-space.ts';
-import type { TokenKeys } from '../../core/authentication/token-key.ts';
 import { LocalTable } from '../../core/feed/table.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -42,8 +41,6 @@ export interface SpacePorts {
   defer(run: () => void): void;
   /** The path of the node. The path of the center is empty. */
   readonly path: string;
-  /** The keys of the node's tokens. Absent: nobody signs in with tokens. */
-  tokenKeys?(): TokenKeys;
   /** PEM: the authorities by which clients verify the node's API. Absent: nobody serves the API. */
   authority?(): string;
   /** Whether the node signs certificates of users. Absent: it does not. */

@@ -5,6 +5,7 @@ import { defaultClusterRoles } from '../../../../core/access/default-roles.ts';
 import type { AccessPlace } from '../../../../core/access/grant-scope.ts';
 import { rbacGroup } from '../../../../core/access/rbac-objects.ts';
 import type { Space } from '../../../../core/apiserver/space.ts';
+import { tokenKeysIn } from '../../../../core/authentication/token-key.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
@@ -27,6 +28,7 @@ function open(fromAbove = 'grants'): NodeSpaces {
     log: silentLogger,
     defer: (run: () => void) => void deferred.push(run),
     path: 'eu',
+    tokenKeys: () => tokenKeysIn(store),
   };
   return new NodeSpaces(
     ports,

@@ -1,4 +1,5 @@
 /** The spaces of a center, on a store of the test. A second call on the same store is a restart. */
+import { tokenKeysIn } from '../../../../core/authentication/token-key.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
@@ -11,7 +12,8 @@ export function startedSpaces(
   spaces: NodeConfig['spaces'],
   clock: VirtualClock = new VirtualClock(),
 ): NodeSpaces {
-  const ports = { store, clock, random: new SeededRandom(1), log: silentLogger, defer: () => {}, path: '' };
+  const tokenKeys = () => tokenKeysIn(store);
+  const ports = { store, clock, random: new SeededRandom(1), log: silentLogger, defer: () => {}, path: '', tokenKeys };
   return new NodeSpaces(
     ports,
     { spaces, access: { fromAbove: 'grants' }, children: childrenSchema.parse({}) },

@@ -18,8 +18,9 @@ let ca: string;
 let ports: ConstructorParameters<typeof TokenSecrets>[0];
 beforeEach(() => {
   const [store, clock, random] = [new MemoryStore(), new VirtualClock(Date.UTC(2030, 0, 1)), new SeededRandom(1)];
+  const keys = () => tokenKeysIn(store);
   const spaces = new NodeSpaces(
-    { store, clock, random, log: silentLogger, defer: () => {}, path: '' },
+    { store, clock, random, log: silentLogger, defer: () => {}, path: '', tokenKeys: keys },
     { spaces: [], access: { fromAbove: 'grants' }, children: childrenSchema.parse({}) },
     {
       inventoryChanged: () => {},
@@ -32,7 +33,7 @@ beforeEach(() => {
     },
   );
   space = spaces.system;
-  tokens = new AccountTokens({ space, clock, random, issuer: 'me', keys: () => tokenKeysIn(store) });
+  tokens = new AccountTokens({ space, clock, random, issuer: 'me', keys });
   ca = 'authority';
   ports = { space, tokens, clock, log: silentLogger, authority: () => ca };
   controller = new TokenSecrets(ports);
