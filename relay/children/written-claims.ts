@@ -40,11 +40,12 @@ export class WrittenClaims {
     this.#path = path;
   }
 
-  /** Takes another configuration. Returns the children whose claims or quota it may change. */
-  configure(config: ChildrenConfig): string[] {
+  /** Takes another configuration. `children`: the names of the present children, without replica numbers. Returns the children whose claims it may change. */
+  configure(config: ChildrenConfig, children: Iterable<string>): string[] {
     const before = this.#config;
     this.#config = config;
     this.#quotas.clear();
+    if (!equalJson(before.claims, config.claims)) return [...new Set(children)];
     const names = new Set([...Object.keys(before.named), ...Object.keys(config.named)]);
     return [...names].filter((name) => !equalJson(before.named[name], config.named[name]));
   }

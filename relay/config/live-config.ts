@@ -3,9 +3,12 @@ import { hash128 } from '../../core/object/hash.ts';
 import { equalJson } from '../../core/object/json-value.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { hex } from '../../core/store/bytes.ts';
+import type { NodeConfig } from './config.ts';
 
 /** These parts change whenever something is added to the tree or removed from it. A restart would end the sessions of all children. */
-const liveFields: readonly string[] = ['inventory', 'relays', 'children', 'spaces'];
+const liveFields = ['inventory', 'relays', 'children', 'spaces'] as const;
+
+export type LiveConfig = Pick<NodeConfig, (typeof liveFields)[number]>;
 
 /** Returns the names of the parts that differ. Both are objects of a configuration file. */
 export function differentFields(before: object, after: object): string[] {
@@ -15,13 +18,14 @@ export function differentFields(before: object, after: object): string[] {
 
 /** Returns whether a running node can take the difference. */
 export function isLive(fields: readonly string[]): boolean {
-  return fields.every((field) => liveFields.includes(field));
+  return fields.every((field) => (liveFields as readonly string[]).includes(field));
 }
 
-/** Throws BadRequest if a part differs that needs a restart. */
-export function checkLive(before: object, after: object): void {
+/** The parts of `after` that a running node takes. `before`: the configuration of the start, from the file too. Throws BadRequest if a part differs that needs a restart. */
+export function liveConfig(before: NodeConfig, after: NodeConfig): LiveConfig {
   const others = differentFields(before, after).filter((field) => !isLive([field]));
-  if (others.length === 0) return;
+  const { inventory, relays, children, spaces } = after;
+  if (others.length === 0) return { inventory, relays, children, spaces };
   throw new BanyanError(
     'BadRequest',
     `${others.join(', ')}: the running node keeps its whole former configuration, because these parts change only at a start: restart the node`,

@@ -9,6 +9,7 @@ import { TokenSecrets } from '../../core/apiserver/access/token-secrets.ts';
 import { type RequestControllers, requestControllers } from '../../core/apiserver/certificates/request-controllers.ts';
 import { issuerOf } from '../../core/authentication/account-token.ts';
 import { objectName } from '../../core/identity/node-path.ts';
+import { splitReplica } from '../../core/identity/replica.ts';
 import { describeError } from '../../core/runtime/errors.ts';
 import { pruneKeys } from '../../core/session/admitted-keys.ts';
 import type { ChildSession } from '../../core/session/child-session.ts';
@@ -22,7 +23,7 @@ import type { Listener } from '../../core/wire/link.ts';
 import { WatermarkPublisher } from '../catch-up/watermark-publisher.ts';
 import { seedInventory } from '../children/seed-inventory.ts';
 import type { NodeConfig } from '../config/config.ts';
-import { checkLive } from '../config/live-config.ts';
+import type { LiveConfig } from '../config/live-config.ts';
 import { fleetEndpoint } from '../fleet/child-questions.ts';
 import { fleetUrls } from '../fleet/fleet-urls.ts';
 import type { GuardRoom } from '../guard/guard-room.ts';
@@ -198,12 +199,13 @@ export class Node implements AsyncDisposable {
     return { url, meshAddress: this.#listener.address };
   }
 
-  /** Takes the parts of another configuration that may change while the node runs (relay/config/live-config.ts). Throws BadRequest, and takes nothing, if another part differs. */
-  async reconfigure(config: NodeConfig): Promise<void> {
-    checkLive(this.#config, config);
+  /** Takes the parts of another configuration that may change while the node runs. */
+  async reconfigure(live: LiveConfig): Promise<void> {
+    const config = { ...this.#config, ...live };
     this.#config = config;
     const { spaces, childRegistry } = this.#nodeState;
-    const changed = spaces.writtenClaims.configure(config.children);
+    const children = Array.from(childRegistry.children.keys(), (child) => splitReplica(child).name);
+    const changed = spaces.writtenClaims.configure(config.children, children);
     this.#ports.store.write((t) => {
       for (const child of changed) childRegistry.claimsChanged(t, child);
     });

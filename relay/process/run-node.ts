@@ -33,7 +33,7 @@ import { storedTransport } from '../../core/wire/network/transport-memory.ts';
 import { currentOf, renewedAuthorities } from '../../core/wire/node-credentials.ts';
 import { type NodeConfig, nodeConfigSchema } from '../config/config.ts';
 import { unreadableFiles } from '../config/config-files.ts';
-import { configHash } from '../config/live-config.ts';
+import { configHash, liveConfig } from '../config/live-config.ts';
 import { measureNode, processMetrics } from '../node/metrics.ts';
 import { Node } from '../node/node.ts';
 import { openCrashJournal } from './crash-journal.ts';
@@ -149,18 +149,23 @@ export async function runNode(
     writeWhole(config.statusFile, JSON.stringify({ url, meshAddress, pid: process.pid, config: of }));
   };
   showStatus(hash);
-  reconfigureBySignal(node, file, log, showStatus);
+  reconfigureBySignal(node, { file, config: given }, log, showStatus);
   // The compile cache is written now, not only when the node ends properly: so a killed node starts faster too. Older versions of node have no compile cache.
   module.flushCompileCache?.();
 }
 
-/** SIGHUP: the node reads its configuration again. A configuration that it can't take changes nothing. */
-function reconfigureBySignal(node: Node, file: string, log: Logger, taken: (hash: string) => void): void {
+/** SIGHUP: the node reads its configuration again. A configuration that the node can't take changes nothing. `config`: from the file, without the files that the node has made. */
+function reconfigureBySignal(
+  node: Node,
+  { file, config: present }: Pick<ReadConfig, 'file' | 'config'>,
+  log: Logger,
+  taken: (hash: string) => void,
+): void {
   let turn = Promise.resolve();
   const reread = async () => {
     try {
       const { config, hash } = parsedConfig(file);
-      await node.reconfigure(config);
+      await node.reconfigure(liveConfig(present, config));
       taken(hash);
       log.info({ file }, 'the node has taken its changed configuration');
     } catch (error) {

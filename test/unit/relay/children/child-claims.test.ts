@@ -131,6 +131,17 @@ describe('what people write about a child', () => {
     expect(written.quotaOf('paris')).toEqual({ entries: 3, bytes: 7 });
   });
 
+  it('may change with another configuration: for children that it names, or for all by its claims', () => {
+    const storage = { get: () => undefined };
+    const named = { paris: { claims: { labels: { env: ['prod'] } } }, rome: {} };
+    const before = childrenSchema.parse({ claims: { labels: {} }, named });
+    const configured = (after: object) =>
+      new WrittenClaims(storage, before, 'eu').configure(childrenSchema.parse(after), ['rome', 'berlin', 'berlin']);
+    expect(configured({ claims: { labels: {} }, named })).toEqual([]);
+    expect(configured({ claims: { labels: {} }, named: { ...named, oslo: {}, paris: {} } })).toEqual(['paris', 'oslo']);
+    expect(configured({ claims: { labels: { env: ['test'] } }, named })).toEqual(['rome', 'berlin']);
+  });
+
   it('changes with the spec of the Node object of a direct child, and with nothing else', () => {
     const change = (before: object | undefined, after: object, type = 'MODIFIED'): StorageEvent =>
       ({
