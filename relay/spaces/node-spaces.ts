@@ -56,7 +56,7 @@ import type { RequestGate } from './space-limits.ts';
 import { changesDelivery, isSpace, type SpaceSettings, settingsReader } from './space-settings.ts';
 import { UsageStatus } from './usage-status.ts';
 
-/** Removing the objects of a large space in one write would keep the node from other work. */
+/** Between two writes, the store may commit. One write with all objects of a large space would keep all its changes in memory until then. */
 const rowsPerWrite = 1_000;
 
 export interface SpaceListeners {
@@ -99,8 +99,8 @@ export class NodeSpaces {
   readonly #settings = new Map<string, () => SpaceSettings>();
   /** Keyed by the name of the space. */
   readonly #gates = new Map<string, RequestGate>();
-  /** Keyed by source. */
-  readonly #usages = new Map<string, UsageStatus>();
+  /** Keyed by source: ends the counts in the status of the Space. */
+  readonly #usages = new Map<string, () => void>();
   readonly #ports: SpacePorts;
 
   readonly #inventories = new Map<string, InventorySpace>();
@@ -110,6 +110,7 @@ export class NodeSpaces {
     { spaces, access: { fromAbove }, children, replicas = 1 }: SpacesConfig,
     listeners: SpaceListeners,
   ) {
+    this.#ports = ports;
     let inventory: Inventory | undefined;
     let access: SystemAccess | undefined;
     const note = (t: Transaction, event: StorageEvent) => {
@@ -121,7 +122,7 @@ export class NodeSpaces {
         listeners.claimsChanged(t, child);
       }
       if (isSpace(event.object.key) && changesDelivery(event)) {
-        const workload = this.#workload.get(sourceOf(event.object.key.name));
+        const workload = this.#workload.get(this.#sourceOf(event.object.key.name));
         if (workload) followBounds(t, workload);
       }
       if (isNode(event.object.key) && event.object.key.name === objectName('')) listeners.authoritiesWritten(t);
@@ -131,7 +132,6 @@ export class NodeSpaces {
         listeners.inventoryChanged(t, name);
       }
     };
-    const sourceOf = (space: string) => `${objectName(ports.path)}.${space}`;
     const reader = new RequestReader();
     const admission: WriteAdmission = (request) => {
       if (request.operation === 'create' && isRevocation(request.key)) checkRevocationRoom(this.revocations.ownCount);
@@ -163,7 +163,6 @@ export class NodeSpaces {
       keys: ports.tokenKeys,
       changed: () => listeners.metricsAccountsChanged(),
     });
-    this.#ports = ports;
     for (const { name, type } of [...spaces, ...writtenSpaces(this.#system.space, { replicas })]) this.open(name, type);
     this.configure(spaces);
   }
@@ -194,21 +193,22 @@ export class NodeSpaces {
 
   /**
    * Ends the space. Call it when nothing of the space is at any place any more. Its objects are removed, so a later space of this name begins empty, at a later
-   * revision.
+   * revision. Throws StoreFull, and changes nothing then.
    */
   remove(name: string): void {
     const source = this.#sourceOf(name);
     const space = this.#workload.get(source) ?? this.#inventories.get(source);
     if (!space) return;
-    this.#usages.get(source)?.close();
-    for (const map of [this.#workload, this.#inventories, this.#settings, this.#usages]) map.delete(source);
-    this.#gates.delete(name);
-    space.close();
+    // The writes come first: with a full disk, the first of them throws, and the space stays open for the next try.
     while (this.#ports.store.write((t) => space.storage.clear(t, rowsPerWrite)));
     this.#ports.store.write((t) => {
       dropTable(t, `source/${source}`);
       forgetSource(t, source);
     });
+    this.#usages.get(source)?.();
+    for (const map of [this.#workload, this.#inventories, this.#settings, this.#usages]) map.delete(source);
+    this.#gates.delete(name);
+    space.close();
   }
 
   /** Writes the Space objects of the configuration. */
@@ -294,10 +294,13 @@ export class NodeSpaces {
   ): void {
     const { space: system } = this.#system;
     const status = new UsageStatus({ system, space: { name, limits: () => settings().limits }, usage, clock });
-    this.#usages.set(source, status);
     storage.subscribe(() => status.changed());
-    system.storage.subscribe((events) => {
+    const unsubscribe = system.storage.subscribe((events) => {
       if (events.some(({ object: { key } }) => isSpace(key) && key.name === name)) status.changed();
+    });
+    this.#usages.set(source, () => {
+      unsubscribe();
+      status.close();
     });
   }
 
@@ -321,7 +324,7 @@ export class NodeSpaces {
   }
 
   close(): void {
-    for (const usage of this.#usages.values()) usage.close();
+    for (const end of this.#usages.values()) end();
     for (const space of [...this.#workload.values(), ...this.#inventories.values()]) space.close();
     this.#access.close();
     this.metricsAccounts.close();
