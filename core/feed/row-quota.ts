@@ -4,8 +4,9 @@
  * reconciliation brings them.
  */
 import { Buffer } from 'node:buffer';
-import { asText, concat, prefixRange, text, u32 } from '../store/bytes.ts';
+import { asText, concat, text, u32 } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
+import { removePrefix } from '../store/remove-prefix.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import type { Content } from './feed.ts';
 
@@ -55,7 +56,7 @@ export function writeUsage(t: Transaction, table: number, usage: RowUsage): void
 }
 
 export function dropUsage(t: Transaction, table: number): void {
-  for (const [key] of [...t.scan(prefixRange(usageKey(table)))]) t.remove(key);
+  removePrefix(t, usageKey(table));
 }
 
 /** Returns why a row does not fit. Undefined: it fits. A row that becomes no larger always fits, so that a full table goes on changing. */

@@ -7,6 +7,7 @@ import { Buffer } from 'node:buffer';
 import { hash128, hashBytes } from '../object/hash.ts';
 import { concat, cut, equalBytes, prefixRange, readU32, readU48, text, u32, u48Bytes } from '../store/bytes.ts';
 import { type Keyspace, prefixOf } from '../store/keyspace.ts';
+import { removePrefix } from '../store/remove-prefix.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import {
   type ContentRecord,
@@ -187,7 +188,7 @@ export function dropTable(t: Transaction, name: string): void {
   dropQuarantined(t, id);
   dropUsage(t, id);
   for (const space of ['tableRevision', 'producerState', 'consumerState', 'pieceRow', 'heldRow'] as const) {
-    for (const [key] of [...t.scan(prefixRange(concat(prefixOf(space), u32(id))))]) t.remove(key);
+    removePrefix(t, concat(prefixOf(space), u32(id)));
   }
   t.remove(at);
 }

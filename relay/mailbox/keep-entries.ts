@@ -7,8 +7,9 @@
 import { keepObjectRule } from '../../core/entries/keep-object.ts';
 import type { Producer } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
-import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
+import { asText, concat, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
+import { removePrefix } from '../../core/store/remove-prefix.ts';
 import type { Transaction } from '../../core/store/store.ts';
 
 const nul = Buffer.of(0);
@@ -39,7 +40,7 @@ export function dropKeepEntry(t: Transaction, child: string, mailbox: Producer, 
 
 /** Call it when the child has left for good. */
 export function forgetKeepEntries(t: Transaction, child: string): void {
-  for (const [key] of [...t.scan(prefixRange(indexKey(child, empty)))]) t.remove(key);
+  removePrefix(t, indexKey(child, empty));
 }
 
 function indexKey(child: string, keyHash: Uint8Array): Uint8Array {

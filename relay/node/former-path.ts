@@ -6,8 +6,9 @@ import { nodeResource } from '../../core/apiserver/kinds/mesh-kinds.ts';
 import type { Space } from '../../core/apiserver/space.ts';
 import { isBelow, objectName } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
-import { concat, prefixRange, text } from '../../core/store/bytes.ts';
+import { concat, text } from '../../core/store/bytes.ts';
 import { type Keyspace, prefixOf } from '../../core/store/keyspace.ts';
+import { removePrefix } from '../../core/store/remove-prefix.ts';
 import type { Transaction } from '../../core/store/store.ts';
 
 /** Records by path. New reports and sessions make them again. */
@@ -15,8 +16,7 @@ const recordsByPath: readonly Keyspace[] = ['descendant', 'session', 'admittedKe
 
 export function forgetRecordsOf(t: Transaction, former: string): void {
   for (const space of recordsByPath) {
-    const range = prefixRange(concat(prefixOf(space), text(`${former}:`)));
-    for (const [key] of [...t.scan(range)]) t.remove(key);
+    removePrefix(t, concat(prefixOf(space), text(`${former}:`)));
   }
   t.remove(prefixOf('acknowledgedLabelSummary'));
 }

@@ -8,7 +8,7 @@ import { AccountTokens } from '../../core/apiserver/access/account-tokens.ts';
 import { TokenSecrets } from '../../core/apiserver/access/token-secrets.ts';
 import { type RequestControllers, requestControllers } from '../../core/apiserver/certificates/request-controllers.ts';
 import { issuerOf } from '../../core/authentication/account-token.ts';
-import { objectName } from '../../core/identity/node-path.ts';
+import { splitPlacementId } from '../../core/entries/placement-id.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import { describeError } from '../../core/runtime/errors.ts';
 import { pruneKeys } from '../../core/session/admitted-keys.ts';
@@ -241,7 +241,6 @@ export class Node implements AsyncDisposable {
   #serveSpaces(url: string): SpaceLifecycle {
     const { clock, store } = this.#ports;
     const { spaces, placements, mailboxes } = this.#nodeState;
-    const prefix = (space: string) => `${objectName(this.#config.path)}.${space}/`;
     return new SpaceLifecycle({
       system: spaces.system,
       clock,
@@ -249,8 +248,9 @@ export class Node implements AsyncDisposable {
       place: this.#config,
       spaces,
       hasRows: (space) => {
-        if (Array.from(placements.all()).some(({ id }) => id.startsWith(prefix(space)))) return true;
-        const table = spaces.tableOf(prefix(space).slice(0, -1));
+        const source = spaces.sourceOf(space);
+        if (Array.from(placements.all()).some(({ id }) => splitPlacementId(id).source === source)) return true;
+        const table = spaces.tableOf(source);
         return table !== undefined && store.read((reader) => !isEmpty(table.rows(reader)));
       },
       gone: () => spaces.configure(this.#config.spaces),

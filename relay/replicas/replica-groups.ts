@@ -27,6 +27,7 @@ import { hash128 } from '../../core/object/hash.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
+import { removePrefix } from '../../core/store/remove-prefix.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import type { Mailboxes } from '../mailbox/mailboxes.ts';
 import { countedTopic } from '../work/topics.ts';
@@ -250,7 +251,7 @@ export class ReplicaGroups {
     const { name } = splitReplica(child);
     if (this.#ports.mailboxes.replicasOf(name).length > 0) return;
     t.remove(groupKey(name));
-    for (const [rowKey] of [...t.scan(prefixRange(childKey(name, '')))]) t.remove(rowKey);
+    removePrefix(t, childKey(name, ''));
     t.afterCommit(() => {
       const group = this.#groups.get(name);
       if (group) stopTimers(group);

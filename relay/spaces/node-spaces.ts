@@ -28,8 +28,9 @@ import type { ConfiguredSpace } from '../../core/match/delivery-config.ts';
 import { parseBody } from '../../core/object/canonical.ts';
 import type { GroupResource } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
-import { concat, prefixRange, text } from '../../core/store/bytes.ts';
+import { concat, text } from '../../core/store/bytes.ts';
 import { type Keyspace, prefixOf } from '../../core/store/keyspace.ts';
+import { removePrefix } from '../../core/store/remove-prefix.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import { Inventory } from '../children/inventory.ts';
 import { childOfChange, WrittenClaims } from '../children/written-claims.ts';
@@ -122,7 +123,7 @@ export class NodeSpaces {
         listeners.claimsChanged(t, child);
       }
       if (isSpace(event.object.key) && changesDelivery(event)) {
-        const workload = this.#workload.get(this.#sourceOf(event.object.key.name));
+        const workload = this.#workload.get(this.sourceOf(event.object.key.name));
         if (workload) followBounds(t, workload);
       }
       if (isNode(event.object.key) && event.object.key.name === objectName('')) listeners.authoritiesWritten(t);
@@ -169,7 +170,7 @@ export class NodeSpaces {
 
   /** Opens the space, if it is not open. Only a space of type Workload or Inventory can be opened. */
   open(name: string, type: SpaceType): void {
-    const source = this.#sourceOf(name);
+    const source = this.sourceOf(name);
     if (this.isOpen(name)) return;
     if (type === 'Inventory') this.#inventories.set(source, openInventorySpace(this.#ports, name, source));
     if (type !== 'Workload') return;
@@ -187,7 +188,7 @@ export class NodeSpaces {
 
   /** Returns the space that clients reach under the name. */
   named(name: string): Space | undefined {
-    const source = this.#sourceOf(name);
+    const source = this.sourceOf(name);
     return (this.#workload.get(source) ?? this.#inventories.get(source))?.space;
   }
 
@@ -196,7 +197,7 @@ export class NodeSpaces {
    * revision. Throws StoreFull, and changes nothing then.
    */
   remove(name: string): void {
-    const source = this.#sourceOf(name);
+    const source = this.sourceOf(name);
     const space = this.#workload.get(source) ?? this.#inventories.get(source);
     if (!space) return;
     // The writes come first: with a full disk, the first of them throws, and the space stays open for the next try.
@@ -223,7 +224,8 @@ export class NodeSpaces {
     return (spec as { readonly authorities?: string } | undefined)?.authorities;
   }
 
-  #sourceOf(name: string): string {
+  /** The source of a space of this node: `center.retail`. */
+  sourceOf(name: string): string {
     return `${objectName(this.#ports.path)}.${name}`;
   }
 
@@ -348,8 +350,7 @@ const recordsOfSource: readonly Keyspace[] = [
 
 function forgetSource(t: Transaction, source: string): void {
   for (const space of recordsOfSource) {
-    const range = prefixRange(concat(prefixOf(space), text(source), Uint8Array.of(0)));
-    for (const [key] of [...t.scan(range)]) t.remove(key);
+    removePrefix(t, concat(prefixOf(space), text(source), Uint8Array.of(0)));
   }
   t.remove(concat(prefixOf('formerCount'), text(source)));
 }

@@ -103,9 +103,9 @@ export class SpaceLifecycle {
     if (space) {
       let left = 0;
       for (const resource of [placementResource, syncTargetResource]) {
-        for (const { key, body } of space.storage.scan(resource)) {
+        for (const stored of space.storage.scan(resource)) {
           left++;
-          if (!isTerminating(JSON.parse(Buffer.from(body).toString()) as KubeObject)) space.delete(key);
+          if (!isTerminating(space.parse(stored))) space.delete(stored.key);
         }
       }
       if (left > 0 || hasRows(name)) {
