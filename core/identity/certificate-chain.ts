@@ -103,7 +103,8 @@ export function pathUp(
   return undefined;
 }
 
-function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
+/** Checks names and signature, and no dates. */
+export function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
   return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
 }
 

@@ -7,7 +7,7 @@
  * independent of the former one.
  */
 import type { X509Certificate } from 'node:crypto';
-import { pathUp } from './certificate-chain.ts';
+import { isIssuedBy, pathUp } from './certificate-chain.ts';
 import { authorityId } from './peer-identity.ts';
 import { certificatesIn } from './pem-certificates.ts';
 
@@ -37,9 +37,9 @@ export interface Judged {
 export function judgeBundle(trusted: readonly X509Certificate[], bundle: string): Judged {
   const read = readBundle(bundle);
   if ('flaw' in read) return { authorities: [], refused: [read.flaw] };
-  const known = new Set(trusted.map(fingerprint));
+  const known = new Set(trusted.map(({ fingerprint256 }) => fingerprint256));
   const sources = [...trusted];
-  let waiting = read.authorities.filter((one) => !known.has(fingerprint(one)));
+  let waiting = read.authorities.filter((one) => !known.has(one.fingerprint256));
   for (let introduced = waiting; introduced.length > 0; ) {
     introduced = waiting.filter((one) => read.introductions.some((by) => introduces(by, one, sources)));
     sources.push(...introduced);
@@ -102,7 +102,7 @@ function idsOf(authorities: readonly X509Certificate[]): string {
 }
 
 function isAuthority(one: X509Certificate): boolean {
-  return one.ca && one.checkIssued(one) && one.verify(one.publicKey);
+  return one.ca && isIssuedBy(one, one);
 }
 
 function introduces(by: X509Certificate, authority: X509Certificate, sources: readonly X509Certificate[]): boolean {
@@ -111,10 +111,6 @@ function introduces(by: X509Certificate, authority: X509Certificate, sources: re
     by.subject === authority.subject &&
     introducible.test(by.subject) &&
     by.publicKey.equals(authority.publicKey) &&
-    sources.some((source) => by.checkIssued(source) && by.verify(source.publicKey))
+    sources.some((source) => isIssuedBy(by, source))
   );
-}
-
-function fingerprint(one: X509Certificate): string {
-  return one.fingerprint256;
 }

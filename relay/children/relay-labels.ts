@@ -66,15 +66,15 @@ export class RelayLabels {
     return counted && this.#ports.claims.allowed(mailbox.child, counted, this.#ports.inherited()).summary;
   }
 
-  #reportedCount(reader: Reader, { child, reported }: Mailbox): LabelSummary | undefined {
+  #reportedCount(reader: Reader, mailbox: Mailbox): LabelSummary | undefined {
+    const { child, reported } = mailbox;
     const counted = readOwnedLabelSummary(reader, reported);
     if (counted) return counted;
     // The shrink guard holds an earlier label summary of this relay. Placements match that one too, but only the Locations that the relay reports now count.
     if (heldLabelSummary(reader, child)) return reportedLabelSummary(reader, reported);
-    const { mailboxes } = this.#ports;
-    if (mailboxes.replicasOf(child).length < 2) return undefined;
+    if (this.#ports.mailboxes.replicasOf(child).length < 2) return undefined;
     // A replica that has reported nothing gets everything that the other replicas need, and counts nothing.
-    return this.ofReplica(reader, mailboxes.get(child)!) ?? emptyLabelSummary;
+    return this.ofReplica(reader, mailbox) ?? emptyLabelSummary;
   }
 }
 
