@@ -8,8 +8,6 @@ import { onlyPrivileged } from '../core/access/authorizer.ts';
 import { fromAboveGroup, isPrivileged, metricsRole } from '../core/access/subjects.ts';
 import type { AgentConfig } from './config/config.ts';
 
-/** The group has the role of this name at all nodes with roles. */
-
 export function agentAuthorizer({ fromAbove, metrics }: AgentConfig['access']): Authorizer {
   return {
     ...onlyPrivileged,

@@ -1,4 +1,7 @@
-/** Subjects and role references, which AccessGrants have too, with the messages of kube-apiserver. `apiserver/builtin/validation` has the rules of roles and bindings. */
+/**
+ * Checks subjects and role references, which AccessGrants have too, with the messages of kube-apiserver. The rules of roles and bindings are in
+ * `apiserver/builtin/validation`.
+ */
 import { invalidField, notSupported, required } from '../object/field-error.ts';
 import { checkDnsSubdomain } from '../object/names.ts';
 import type { Cause } from '../runtime/errors.ts';

@@ -1,4 +1,4 @@
-/** Makes what a change of the tree's authority needs: the next authority, its introduction, and the same certificates signed by it. */
+/** Makes the parts of a change of the tree's authority: the next authority, its introduction, and the same certificates signed by it. */
 import 'reflect-metadata';
 import * as x509 from '@peculiar/x509';
 import {

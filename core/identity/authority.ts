@@ -125,7 +125,7 @@ export interface SubtreeIssuer {
   readonly tree: string;
   /** The path of the relay, or the empty path of the center. */
   readonly path: string;
-  /** What certificates of servers in the subtree may have. */
+  /** The hosts that certificates of servers in the subtree may have. */
   readonly hosts: PermittedHosts;
 }
 
@@ -246,7 +246,10 @@ export function issueUser(
   return issue(authority, subject, [x509.ExtendedKeyUsage.clientAuth], [], issuing, lifeMs, user.afterMs);
 }
 
-/** Issues the certificate of a user who has a key already. The certificate has the common name, the organizations and the alternative names, and nothing else of the request. */
+/**
+ * Issues the certificate of a user who has a key already. The certificate has the common name, the organizations and the alternative names, and nothing else of the
+ * request.
+ */
 export function issueRequested(
   authority: KeyAndCertificate,
   user: {

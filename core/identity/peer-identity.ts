@@ -143,7 +143,7 @@ export function describeMistrust(
   if (reason === 'CERT_HAS_EXPIRED') return `${whose} expired on ${validTo}: issue a new one`;
   if (reason === 'CERT_NOT_YET_VALID')
     return `${whose} is valid only from ${validFrom}: compare the clocks of both ends`;
-  // The log cuts long reasons.
+  // Short, because the log cuts long reasons.
   const changed = `after a change of the authority: ${cliCommand('join-token', 'PATH', '--again')}`;
   return `${whose} was not signed by the authority of this tree (${reason}): check that both nodes belong to one tree; ${changed}`;
 }

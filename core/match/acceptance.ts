@@ -56,7 +56,7 @@ export interface ServedKind extends GroupResource {
 }
 
 /**
- * What the site rules out of a rule of `spec.upsync`: the kinds and namespaces from which it never accepts anything of this source, such as
+ * The parts of a rule of `spec.upsync` that the site rules out: the kinds and namespaces from which it never accepts anything of this source, such as
  * `configmaps in namespace office`. A rule that it only narrows is not listed, and neither is a kind that the cluster does not serve.
  */
 export function ruledOut(

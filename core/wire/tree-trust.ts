@@ -33,7 +33,7 @@ export interface TreeTrustPorts {
   readonly log: Logger;
 }
 
-/** What a node reports about its authorities, by their ids. */
+/** The report of a node about its authorities, by their ids. */
 export interface ReportedTrust {
   /** The authority to which the node's own certificate leads. */
   readonly authority: string;
@@ -120,7 +120,7 @@ export class TreeTrust {
     log.info({ trusts: trusted.map(authorityId) }, 'the authorities of nodes that are trusted from now on');
   }
 
-  /** What the node hands down. `signing`: the chains of the issuers with which it signs, as PEM. Undefined: no bundle has come from above. */
+  /** The authorities that the node hands down. `signing`: the chains of the issuers with which it signs, as PEM. Undefined: no bundle has come from above. */
   handedDown(signing: readonly string[]): AuthoritiesAttributes | undefined {
     const read = this.#kept && readBundle(this.#kept.bundle);
     if (!read) return undefined;

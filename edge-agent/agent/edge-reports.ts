@@ -27,7 +27,7 @@ export interface EdgeReportsPorts {
   readonly desired: Desired;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** What the site accepts from which sources. A source reads back only such objects. */
+  /** The rules of the site about objects of each source. A source reads back only objects that they accept. */
   readonly accept?: Acceptance | undefined;
   /** The keys of the objects that the agent has brought to the cluster. */
   placed(): Iterable<string>;
@@ -59,7 +59,7 @@ export class EdgeReports {
   readonly #unsure = new Set<string>();
   /** Up-feed entries that have become larger than an entry may be, with their size in bytes. */
   readonly #tooLarge = new Map<string, number>();
-  /** What the site rules out of the upsync rules of each placement. */
+  /** The parts of each placement's upsync rules that the site rules out. */
   #ruledOut: ReadonlyMap<PlacementId, readonly string[]> = new Map();
   #retryTimer: Timer | undefined;
   #stopped = false;
@@ -113,7 +113,7 @@ export class EdgeReports {
     this.#whenAnswered([this.#upsync.kindsChanged(), this.#associated.kindsChanged()]);
   }
 
-  /** What the site rules out of the upsync rules of each placement: kinds, and kinds in namespaces. */
+  /** The parts of each placement's upsync rules that the site rules out: kinds, and kinds in namespaces. */
   ruledOut(): ReadonlyMap<PlacementId, readonly string[]> {
     return this.#ruledOut;
   }

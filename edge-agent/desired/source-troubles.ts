@@ -39,7 +39,7 @@ export class SourceTroubles {
     return hasChanged;
   }
 
-  /** `ruledOut`: what the site rules out of the upsync rules of each placement. */
+  /** `ruledOut`: the parts of each placement's upsync rules that the site rules out. */
   reported(ruledOut: ReadonlyMap<PlacementId, readonly string[]>): SourceTroublesReport {
     const refusals = [...this.#refusals(), ...refusedRules(ruledOut)];
     return {

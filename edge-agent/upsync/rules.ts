@@ -1,6 +1,6 @@
 /**
- * Finds which objects of the cluster the upsync rules of this agent's placements match, and what of the rules the site rules out. An object matches a placement if it matches one of the placement's
- * items.
+ * Finds the objects of the cluster that the upsync rules of this agent's placements match, and the parts of these rules that the site rules out. An object matches a
+ * placement if it matches one of the placement's items.
  */
 import { type PlacementId, splitPlacementId } from '../../core/entries/placement-id.ts';
 import { type Acceptance, ruledOut, type ServedKind } from '../../core/match/acceptance.ts';
@@ -28,8 +28,8 @@ export function takingPlacements(rules: UpsyncRules, key: ObjectKey, labels: Lab
 }
 
 /**
- * What the site rules out of the rules of each placement. Placements of whose rules nothing is ruled out are left out. `served`: the resources of the cluster that
- * the rules name, as far as they are known.
+ * The parts of each placement's rules that the site rules out. The result has no placement without such a part. `served`: the resources of the cluster that the rules
+ * name, as far as they are known.
  */
 export function ruledOutOf(
   rules: UpsyncRules,

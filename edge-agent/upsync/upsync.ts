@@ -138,7 +138,7 @@ export class Upsync {
     }
   }
 
-  /** What the site rules out of the rules of each placement. */
+  /** The parts of each placement's rules that the site rules out. */
   ruledOut(acceptance: Acceptance | undefined): ReadonlyMap<PlacementId, readonly string[]> {
     return ruledOutOf(this.#rules, acceptance, this.#served);
   }

@@ -21,7 +21,10 @@ export function isLive(fields: readonly string[]): boolean {
   return fields.every((field) => (liveFields as readonly string[]).includes(field));
 }
 
-/** The parts of `after` that a running node takes. `before`: the configuration of the start, from the file too. Throws BadRequest if a part differs that needs a restart. */
+/**
+ * The parts of `after` that a running node takes. Both are of the node's file; `before` is the one of the start. Throws BadRequest if a part differs that needs a
+ * restart.
+ */
 export function liveConfig(before: NodeConfig, after: NodeConfig): LiveConfig {
   const others = differentFields(before, after).filter((field) => !isLive([field]));
   const { inventory, relays, children, spaces } = after;

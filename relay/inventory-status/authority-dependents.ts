@@ -37,7 +37,7 @@ export function dependentsOf(nodes: Iterable<Reporting>, trusted: readonly strin
   return Object.fromEntries(found);
 }
 
-/** What a node knows about authorities. */
+/** The authorities that a node trusts and uses. */
 export interface OwnTrust {
   readonly own: ReportedTrust;
   readonly authorities: readonly X509Certificate[];

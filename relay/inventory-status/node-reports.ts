@@ -96,7 +96,7 @@ export class NodeReports {
   readonly #inventories: InventoryStatuses;
   readonly #locations: LocationCounts;
   readonly #dirty = new Set<string>();
-  /** What each child that this node counts has reported about authorities. */
+  /** The reports about authorities of the children that this node counts. */
   readonly #trustBelow = new Map<string, Reporting>();
   readonly #reportedLag = new Map<string, { entries: number; atMs: number }>();
   #timer: Timer | undefined;
@@ -419,7 +419,7 @@ export class NodeReports {
     return lastReport.entries;
   }
 
-  /** What this node reports to its parent about authorities. */
+  /** The report of this node to its parent about authorities. */
   #reportedTrust({ own }: OwnTrust): ReportedTrust & { readonly dependents: Dependents } {
     const self = { path: this.#ports.path, report: own };
     return { ...own, dependents: dependentsOf([self, ...this.#trustBelow.values()], own.trusts) };

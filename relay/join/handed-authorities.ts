@@ -1,5 +1,5 @@
 /**
- * What a node hands down about the authorities of nodes. The parent says which authorities count; the node itself says with which of them it signs now, so that each
+ * The authorities of nodes that a node hands down. The parent says which authorities count; the node itself says with which of them it signs now, so that each
  * level renews its certificates after the level above.
  */
 import type { AuthoritiesAttributes } from '../../core/entries/down-attributes.ts';

@@ -1,5 +1,5 @@
 /**
- * What a relay that has moved still has under its former path: Node objects of the nodes below it, and its records about their sessions. Children come with new
+ * The records that a relay which has moved still has under its former path: Node objects of the nodes below it, and its records about their sessions. Children come with new
  * paths and new certificates. What people wrote into the Node object of a child stays valid for the child.
  */
 import { nodeResource } from '../../core/apiserver/kinds/mesh-kinds.ts';

@@ -71,7 +71,8 @@ export async function runNode(
   const ports = { clock: systemClock, random: systemRandom, environment, log };
   const { data: directory, encryption } = given;
   const opening = openNodeStore({ directory, encryption, failed: fatal, ...ports });
-  // Keys that can't be read, or do not fit the store, are such a mistake. A store that is broken or full is not: its error is uncaught, and the next start reports it.
+  // Keys that can't be read, or do not fit the store, are a mistake in the configuration. The error of a broken or full store stays uncaught: then the next start
+  // reports it.
   const store = await orEnd(log, opening, ({ code }) => code === 'BadRequest');
   const config = await orEnd(log, makeFiles(given, log));
   const { trust, signer, renewal } = await orEnd(log, nodeCertificates(config, ports));
@@ -154,7 +155,10 @@ export async function runNode(
   module.flushCompileCache?.();
 }
 
-/** SIGHUP: the node reads its configuration again. A configuration that the node can't take changes nothing. `config`: from the file, without the files that the node has made. */
+/**
+ * SIGHUP: the node reads its configuration again. A configuration that the node can't take changes nothing. `config`: the one of the start, as it is in the file,
+ * without the files that the node has made.
+ */
 function reconfigureBySignal(
   node: Node,
   { file, config: present }: Pick<ReadConfig, 'file' | 'config'>,

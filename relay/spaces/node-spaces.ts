@@ -338,7 +338,7 @@ function isNode({ group, resource }: GroupResource): boolean {
   return group === nodeResource.group && resource === nodeResource.resource;
 }
 
-/** What rooms remember about the objects of a source, keyed by the name of the source and NUL. */
+/** Records of rooms about the objects of a source, keyed by the name of the source and NUL. */
 const recordsOfSource: readonly Keyspace[] = [
   'selection',
   'implied',

@@ -25,7 +25,7 @@ export function warnOfReplicas(
   { path, replicas, isParentAway }: ReplicaFacts,
   { key, user, subresource, warn }: Parameters<WriteAdmission>[0],
 ): void {
-  // What the node writes by itself, each replica writes.
+  // Objects that the node writes by itself have no user, and each replica writes them.
   if (replicas < 2 || !user || subresource !== undefined) return;
   const resource = formatGroupResource(key);
   if (unshared.has(resource))

@@ -44,7 +44,7 @@ export const recountedTopic = new Topic<string>('recounted');
 /** Users of this node or of the nodes above were revoked, or no longer are. The key is always `self`. */
 export const revocationsTopic = new Topic<'self'>('revocations');
 
-/** What the parent, or at the center a person, says about the authorities of nodes has changed. The key is always `self`. */
+/** The parent, or at the center a person, has named other authorities of nodes. The key is always `self`. */
 export const authoritiesTopic = new Topic<'self'>('authorities');
 
 /** The nodes above whose tokens for metrics are good have changed, or their accounts. The key is always `self`. */

@@ -1,4 +1,4 @@
-/** What every node with a parent does for its certificate: it joins with a token, waits for the parent, and renews the certificate while it runs. */
+/** The certificate of a node with a parent: the node joins with a token, waits for the parent, and renews the certificate while its process runs. */
 import { readBytes } from '../../runtime/config-file.ts';
 import type { LinkOptions } from '../dialer/link-options.ts';
 import type { JoinRequest } from '../join-messages.ts';
