@@ -79,7 +79,7 @@ export async function admission(
   if (relayAt) throw relayNotAgent(path, relayAt.context);
   const takenAt = first ?? places.find(({ node }) => node);
   if (again && !first) throw notAdmitted(path, contexts, silent);
-  if (!again && takenAt) throw nameTaken(path, takenAt.context);
+  if (!again && takenAt) throw nameTaken(path, takenAt);
   const objects = first?.target ? copyOfPlace(first.target, first.location) : placeOf(path, labels);
   return async () => {
     const replicas = await useEach(places, silent, async (place) => ({
@@ -173,11 +173,11 @@ function relayNotAgent(path: string, where: string): UsageError {
   );
 }
 
-function nameTaken(path: string, context: string): BanyanError {
-  return new BanyanError(
-    'Conflict',
-    `"${path}" is taken at ${context}: choose another name, or --again to admit the same agent once more`,
-  );
+function nameTaken(path: string, { context, target }: ReplicaAdmission): BanyanError {
+  const remedy = target
+    ? '--again to admit the same agent once more'
+    : `remove the node that was never admitted: ${cliCommand('remove', path, '--orphan')}`;
+  return new BanyanError('Conflict', `"${path}" is taken at ${context}: choose another name, or ${remedy}`);
 }
 
 function notAdmitted(path: string, contexts: readonly string[], silent: ReadonlyMap<string, string>): BanyanError {

@@ -140,7 +140,7 @@ export async function dropAuthority(
   }
   const { nodes = 0, sample = [] } = dropped ?? {};
   if (nodes > 0 && !force) {
-    const remedy = `wait until they have renewed their certificates, revoke them, or use --force: they then need new certificates (${cliCommand('join-token', 'PATH', '--again')})`;
+    const remedy = `wait until they have renewed their certificates, revoke them, or use --force: they then need new certificates: ${cliCommand('join-token', 'PATH', '--again')} (with --relay for a relay)`;
     throw new BanyanError('Conflict', `${nodes} nodes still depend on ${id}: ${pathsText(sample, nodes)}: ${remedy}`);
   }
   const authorities = bundle.authorities.filter((one) => authorityId(one) !== id);

@@ -51,8 +51,12 @@ pki:
 ${isRelay ? relayOf(own, listen) : agentOf(cluster)}`;
 }
 
-function relayOf({ names, spaces }: Pick<InitOptions, 'names' | 'spaces'>, listen: ListenPorts): string {
-  return `  # DNS names and IP addresses at which users reach the API. The parent has to admit them: ${cliCommand('join-token', '--relay', 'PATH', '--host', 'NAME')}.
+function relayOf(
+  { path, names, spaces }: { readonly path: string } & Pick<InitOptions, 'names' | 'spaces'>,
+  listen: ListenPorts,
+): string {
+  const admit = cliCommand('join-token', '--relay', path, '--again', '--host', 'NAME');
+  return `  # DNS names and IP addresses at which users reach the API. The parent has to admit them. To change them, admit all of them there: ${admit}
   names: ${yaml(names)}
 ${listenOf(listen)}
 # What users of nodes above may do here and below: cluster-admin, grants (what roles and AccessGrants of this node say), or none.

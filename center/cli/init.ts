@@ -9,7 +9,7 @@ import { formatKeys, newSealingKey } from '../../core/encryption/sealing-keys.ts
 import { readJoinToken } from '../../core/identity/join-token.ts';
 import { checkPath } from '../../core/identity/node-path.ts';
 import { nameFlaw, subdomainFlaw } from '../../core/object/plain-names.ts';
-import { cliCommand } from '../../core/runtime/cli-command.ts';
+import { cliCommand, shellWord } from '../../core/runtime/cli-command.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { hostPortFlaw } from '../../core/runtime/host-port.ts';
@@ -176,7 +176,7 @@ function nextSteps(role: ProgramRole, dir: string, files: InitFiles): string[] {
   const start = [
     `${files.config} is the configuration of the ${role}. To run it by systemd:`,
     '',
-    `  sudo cp ${files.unit} /etc/systemd/system/ && sudo systemctl enable --now ${unit}`,
+    `  sudo cp ${shellWord(files.unit)} /etc/systemd/system/ && sudo systemctl enable --now ${unit}`,
     `  journalctl -u ${unit} -f`,
   ];
   if (role !== 'center') return start;

@@ -76,7 +76,7 @@ export async function joinToken(
   const [first] = admitted.replicas;
   if (!first) throw new BanyanError('Unavailable', `no replica of the parent of "${path}" answers now`);
   // The older tokens are removed first: the person may ask for a new token because somebody else has an older one.
-  if (again) await endOlder(api, path, admitted, warn);
+  if (again) await endOlder(api, { path, role }, admitted, warn);
   const token = newJoinToken(authority, random);
   const expires = timestamp(clock.wallMs() + ttlMs);
   await api.apply(first.context, `${tokens}/${token.name}`, {
@@ -90,7 +90,7 @@ export async function joinToken(
 
 async function endOlder(
   api: JoinTokenApi,
-  path: string,
+  { path, role }: Pick<TokenAsked, 'path' | 'role'>,
   { replicas, silent }: Admitted,
   warn: (line: string) => void,
 ): Promise<void> {
@@ -101,8 +101,9 @@ async function endOlder(
       warn(`the join token ${token.metadata.name} of ${path}, which nobody has used, is no longer valid`);
     }
   }
+  const command = cliCommand('join-token', ...(role === 'Relay' ? ['--relay'] : []), path, '--again');
   for (const context of silent) {
-    const remedy = `when it answers again, invalidate the token with: ${cliCommand('join-token', path, '--again')}`;
+    const remedy = `when it answers again, invalidate the token with: ${command}`;
     warn(`${context} did not answer, so an older join token of ${path} stays valid there until it expires: ${remedy}`);
   }
 }

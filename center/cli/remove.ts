@@ -137,5 +137,5 @@ function isAbove(shown: string, id: string): boolean {
 
 export function removedText(path: string, { orphan }: Pick<RemoveOptions, 'orphan'>): string {
   const objects = orphan ? '; objects that were delivered there stay' : '';
-  return `${shownPath(path)} is removed${objects}; to admit it again: ${cliCommand('join-token', path)}`;
+  return `${shownPath(path)} is removed${objects}; to admit it again: ${cliCommand('join-token', path)} (with --relay for a relay)`;
 }

@@ -33,7 +33,11 @@ export async function revokeUser(
 ): Promise<Output> {
   const again = cliCommand('user', 'revoke', name, ...(path === '' ? [] : ['--at', path]));
   const subject = { kind: 'users', name } as const;
-  const contexts = await revoke(api, contextsOf(api, [path]), subject, { clock, warn, again });
+  const contexts = await revoke(api, contextsOf(api, [path], 'name one of its nodes with --at'), subject, {
+    clock,
+    warn,
+    again,
+  });
   const revocation = revocationOf({ ...subject, atMs: 0 }).metadata.name;
   const text = `all certificates of the user ${name} are refused at ${shownPath(path)} and below; a new one from "user add" is good`;
   return {
@@ -53,7 +57,7 @@ export async function revokeUser(
  */
 export async function revokeNode(api: Api, path: string, clock: Clock, warn: (line: string) => void): Promise<string> {
   if (path === '') throw new UsageError('the center can not be revoked: change the authority of the tree');
-  const contexts = contextsOf(api, ancestorsOf(path));
+  const contexts = contextsAbove(api, path);
   const made = await revoke(
     api,
     contexts,
@@ -63,6 +67,7 @@ export async function revokeNode(api: Api, path: string, clock: Clock, warn: (li
   const where = made.map((context) => context.slice('node/'.length)).join(', ');
   const remedy = `admit it again: ${cliCommand('join-token', path, '--again')} (with --relay for a relay)`;
   const parent = `node/${shownPath(parentOf(path))}`;
+  // A parent that does not answer may know the node.
   const isKnown = await api.get(parent, `${nodes}/${objectName(path)}`).catch(() => true);
   if (!isKnown) warn(`${parent} knows no node "${path}": if no such node was removed, check the spelling`);
   return `all certificates of "${path}", and those that it has signed, are refused at ${where} and below; ${remedy}`;
@@ -70,12 +75,12 @@ export async function revokeNode(api: Api, path: string, clock: Clock, warn: (li
 
 /** The last revocation of the user at the center, in ms. Undefined: there is none. */
 export function revokedAtMs(api: Api, name: string): Promise<number | undefined> {
-  return lastRevocation(api, contextsOf(api, ['']), { kind: 'users', name });
+  return lastRevocation(api, contextsOf(api, [''], withContext), { kind: 'users', name });
 }
 
 /** The last revocation of the node at the nodes above it, in ms. Undefined: there is none. */
 export function nodeRevokedAtMs(api: Api, path: string): Promise<number | undefined> {
-  return lastRevocation(api, contextsOf(api, ancestorsOf(path)), { kind: 'nodes', name: path });
+  return lastRevocation(api, contextsAbove(api, path), { kind: 'nodes', name: path });
 }
 
 /** Returns the contexts at which the Revocation was made. */
@@ -115,13 +120,17 @@ async function lastRevocation(api: Api, contexts: readonly string[], subject: Su
   return times.length === 0 ? undefined : Math.max(...times);
 }
 
-/** The contexts of all replicas of these nodes. */
-function contextsOf(api: Api, paths: readonly string[]): string[] {
+const withContext = 'use a kubeconfig with it, or name the data directory of the tree by --data';
+
+/** The contexts of all nodes above the node. */
+function contextsAbove(api: Api, path: string): string[] {
+  return contextsOf(api, ancestorsOf(path), withContext);
+}
+
+/** The contexts of all replicas of these nodes. Throws NotFound, with the remedy, if the kubeconfig has none. */
+function contextsOf(api: Api, paths: readonly string[], remedy: string): string[] {
   const contexts = paths.flatMap((path) => nodeContexts(api.contexts(), path));
   if (contexts.length > 0) return contexts;
   const [first = ''] = paths;
-  throw new BanyanError(
-    'NotFound',
-    `the kubeconfig has no context node/${shownPath(first)}: name one of its nodes with --at`,
-  );
+  throw new BanyanError('NotFound', `the kubeconfig has no context node/${shownPath(first)}: ${remedy}`);
 }

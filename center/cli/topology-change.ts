@@ -132,7 +132,7 @@ async function untilSpacesGone(
       if (clock.monotonicMs() > deadline) {
         throw new BanyanError(
           'Timeout',
-          `${context}: the space ${space} is still being drained: kubectl describe space ${space} says why`,
+          `${context}: the space ${space} is still being drained: kubectl --context ${context} describe space ${space} says why`,
         );
       }
       await pause(lookEveryMs);

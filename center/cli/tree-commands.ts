@@ -155,7 +155,7 @@ async function removeHere(path: string, data: DataDirectory, timeoutMs: number, 
   if (pid === undefined || !record?.nodes.some((node) => isAtOrBelow(node.path, path))) return false;
   const wanted = wantedTree(record, { ...record, nodes: withoutPath(record.nodes, path) });
   await takeTree(data, pid, wanted, timeoutMs, ports);
-  const command = cliCommand('topology', 'apply');
+  const command = cliCommand('topology', 'apply', '-f', 'TOPOLOGY');
   ports.print(`if the topology file still names ${path}, take it out there: otherwise ${command} starts it again`);
   return true;
 }

@@ -92,9 +92,9 @@ export async function startTree(
   writeRecord(data, { ...record, moved: {} });
   writeWhole(data.supervisor, JSON.stringify({ pid: process.pid }));
   const pki = await ensureTreePki(data, topology.name, nodes, systemClock, record.removedAtMs);
-  warnOfLeftovers(record, options.file, print);
+  warnOfLeftovers(record, options.file, data, print);
   if (pki.refusesFormer) {
-    const command = cliCommand('user', 'add', 'NAME');
+    const command = cliCommand('user', 'add', 'NAME', '--data', data.root);
     print(
       `users have an authority of their own now: certificates of users from before are refused. New ones: ${command}`,
     );
@@ -115,7 +115,7 @@ export async function startTree(
     print,
   });
   if (options.readyFile !== undefined) removeFile(options.readyFile);
-  // What an earlier supervisor was asked for: the topology of this start is newer.
+  // An earlier supervisor may have been asked for another tree: the topology of this start is newer.
   removeFile(data.wanted);
   supervisor.start();
   print(`starting ${nodes.length} nodes of "${topology.name}" in ${data.root}`);
@@ -155,9 +155,14 @@ function startRecord(data: DataDirectory, { name, logs }: Topology, nodes: reado
   return nextRecord(before, wanted, systemClock.wallMs());
 }
 
-function warnOfLeftovers({ withdraw }: TreeRecord, file: string, print: (line: string) => void): void {
+function warnOfLeftovers(
+  { withdraw }: TreeRecord,
+  file: string,
+  { root }: DataDirectory,
+  print: (line: string) => void,
+): void {
   if (withdraw.length === 0) return;
-  const command = cliCommand('topology', 'apply', '-f', file);
+  const command = cliCommand('topology', 'apply', '-f', file, '--data', root);
   print(
     `the tree still knows nodes that the topology no longer has: ${withdraw.join(', ')}; to remove them: ${command}`,
   );

@@ -57,11 +57,13 @@ describe('banyan enroll', () => {
 
   it('refuses a name that is taken, and issues nothing', async () => {
     const node = '/apis/mesh.banyan.io/v1alpha1/nodes/eu.paris.store-17';
-    for (const there of [{ [target]: known }, { [node]: known }]) {
+    for (const [there, remedy] of [
+      [{ [target]: known }, /"eu:paris:store-17" is taken at node\/eu:paris.*--again/],
+      // For a node without a SyncTarget, --again is refused too.
+      [{ [node]: known }, /"eu:paris:store-17" is taken at node\/eu:paris.*banyan remove eu:paris:store-17 --orphan/],
+    ] as const) {
       const { api, issue, warn, made, issued } = parent(there);
-      await expect(enroll(api, asked, issue, warn)).rejects.toThrow(
-        /"eu:paris:store-17" is taken at node\/eu:paris.*--again/,
-      );
+      await expect(enroll(api, asked, issue, warn)).rejects.toThrow(remedy);
       expect([made.size, issued]).toEqual([0, []]);
     }
   });

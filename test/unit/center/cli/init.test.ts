@@ -69,6 +69,8 @@ describe('the files of a node', () => {
       pki: { joinToken: dir('relay/join-token'), names: ['paris.example.com'] },
     });
     expect(text('relay/join-token')).toBe(`${token}\n`);
+    // The parent has admitted this relay already, and refuses the command without --again.
+    expect(text('relay/relay.yaml')).toContain('banyan join-token --relay eu:paris --again --host NAME');
   });
 
   it('are those of an agent, beside a real cluster or with a simulated one', async () => {
@@ -83,7 +85,8 @@ describe('the files of a node', () => {
   });
 
   it('have a unit that systemd reads: quoted words, and no restart after a mistake in the configuration', async () => {
-    await run({ role: 'relay', dir: dir('100% ours'), ...joining });
+    const lines = await run({ role: 'relay', dir: dir('100% ours'), ...joining });
+    expect(lines.join('\n')).toContain(`sudo cp '${root}/100% ours/banyan-relay.service' /etc/`);
     const unit = text('100% ours', 'banyan-relay.service');
     const config = `${root}/100%% ours/relay.yaml`;
     expect(unit).toContain(`ExecStart="/opt/a b/node" /opt/banyan/relay.js --config "${config}"\n`);

@@ -208,4 +208,11 @@ describe('banyan join-token --relay', () => {
     await expect(parents(known).make(relay)).rejects.toMatchObject({ code: 'Conflict' });
     await expect(parents().make({ ...relay, again: true })).rejects.toMatchObject({ code: 'NotFound' });
   });
+
+  it('prints commands for a relay about a replica of the parent that does not answer', async () => {
+    const { make, warned } = parents({ [nodeAt]: node }, ['node/eu:paris~1']);
+    await make({ ...relay, again: true });
+    const command = /banyan join-token --relay eu:paris:east --again$/;
+    expect(warned).toEqual([expect.stringMatching(command), expect.stringMatching(command)]);
+  });
 });

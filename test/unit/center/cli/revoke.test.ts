@@ -73,6 +73,11 @@ describe('banyan revoke', () => {
     expect(await nodeRevokedAtMs(client, 'eu')).toBeUndefined();
   });
 
+  it('names an option of its own for a node that the kubeconfig does not have', async () => {
+    const refused = revokeNode(api(['node/us']), 'eu:paris', clock, () => {});
+    await expect(refused).rejects.toThrow(/no context node\/center: use a kubeconfig with it, or .* by --data$/);
+  });
+
   it('does not revoke the center', async () => {
     await expect(revokeNode(api(), '', clock, () => {})).rejects.toThrow(/the center can not be revoked/);
   });
