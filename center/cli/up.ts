@@ -12,6 +12,7 @@ import { durationText } from '../../core/runtime/duration-text.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { logDestination } from '../../core/runtime/log-destination.ts';
 import { makeAllPrivate, makeOnlyPrivateFiles } from '../../core/runtime/private-files.ts';
+import { isAlive } from '../../core/runtime/process-alive.ts';
 import { endOnUncaught, logWarnings } from '../../core/runtime/process-log.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
@@ -292,13 +293,7 @@ function firstThingsToTry(data: DataDirectory): string[] {
 /** The process id of the directory's supervisor. Undefined: it does not run. */
 export function runningSupervisor(data: DataDirectory): number | undefined {
   const pid = readJson<{ pid: number }>(data.supervisor)?.pid;
-  if (pid === undefined || pid === process.pid) return undefined;
-  try {
-    process.kill(pid, 0);
-    return pid;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM' ? pid : undefined;
-  }
+  return pid !== undefined && pid !== process.pid && isAlive(pid) ? pid : undefined;
 }
 
 /** Starts the same command in the background, and waits for its ready file. */

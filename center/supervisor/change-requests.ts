@@ -5,6 +5,7 @@
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+import { isAlive } from '../../core/runtime/process-alive.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
 import { hex } from '../../core/store/bytes.ts';
@@ -95,23 +96,16 @@ export async function requestChange(
   timeoutMs: number,
   { data, clock, random }: ChangePorts,
 ): Promise<void> {
-  const id = hex(random.bytes(8));
-  removeFile(data.answer);
-  writeWhole(data.wanted, JSON.stringify({ id, wanted, timeoutMs } satisfies ChangeRequest));
-  const isRunning = () => {
-    try {
-      return process.kill(pid, 0);
-    } catch {
-      return false;
-    }
-  };
   if (readJson<{ takesChanges?: boolean }>(data.supervisor)?.takesChanges !== true) {
     throw new BanyanError(
       'Unavailable',
-      `${data.root}: the tree is still starting: wait until it is ready, and apply again`,
+      `${data.root}: the tree is still starting: wait until it is ready, and run the command again`,
     );
   }
-  if (isRunning()) process.kill(pid, signal);
+  const id = hex(random.bytes(8));
+  removeFile(data.answer);
+  writeWhole(data.wanted, JSON.stringify({ id, wanted, timeoutMs } satisfies ChangeRequest));
+  if (isAlive(pid)) process.kill(pid, signal);
   // The supervisor gives up first: its message says which nodes are missing.
   const deadline = clock.monotonicMs() + 2 * timeoutMs;
   for (;;) {
@@ -120,8 +114,8 @@ export async function requestChange(
       if (answer.error) throw new BanyanError(answer.error.code, answer.error.message);
       return;
     }
-    const remedy = `start it again with ${cliCommand('up', '-f', 'TOPOLOGY')} and the new topology, then apply again`;
-    if (!isRunning()) throw new BanyanError('Unavailable', `the supervisor of ${data.root} has ended: ${remedy}`);
+    const remedy = `start it again with ${cliCommand('up', '-f', 'TOPOLOGY')}, then run the command again`;
+    if (!isAlive(pid)) throw new BanyanError('Unavailable', `the supervisor of ${data.root} has ended: ${remedy}`);
     if (clock.monotonicMs() > deadline) {
       throw new BanyanError('Timeout', `${data.root}: the supervisor is still at work; its log is in ${data.logs}`);
     }

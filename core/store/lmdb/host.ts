@@ -1,5 +1,6 @@
 /** Facts about the machine that the store needs: whether the machine was restarted, and whether another process still runs. */
 import { readFileSync, readlinkSync } from 'node:fs';
+import { isAlive } from '../../runtime/process-alive.ts';
 
 export interface ProcessIdentity {
   readonly pid: number;
@@ -31,16 +32,6 @@ export function localHost(): Host {
 function startOf(pid: number): string {
   const stat = readOr('', () => readFileSync(`/proc/${pid}/stat`, 'utf8'));
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // EPERM means that the process exists and belongs to another user.
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
-  }
 }
 
 /** Reads a file, or returns `otherwise`, the caller's value for "unknown". A system without /proc does not have the file. */
