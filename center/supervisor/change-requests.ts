@@ -83,7 +83,11 @@ async function change(
     ensureKeys(nodes, data, random);
     writeRecord(data, { ...record, moved: {} });
   });
-  await supervisor.ready(timeoutMs);
+  if (await supervisor.ready(timeoutMs)) return;
+  throw new BanyanError(
+    'Unavailable',
+    `${data.root}: the tree was ended meanwhile: start it with ${cliCommand('up', '-f', 'TOPOLOGY')}, and run the command again`,
+  );
 }
 
 /**

@@ -135,8 +135,8 @@ export class Supervisor {
   }
 
   async #endAll(): Promise<void> {
-    const deepestFirst = [...this.#processes.values()].reverse();
-    await Promise.all(deepestFirst.map((process) => process.end()));
+    const deepestFirst = this.#tree.nodes.toReversed();
+    await Promise.all(deepestFirst.map(({ id }) => this.#processes.get(id)?.end()));
   }
 
   // ----------------------------------------------------------------------------------------------------------
@@ -146,7 +146,8 @@ export class Supervisor {
     const node = this.#tree.nodes.find((one) => one.id === id)!;
     if (what === 'reconfigure' && (await this.#reconfigure(node))) return;
     if (what !== 'start') await this.#stop(id);
-    this.#start(node);
+    // The tree may have been ended meanwhile. A process that starts now would outlive the supervisor.
+    if (!this.#ended) this.#start(node);
   }
 
   async #stop(id: string): Promise<void> {
