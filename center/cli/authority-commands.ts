@@ -1,15 +1,14 @@
 /** The commands about the authority of nodes, which changes while the tree runs. */
 import type { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { type Command, Option } from 'commander';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
 import { AuthorityFiles } from '../supervisor/authority-files.ts';
-import { DataDirectory } from '../supervisor/data-directory.ts';
-import { addAuthority, authorityFormats, dropAuthority, showAuthorities, useAuthority } from './authority.ts';
+import { addAuthority, dropAuthority, showAuthorities, useAuthority } from './authority.ts';
 import { asksTree, type CommandRun, withTree } from './command-run.ts';
-import { kubeconfigFiles } from './open-tree.ts';
+import { directoryOf, kubeconfigFiles, type TreeOptions } from './open-tree.ts';
+import { noMore, outputOption, printed } from './output.ts';
 import { trustInKubeconfig } from './trusted-kubeconfig.ts';
 
 export function addAuthorityCommands(program: Command, { print, warn }: CommandRun): void {
@@ -20,9 +19,9 @@ export function addAuthorityCommands(program: Command, { print, warn }: CommandR
   const show = authority
     .command('show')
     .description('the authorities that the center trusts, and how many nodes depend on each of them')
-    .addOption(new Option('-o, --output <format>', 'print objects').choices([...authorityFormats]));
+    .addOption(outputOption(noMore));
   asksTree(show).action((options) =>
-    withTree(options, async (api) => print(await showAuthorities(api, options.output))),
+    withTree(options, async (api) => print(printed(await showAuthorities(api), options.output))),
   );
 
   const add = authority
@@ -75,13 +74,13 @@ function pkiOption(): Option {
 }
 
 /** Writes the authorities of the tree from now on into the kubeconfigs. `former`: those until now. */
-function trusting(options: { data?: string; kubeconfig?: string }) {
+function trusting(options: TreeOptions) {
   return (pem: string, former: readonly X509Certificate[]) => {
     for (const file of kubeconfigFiles(options).filter(existsSync)) trustInKubeconfig(file, pem, former);
   };
 }
 
-function authorityFiles(options: { data?: string; kubeconfig?: string; pki?: string }): AuthorityFiles {
-  const folder = options.pki ?? new DataDirectory(dirname(kubeconfigFiles(options)[0]!)).pki;
+function authorityFiles(options: TreeOptions & { readonly pki?: string }): AuthorityFiles {
+  const folder = options.pki ?? directoryOf(options).pki;
   return new AuthorityFiles(folder, { clock: systemClock, random: systemRandom });
 }

@@ -4,7 +4,8 @@
  */
 import type { X509Certificate } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { stringify } from 'yaml';
+import { otherAuthority } from '../../core/entries/up-attributes.ts';
+import { shownPath } from '../../core/identity/node-path.ts';
 import { authorityId } from '../../core/identity/peer-identity.ts';
 import { certificatesIn } from '../../core/identity/pem-certificates.ts';
 import {
@@ -16,53 +17,36 @@ import {
 } from '../../core/identity/trusted-authorities.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
+import type { ShownAuthority } from '../../relay/inventory-status/authority-dependents.ts';
 import type { AuthorityFiles } from '../supervisor/authority-files.ts';
 import type { NodeApiClient } from './api-client.ts';
+import type { Output } from './output.ts';
 import { formatTable } from './table.ts';
 import { UsageError } from './usage-error.ts';
 
 type Api = Pick<NodeApiClient, 'contexts' | 'get' | 'write'>;
 
-/** An authority as the center shows it, in `status.authorities` of its Node object. */
-export interface CenterAuthority {
-  /** `other` stands for all authorities that the center does not trust. */
-  readonly id: string;
-  readonly subject?: string;
-  readonly notAfter?: string;
-  /** PEM. Absent for `other`. */
-  readonly certificate?: string;
-  /** Whether the center's own certificate, or one of its issuers, leads to it. */
-  readonly inUse?: boolean;
-  /** The number of nodes whose certificates lead to it, and some of their paths. */
-  readonly nodes: number;
-  readonly sample?: readonly string[];
-}
-
 /** Called with the authorities of the tree from now on, as PEM, and those until now. */
 type NewKubeconfig = (pem: string, former: readonly X509Certificate[]) => void;
 
-export const authorityFormats = ['json', 'yaml'] as const;
-
 const context = 'node/center';
 const center = '/apis/mesh.banyan.io/v1alpha1/nodes/center';
-const other = 'other';
 /** A center that is busy or has just started needs longer than a second. */
 const shownWithinMs = 20_000;
 const lookEveryMs = 200;
 
-export async function showAuthorities(api: Api, format?: (typeof authorityFormats)[number]): Promise<string> {
+export async function showAuthorities(api: Api): Promise<Output> {
   const { shown } = await read(api);
-  if (format === 'json') return JSON.stringify(shown, null, 2);
-  if (format === 'yaml') return stringify(shown).trimEnd();
   const rows = shown.map(({ id, subject = '', notAfter = '', inUse, nodes, sample = [] }) => [
     id,
-    inUse ? 'in use' : id === other ? '' : 'trusted',
+    inUse ? 'in use' : id === otherAuthority ? '' : 'trusted',
     notAfter,
     String(nodes),
     pathsText(sample, nodes),
     subject,
   ]);
-  return formatTable(['ID', 'STATE', 'UNTIL', 'NODES', 'OF THEM', 'NAME'], rows);
+  const text = formatTable(['ID', 'STATE', 'UNTIL', 'NODES', 'OF THEM', 'NAME'], rows);
+  return { data: shown, names: shown.map(({ id }) => `authority/${id}`), text, wide: text };
 }
 
 /** Makes the next authority, unless an earlier call has done so, and lets all nodes trust it. */
@@ -128,7 +112,7 @@ export async function dropAuthority(
 ): Promise<string> {
   const { bundle, shown } = await read(api);
   const dropped = shown.find((one) => one.id === id);
-  const ids = shown.filter((one) => one.id !== other).map((one) => one.id);
+  const ids = shown.filter((one) => one.id !== otherAuthority).map((one) => one.id);
   if (!ids.includes(id))
     throw new UsageError(`authority: the center trusts no authority "${id}"; it trusts ${ids.join(', ')}`);
   if (dropped?.inUse) {
@@ -163,7 +147,8 @@ async function untilTrusted(api: Api, id: string): Promise<void> {
 }
 
 interface Read {
-  readonly shown: readonly CenterAuthority[];
+  /** `status.authorities` of the center's Node object. */
+  readonly shown: readonly ShownAuthority[];
   /** The authorities that the center trusts, and the introductions that it hands down. */
   readonly bundle: Bundle;
 }
@@ -174,7 +159,7 @@ async function read(api: Api): Promise<Read> {
     throw new BanyanError('NotFound', `the kubeconfig has no context ${context}: ${remedy}`);
   }
   const node = await api.get(context, center);
-  const { authorities: shown } = (node?.status ?? {}) as { readonly authorities?: readonly CenterAuthority[] };
+  const { authorities: shown } = (node?.status ?? {}) as { readonly authorities?: readonly ShownAuthority[] };
   if (!shown) {
     const remedy = 'wait a moment after its start; a center of an earlier version has to be upgraded first';
     throw new BanyanError('Unavailable', `the center does not show its authorities: ${remedy}`);
@@ -200,6 +185,6 @@ function shownId(authority: X509Certificate): string {
 }
 
 function pathsText(sample: readonly string[], nodes: number): string {
-  const named = sample.map((path) => (path === '' ? 'center' : path)).join(', ');
+  const named = sample.map(shownPath).join(', ');
   return nodes > sample.length && sample.length > 0 ? `${named} and ${nodes - sample.length} more` : named;
 }

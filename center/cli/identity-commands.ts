@@ -1,10 +1,8 @@
 /** The commands about identities: of agents, relays and users, and the keys of stores. */
-import { dirname } from 'node:path';
 import { type Command, Option } from 'commander';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { describeError } from '../../core/runtime/errors.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
-import { DataDirectory } from '../supervisor/data-directory.ts';
 import { hasUserAuthority, issueTreeAgent, issueTreeUser } from '../supervisor/tree-pki.ts';
 import {
   agentPath,
@@ -22,7 +20,7 @@ import { asksTree, type CommandRun, withTree } from './command-run.ts';
 import { dataOf } from './data-of.ts';
 import { enroll } from './enroll.ts';
 import { joinToken, tokenOutput } from './join-token.ts';
-import { kubeconfigFiles, treeKubeconfig } from './open-tree.ts';
+import { directoryOf, treeKubeconfig } from './open-tree.ts';
 import { outputOption, printed } from './output.ts';
 import { configsOf, rekey } from './rekey.ts';
 import { requestUser } from './requested-user.ts';
@@ -117,8 +115,7 @@ function addUserCommands(program: Command, { print, warn }: CommandRun): void {
     .addOption(outputOption('the kubeconfig, with the groups and the end of the certificate as comments'));
   const data = 'data directory of the tree: its authority signs; default: the center signs';
   asksTree(add, data, 'kubeconfig with the contexts').action(async (name: string, options) => {
-    const [first = ''] = kubeconfigFiles(options);
-    const directory = options.data === undefined ? new DataDirectory(dirname(first)) : dataOf(options);
+    const directory = directoryOf(options);
     const issue = (asked: UserRequest) =>
       withTree(options, async (api) => {
         if (!hasUserAuthority(directory)) return await requestUser(api, asked);

@@ -1,10 +1,11 @@
 /** The tree that a command asks: chosen by its options and the environment, as kubectl chooses a cluster. */
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { type Kubeconfig, readKubeconfig } from '../../core/kubeconfig/kubeconfig.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
+import { DataDirectory } from '../supervisor/data-directory.ts';
 import { NodeApiClient } from './api-client.ts';
 import { didYouMean } from './arguments.ts';
 import { dataOf } from './data-of.ts';
@@ -59,6 +60,11 @@ export function kubeconfigFiles({ data, kubeconfig }: TreeOptions): string[] {
   const local = dataOf({}).kubeconfig;
   const own = join(homedir(), '.kube', 'config');
   return [existsSync(local) || !existsSync(own) ? local : own];
+}
+
+/** The data directory of the tree, if the tree runs on this machine: `--data`, or else the folder of the kubeconfig. */
+export function directoryOf(options: TreeOptions): DataDirectory {
+  return options.data === undefined ? new DataDirectory(dirname(kubeconfigFiles(options)[0]!)) : dataOf(options);
 }
 
 /** As kubectl merges several files: of two entries with one name, the first counts. */

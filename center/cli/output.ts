@@ -16,6 +16,9 @@ export interface Output {
   readonly wide: string;
 }
 
+/** For `outputOption`: the format `wide` is the text. */
+export const noMore = 'the same as without -o';
+
 /** `wide`: what this format adds to the text. */
 export function outputOption(wide: string): Option {
   return new Option('-o, --output <format>', `json or yaml; name: only names; wide: ${wide}`).choices(formats);

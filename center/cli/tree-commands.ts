@@ -1,11 +1,10 @@
 /** The commands that change a running tree: `topology`, `cordon`, `uncordon`, `drain`, `remove`. */
-import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { isAtOrBelow } from '../../core/identity/node-path.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
-import { DataDirectory } from '../supervisor/data-directory.ts';
+import type { DataDirectory } from '../supervisor/data-directory.ts';
 import { readRecord } from '../supervisor/tree-record.ts';
 import { wantedTree } from '../supervisor/wanted-tree.ts';
 import { withoutPath } from '../topology/plan.ts';
@@ -15,8 +14,8 @@ import { asksTree, type CommandRun, withTree } from './command-run.ts';
 import { dataOf } from './data-of.ts';
 import { cordon, drain, uncordon } from './drain.ts';
 import { exitCode } from './exit-codes.ts';
-import { kubeconfigFiles, type TreeOptions } from './open-tree.ts';
-import { outputOption, printed } from './output.ts';
+import { directoryOf } from './open-tree.ts';
+import { noMore, outputOption, printed } from './output.ts';
 import { checkRemoval, drainFirst, type RemoveOptions, removedText, untilForgotten, withdraw } from './remove.ts';
 import {
   type ApplyPorts,
@@ -55,7 +54,7 @@ function addTopology(program: Command, { print, warn, exitWith }: CommandRun): v
     .command('diff')
     .description('show how a topology file differs from the tree that runs; exit with code 4 if it does')
     .requiredOption('-f, --file <topology>', 'the topology file')
-    .addOption(outputOption('as without'))
+    .addOption(outputOption(noMore))
     .option('--data <dir>', 'data directory of the tree (default: .banyan beside the topology file)')
     .action((options) => {
       const { record } = runningTree(dataOf(options));
@@ -141,12 +140,6 @@ function addRemove(program: Command, { print, warn }: CommandRun): void {
       print(removedText(path, asked));
     }),
   );
-}
-
-/** The directory of the tree that the kubeconfig belongs to, if the tree runs on this machine. */
-function directoryOf(options: TreeOptions): DataDirectory {
-  const [first = ''] = kubeconfigFiles(options);
-  return options.data === undefined ? new DataDirectory(dirname(first)) : dataOf(options);
 }
 
 /** Removes nodes that are processes of a supervisor on this machine: it ends them first, and does not start them again. Returns false if there are none. */
