@@ -1,6 +1,5 @@
 /** Checks the arguments of the command line, before a command asks a tree. Each check throws UsageError with the field, the value and a remedy. */
-import { checkPath, parentOf, pathShownAs, segmentsOf } from '../../core/identity/node-path.ts';
-import { splitReplica } from '../../core/identity/replica.ts';
+import { checkPath, parentOf, pathShownAs, sharedPath } from '../../core/identity/node-path.ts';
 import { hostFlaw, labelKeyFlaw, labelValueFlaw, subdomainFlaw } from '../../core/object/plain-names.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { suggest } from '../../core/runtime/suggest.ts';
@@ -10,7 +9,7 @@ import { UsageError } from './usage-error.ts';
 export function nodePath(text: string): string {
   const path = pathShownAs(text);
   if (path === '' && text !== '') return path;
-  const problem = checkPath(withoutReplicas(path));
+  const problem = checkPath(sharedPath(path));
   if (problem) throw new UsageError(`"${text}" is no path of a node, such as eu:paris or center: ${problem}`);
   return path;
 }
@@ -18,17 +17,11 @@ export function nodePath(text: string): string {
 /** The path of a node for `ping`, which all replicas of the path answer. */
 export function pathWithoutReplica(text: string): string {
   const path = nodePath(text);
-  const shared = withoutReplicas(path);
+  const shared = sharedPath(path);
   if (shared === path) return path;
   const command =
     parentOf(path) === parentOf(shared) ? `; for this replica: ${cliCommand('ping', shared, '--from', path)}` : '';
   throw new UsageError(`"${text}" is one replica of ${shared}; ping takes a path, such as ${shared}${command}`);
-}
-
-function withoutReplicas(path: string): string {
-  return segmentsOf(path)
-    .map((name) => splitReplica(name).name)
-    .join(':');
 }
 
 export function agentPath(text: string): string {

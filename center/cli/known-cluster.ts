@@ -4,7 +4,7 @@ import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { NodeApiClient } from './api-client.ts';
 import { didYouMean } from './arguments.ts';
-import { askReplicas, nodeContexts } from './node-contexts.ts';
+import { askReplicas, isNodeContext, nodeContexts } from './node-contexts.ts';
 import { isAgent, pathOf } from './through-tree.ts';
 import { UsageError } from './usage-error.ts';
 import { standInLines } from './why-destination.ts';
@@ -36,7 +36,7 @@ function pathsIn(contexts: readonly string[], prefix: string): string[] {
 
 /** The agents that the relays of the kubeconfig show. A relay that does not answer adds none. */
 async function agentsOf(api: KnownClusterApi): Promise<string[]> {
-  const relays = api.contexts().filter((context) => context.startsWith('node/'));
+  const relays = api.contexts().filter(isNodeContext);
   const nodes = await Promise.all(
     relays.map((context) => api.list(context, '/apis/mesh.banyan.io/v1alpha1/nodes').catch(() => [])),
   );

@@ -1,15 +1,23 @@
 /** The contexts of a node in the kubeconfig. Each replica of the path has one. */
-import { shownPath } from '../../core/identity/node-path.ts';
+import { pathShownAs } from '../../core/identity/node-path.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 
 const prefix = 'node/';
 
+/** Whether the context leads to the system API of a node. */
+export function isNodeContext(context: string): boolean {
+  return context.startsWith(prefix);
+}
+
+/** The id of the node: `eu:paris~1` for `node/eu:paris~1`, empty for `node/center`. */
+export function nodeIn(context: string): string {
+  return pathShownAs(context.slice(prefix.length));
+}
+
 /** For example `node/eu:paris` and `node/eu:paris~1`. For the center, whose path is empty: `node/center`. */
 export function nodeContexts(contexts: readonly string[], path: string): string[] {
-  return contexts.filter(
-    (context) => context.startsWith(prefix) && splitReplica(context.slice(prefix.length)).name === shownPath(path),
-  );
+  return contexts.filter((context) => isNodeContext(context) && splitReplica(nodeIn(context)).name === path);
 }
 
 /** The contexts of a space at all replicas of a relay. `space` is the name of the space below its origin, such as `center.retail`. */

@@ -9,6 +9,7 @@ import { DataDirectory } from '../supervisor/data-directory.ts';
 import { NodeApiClient } from './api-client.ts';
 import { didYouMean } from './arguments.ts';
 import { dataOf } from './data-of.ts';
+import { isNodeContext } from './node-contexts.ts';
 import type { TreeKubeconfig } from './tree-routes.ts';
 
 export interface TreeOptions {
@@ -22,7 +23,7 @@ export async function openTree(options: TreeOptions): Promise<NodeApiClient> {
   const tree = treeKubeconfig(options);
   const api = new NodeApiClient(tree);
   const isNamed = isOfTree(tree.current) || options.context === undefined;
-  if (!(isNamed && tree.config.contexts.some(({ name }) => name.startsWith('node/')))) await api.enter();
+  if (!(isNamed && tree.config.contexts.some(({ name }) => isNodeContext(name)))) await api.enter();
   return api;
 }
 

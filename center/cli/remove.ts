@@ -2,13 +2,13 @@
  * `banyan remove PATH`: takes a node out of the tree for good, with everything below it. First its clusters are drained, if the person wants this. Then its
  * certificates end, and its parent forgets it.
  */
-import { nameOf, parentOf, shownPath } from '../../core/identity/node-path.ts';
+import { isAtOrBelow, isBelow, nameOf, parentOf, sharedPath, shownPath } from '../../core/identity/node-path.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { useEach } from './admission.ts';
 import { type DrainPorts, drain } from './drain.ts';
-import { nodeContexts } from './node-contexts.ts';
+import { isNodeContext, nodeContexts, nodeIn } from './node-contexts.ts';
 import { revokeNode } from './revoke.ts';
 import {
   locations,
@@ -106,14 +106,14 @@ export async function withdraw(api: TreeApi, id: string, ports: Pick<DrainPorts,
 export async function untilForgotten(api: TreeApi, id: string, ports: DrainPorts): Promise<void> {
   const { clock, pause } = ports;
   const deadline = clock.monotonicMs() + forgottenWithinMs;
-  const above = api.contexts().filter((context) => context.startsWith('node/') && isAbove(context.slice(5), id));
+  const above = api.contexts().filter((context) => isNodeContext(context) && isBelow(id, sharedPath(nodeIn(context))));
   for (;;) {
     const still: string[] = [];
     for (const context of above) {
       // A node that does not answer hears of the removal when it comes back.
       const nodes = await api.list(context, nodeObjects).catch(() => []);
       const paths = nodes.map(({ spec }) => (spec as { path?: string } | undefined)?.path ?? '');
-      if (paths.some((one) => one === id || one.startsWith(`${id}:`))) still.push(context);
+      if (paths.some((one) => isAtOrBelow(one, id))) still.push(context);
     }
     if (still.length === 0) return;
     if (clock.monotonicMs() > deadline) {
@@ -129,11 +129,6 @@ export async function untilForgotten(api: TreeApi, id: string, ports: DrainPorts
 /** A level passes a change on within a second or two. */
 const forgottenWithinMs = 30_000;
 const lookEveryMs = 200;
-
-function isAbove(shown: string, id: string): boolean {
-  if (shown === 'center') return true;
-  return id.startsWith(`${splitReplica(shown).name}:`);
-}
 
 export function removedText(path: string, { orphan }: Pick<RemoveOptions, 'orphan'>): string {
   const objects = orphan ? '; objects that were delivered there stay' : '';

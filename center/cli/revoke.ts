@@ -12,7 +12,7 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { useEach } from './admission.ts';
 import type { NodeApiClient } from './api-client.ts';
-import { nodeContexts } from './node-contexts.ts';
+import { nodeContexts, nodeIn } from './node-contexts.ts';
 import type { Output } from './output.ts';
 import { formatTable } from './table.ts';
 import { UsageError } from './usage-error.ts';
@@ -64,7 +64,7 @@ export async function revokeNode(api: Api, path: string, clock: Clock, warn: (li
     { kind: 'nodes', name: path },
     { clock, warn, again: cliCommand('revoke', path) },
   );
-  const where = made.map((context) => context.slice('node/'.length)).join(', ');
+  const where = made.map((context) => shownPath(nodeIn(context))).join(', ');
   const remedy = `admit it again: ${cliCommand('join-token', path, '--again')} (with --relay for a relay)`;
   const parent = `node/${shownPath(parentOf(path))}`;
   // A parent that does not answer may know the node.

@@ -6,6 +6,7 @@ import { comparePaths, isBelow, pathShownAs } from '../../core/identity/node-pat
 import { describeError } from '../../core/runtime/errors.ts';
 import { sourceName } from '../topology/plan.ts';
 import type { NodeApiClient } from './api-client.ts';
+import { isNodeContext, nodeIn } from './node-contexts.ts';
 import type { ShownFailure } from './remedy.ts';
 
 export interface RelayFailures {
@@ -25,8 +26,8 @@ export async function relayFailures(
   const originPath = pathShownAs(origin);
   const relays = api
     .contexts()
-    .filter((one) => one.startsWith('node/'))
-    .map((one) => one.slice('node/'.length))
+    .filter(isNodeContext)
+    .map(nodeIn)
     .filter((relay) => isBelow(relay, originPath));
   const silent: string[] = [];
   const samples = await Promise.all(

@@ -8,6 +8,7 @@ import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { type Context, type ContextNode, contextsOf } from '../supervisor/kubeconfig.ts';
 import type { NodeApiClient } from './api-client.ts';
 import { didYouMean } from './arguments.ts';
+import { isNodeContext, nodeIn } from './node-contexts.ts';
 import { portableKubeconfig } from './portable-kubeconfig.ts';
 import { type EntryNode, isAgent, pathOf, pathOfContext } from './through-tree.ts';
 import type { TreeKubeconfig } from './tree-routes.ts';
@@ -51,7 +52,7 @@ export async function treeContexts(
   });
   if (contexts.length > 0)
     return stringify(portableKubeconfig(configOf(contexts, tree)), { aliasDuplicateObjects: false });
-  const known = [...new Set([...api.contexts().filter(isNode).map(pathIn), ...nodes.map(({ path }) => path)])];
+  const known = [...new Set([...api.contexts().filter(isNodeContext).map(nodeIn), ...nodes.map(({ path }) => path)])];
   const listing = `for a list: ${cliCommand('tree')}`;
   throw new BanyanError('NotFound', `--at: there is no node "${at}": ${didYouMean(at, known, listing)}`);
 }
@@ -61,8 +62,8 @@ async function nodesFor(api: Api, entry: EntryNode, at: string, warn: (line: str
   const isAsked = (path: string) => isAtOrBelow(path, at) || isBelow(at, path);
   const relays = api
     .contexts()
-    .filter(isNode)
-    .map(pathIn)
+    .filter(isNodeContext)
+    .map(nodeIn)
     .filter((path) => isAtOrBelow(path, entry.path) && isAsked(path) && !path.includes('~'));
   const found = new Map<string, ContextNode>();
   const waiting = [...new Set(relays)].sort(comparePaths);
@@ -73,14 +74,6 @@ async function nodesFor(api: Api, entry: EntryNode, at: string, warn: (line: str
   };
   await Promise.all(Array.from({ length: askedAtOnce }, worker));
   return [...found.values()].sort((a, b) => comparePaths(a.path, b.path));
-}
-
-function isNode(context: string): boolean {
-  return context.startsWith('node/');
-}
-
-function pathIn(context: string): string {
-  return pathShownAs(context.slice('node/'.length));
 }
 
 /** A relay, and the agents right below it. */

@@ -1,20 +1,20 @@
 /** The clusters at and below a path, as the parents of their agents have them: for commands that cordon, drain and remove parts of a tree. */
 import {
+  childPath,
   comparePaths,
   isAtOrBelow,
   nameOf,
   objectName,
   parentOf,
-  pathShownAs,
+  sharedPath,
   shownPath,
 } from '../../core/identity/node-path.ts';
-import { splitReplica } from '../../core/identity/replica.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { NodeApiClient } from './api-client.ts';
 import { didYouMean } from './arguments.ts';
-import { nodeContexts } from './node-contexts.ts';
+import { isNodeContext, nodeContexts, nodeIn } from './node-contexts.ts';
 import { UsageError } from './usage-error.ts';
 
 export type TreeApi = Pick<NodeApiClient, 'contexts' | 'get' | 'list' | 'write' | 'apply'>;
@@ -40,21 +40,19 @@ export interface FoundTargets {
 /** Asks the parent of the path, and every relay at or below it that the kubeconfig has. */
 export async function targetsAt(api: TreeApi, path: string): Promise<FoundTargets> {
   const contexts = api.contexts();
-  const below = contexts.filter((context) => {
-    return context.startsWith('node/') && isAtOrBelow(splitReplicas(pathShownAs(context.slice(5))), path);
-  });
+  const below = contexts.filter((context) => isNodeContext(context) && isAtOrBelow(sharedPath(nodeIn(context)), path));
   const above = path === '' ? [] : nodeContexts(contexts, parentOf(path));
   const silent = new Map<string, string>();
   const targets = await Promise.all(
     [...new Set([...above, ...below])].map(async (context): Promise<TreeTarget[]> => {
-      const parent = splitReplicas(pathShownAs(context.slice(5)));
+      const parent = sharedPath(nodeIn(context));
       try {
         const found = await api.list(context, syncTargets);
         return found
           .map((target) => ({
             context,
             target,
-            path: parent === '' ? target.metadata.name! : `${parent}:${target.metadata.name}`,
+            path: childPath(parent, target.metadata.name!),
           }))
           .filter((one) => isAtOrBelow(one.path, path));
       } catch (error) {
@@ -73,8 +71,8 @@ export async function checkKnown(api: TreeApi, path: string, command: string): P
   const contexts = nodeContexts(api.contexts(), parentOf(path));
   const known: string[] = [];
   for (const context of contexts) {
-    const found = await api.list(context, nodeObjects).catch(() => undefined);
     // A parent that does not answer may know the node.
+    const found = await api.list(context, nodeObjects).catch(() => undefined);
     if (!found) return;
     known.push(...found.map(({ spec }) => (spec as { path?: string } | undefined)?.path ?? ''));
     if (known.includes(path) || (await api.get(context, `${syncTargets}/${nameOf(path)}`))) return;
@@ -102,11 +100,4 @@ export async function removeObject(api: TreeApi, context: string, path: string):
 
 export function nodeObject(path: string): string {
   return `${nodeObjects}/${objectName(path)}`;
-}
-
-function splitReplicas(path: string): string {
-  return path
-    .split(':')
-    .map((name) => splitReplica(name).name)
-    .join(':');
 }

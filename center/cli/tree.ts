@@ -1,21 +1,13 @@
 /** `banyan tree`: the tree as its nodes show it. The command asks each relay about itself and its children. */
 
-import {
-  comparePaths,
-  depthOf,
-  isAtOrBelow,
-  nameOf,
-  parentOf,
-  pathShownAs,
-  shownPath,
-} from '../../core/identity/node-path.ts';
+import { comparePaths, depthOf, isAtOrBelow, nameOf, parentOf, shownPath } from '../../core/identity/node-path.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { NodeApiClient } from './api-client.ts';
 import { didYouMean } from './arguments.ts';
-import { nodeContexts } from './node-contexts.ts';
+import { isNodeContext, nodeContexts, nodeIn } from './node-contexts.ts';
 
 interface ShownNodeStatus {
   version?: string;
@@ -76,10 +68,10 @@ export interface TreeRow {
  */
 export async function treeRows(api: Pick<NodeApiClient, 'contexts' | 'list'>, root: string): Promise<TreeRow[]> {
   const contexts = api.contexts();
-  const below = contexts.filter((name) => name.startsWith('node/') && isShown(pathOf(name), root));
+  const below = contexts.filter((name) => isNodeContext(name) && isShown(nodeIn(name), root));
   const parents = root === '' ? [] : nodeContexts(contexts, parentOf(root));
   const rows = new Map<string, TreeRow>();
-  const paths = [...new Set([...below, ...parents])].map(pathOf);
+  const paths = [...new Set([...below, ...parents])].map(nodeIn);
   for (const nodeRows of await Promise.all(paths.map((path) => rowsOf(api, path, depthOf(root))))) {
     for (const row of nodeRows) {
       const before = rows.get(row.path);
@@ -88,7 +80,7 @@ export async function treeRows(api: Pick<NodeApiClient, 'contexts' | 'list'>, ro
   }
   const shown = [...rows.values()].filter(({ path }) => isShown(path, root));
   if (shown.length > 0) return withCountingReplica(shown.sort((a, b) => comparePaths(a.path, b.path)));
-  const silent = parents.map((name) => rows.get(pathOf(name))).find((row) => row?.rank === 0);
+  const silent = parents.map((name) => rows.get(nodeIn(name))).find((row) => row?.rank === 0);
   if (silent) return [unknownRow(root, silent)];
   throw new BanyanError(
     'NotFound',
@@ -124,10 +116,6 @@ function cordonNote({ spec, status }: KubeObject): string {
 function unknownRow(root: string, parent: TreeRow): TreeRow {
   const session = `unknown: node/${shownPath(parent.path)} is ${parent.session}`;
   return { ...parent, path: root, depth: 0, role: '', session };
-}
-
-function pathOf(context: string): string {
-  return pathShownAs(context.slice('node/'.length));
 }
 
 /** The rank of a report by a parent to which the node is attached. */

@@ -97,6 +97,13 @@ export function childPath(path: string, child: string): string {
   return replicaNodePath(path, splitReplica(child).name);
 }
 
+/** The path that all replicas share. Each name of `path` may have the number of a replica. */
+export function sharedPath(path: string): string {
+  return segmentsOf(path)
+    .map((name) => splitReplica(name).name)
+    .join(':');
+}
+
 /** The path of a child with its replica number, for output that lists each replica separately. */
 export function replicaNodePath(path: string, child: string): string {
   return path === '' ? child : `${path}:${child}`;

@@ -8,6 +8,7 @@ import {
   isBelow,
   objectName,
   replicaNodePath,
+  sharedPath,
 } from '../../../../core/identity/node-path.ts';
 
 describe('the order of paths', () => {
@@ -71,4 +72,8 @@ describe('the name of the object of a node', () => {
   it('is a valid Kubernetes name, and differs for any two paths', () => {
     expect(['', 'eu', 'eu:paris~1'].map(objectName)).toEqual(['center', 'eu', 'eu.paris--1']);
   });
+});
+
+it('has one path for all replicas, at every level', () => {
+  expect(['', 'eu', 'eu~1', 'eu~1:paris~2'].map(sharedPath)).toEqual(['', 'eu', 'eu', 'eu:paris']);
 });
