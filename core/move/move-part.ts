@@ -23,14 +23,14 @@ export interface MovePart {
   readonly joining: number;
   /** Number of destinations that became ready since the last grant: new ones that are available, or old ones that have removed their copy. */
   readonly done: number;
-  /** Number of destinations that stay and are available with the objects that were last sent to them, even of an older release. */
+  /** Number of destinations that have the placement and are available, with the present contents of its objects or with older ones. */
   readonly serving: number;
   /**
    * Number of old destinations that were asked to remove their copy and have not confirmed it, plus the number of subtrees, connected or not, that have not
-   * reported for the placement's present target. As long as there are any, the move is not over below the node, even if no destination matches.
+   * reported for the placement's present selection. As long as there are any, the move is not over below the node, even if no destination matches.
    */
   readonly breaking: number;
-  /** Number of subtrees that have not reported for the placement's present target and may have copies. The move waits for them. */
+  /** Number of subtrees that have not reported for the placement's present selection and may have copies. The move waits for them. */
   readonly unknown: number;
   /** Number of destinations that continued without a grant at their deadline. Counted since the placement has its present generation. */
   readonly overdue: number;
@@ -111,7 +111,7 @@ export const movePartSchema = z.object({
 
 // ------------------------------------------------------------------------------------------------ contributions
 
-/** The part of an agent. `serves`: the agent is available with the objects that were last sent to it. */
+/** The part of an agent. `serves`: the agent is available with objects of the present selection, perhaps with older contents. */
 export function agentPart(move: Move, row: MoveRow | undefined, serves: boolean, path: string): MovePart {
   const base = emptyMovePart(move.order);
   const serving = serves ? 1 : 0;
@@ -147,8 +147,11 @@ export interface RelayView {
   readonly part: MovePart | undefined;
   /** The relay has ever reported about this placement. */
   readonly reported: boolean;
-  /** The relay's report is for the placement's present target. */
-  readonly current: boolean;
+  /**
+   * The relay's report is for the placement's present selection. The report may be about older contents of the selected objects: copies do not come or go with
+   * the contents.
+   */
+  readonly isOfSelection: boolean;
   readonly connected: boolean;
   /** The relay's newest report shows copies below the relay. */
   readonly mayRun: boolean;
@@ -156,13 +159,13 @@ export interface RelayView {
 }
 
 /**
- * The part of a relay. If the relay is disconnected or its report is outdated, then the copies in the report still count as existing, but not as available.
+ * The part of a relay. If the relay is disconnected or its report is for another selection, then the copies in the report still count as existing, but not as available.
  */
 export function relayPart(order: MoveOrder, view: RelayView): MovePart {
   const base = emptyMovePart(order);
   const { part, path } = view;
   const isOther = part !== undefined && part.order !== order;
-  if (part && view.current && !isOther) return view.connected ? part : silent(part, path);
+  if (part && view.isOfSelection && !isOther) return view.connected ? part : silent(part, path);
   const leaving = isOther ? 0 : (part?.leaving ?? 0);
   const notCurrent = { ...base, sequence: part?.sequence ?? 0, leaving, breaking: 1 };
   return isAwaited(order, view) ? { ...notCurrent, unknown: 1, waitsFor: [path] } : notCurrent;
@@ -175,7 +178,7 @@ function silent(part: MovePart, path: string): MovePart {
 }
 
 /**
- * Whether the move waits for a relay without a current report. MakeBeforeBreak does not wait for a disconnected relay, because its destinations keep their
+ * Whether the move waits for a relay without a report for the present selection. MakeBeforeBreak does not wait for a disconnected relay, because its destinations keep their
  * copies. BreakBeforeMake waits for a relay that may still run an old copy. It does not wait for a relay that has never reported: this relay had no copy when
  * it got the placement, and creates none without a grant.
  */

@@ -34,7 +34,7 @@ export function withMove(placement: Placement, child: MovingChild, counted: Part
   const view = {
     part: reported?.move,
     reported: reported !== undefined || refused,
-    current: !refused && reported?.generation === generation && reported.target === target,
+    isOfSelection: !refused && reported?.generation === generation,
     connected,
     mayRun: refused || (reported !== undefined && (reported.counts.expected > 0 || !isOver(reported.move))),
     path,
@@ -42,10 +42,13 @@ export function withMove(placement: Placement, child: MovingChild, counted: Part
   return { ...counted, move: relayPart(move.order, view) };
 }
 
+/**
+ * Available objects of an older content count too. Otherwise no move would be granted while an object changes faster than the reports come. A report of this
+ * selection is about all objects that the agent was sent when it got the placement.
+ */
 function serves({ reported, refused, handed, connected }: MovingChild): boolean {
   if (!connected || refused || !reported || !handed) return false;
-  if (reported.generation !== handed.generation || reported.target !== handed.target) return false;
-  return reported.counts.available > 0;
+  return reported.generation === handed.generation && reported.counts.available > 0;
 }
 
 function baseCounts(as: 'reported' | 'never' | 'nothing', counted: Partial, empty: Partial): Partial {

@@ -265,11 +265,8 @@ export class Mover implements Passage {
     const { id, move, target } = placement;
     const reported = this.#reportedBy(t, id, name);
     if (move) {
-      const isCurrent =
-        reported?.generation === move.generation &&
-        reported.generation === target?.generation &&
-        reported.target === target.target;
-      if (!isCurrent || !hasNoCopies(reported)) return false;
+      const isOfSelection = reported?.generation === move.generation && reported.generation === target?.generation;
+      if (!isOfSelection || !hasNoCopies(reported)) return false;
       // An agent with an old copy may be moving from another replica of this relay to this one. Meanwhile, neither replica reports the agent.
       if (this.#ports.replicas.standing(name).isChanging) return false;
       const otherReplicas = this.#ports.replicas.members(name).filter((other) => other !== name);

@@ -22,7 +22,7 @@ const breaks = (more: Partial<MovePart>): MovePart => ({ ...emptyMovePart('Break
 const view = (more: Partial<RelayView>): RelayView => ({
   part: undefined,
   reported: true,
-  current: true,
+  isOfSelection: true,
   connected: true,
   mayRun: true,
   path: 'eu',
@@ -94,7 +94,7 @@ describe('a part of a move', () => {
   });
 
   it('of a relay that has not reported the present target says so, if something may continue there', () => {
-    const outdated = { part: make({ sequence: 5, leaving: 1, done: 2 }), current: false };
+    const outdated = { part: make({ sequence: 5, leaving: 1, done: 2 }), isOfSelection: false };
     expect(relayPart('MakeBeforeBreak', view(outdated))).toMatchObject({
       sequence: 5,
       leaving: 1,
@@ -104,10 +104,12 @@ describe('a part of a move', () => {
     const silent = relayPart('MakeBeforeBreak', view({ ...outdated, connected: false }));
     expect(silent).toMatchObject({ unknown: 0, breaking: 1 });
     expect(isOver({ ...silent, leaving: 0 })).toBe(false);
-    const old = { part: breaks({ sequence: 5 }), current: false };
+    const old = { part: breaks({ sequence: 5 }), isOfSelection: false };
     expect(relayPart('BreakBeforeMake', view({ ...old, connected: false })).unknown).toBe(1);
     expect(relayPart('BreakBeforeMake', view({ ...old, mayRun: false })).unknown).toBe(0);
-    expect(relayPart('BreakBeforeMake', view({ reported: false, current: false, mayRun: false })).unknown).toBe(0);
+    expect(relayPart('BreakBeforeMake', view({ reported: false, isOfSelection: false, mayRun: false })).unknown).toBe(
+      0,
+    );
     expect(relayPart('BreakBeforeMake', view({ part: make({ leaving: 1 }) }))).toMatchObject({
       leaving: 0,
       unknown: 1,

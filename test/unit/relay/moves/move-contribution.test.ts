@@ -44,16 +44,37 @@ describe('the contribution of a child to a move', () => {
     });
   });
 
-  it('counts an agent as serving if it is available with the objects that it was sent last, even of an older release', () => {
+  it('counts an agent as serving if it is available with objects of the selection, also with older contents', () => {
     const older = { generation: 2, target: 15 };
-    const reported = partial({ available: 1 }, older);
-    const part = (more: object) => withMove(placement, agent({ row: row('joined'), ...more }), available).move;
-    expect(part({})).toMatchObject({ done: 1, serving: 1 });
-    expect(part({ reported, handed: older })).toMatchObject({ done: 1 });
-    expect(part({ reported })).toMatchObject({ done: 0, joining: 1 });
-    expect(part({ handed: undefined })).toMatchObject({ done: 0, joining: 1 });
-    expect(part({ connected: false })).toMatchObject({ done: 0, joining: 1 });
-    expect(part({ refused: true })).toMatchObject({ done: 0, joining: 1 });
+    const formerSelection = { generation: 1, target: 15 };
+    const report = (of: typeof older) => partial({ available: 1 }, of);
+    for (const [here, yes] of [
+      [row('joined'), { done: 1, serving: 1, joining: 0 }],
+      [undefined, { done: 0, serving: 1, joining: 0 }],
+    ] as const) {
+      const part = (more: object) => withMove(placement, agent({ row: here, ...more }), available).move;
+      const no = { done: 0, serving: 0, joining: here ? 1 : 0 };
+      expect(part({})).toMatchObject(yes);
+      expect(part({ reported: report(older), handed: older })).toMatchObject(yes);
+      expect(part({ reported: report(older) })).toMatchObject(yes);
+      expect(part({ reported: partial({ available: 0 }) })).toMatchObject(no);
+      expect(part({ reported: report(formerSelection) })).toMatchObject(no);
+      expect(part({ handed: undefined })).toMatchObject(no);
+      expect(part({ connected: false })).toMatchObject(no);
+      expect(part({ refused: true })).toMatchObject(no);
+    }
+  });
+
+  it('takes the newest report of a relay that is for the selection, also with older contents', () => {
+    const relay = (generation: number) => {
+      const move = { ...emptyMovePart('MakeBeforeBreak'), sequence: 3, leaving: 1, serving: 2 };
+      const reported = { ...partial({ available: 1 }, { generation, target: 15 }), move };
+      return withMove(placement, agent({ role: 'relay', path: 'eu', handed: undefined, reported }), available).move!;
+    };
+    expect(relay(2)).toMatchObject({ leaving: 1, serving: 2, unknown: 0, sequence: 3 });
+    expect(decidesToGrant(relay(2), true)).toBe(true);
+    expect(relay(1)).toMatchObject({ unknown: 1, waitsFor: ['eu'] });
+    expect(decidesToGrant(relay(1), true)).toBe(false);
   });
 
   it('treats a relay that reports nothing about moves as a relay that has not reported', () => {
