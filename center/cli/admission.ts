@@ -158,7 +158,7 @@ async function admit(
     api.apply(context, `${inventory}/${object.kind.toLowerCase()}s/${object.metadata.name}`, object);
   const syncTarget = target ?? (await make(objects.target));
   if (!location && objects.location) {
-    // Whoever deletes the SyncTarget removes the agent, and its Location with it.
+    // A person who deletes the SyncTarget removes the agent from the tree. The owner reference removes the Location as well.
     const { name = '', uid = '' } = syncTarget.metadata;
     const ownerReferences = [{ apiVersion, kind: 'SyncTarget', name, uid }];
     await make({ ...objects.location, metadata: { ...objects.location.metadata, ownerReferences } });

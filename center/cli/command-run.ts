@@ -1,4 +1,4 @@
-/** What the commands share: where they print, and the tree that a command asks. */
+/** The parts that all commands share: their output, and the tree that a command asks. */
 import { type Command, Option } from 'commander';
 import type { NodeApiClient } from './api-client.ts';
 import { checkOrigin, spaceContext } from './arguments.ts';

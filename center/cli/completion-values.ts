@@ -1,4 +1,4 @@
-/** The values that completion gets from a tree. A person waits for them, so they are few and have little time. */
+/** The values that completion gets from a tree. A person waits for these values, so their number and the time for them are small. */
 import type { NodeApiClient } from './api-client.ts';
 import type { TypedOptions, WordSource } from './completion.ts';
 import { openTree, treeKubeconfig } from './open-tree.ts';

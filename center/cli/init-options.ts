@@ -1,4 +1,4 @@
-/** What `banyan init` is asked for, and the files that it writes. */
+/** The options of `banyan init`, and the names of the files that the command writes. */
 import type { ProgramRole } from '../supervisor/programs.ts';
 
 export interface InitOptions {

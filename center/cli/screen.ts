@@ -1,4 +1,4 @@
-/** What commands show on a terminal beyond plain lines: colours, and a text that is updated in place. */
+/** The output of commands on a terminal beyond plain lines: colours, and a text that is updated in place. */
 import { describeError } from '../../core/runtime/errors.ts';
 
 export interface Screen {

@@ -19,7 +19,7 @@ export interface Context {
   readonly url: string;
 }
 
-/** What the contexts of a node depend on. */
+/** The facts about a node from which its contexts are made. */
 export type ContextNode = Pick<PlannedNode, 'path' | 'id' | 'role' | 'parent' | 'kubeconfig'> & {
   readonly spaces: readonly Pick<TopologySpace, 'name' | 'type'>[];
 };

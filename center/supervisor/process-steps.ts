@@ -1,5 +1,5 @@
 /**
- * What a supervisor has to do with its processes so that a running tree becomes another one. Only nodes whose configuration differs are touched; a node that can
+ * The steps by which a supervisor turns the processes of a running tree into those of another tree. Only nodes whose configuration differs are touched; a node that can
  * take the difference while it runs is not restarted.
  */
 import { differentFields, isLive } from '../../relay/config/live-config.ts';

@@ -1,6 +1,6 @@
 /**
- * What a data directory knows about the tree that runs in it, beside the topology file of people: the nodes that run, and the work that a change of the topology
- * has begun. So a change that was interrupted goes on, whichever process ended.
+ * The record of a data directory about the tree that runs in it: the nodes that run, and the work that a change of the topology has begun. The topology file belongs
+ * to people, and does not have these facts. So a change that was interrupted goes on, whichever process ended.
  */
 import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';

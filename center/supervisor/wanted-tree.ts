@@ -1,4 +1,4 @@
-/** What a data directory is to become with the nodes of a topology: which stores go to another place, and which nodes their parents have to forget. */
+/** The wanted state of a data directory for the nodes of a topology: the stores that go to another place, and the nodes that their parents have to forget. */
 import { movesBetween } from '../topology/moves.ts';
 import { type TreeRecord, topmost, type WantedTree } from './tree-record.ts';
 

@@ -1,5 +1,5 @@
 /**
- * What a token of a ServiceAccount says, as the claims of a JWT: the names and claims of Kubernetes
+ * The contents of a token of a ServiceAccount, as the claims of a JWT: the names and claims of Kubernetes
  * (https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/#schema-for-service-account-private-claims).
  */
 import * as z from 'zod';

@@ -1,5 +1,5 @@
 /**
- * What may leave a space (`spec.delivery` of the Space), and the checks that all nodes share. Each field bounds one thing. An absent field bounds nothing, with
+ * The bounds of the objects that may leave a space (`spec.delivery` of the Space), and the checks that all nodes share. Each field bounds one thing. An absent field bounds nothing, with
  * one exception: where there are bounds, Secrets are read back only if `upsync` names them.
  */
 import type { GroupResource, ObjectKey } from '../object/key.ts';

@@ -6,7 +6,7 @@ export function hostPort(host: string, port: number | string): string {
   return `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 }
 
-/** What is wrong with an address that a person wrote, or undefined. */
+/** Returns the remedy for an address that a person wrote with a mistake. Undefined: the address has none. */
 export function hostPortFlaw(text: string): string | undefined {
   const [, host = '', port = ''] = /^(\[[0-9a-fA-F:.]+\]|[^\s:[\]/]+):(\d{1,5})$/.exec(text) ?? [];
   const isBadIpv6 = host.startsWith('[') && isIP(host.slice(1, -1)) !== 6;

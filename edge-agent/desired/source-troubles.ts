@@ -1,5 +1,5 @@
 /**
- * What those who run the site have to know about sources: which objects several sources want, and what the site refuses. Tenants read about their own objects in
+ * The troubles with sources, for the people who run the site: the objects that several sources want, and the objects that the site refuses. Tenants read about their own objects in
  * the status of their placements; the names of other sources are only in this report.
  */
 import type { PlacementId } from '../../core/entries/placement-id.ts';

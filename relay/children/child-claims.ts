@@ -1,5 +1,5 @@
 /**
- * What each child relay may claim. The claims are in `spec.claims` of the child's Node object, otherwise in the node's configuration. Without both, a child may
+ * The claims that each child relay may make. They are in `spec.claims` of the child's Node object, otherwise in the node's configuration. Without both, a child may
  * claim everything except the path of another node. What this node itself gave a subtree (labels that Locations inherit, SyncTargets and Locations of inventory
  * spaces) is always allowed, because the child only repeats it.
  */

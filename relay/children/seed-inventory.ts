@@ -19,7 +19,7 @@ export function seedInventory(space: Space, entries: readonly InventoryEntry[]):
     const { name, labels, annotations, properties } = entry;
     const target = { apiVersion, kind: 'SyncTarget', metadata: { name, labels }, spec: { properties } };
     const { metadata } = seed(space, hash, target);
-    // Whoever deletes the SyncTarget removes the cluster, and its Location with it.
+    // A person who deletes the SyncTarget removes the cluster from the tree. The owner reference removes the Location as well.
     const ownerReferences = [{ apiVersion, kind: 'SyncTarget', name, uid: metadata.uid ?? '' }];
     const location = { name, labels, annotations, ownerReferences };
     seed(space, hash, { apiVersion, kind: 'Location', metadata: location, spec: {} });

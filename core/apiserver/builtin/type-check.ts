@@ -33,7 +33,7 @@ export function checkTypes(
   );
 }
 
-/** What the decoder finds. The mistakes are in the order of the fields, by their paths. */
+/** The findings of the decoder. The mistakes are in the order of the fields, by their paths. */
 interface Decoded {
   readonly unknown: string[];
   readonly mistakes: Map<string, Mistake>;

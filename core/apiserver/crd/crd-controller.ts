@@ -24,7 +24,7 @@ export interface CrdControllerOptions {
 
 const cleanup = 'customresourcecleanup.apiextensions.k8s.io';
 const fieldManager = 'crd-controller';
-/** What the controller has to know about a definition to decide about the names of others, as of a revision. */
+/** The facts about a definition, as of a revision, from which the controller decides about the names of other definitions. */
 interface KnownDefinition {
   readonly revision: number;
   readonly group: string;

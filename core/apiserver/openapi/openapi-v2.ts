@@ -114,7 +114,7 @@ function asV2(schema: SchemaV3, isRoot = false): SchemaV2 {
   };
 }
 
-/** What v2 can say of values beside their type. Kubernetes leaves defaults and combined schemas out. */
+/** The constraints of values that v2 has beside the type. Kubernetes leaves defaults and combined schemas out. */
 function constraints(schema: SchemaV3): Pick<SchemaV2, Constraint> {
   const known: ReadonlySet<string> = new Set(constraintNames);
   return Object.fromEntries(Object.entries(schema).filter(([name]) => known.has(name)));
