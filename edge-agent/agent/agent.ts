@@ -90,7 +90,7 @@ export class Agent {
         records: this.#records,
         autoscalers: this.#autoscalers,
         crashes: this.#crashes,
-        takerOf: (key, object) => this.#reports.takerOf(key, object),
+        takerOf: (source, key, object) => this.#reports.takerOf(source, key, object),
         healthOf: (key) => this.#observer.observation(key)?.health,
         hasFinalizers: (key) => this.#observer.observation(key)?.hasFinalizers,
         flushed: () => store.flushed(),

@@ -123,9 +123,9 @@ export class EdgeReports {
     this.#associated.place(key, this.#ports.uidOf(key));
   }
 
-  /** Returns the placement whose upsync rule takes the object. 'unknown': the event `taken` follows when the answer is known. */
-  takerOf(key: string, object: KubeObject): Promise<Taker> {
-    return this.#upsync.takerOf(key, object.metadata.labels ?? {});
+  /** Returns the placement of the source whose upsync rule takes the object. 'unknown': the event `taken` follows when the answer is known. */
+  takerOf(source: string, key: string, object: KubeObject): Promise<Taker> {
+    return this.#upsync.takerOf(source, key, object.metadata.labels ?? {});
   }
 
   /** Resolves when the event `taken` was sent for each object whose taker was unknown. */
@@ -245,14 +245,15 @@ export class EdgeReports {
     this.#retryTimer = this.#ports.clock.after(retryMs, () => this.kindsChanged());
   }
 
-  /** For each object of the down feed that a rule takes: the placement of this rule. */
+  /** For each object of the down feed that a rule of its source takes: the placement of this rule. */
   #presentTakers(): Map<string, PlacementId> {
     const { desired } = this.#ports;
     const taken = new Map<string, PlacementId>();
     if (!this.#upsync.isActive) return taken;
     for (const key of desired.objects()) {
       const [winner] = desired.deliveries(key);
-      const taker = winner && this.#upsync.takerNow(key, desired.object(winner).metadata.labels ?? {});
+      const labels = winner && (desired.object(winner).metadata.labels ?? {});
+      const taker = winner && this.#upsync.takerNow(winner.source, key, labels!);
       if (taker !== undefined) taken.set(key, taker);
     }
     return taken;

@@ -49,10 +49,14 @@ export interface ApplierPorts {
   readonly random: Random;
   readonly logger: Logger;
   /**
-   * Returns the placement whose upsync rules take the object. The agent does not write such an object. 'unknown': the answer is not known yet; the owner of
+   * Returns the placement of the source whose upsync rules take the object. The agent does not write such an object. 'unknown': the answer is not known yet; the owner of
    * the applier calls `wantedChanged` when the answer is known.
    */
-  takerOf(key: string, object: KubeObject): Promise<{ readonly id: PlacementId | undefined } | 'unknown'>;
+  takerOf(
+    source: string,
+    key: string,
+    object: KubeObject,
+  ): Promise<{ readonly id: PlacementId | undefined } | 'unknown'>;
   /** The newest health of an applied object. Undefined: the cluster has not reported the object yet. */
   healthOf(key: string): ObjectHealth | undefined;
   /** Whether the object has finalizers of controllers (core/object/finalizers.ts). Undefined: the cluster has not reported the object yet. */
@@ -125,7 +129,7 @@ export class Applier {
         isWanted: (key) => this.#isWanted(key),
         deliveries: (key) => ports.desired.deliveries(key),
         isPlaced: (id) => ports.desired.placement(id) !== undefined,
-        takerOf: (key, live) => ports.takerOf(key, live),
+        takerOf: (source, key, live) => ports.takerOf(source, key, live),
         hasFinalizers: (key) => ports.hasFinalizers(key),
       },
       {
@@ -321,7 +325,7 @@ export class Applier {
     const once = withKeysOnce(sent);
     // The cluster would refuse the object at each try. So the agent waits for another content, and sends nothing.
     if ('why' in once) return this.#invalid(delivery, once.why);
-    const taker = await this.#ports.takerOf(key, sent);
+    const taker = await this.#ports.takerOf(delivery.source, key, sent);
     if (taker === 'unknown') return this.#undecided(delivery, undecided(key));
     if (taker.id !== undefined) return this.#yield(delivery, taker.id);
     const namespace = namespaceKeyOf(parseKey(key));
@@ -376,7 +380,7 @@ export class Applier {
     const { key } = delivery;
     const { logger, records } = this.#ports;
     const record = records.get(key);
-    this.#progress.report(delivery, yielded(taker, delivery.source));
+    this.#progress.report(delivery, yielded(taker));
     if (record) this.#remover.forget(key);
     try {
       await releaseOwnership(this.#ports, key, record);

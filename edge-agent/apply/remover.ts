@@ -35,7 +35,7 @@ export interface RemoverPorts {
   deliveries(key: string): readonly Delivery[];
   isPlaced(id: PlacementId): boolean;
   /** See ApplierPorts. */
-  takerOf(key: string, live: KubeObject): Promise<{ readonly id: PlacementId | undefined } | 'unknown'>;
+  takerOf(source: string, key: string, live: KubeObject): Promise<{ readonly id: PlacementId | undefined } | 'unknown'>;
   /** See ApplierPorts. */
   hasFinalizers(key: string): boolean | undefined;
 }
@@ -138,7 +138,7 @@ export class Remover {
     }
     if (decision.do === 'remove') {
       // A scan may have put the object on record. An object that now belongs to the cluster may still have the mark from the time when its source sent it.
-      const taker = live ? await takerOf(key, live) : { id: undefined };
+      const taker = live ? await takerOf(record.source, key, live) : { id: undefined };
       if (taker === 'unknown') return 'retry';
       if (taker.id !== undefined) {
         await releaseOwnership(this.#ports, key, record);

@@ -54,11 +54,10 @@ export function incomparable(refusal: unknown): string {
   return `somebody has changed it, and the agent can't find out which fields differ: the cluster refuses the dry run: ${describeError(refusal)}`;
 }
 
-/** The step of an object of `source` that an upsync rule takes. The rule may be of another tenant, whose names are nobody else's business. */
-export function yielded(taker: PlacementId, source: string): ApplyStep {
-  const { source: of, name } = splitPlacementId(taker);
-  const who = of === source ? `EdgePlacement ${name} of ${of}` : 'a placement of another source';
-  const message = `${who} takes this object up from the cluster (spec.upsync), so the agent does not apply it`;
+/** The step of an object that an upsync rule of the same source takes. */
+export function yielded(taker: PlacementId): ApplyStep {
+  const { source, name } = splitPlacementId(taker);
+  const message = `EdgePlacement ${name} of ${source} takes this object up from the cluster (spec.upsync), so the agent does not apply it`;
   return { phase: 'yielded', reason: 'Conflicted', message };
 }
 

@@ -2,6 +2,8 @@
  * Finds objects that were created at the edge and that upsync rules take. This class watches the resources that the rules name, and keeps the matching
  * objects ready to report. The agent reports an object once for each source whose placements take the object, with the names of these placements.
  *
+ * A rule never takes an object that the agent has applied for another source: such an object was not created at the edge, and two sources may be two tenants.
+ *
  * Bound: `upsyncObjectsMax` objects for each placement, the first in the order of their keys. Of the objects beyond the bound, the agent reports only the
  * number, and keeps no bodies.
  */
@@ -14,6 +16,7 @@ import { formatKey, type GroupResource, type ObjectKey, parseKey } from '../../c
 import type { Labels } from '../../core/object/selector.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Cluster, ClusterEvent, ServedResource } from '../cluster/cluster.ts';
+import { signatureOf } from '../cluster/mark.ts';
 import { Bodies } from '../observe/bodies.ts';
 import { ResourceWatches, resourceName } from '../observe/resource-watches.ts';
 import { ruledOutOf, type Taking, takingPlacements, type UpsyncRules } from './rules.ts';
@@ -34,7 +37,7 @@ export interface UpsyncEvents {
   readFailed(key: string, error: unknown): void;
 }
 
-/** For an object of the down feed: the placement whose rule takes the object. Undefined: no rule takes it. */
+/** For an object of the down feed: the placement of the same source whose rule takes the object. Undefined: no rule takes it. */
 export type Taker = { readonly id: PlacementId | undefined } | 'unknown';
 
 export interface Upsynced {
@@ -48,6 +51,8 @@ interface UpsyncedObject {
   readonly uid: string;
   readonly labels: Labels;
   readonly namespaced: boolean;
+  /** The source for which an agent has applied the object. Absent: no agent has. */
+  readonly appliedFor?: string | undefined;
   readonly taking: readonly Taking[];
 }
 
@@ -161,15 +166,15 @@ export class Upsync {
   }
 
   /**
-   * Returns the placement whose rule takes the object, as soon as the served kinds are known. This method does not wait for the list of the resource: a list
+   * Returns the placement of the source whose rule takes the object, as soon as the served kinds are known. This method does not wait for the list of the resource: a list
    * may take long or never arrive, and a waiting caller delays others. Without the list, the method returns 'unknown'. The event `taken` follows when the
    * list has arrived, or when the cluster refuses the list. For a refused resource, only the given labels count.
    */
-  async takerOf(key: string, labels: Labels): Promise<Taker> {
+  async takerOf(source: string, key: string, labels: Labels): Promise<Taker> {
     while (this.#servedUnknown === 'asking' && !this.#stopped) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
-    if (!this.#isUndecided(key)) return { id: this.takerNow(key, labels) };
+    if (!this.#isUndecided(key)) return { id: this.takerNow(source, key, labels) };
     this.#undecided.add(key);
     return 'unknown';
   }
@@ -185,12 +190,13 @@ export class Upsync {
   }
 
   /**
-   * Returns the placement whose rule takes the object. The labels of the object on the cluster count; if the agent has not seen the object there, the given
-   * labels count.
+   * Returns the placement of the source whose rule takes the object. The labels of the object on the cluster count; if the agent has not seen the object
+   * there, the given labels count.
    */
-  takerNow(key: string, labels: Labels): PlacementId | undefined {
+  takerNow(source: string, key: string, labels: Labels): PlacementId | undefined {
     if (this.#rules.size === 0) return undefined;
-    return (this.#objects.get(key)?.taking[0] ?? this.#taking(parseKey(key), labels)[0])?.id;
+    const taking = this.#objects.get(key)?.taking ?? this.#taking(parseKey(key), { labels });
+    return taking.find(({ id }) => splitPlacementId(id).source === source)?.id;
   }
 
   reportOf(source: string, key: string): Upsynced | undefined {
@@ -251,16 +257,19 @@ export class Upsync {
     }
     // Aggregated API servers may return objects without a uid.
     const { labels = {}, uid = name } = object.metadata;
-    // Objects that no rule matches are ignored. Most objects of a resource may be such objects.
-    if (!before && this.#taking(key, labels).length === 0) return;
+    const appliedFor = signatureOf(object)?.source;
+    // Objects that no rule takes are ignored. Most objects of a resource may be such objects.
+    if (!before && this.#taking(key, { labels, appliedFor }).length === 0) return;
     if (before && before.uid !== uid) this.#bodies.delete(before.uid);
     this.#bodies.set(uid, object);
-    this.#setObject(name, { uid, labels, namespaced });
+    this.#setObject(name, { uid, labels, namespaced, appliedFor });
   }
 
-  #taking(key: ObjectKey, labels: Labels): Taking[] {
-    const taking = takingPlacements(this.#rules, key, labels);
-    return taking.filter(({ id }) => this.#isAccepted(splitPlacementId(id).source, key));
+  #taking(key: ObjectKey, { labels, appliedFor }: Pick<UpsyncedObject, 'labels' | 'appliedFor'>): Taking[] {
+    return takingPlacements(this.#rules, key, labels).filter(({ id }) => {
+      const { source } = splitPlacementId(id);
+      return (appliedFor ?? source) === source && this.#isAccepted(source, key);
+    });
   }
 
   #forgetAll(of: GroupResource, but: ReadonlySet<string> = new Set()): void {
@@ -272,7 +281,7 @@ export class Upsync {
   /** Updates the state of the object, by the present rules. */
   #setObject(key: string, object: Omit<UpsyncedObject, 'taking'> | undefined): void {
     const before = this.#objects.get(key);
-    const taking = object ? this.#taking(parseKey(key), object.labels) : [];
+    const taking = object ? this.#taking(parseKey(key), object) : [];
     if (object && taking.length > 0) this.#objects.set(key, { ...object, taking });
     else {
       this.#objects.delete(key);
@@ -283,7 +292,7 @@ export class Upsync {
     this.#keepBody(key);
     const sources = new Set([...sourcesOf(before), ...sourcesOf({ taking })]);
     if (sources.size > 0) this.#events.changed(key, sources);
-    if (before?.taking[0]?.id !== taking[0]?.id) this.#events.taken(key);
+    if (placementsOf(before) !== placementsOf({ taking })) this.#events.taken(key);
   }
 
   #addKey(id: PlacementId, key: string): void {
@@ -329,6 +338,10 @@ export class Upsync {
     const keys = this.#keys.get(id) ?? [];
     return keys.length <= upsyncObjectsMax || placeOf(keys, key) < upsyncObjectsMax;
   }
+}
+
+function placementsOf(upsynced: Pick<UpsyncedObject, 'taking'> | undefined): string {
+  return (upsynced?.taking ?? []).map(({ id }) => id).join();
 }
 
 function sourcesOf(upsynced: Pick<UpsyncedObject, 'taking'> | undefined): string[] {

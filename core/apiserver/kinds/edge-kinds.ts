@@ -127,7 +127,7 @@ const spec = object(
       { maxItems: itemsMax },
     ),
     upsync: list(
-      'Which objects that were created at the edge come up. upsync wins over downsync. Empty selects nothing. resources: ["*"] includes no Secrets, Events, Leases, Endpoints, EndpointSlices, Namespaces and CustomResourceDefinitions: name these.',
+      'Which objects that were created at the edge come up. upsync wins over downsync of the same space, and takes no object that another space delivers. Empty selects nothing. resources: ["*"] includes no Secrets, Events, Leases, Endpoints, EndpointSlices, Namespaces and CustomResourceDefinitions: name these.',
       object('One rule.', upsyncItem),
       { maxItems: itemsMax },
     ),

@@ -308,10 +308,10 @@ describe('objects created at the edge', () => {
     expect(bench.reported(up(till))).toBeUndefined();
   });
 
-  it('win over placed objects of the same name, and yield when no rule matches them any more', async () => {
+  it('win over placed objects of their source with the same name, and yield when no rule matches them any more', async () => {
     born(bench, till, { data: { mine: '1' } });
     await bench.receive(
-      bench.rules('center.ops/reports', { upsync: [maps] }),
+      bench.rules('center.retail/reports', { upsync: [maps] }),
       bench.object(shop, namespace('shop'), ['shop-prod']),
       bench.object(till, configMap('till', { theirs: '1' }), ['shop-prod']),
       bench.target(placement),
@@ -321,12 +321,52 @@ describe('objects created at the edge', () => {
     expect(bench.reported(`state/center.retail/${till}`)!.attributes).toMatchObject({
       applied: false,
       reason: 'Conflicted',
-      message: expect.stringMatching(/^a placement of another source takes this object up/),
+      message: expect.stringMatching(/^EdgePlacement reports of center.retail takes this object up/),
     });
-    await bench.receive(bench.gone('u/center.ops/reports'));
+    await bench.receive(bench.gone('u/center.retail/reports'));
     expect(bench.cluster.objects.get(till)!.data).toMatchObject({ theirs: '1' });
     await bench.advance(1_000);
     expect(bench.counts(placement)).toMatchObject({ available: 1 });
+  });
+
+  it('are none of the objects that another source delivers, and no rule of another source changes the delivery', async () => {
+    born(bench, '/configmaps/shop/own', {});
+    await bench.receive(
+      bench.object(shop, namespace('shop'), ['shop-prod']),
+      bench.object(till, configMap('till', { of: 'retail' }), ['shop-prod']),
+      bench.target(placement),
+    );
+    await bench.receive(bench.rules('center.ops/reports', { upsync: [maps] }));
+    await bench.settle();
+    expect(bench.reportedKeys('up/')).toEqual([up('/configmaps/shop/own', 'center.ops')]);
+    await bench.receive(bench.object(till, configMap('till', { of: 'retail', now: '1' }), ['shop-prod']));
+    expect(bench.cluster.objects.get(till)!.data).toEqual({ of: 'retail', now: '1' });
+    // A new object is applied although the rule names it before anybody has seen it on the cluster.
+    const late = '/configmaps/shop/late';
+    await bench.receive(bench.object(late, configMap('late', { of: 'retail' }), ['shop-prod']));
+    await bench.settle();
+    expect(bench.cluster.objects.get(late)!.data).toEqual({ of: 'retail' });
+    await bench.receive(bench.gone(`o/center.retail/${till}`));
+    await bench.settle();
+    expect(bench.cluster.objects.has(till)).toBe(false);
+    expect(bench.reportedKeys('up/')).toEqual([up('/configmaps/shop/own', 'center.ops')]);
+  });
+
+  it('are reported again when the agent gives a placed object back to the cluster', async () => {
+    born(bench, till, { data: { mine: '1' } });
+    const rules = { upsync: [maps] };
+    await bench.receive(bench.rules('center.ops/reports', rules));
+    expect(bench.reportedKeys('up/')).toEqual([up(till, 'center.ops')]);
+    await bench.receive(
+      bench.object(shop, namespace('shop'), ['shop-prod']),
+      bench.object(till, configMap('till', { mine: '1' }), ['shop-prod']),
+      bench.target(placement),
+    );
+    await bench.settle();
+    expect(bench.reportedKeys('up/')).toEqual([]);
+    await bench.receive(bench.gone(`o/center.retail/${till}`));
+    await bench.settle();
+    expect(bench.reported(up(till, 'center.ops'))!.body).toMatchObject({ data: { mine: '1' } });
   });
 
   it('are left alone from then on if they were placed before', async () => {
@@ -367,14 +407,14 @@ describe('objects created at the edge', () => {
       bench.object(till, configMap('till'), ['shop-prod']),
       bench.target(placement),
     );
-    await bench.receive(bench.rules('center.ops/reports', { upsync: [maps] }));
+    await bench.receive(bench.rules('center.retail/reports', { upsync: [maps] }));
     await bench.receive(bench.gone(`o/center.retail/${till}`));
     const { uid = '' } = bench.cluster.objects.get(till)!.metadata;
     const found = { key: parseKey(till), uid, source: 'center.retail', created: false };
     bench.agent.scanAppliedInventory([found], { entries: 50, fraction: 0.2 });
     await bench.settle();
     expect(bench.cluster.objects.has(till)).toBe(true);
-    await bench.receive(bench.gone('u/center.ops/reports'));
+    await bench.receive(bench.gone('u/center.retail/reports'));
     bench.agent.scanAppliedInventory([found], { entries: 50, fraction: 0.2 });
     await bench.settle();
     expect(bench.cluster.objects.has(till)).toBe(true);
