@@ -2,7 +2,7 @@
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { AuditPort } from './audit-port.ts';
-import type { AuditEvent } from './event.ts';
+import { type AuditEvent, isCarriedOut } from './event.ts';
 import type { AuditPolicy } from './policy.ts';
 
 /** The part of LineQueue that the log needs. */
@@ -47,8 +47,13 @@ export class AuditLog implements AuditPort {
     return this.#lost;
   }
 
+  /**
+   * The second half of the queue is for changes that the node has carried out: those that ran already when the log began to fail, and Revocations. Reads and refused
+   * requests, which anybody can send without end, get the first half. So they can't displace the event of a change.
+   */
   write(event: AuditEvent): void {
-    if (this.#options.lines.write(`${JSON.stringify(event)}\n`)) return;
+    const { lines } = this.#options;
+    if ((isCarriedOut(event) || !lines.isFilling) && lines.write(`${JSON.stringify(event)}\n`)) return;
     this.#lost += 1;
     this.#report();
   }

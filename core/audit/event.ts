@@ -97,4 +97,17 @@ export function lasts(attributes: AccessAttributes): boolean {
   return attributes.verb === 'watch' || lastingSubresources.has(attributes.subresource);
 }
 
+/** Whether the request changes nothing. A stream into a Pod may change much, also one that begins with GET, as those over a WebSocket do. */
+export function onlyReads(verb: string, subresource = ''): boolean {
+  return readingVerbs.has(verb) && !streamSubresources.has(subresource);
+}
+
+/** Whether the event is the end of a change that the node has made. */
+export function isCarriedOut({ stage, verb, objectRef, responseStatus }: AuditEvent): boolean {
+  if (stage !== 'ResponseComplete' || onlyReads(verb, objectRef?.subresource)) return false;
+  return responseStatus !== undefined && responseStatus.code < 400;
+}
+
+const readingVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch', 'head', 'options']);
+const streamSubresources: ReadonlySet<string> = new Set(['attach', 'exec', 'proxy', 'portforward']);
 const lastingSubresources: ReadonlySet<string> = new Set(['attach', 'exec', 'proxy', 'log', 'portforward']);

@@ -14,6 +14,7 @@ import {
   decisionAnnotation,
   lasts,
   objectRefOf,
+  onlyReads,
   placeAnnotation,
   reasonAnnotation,
 } from '../../audit/event.ts';
@@ -27,7 +28,7 @@ import type { AskedAccess } from './asked-access.ts';
 import type { ApiResponse } from './requests.ts';
 import { routeOf } from './route.ts';
 
-/** Whoever can fill the disk of the log must not be able to keep a revoked certificate by it. The event waits in memory until the disk has room. */
+/** Whoever can fill the disk of the log must not be able to keep a revoked certificate by it. The event waits in memory until the disk has room (audit-log.ts). */
 function revokes(attributes: AccessAttributes): boolean {
   if (!isForResource(attributes)) return false;
   const { apiGroup, resource, verb } = attributes;
@@ -39,9 +40,6 @@ export interface RequestAuditPorts {
   readonly clock: Clock;
   newId(): string;
 }
-
-/** These verbs change nothing. All others are refused while the log can't be written. */
-const readingVerbs: ReadonlySet<string> = new Set(['get', 'list', 'watch', 'head', 'options']);
 
 export class RequestAudit {
   readonly #ports: RequestAuditPorts;
@@ -84,8 +82,9 @@ export class RequestAudit {
     this.#user = auditUser(user);
     this.#asked = { access, decision };
     this.#annotations[placeAnnotation] = auditPlace(access.place);
-    const isServed =
-      decision.level === 'None' || readingVerbs.has(access.attributes.verb) || revokes(access.attributes);
+    const { attributes } = access;
+    const isRead = onlyReads(attributes.verb, isForResource(attributes) ? attributes.subresource : '');
+    const isServed = decision.level === 'None' || isRead || revokes(attributes);
     const why = isServed ? undefined : port.refusal();
     this.#write('RequestReceived');
     if (why !== undefined)

@@ -30,6 +30,21 @@ it('counts lost events, and says so once in a minute', () => {
   expect(errors).toHaveLength(2);
 });
 
+it('keeps the second half of its queue for changes that the node has made', () => {
+  const { log } = logOf('refuse', { accepts: true, trouble: 'ENOSPC', isFilling: true });
+  const lostOf = (event: Partial<AuditEvent>, code = 200) => {
+    const before = log.lostEvents;
+    log.write({ stage: 'ResponseComplete', responseStatus: { metadata: {}, code }, ...event } as AuditEvent);
+    return log.lostEvents - before;
+  };
+  expect(lostOf({ verb: 'create' }, 201)).toBe(0);
+  expect(lostOf({ verb: 'get', objectRef: { resource: 'pods', subresource: 'exec' } }, 101)).toBe(0);
+  expect(lostOf({ verb: 'create' }, 503)).toBe(1);
+  expect(lostOf({ verb: 'create', stage: 'RequestReceived' })).toBe(1);
+  expect(lostOf({ verb: 'get', objectRef: { resource: 'pods', subresource: 'log' } })).toBe(1);
+  expect(lostOf({ verb: 'list' })).toBe(1);
+});
+
 it('refuses changes only where the configuration says so', () => {
   expect(logOf('refuse', { accepts: true, trouble: 'ENOSPC' }).log.refusal()).toContain('ENOSPC');
   expect(logOf('refuse', { accepts: true, isFilling: true }).log.refusal()).toContain('too slowly');

@@ -153,6 +153,10 @@ describe('the audit of requests', () => {
     expect(answer.status).toBe(503);
     expect(answer.text).toContain('ENOSPC');
     expect((await bench.call('GET', maps)).status).toBe(200);
+    // kubectl begins a stream into a Pod with GET.
+    const pod = '/api/v1/namespaces/default/pods/till';
+    expect((await bench.call('GET', `${pod}/exec?command=id`)).status).toBe(503);
+    expect((await bench.call('GET', `${pod}/log`)).status).toBe(404);
     // The space of this test does not have the kind. The system space of a node does.
     const revocations = '/apis/mesh.banyan.io/v1alpha1/revocations';
     const statusOf = async (method: string, path: string) => (await bench.call(method, path, { body: {} })).status;
