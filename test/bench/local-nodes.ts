@@ -51,6 +51,7 @@ export class LocalNodes implements AsyncDisposable {
     const options = { nodes, data, ports, pki, clock: systemClock, restart: false, programOf, print() {} };
     const supervisor = new Supervisor(options);
     const started = new LocalNodes({ data, nodes, ports, pki, supervisor });
+    const startMs = performance.now();
     supervisor.start();
     try {
       await supervisor.ready(readyWithinMs + nodes.length * readyWithinMsForNode);
@@ -58,13 +59,21 @@ export class LocalNodes implements AsyncDisposable {
       await started[Symbol.asyncDispose]();
       throw error;
     }
+    started.#tookMs = performance.now() - startMs;
     return started;
   }
+
+  #tookMs = 0;
 
   private constructor(started: Started) {
     this.#started = started;
     // When this process ends without a wait, they must not stay.
     process.once('exit', this.#killAll);
+  }
+
+  /** The time from the start of the first process until all nodes were ready. */
+  get tookMs(): number {
+    return this.#tookMs;
   }
 
   get kubeconfig(): string {

@@ -14,6 +14,10 @@ interface Entry {
 }
 
 const benches: Readonly<Record<string, Entry>> = {
+  api: {
+    line: 'creates, gets, lists, pages and watches beside kube-apiserver with etcd, and beside the same bytes from memory',
+    load: () => import('./api.ts'),
+  },
   encryption: { line: 'a store that seals Secrets over a clear store', load: () => import('./encryption.ts') },
   store: { line: 'durable puts and scans of the store over raw lmdb', load: () => import('./store.ts') },
   fanout: {

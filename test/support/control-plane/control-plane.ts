@@ -21,6 +21,10 @@ export interface ControlPlaneOptions {
   readonly detached?: boolean;
   /** True: every request is recorded. A policy: the requests that the policy names. `audited` returns the records. */
   readonly audit?: boolean | AuditPolicy;
+  /** The programs to start. Absent: all. */
+  readonly components?: readonly Component[];
+  /** True: etcd flushes each write to the disk before it answers. The data of a test need not survive the test, so by default etcd does not. */
+  readonly durable?: boolean;
 }
 
 /** A request with its answer. The fields are those of https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/#audit-k8s-io-v1-Event */
@@ -74,6 +78,8 @@ export class ControlPlane implements AsyncDisposable {
   readonly #ports: Ports;
   readonly #processes = new Map<Component, ChildProcess>();
 
+  #tookMs = 0;
+
   private constructor(options: ControlPlaneOptions, binaries: Binaries, credentials: ClusterCredentials, ports: Ports) {
     this.#options = options;
     this.#binaries = binaries;
@@ -88,13 +94,20 @@ export class ControlPlane implements AsyncDisposable {
     const [etcd, peer, api] = await freePorts(3);
     const plane = new ControlPlane(options, binaries, credentials, { etcd: etcd!, peer: peer!, api: api! });
     for (const [name, user] of Object.entries(users)) await plane.#writeKubeconfigFor(name, user);
+    const startMs = performance.now();
     try {
-      await plane.startComponents(...components);
+      await plane.startComponents(...(options.components ?? components));
     } catch (error) {
       await plane[Symbol.asyncDispose]();
       throw error;
     }
+    plane.#tookMs = performance.now() - startMs;
     return plane;
+  }
+
+  /** The time from the start of the first process until the API server was ready. */
+  get tookMs(): number {
+    return this.#tookMs;
   }
 
   /** The kubeconfig of a member of system:masters. */
@@ -196,8 +209,7 @@ export class ControlPlane implements AsyncDisposable {
           `--listen-peer-urls=${peer}`,
           `--initial-advertise-peer-urls=${peer}`,
           `--initial-cluster=default=${peer}`,
-          // The data of a test need not survive the test, so etcd need not flush them.
-          '--unsafe-no-fsync',
+          ...(this.#options.durable ? [] : ['--unsafe-no-fsync']),
           '--log-level=warn',
         ];
       case 'kube-apiserver':
