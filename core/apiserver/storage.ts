@@ -39,6 +39,12 @@ export interface SpaceStorage {
   scan(resource: GroupResource, options?: ScanOptions): StoredObject[];
   /** Calls `see` for each object, in the order of `scan`, without holding all objects in memory. Ends when `see` returns false. `see` must not write. */
   visit(resource: GroupResource, options: ScanOptions, see: (object: StoredObject) => boolean): void;
+  /** Number of objects that `scan` returns without a limit. */
+  count(resource: GroupResource, options?: Omit<ScanOptions, 'limit'>): number;
+  /**
+   * The key of the last of the `limit` objects that `scan` returns, if more objects follow. Undefined: no more objects follow. Reads no other object.
+   */
+  pageEnd(resource: GroupResource, options: ScanOptions & { readonly limit: number }): ObjectKey | undefined;
   /** The resources that have at least one object. */
   resources(): GroupResource[];
   /**

@@ -52,13 +52,18 @@ export class SealedStore implements Store {
   }
 
   #reader(reader: Reader): Reader {
-    return { get: (key) => this.#get(reader, key), scan: (range) => this.#scan(reader, range) };
+    return {
+      get: (key) => this.#get(reader, key),
+      scan: (range) => this.#scan(reader, range),
+      countKeys: (range) => reader.countKeys(range),
+    };
   }
 
   #transaction(t: Transaction): Transaction {
     return {
       get: (key) => this.#get(t, key),
       scan: (range) => this.#scan(t, range),
+      countKeys: (range) => t.countKeys(range),
       put: (key, value) => t.put(key, this.#values.isSealed(key, value) ? this.#sealer.seal(key, value) : value),
       remove: (key) => t.remove(key),
       // No counter is a content.

@@ -42,8 +42,20 @@ export function spliceMetadata(body: Uint8Array, fields: string): [Uint8Array, U
   return [Buffer.from(`{"metadata":{${fields}${empty ? '' : ','}`), body.subarray(prefix.length)];
 }
 
-/** `body` without the member `name` of metadata, a number. No text can contain the bytes that this function searches: quotes in texts are escaped. */
-export function cutMetadataNumber(body: Uint8Array, name: string): Uint8Array {
+/** The bytes from `start` to `end` of a body. */
+export interface BodyPart {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Where the members of metadata begin in canonical bytes. */
+export const metadataStart = prefix.length;
+
+/**
+ * The member `name` of metadata, a number, with one comma beside the member. Undefined: there is none. No text can contain the bytes that this function
+ * searches: quotes in texts are escaped.
+ */
+export function metadataNumberIn(body: Uint8Array, name: string): BodyPart | undefined {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const label = `"${name}":`;
   for (let at = bytes.indexOf(label); at >= 0; at = bytes.indexOf(label, at + 1)) {
@@ -52,12 +64,9 @@ export function cutMetadataNumber(body: Uint8Array, name: string): Uint8Array {
     // A label or annotation of this name is a text.
     if (end === at + label.length) continue;
     const isFirst = bytes[at - 1] !== comma;
-    return Buffer.concat([
-      bytes.subarray(0, isFirst ? at : at - 1),
-      bytes.subarray(isFirst && bytes[end] === comma ? end + 1 : end),
-    ]);
+    return { start: isFirst ? at : at - 1, end: isFirst && bytes[end] === comma ? end + 1 : end };
   }
-  return body;
+  return undefined;
 }
 
 function isDigit(byte: number | undefined): boolean {

@@ -22,6 +22,8 @@ export interface Reader {
   get(key: Uint8Array): Uint8Array | undefined;
   /** Entries with `from <= key < to`, in byte order, or in the reverse order with `reverse`. */
   scan(range: KeyRange): Iterable<[key: Uint8Array, value: Uint8Array]>;
+  /** Number of keys with `from <= key < to`, without reading their values. */
+  countKeys(range: Pick<KeyRange, 'from' | 'to'>): number;
 }
 
 export interface KeyRange {
@@ -29,6 +31,8 @@ export interface KeyRange {
   readonly to: Uint8Array;
   readonly reverse?: boolean;
   readonly limit?: number;
+  /** Skips so many entries at the beginning, without reading their values. */
+  readonly offset?: number;
 }
 
 export interface Transaction extends Reader {

@@ -112,6 +112,30 @@ describe.each(fixtures)('$name', ({ open }) => {
       expect(names({ limit: 2 })).toEqual(['a/z', 'shop/a']);
     });
 
+    it('counts the objects, whatever has changed since the count before', () => {
+      const counts = () => [
+        storage.count(pods),
+        storage.count(pods, { namespace: 'shop' }),
+        storage.count(pods, { namespace: 'shop', after: { namespace: 'shop', name: 'a' } }),
+      ];
+      expect(counts()).toEqual([5, 3, 2]);
+      fixture.put(pod('new'), 'n');
+      fixture.put(pod('web'), 'changed');
+      fixture.remove({ ...pods, namespace: 'a', name: 'z' });
+      expect(counts()).toEqual([5, 4, 3]);
+      expect(storage.count(deployments)).toBe(1);
+      expect(storage.count(pods, { namespace: 'none' })).toBe(0);
+    });
+
+    it('finds the last object of a page if more follow', () => {
+      const end = (limit: number, options: ScanOptions = {}) => storage.pageEnd(pods, { ...options, limit });
+      expect(end(2)).toEqual(pod('a'));
+      expect(end(4)).toEqual(pod('web'));
+      expect(end(5)).toBeUndefined();
+      expect(end(1, { namespace: 'shop', after: { namespace: 'shop', name: 'a' } })).toEqual(pod('a-b'));
+      expect(end(2, { namespace: 'shop', after: { namespace: 'shop', name: 'a' } })).toBeUndefined();
+    });
+
     it('names every resource that has an object', () => {
       expect(storage.resources()).toEqual([pods, { group: '', resource: 'podtemplates' }, deployments]);
     });

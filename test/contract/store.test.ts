@@ -351,6 +351,10 @@ describe.each(stores)('$name', ({ open }) => {
       ['goes backwards with the same bounds', { from: text('ab'), to: text('d'), reverse: true }, ['c', 'b', 'ab']],
       ['stops at the limit', { from: text('a'), to: text('z'), limit: 2 }, ['a', 'ab']],
       ['stops at the limit backwards', { from: text('a'), to: text('z'), limit: 2, reverse: true }, ['d', 'c']],
+      ['skips entries', { from: text('a'), to: text('d'), offset: 1 }, ['ab', 'b', 'c']],
+      ['skips entries before the limit', { from: text('a'), to: text('d'), offset: 1, limit: 2 }, ['ab', 'b']],
+      ['skips entries backwards', { from: text('a'), to: text('d'), offset: 1, reverse: true }, ['b', 'ab', 'a']],
+      ['gives nothing if all are skipped', { from: text('a'), to: text('d'), offset: 4 }, []],
       ['gives nothing for a limit of 0', { from: text('a'), to: text('z'), limit: 0 }, []],
       ['gives nothing when the bounds are equal', { from: text('a'), to: text('a') }, []],
       ['gives nothing when the bounds are the wrong way round', { from: text('c'), to: text('a') }, []],
@@ -359,6 +363,17 @@ describe.each(stores)('$name', ({ open }) => {
       ['needs no entry at its bounds', { from: text('aa'), to: text('bb'), reverse: true }, ['b', 'ab']],
     ])('%s', (_title, range, expected) => {
       expect(store.read((reader) => keys(reader, range))).toEqual(expected);
+    });
+
+    it('has a count of its keys, also within a write', () => {
+      const range = { from: text('ab'), to: text('d') };
+      expect(store.read((reader) => reader.countKeys(range))).toBe(3);
+      expect(store.read((reader) => reader.countKeys({ from: text('d'), to: text('ab') }))).toBe(0);
+      expect(store.read((reader) => reader.countKeys({ from: text(''), to: text('z') }))).toBe(5);
+      store.write((t) => {
+        t.put(text('bb'), text('new'));
+        expect(t.countKeys(range)).toBe(4);
+      });
     });
 
     it('may stop early', () => {

@@ -179,6 +179,7 @@ export class SimStore implements Store {
     const recorded: Transaction = {
       get: (key) => (storeFaults?.get ? storeFaults.get(key, t.get(key)) : t.get(key)),
       scan: (range) => t.scan(range),
+      countKeys: (range) => t.countKeys(range),
       put: (key, value) => {
         t.put(key, value);
         changes.push({ key: Buffer.from(key), value: Buffer.from(value) });

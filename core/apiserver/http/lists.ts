@@ -5,16 +5,16 @@
  */
 import { labelsInBody } from '../../object/body-labels.ts';
 import { formatApiVersion, type KubeObject } from '../../object/meta.ts';
-import { BanyanError } from '../../runtime/errors.ts';
 import type { RequestSelection } from '../selection/selection.ts';
-import { type Kind, type Space, storedResource } from '../space.ts';
-import { namespacedNameOf, placeText } from '../storage/event-log.ts';
-import { Snapshot } from '../storage/snapshot.ts';
+import type { Kind, Space } from '../space.ts';
+import type { Snapshot } from '../storage/snapshot.ts';
 import type { StoredObject } from '../storage.ts';
 import { columnDefinitions, partialMetadata, type TableOptions, table, tableRow } from '../table/table.ts';
-import { inVersion, isOlderThanDefinition, shownIn } from '../verbs/object-form.ts';
+import { isOlderThanDefinition, shownIn } from '../verbs/object-form.ts';
+import { ByteText } from './byte-text.ts';
+import { decodeToken, type Page, pageOf, snapshotFor } from './list-pages.ts';
 import type { Form } from './negotiate.ts';
-import { publicBytes, publicParsed } from './public-form.ts';
+import { addPublic, publicBytes, publicParsed } from './public-form.ts';
 
 export interface ListRequest {
   readonly space: Space;
@@ -27,27 +27,6 @@ export interface ListRequest {
   readonly nowMs: number;
 }
 
-interface Place {
-  readonly namespace: string;
-  readonly name: string;
-}
-
-interface Continue extends Place {
-  /** The revision of the first page. All pages of the list show this revision. -1: the list goes on at the newest revision. */
-  readonly revision: number;
-  /** The time of the first page, in milliseconds since 1970. */
-  readonly atMs: number;
-}
-
-/** A list can go on for this time, as at a Kubernetes API server, whose etcd forgets old revisions after five minutes. */
-const listMsMax = 5 * 60_000;
-
-/** The message of the Kubernetes API server. */
-const compacted =
-  'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.';
-
-const comma = Buffer.from(',');
-
 type InVersion = Pick<ListRequest, 'space' | 'kind' | 'version'>;
 
 /**
@@ -55,11 +34,14 @@ type InVersion = Pick<ListRequest, 'space' | 'kind' | 'version'>;
  * they were stored. Throws if the object can't be converted to the version.
  */
 export function bytesInVersion({ space, kind, version }: InVersion, stored: StoredObject): Buffer {
-  if (!kind.hasSeveralVersions && !kind.storedAs && !isOlderThanDefinition(kind, stored.revision))
-    return publicBytes(kind, stored);
+  if (isShownAsStored(kind, stored)) return publicBytes(kind, stored);
   const object = publicParsed(space, kind, stored);
   const shown = shownIn(kind, object, version);
   return shown === object ? publicBytes(kind, stored) : Buffer.from(JSON.stringify(shown));
+}
+
+function isShownAsStored(kind: Kind, stored: StoredObject): boolean {
+  return !kind.hasSeveralVersions && !kind.storedAs && !isOlderThanDefinition(kind, stored.revision);
 }
 
 /**
@@ -137,8 +119,12 @@ export class Effort {
   }
 }
 
-/** Bytes of objects that a list keeps from its first scan. Most lists are smaller, so they read the store only once. */
-const foundBytesMax = 256 * 1024;
+/**
+ * Bytes of objects that a list reads at once, and the length of a piece. The store reads 256 KiB ahead, so a longer read would read its last objects twice.
+ */
+const readBytesMax = 255 * 1024;
+/** The first piece of a short list grows from this length. */
+const firstPieceBytes = 16 * 1024;
 
 /**
  * The text of a list in pieces; all pieces are of one revision. A caller that stops before the end must call `return`. The first piece throws if the
@@ -146,49 +132,68 @@ const foundBytesMax = 256 * 1024;
  */
 export function* listPieces(listing: ListRequest, limit: number, token: string | null): Generator<Buffer, void> {
   const from = token ? decodeToken(token) : undefined;
-  const isNew = from === undefined || from.revision < 0;
   const snapshot = snapshotFor(listing, from);
   try {
     const effort = new Effort();
-    const page = yield* pageOf(listing, snapshot, { limit, from, atMs: isNew ? listing.nowMs : from.atMs, effort });
-    const { head, item } = formOf(listing, {
+    const page = yield* pageOf(listing, snapshot, { limit: Math.max(limit, 0), from, effort });
+    const { head, add } = formOf(listing, {
       resourceVersion: String(snapshot.revision),
       ...(page.next ? { continue: page.next } : {}),
       ...(page.remaining === undefined ? {} : { remainingItemCount: page.remaining }),
     });
-    yield Buffer.from(head);
-    const parses = mustParse(listing);
-    let isFirst = true;
-    for (const found of page.items()) {
-      if (!isFirst) yield comma;
-      isFirst = false;
-      yield item(found);
-      if (parses && effort.spend(found.body.length)) yield pause;
-    }
-    yield Buffer.from(']}\n');
+    const text = new ByteText(firstPieceBytes);
+    text.add(Buffer.from(head));
+    yield* itemsOf(listing, snapshot, page, { text, add, effort });
+    text.ascii(']}\n');
+    yield text.take();
   } finally {
     snapshot[Symbol.dispose]();
   }
 }
 
-/** Throws Expired, with a token to go on at the newest revision, if the list is too old or too much has changed since its first page. */
-function snapshotFor({ space: { storage }, kind, nowMs }: ListRequest, from: Continue | undefined): Snapshot {
-  const of = storedResource(kind);
-  if (from === undefined || from.revision < 0) return new Snapshot(storage, of);
-  try {
-    if (nowMs - from.atMs <= listMsMax) return new Snapshot(storage, of, from.revision);
-    // The pages from now on belong to another list, and clients tell lists apart by their revisions.
-    storage.skipRevision?.();
-  } catch (error) {
-    if (!(error instanceof BanyanError) || error.code !== 'Expired') throw error;
+interface Writing {
+  /** Gets the items. What is left in the text at the end belongs to the list too. */
+  readonly text: ByteText;
+  readonly add: ListForm['add'];
+  readonly effort: Effort;
+}
+
+/** Reads the objects of the page, and adds them to the text as they are read. */
+function* itemsOf(
+  listing: ListRequest,
+  snapshot: Snapshot,
+  page: Page,
+  { text, add, effort }: Writing,
+): Generator<Buffer, void> {
+  const { selection } = listing;
+  const isRead = mustParse(listing) || !selection.isEmpty;
+  let written = 0;
+  const item = (stored: StoredObject) => {
+    if (written++ > 0) text.ascii(',');
+    add(text, stored);
+  };
+  for (const stored of page.held) item(stored);
+  let after = page.after;
+  for (let isCut = written < page.objects; isCut; ) {
+    isCut = false;
+    let isSpent = false;
+    const limit = selection.isEmpty ? { limit: page.objects - written } : {};
+    snapshot.visit({ ...placeIn(listing), ...(after ? { after } : {}), ...limit }, (stored) => {
+      if (selectsStored(listing, stored)) item(stored);
+      isSpent = effort.spend(isRead ? stored.body.length : 0);
+      isCut = written < page.objects && (isSpent || text.length >= readBytesMax);
+      if (isCut) after = stored.key;
+      return written < page.objects && !isCut;
+    });
+    if (text.length >= readBytesMax) yield text.take(2 * firstPieceBytes + readBytesMax);
+    if (isCut && isSpent && isRead) yield pause;
   }
-  throw new BanyanError('Expired', compacted, { continueToken: encodeToken({ ...from, revision: -1 }) });
 }
 
 interface ListForm {
   /** The text up to and including the bracket that opens the items. */
   readonly head: string;
-  item(stored: StoredObject): Buffer;
+  add(text: ByteText, stored: StoredObject): void;
 }
 
 function formOf(listing: ListRequest, metadata: object): ListForm {
@@ -198,7 +203,7 @@ function formOf(listing: ListRequest, metadata: object): ListForm {
     return {
       // The rows are the last field of the table.
       head: empty.slice(0, -']}'.length),
-      item: (stored) => Buffer.from(JSON.stringify(rowOf(listing, form, stored, listing.nowMs))),
+      add: (text, stored) => text.add(Buffer.from(JSON.stringify(rowOf(listing, form, stored, listing.nowMs)))),
     };
   }
   const isMetadata = form.as === 'PartialObjectMetadataList' || form.as === 'PartialObjectMetadata';
@@ -207,75 +212,14 @@ function formOf(listing: ListRequest, metadata: object): ListForm {
     : { kind: kind.listKind, apiVersion: formatApiVersion(kind.group, version) };
   return {
     head: JSON.stringify({ ...type, metadata, items: [] }).slice(0, -']}'.length),
-    item: isMetadata
-      ? (stored) => Buffer.from(JSON.stringify(partialMetadata(publicParsed(space, kind, stored), form.version)))
-      : (stored) => bytesInVersion(listing, stored),
+    add: isMetadata
+      ? (text, stored) =>
+          text.add(Buffer.from(JSON.stringify(partialMetadata(publicParsed(space, kind, stored), form.version))))
+      : (text, stored) => {
+          if (isShownAsStored(kind, stored)) addPublic(text, kind, stored);
+          else text.add(bytesInVersion(listing, stored));
+        },
   };
-}
-
-interface Page {
-  items(): Iterable<StoredObject>;
-  readonly next?: string;
-  readonly remaining?: number;
-}
-
-interface Paging {
-  /** 0: no limit. */
-  readonly limit: number;
-  readonly from: Continue | undefined;
-  /** The time of the first page. */
-  readonly atMs: number;
-  readonly effort: Effort;
-}
-
-function* pageOf(
-  listing: ListRequest,
-  snapshot: Snapshot,
-  { limit, from, atMs, effort }: Paging,
-): Generator<Buffer, Page> {
-  const { space, kind, version, namespace, selection } = listing;
-  const within = namespace === '' ? {} : { namespace };
-  const found: StoredObject[] = [];
-  const places: string[] = [];
-  let foundBytes = 0;
-  let last: StoredObject | undefined;
-  let remaining = 0;
-  const mustConvert = kind.storesAsWritten && showsContent(listing);
-  const isRead = mustConvert || !selection.isEmpty;
-  /** Returns false if nothing that follows matters. */
-  const see = (stored: StoredObject): boolean => {
-    if (!selectsStored(listing, stored)) return true;
-    if (limit > 0 && found.length + places.length === limit) {
-      remaining++;
-      return selection.isEmpty;
-    }
-    // The server looks at every object of the page before it sends the first byte. Later, it could only break off the answer, without a reason.
-    if (mustConvert) inVersion(kind, space.parse(stored), version);
-    last = stored;
-    if (foundBytes < foundBytesMax) found.push(stored);
-    else places.push(placeText(stored.key));
-    foundBytes += stored.body.length;
-    return true;
-  };
-  for (let after: Place | undefined = from; ; yield pause) {
-    let seen: Place | undefined;
-    snapshot.visit({ ...within, ...(after ? { after } : {}) }, (stored) => {
-      const goesOn = see(stored);
-      if (goesOn && effort.spend(isRead ? stored.body.length : 0)) seen = stored.key;
-      return goesOn && seen === undefined;
-    });
-    if (!seen) break;
-    after = { namespace: seen.namespace, name: seen.name };
-  }
-  function* items(): Generator<StoredObject> {
-    yield* found.splice(0);
-    const of = storedResource(kind);
-    for (const place of places) yield snapshot.get({ ...of, ...namespacedNameOf(place) })!;
-  }
-  if (remaining === 0 || !last) return { items };
-  const { namespace: inNamespace, name } = last.key;
-  const next = encodeToken({ revision: snapshot.revision, atMs, namespace: inNamespace, name });
-  return { items, next, ...(selection.isEmpty ? { remaining } : {}) };
 }
 
 /** Whether the server has to parse the objects in order to show them in this form. */
@@ -283,24 +227,15 @@ export function mustParse({ form, kind }: Pick<ListRequest, 'form' | 'kind'>): b
   return form.as !== 'object' || kind.hasSeveralVersions || kind.storedAs !== undefined || kind.definedAt !== undefined;
 }
 
+/** The namespace of a list, as an option of a scan. */
+export function placeIn({ namespace }: Pick<ListRequest, 'namespace'>): { readonly namespace?: string } {
+  return namespace === '' ? {} : { namespace };
+}
+
 /** Whether the answer contains more of the objects than their metadata and columns. */
-function showsContent({ form, includeObject }: ListRequest): boolean {
+export function showsContent({ form, includeObject }: ListRequest): boolean {
   if (form.as === 'Table') return includeObject === 'Object';
   return form.as !== 'PartialObjectMetadataList' && form.as !== 'PartialObjectMetadata';
-}
-
-function encodeToken(token: Continue): string {
-  return Buffer.from(JSON.stringify(token)).toString('base64url');
-}
-
-function decodeToken(text: string): Continue {
-  try {
-    const token = JSON.parse(Buffer.from(text, 'base64url').toString()) as Continue;
-    if (Number.isInteger(token.revision) && Number.isFinite(token.atMs) && typeof token.name === 'string') return token;
-  } catch {
-    // The token is not base64 of JSON. The answer is the same as for a token with the wrong fields.
-  }
-  throw new BanyanError('BadRequest', 'continue key is not valid: start a new list without the continue parameter');
 }
 
 function json(value: object): Buffer {

@@ -241,7 +241,9 @@ export function writePieces(
   const write = (isLast: boolean) => {
     if (!isBegun) sendHead(isLast ? heldBytes : undefined);
     isBegun = true;
-    answer.write(Buffer.concat(held.splice(0)));
+    const [first] = held;
+    answer.write(first && held.length === 1 ? first : Buffer.concat(held));
+    held.length = 0;
     heldBytes = 0;
   };
   const goOn = () => {

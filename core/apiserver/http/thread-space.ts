@@ -131,6 +131,14 @@ class OneObject implements SpaceStorage {
 
   visit(): void {}
 
+  count(): number {
+    return 0;
+  }
+
+  pageEnd(): undefined {
+    return undefined;
+  }
+
   resources(): [] {
     return [];
   }

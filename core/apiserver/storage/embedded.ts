@@ -14,6 +14,7 @@ import type { KeyRange, Reader, Store, Transaction } from '../../store/store.ts'
 import type { ScanOptions, SpaceStorage, SpaceWriter, StorageEvent, StoredObject, WriteHook } from '../storage.ts';
 import { type EventListener, EventLog } from './event-log.ts';
 import { noteStart, type RevisionGap, readRevisionGaps } from './history.ts';
+import { ObjectCounts } from './object-counts.ts';
 
 export interface EmbeddedStorageOptions {
   readonly store: Store;
@@ -47,6 +48,7 @@ export class EmbeddedStorage implements SpaceStorage {
   readonly #stateKey: Uint8Array;
   readonly #prefix: Uint8Array;
   readonly #log: EventLog;
+  readonly #counts = new ObjectCounts();
   /** The events of transactions that are running now. */
   readonly #pending = new WeakMap<Transaction, StorageEvent[]>();
 
@@ -80,6 +82,23 @@ export class EmbeddedStorage implements SpaceStorage {
     const range = this.#rangeOf(resource, options);
     this.#store.read((reader) => {
       for (const [key, row] of reader.scan(range)) if (!see(this.#decode(key, row))) return;
+    });
+  }
+
+  count(resource: GroupResource, options: Omit<ScanOptions, 'limit'> = {}): number {
+    const range = this.#rangeOf(resource, options);
+    const counted = () => this.#store.read((reader) => reader.countKeys(range));
+    return options.after ? counted() : this.#counts.of(resource, options.namespace, counted);
+  }
+
+  pageEnd(
+    resource: GroupResource,
+    { limit, ...options }: ScanOptions & { readonly limit: number },
+  ): ObjectKey | undefined {
+    const range = { ...this.#rangeOf(resource, options), offset: limit - 1, limit: 2 };
+    return this.#store.read((reader) => {
+      const [last, next] = [...reader.scan(range)];
+      return last && next && this.#keyOf(last[0]);
     });
   }
 
@@ -210,7 +229,10 @@ export class EmbeddedStorage implements SpaceStorage {
     } else {
       const events = [event];
       this.#pending.set(t, events);
-      t.afterCommit(() => this.#log.publish(events));
+      t.afterCommit(() => {
+        this.#counts.changed(events);
+        this.#log.publish(events);
+      });
     }
     this.#hook?.(t, event);
   }

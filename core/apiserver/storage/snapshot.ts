@@ -45,21 +45,28 @@ export class Snapshot implements Disposable {
 
   /**
    * Calls `see` for the selected objects, sorted by namespace, then by name, until `see` returns false. A caller that goes on later passes the last object as
-   * `after`. Throws Expired if too many bytes have changed since the snapshot was opened.
+   * `after`. `limit`: a caller that needs no more objects than this; `see` may be called more often. Throws Expired if too many bytes have changed since the snapshot was opened.
    */
-  visit(options: Omit<ScanOptions, 'limit'>, see: (object: StoredObject) => boolean): void {
+  visit({ limit, ...options }: ScanOptions, see: (object: StoredObject) => boolean): void {
     this.#checkKept();
     const changed = [...this.#before.values()]
       .filter((object) => object !== undefined)
       .filter(({ key }) => isSelected(key, this.#resource, options))
       .sort((a, b) => compareKeys(a.key, b.key));
     let wantsMore = true;
-    this.#storage.visit(this.#resource, options, (object) => {
+    // The storage may have as many other objects as have changed.
+    const most = limit === undefined ? {} : { limit: limit + this.#before.size };
+    this.#storage.visit(this.#resource, { ...options, ...most }, (object) => {
       while (wantsMore && changed[0] && compareKeys(changed[0].key, object.key) < 0) wantsMore = see(changed.shift()!);
       if (wantsMore && !this.#before.has(orderOf(object.key))) wantsMore = see(object);
       return wantsMore;
     });
     while (wantsMore && changed[0]) wantsMore = see(changed.shift()!);
+  }
+
+  /** True: no object has changed since the revision of the snapshot. So the storage itself is in the state of the snapshot. */
+  get isUnchanged(): boolean {
+    return this.#before.size === 0;
   }
 
   /** The object at the revision of the snapshot. Throws Expired if too many bytes have changed since the snapshot was opened. */

@@ -67,6 +67,16 @@ export class ViewStorage implements SpaceStorage {
     for (const object of this.scan(resource, options)) if (!see(object)) return;
   }
 
+  count(resource: GroupResource, options: Omit<ScanOptions, 'limit'> = {}): number {
+    return this.scan(resource, options).length;
+  }
+
+  pageEnd(resource: GroupResource, options: ScanOptions & { readonly limit: number }): ObjectKey | undefined {
+    const { limit, ...rest } = options;
+    const found = this.scan(resource, rest);
+    return found.length > limit ? found[limit - 1]!.key : undefined;
+  }
+
   resources(): GroupResource[] {
     const found = new Map<string, GroupResource>();
     for (const { key } of this.#source.list()) {

@@ -44,14 +44,27 @@ export class LmdbReader implements Reader {
     let bounds = range;
     let remaining = range.limit ?? Number.POSITIVE_INFINITY;
     let excludesStart = false;
+    let offset = range.offset ?? 0;
     while (remaining > 0 && Buffer.compare(bounds.from, bounds.to) < 0) {
-      const piece = this.#piece(bounds, excludesStart, Math.min(remaining, pieceEntriesMax));
+      const piece = this.#piece(bounds, { excludesStart, offset, limit: Math.min(remaining, pieceEntriesMax) });
       yield* piece.entries;
       if (!piece.more) return;
       remaining -= piece.entries.length;
       const last = piece.entries.at(-1)![0];
       bounds = range.reverse ? { ...bounds, to: last } : { ...bounds, from: last };
       excludesStart = true;
+      offset = 0;
+    }
+  }
+
+  countKeys({ from, to }: Pick<KeyRange, 'from' | 'to'>): number {
+    this.#checkOpen();
+    if (Buffer.compare(from, to) >= 0) return 0;
+    const start = from.length === 0 ? lowestKey : asBuffer(from);
+    try {
+      return this.#database.getKeysCount({ start, end: asBuffer(to), ...this.#options });
+    } catch (error) {
+      throw storeError(this.#directory, 'read the store', error);
     }
   }
 
@@ -63,8 +76,7 @@ export class LmdbReader implements Reader {
   /** Reads up to `limit` entries. With `excludesStart`, the piece begins after `range.from`. A reversed piece never contains `range.to`. */
   #piece(
     range: KeyRange,
-    excludesStart: boolean,
-    limit: number,
+    { excludesStart, offset, limit }: { excludesStart: boolean; offset: number; limit: number },
   ): { entries: [Uint8Array, Uint8Array][]; more: boolean } {
     this.#checkOpen();
     const from = range.from.length === 0 ? lowestKey : asBuffer(range.from);
@@ -75,7 +87,7 @@ export class LmdbReader implements Reader {
     const entries: [Uint8Array, Uint8Array][] = [];
     let bytes = 0;
     try {
-      for (const { key, value } of this.#database.getRange({ ...bounds, limit, ...this.#options })) {
+      for (const { key, value } of this.#database.getRange({ ...bounds, offset, limit, ...this.#options })) {
         entries.push([key, value]);
         bytes += value.length;
         if (bytes >= pieceBytesMax) return { entries, more: true };

@@ -95,6 +95,7 @@ export class WriteGroup {
         return value;
       },
       scan: (range) => reader.scan(range),
+      countKeys: (range) => reader.countKeys(range),
       put: (key, value) => {
         checkKey(key);
         const at = readKeys.indexOf(key);

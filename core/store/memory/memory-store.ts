@@ -74,6 +74,7 @@ export class MemoryStore implements Store {
       const transaction: Transaction = {
         get: (key) => reader.get(key),
         scan: (range) => reader.scan(range),
+        countKeys: (range) => reader.countKeys(range),
         put: (key, value) => {
           checkKey(key);
           this.#writing = put(this.#writing!, key, copied(value), this.#ownChunks);
@@ -183,6 +184,13 @@ class SnapshotReader implements Reader {
     }
   }
 
+  countKeys(range: Pick<KeyRange, 'from' | 'to'>): number {
+    this.#checkOpen();
+    let keys = 0;
+    for (const _ of scan(this.#snapshot(), range)) keys++;
+    return keys;
+  }
+
   end(): void {
     this.#ended = true;
   }
@@ -278,6 +286,7 @@ function ownChunk(snapshot: MemorySnapshot, at: number, ownChunks: OwnChunks): {
 
 function* scan(snapshot: MemorySnapshot, range: KeyRange): Generator<[Uint8Array, Uint8Array]> {
   let remaining = range.limit ?? Number.POSITIVE_INFINITY;
+  let skipped = 0;
   const step = range.reverse ? -1 : 1;
   const first = chunkIndex(snapshot, range.from);
   const last = Math.min(chunkIndex(snapshot, range.to), snapshot.length - 1);
@@ -287,6 +296,7 @@ function* scan(snapshot: MemorySnapshot, range: KeyRange): Generator<[Uint8Array
     const begin = at === first ? pairIndex(chunk, range.from) : 0;
     const end = at === last ? pairIndex(chunk, range.to) : chunk.length;
     for (let i = range.reverse ? end - 1 : begin; i >= begin && i < end; i += step) {
+      if (skipped++ < (range.offset ?? 0)) continue;
       const [key, value] = chunk[i]!;
       if (remaining-- <= 0) return;
       yield [Buffer.from(key), Buffer.from(value)];

@@ -25,7 +25,7 @@ const counting = (reader: Reader) => {
     counted.gets++;
     return reader.get(key);
   };
-  return { counted, reader: { get, scan: (range) => reader.scan(range) } satisfies Reader };
+  return { counted, reader: { get, scan: (range) => reader.scan(range), countKeys: () => 0 } satisfies Reader };
 };
 
 type Step =

@@ -214,6 +214,7 @@ describe('many relays below the children', () => {
       read((reader) =>
         act({
           get: (key) => reader.get(key),
+          countKeys: (range) => reader.countKeys(range),
           *scan(range) {
             for (const row of reader.scan(range)) {
               looks++;

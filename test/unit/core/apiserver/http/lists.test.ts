@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { KubeObject } from '../../../../../core/object/meta.ts';
 import { MemoryStore } from '../../../../../core/store/memory/memory-store.ts';
 import { boards } from '../crd/support.ts';
@@ -237,6 +237,47 @@ describe('sendInitialEvents', () => {
     const { code, message } = await refusalOf(api.get(`${path}?sendInitialEvents=true`));
     expect(code).toBe('Invalid');
     expect(message).toContain('sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list');
+  });
+});
+
+describe('the objects that a list reads', () => {
+  let read: string[];
+
+  /** Counts the objects that the storage hands out. */
+  beforeEach(() => {
+    const { storage } = api.space;
+    for (let i = 0; i < 100; i++) add(`c${String(i).padStart(2, '0')}`);
+    read = [];
+    const visit = storage.visit.bind(storage);
+    vi.spyOn(storage, 'visit').mockImplementation((of, options, see) =>
+      visit(of, options, (stored) => {
+        read.push(stored.key.name);
+        return see(stored);
+      }),
+    );
+  });
+
+  it('are those of its page, and no others', async () => {
+    const first = await api.get<List>(`${path}?limit=10`);
+    expect(first.metadata.remainingItemCount).toBe(90);
+    expect(read).toEqual(namesOf(first));
+    const next = await api.get<List>(`${path}?limit=10&continue=${first.metadata.continue}`);
+    expect(next.metadata.remainingItemCount).toBe(80);
+    expect(read).toEqual([...namesOf(first), ...namesOf(next)]);
+  });
+
+  it('are read once, without a limit and with a label selector', async () => {
+    const all = await api.get<List>(path);
+    expect(read).toEqual(namesOf(all));
+    await api.get<List>(`${path}?labelSelector=none`);
+    expect(read).toHaveLength(200);
+  });
+
+  it('are read until one more than the limit is selected', async () => {
+    const list = await api.get<List>(`${path}?labelSelector=!none&limit=10`);
+    expect(namesOf(list)).toHaveLength(10);
+    // The list keeps the ten small objects from its first look, and sees that one more follows.
+    expect(read).toHaveLength(11);
   });
 });
 
