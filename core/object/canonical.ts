@@ -56,7 +56,7 @@ export const metadataStart = prefix.length;
  * searches: quotes in texts are escaped.
  */
 export function metadataNumberIn(body: Uint8Array, name: string): BodyPart | undefined {
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   const label = `"${name}":`;
   for (let at = bytes.indexOf(label); at >= 0; at = bytes.indexOf(label, at + 1)) {
     let end = at + label.length;

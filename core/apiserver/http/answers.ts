@@ -4,6 +4,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { sendHead } from '../../stream/pass-on.ts';
+import { EventLines } from './event-lines.ts';
 import type { Handled } from './handler.ts';
 import { type AnswerOf, breakOff, type OutgoingAnswer, OutgoingAnswers, writePieces, writeStream } from './outgoing.ts';
 import type { RequestAudits } from './request-audits.ts';
@@ -21,6 +22,7 @@ export class Answers {
   readonly #ports: AnswerPorts;
   readonly #outgoing: OutgoingAnswers;
   readonly #watches = new Set<WatchRequest>();
+  readonly #lines = new EventLines();
   /** The streamed answers that are not finished. */
   readonly #unfinished = new Set<AbortController>();
 
@@ -115,7 +117,7 @@ export class Answers {
     outgoing: OutgoingAnswer,
     response: Http2ServerResponse,
   ): void {
-    const watch = new WatchRequest(listing, options, outgoing, this.#ports.clock);
+    const watch = new WatchRequest(listing, options, outgoing, { clock: this.#ports.clock, lines: this.#lines });
     this.#watches.add(watch);
     response.once('close', () => {
       this.#watches.delete(watch);

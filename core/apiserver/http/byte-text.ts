@@ -1,4 +1,6 @@
 /** A text that is put together from bytes. One copy of each part goes into one buffer: many small buffers would cost more than their bytes. */
+import { asBuffer } from '../../store/bytes.ts';
+
 export class ByteText {
   #bytes: Buffer;
   #length = 0;
@@ -20,7 +22,7 @@ export class ByteText {
 
   add(bytes: Uint8Array, start = 0, end = bytes.length): void {
     this.#reserve(end - start);
-    this.#bytes.set(start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end), this.#length);
+    asBuffer(bytes).copy(this.#bytes, this.#length, start, end);
     this.#length += end - start;
   }
 

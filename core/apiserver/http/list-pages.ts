@@ -7,7 +7,7 @@ import { storedResource } from '../space.ts';
 import { Snapshot } from '../storage/snapshot.ts';
 import type { StoredObject } from '../storage.ts';
 import { inVersion } from '../verbs/object-form.ts';
-import { type Effort, type ListRequest, pause, placeIn, selectsStored, showsContent } from './lists.ts';
+import { type Effort, type ListRequest, pause, placeIn, selectsStored, showsContent } from './list-request.ts';
 
 interface Place {
   readonly namespace: string;
@@ -136,7 +136,7 @@ function encodeToken(token: Continue): string {
   return Buffer.from(JSON.stringify(token)).toString('base64url');
 }
 
-export function decodeToken(text: string): Continue {
+export function continueOf(text: string): Continue {
   try {
     const token = JSON.parse(Buffer.from(text, 'base64url').toString()) as Continue;
     const { revision, atMs, name, remaining = 0 } = token;

@@ -1,33 +1,17 @@
 /**
  * Reads the objects of one space as bytes. Lists are made from stored bytes, without parsing. Objects are parsed only if a selector or the form of the
- * answer needs their fields. The server makes a list while its client reads: for the part that the client has not read yet, the list keeps only the names
- * of objects.
+ * answer needs their fields. The server makes a list while its client reads, and does not keep the part that the client has not read yet.
  */
-import { labelsInBody } from '../../object/body-labels.ts';
-import { formatApiVersion, type KubeObject } from '../../object/meta.ts';
-import type { RequestSelection } from '../selection/selection.ts';
-import type { Kind, Space } from '../space.ts';
+import { formatApiVersion } from '../../object/meta.ts';
+import type { Kind } from '../space.ts';
 import type { Snapshot } from '../storage/snapshot.ts';
 import type { StoredObject } from '../storage.ts';
 import { columnDefinitions, partialMetadata, type TableOptions, table, tableRow } from '../table/table.ts';
 import { isOlderThanDefinition, shownIn } from '../verbs/object-form.ts';
 import { ByteText } from './byte-text.ts';
-import { decodeToken, type Page, pageOf, snapshotFor } from './list-pages.ts';
-import type { Form } from './negotiate.ts';
+import { continueOf, type Page, pageOf, snapshotFor } from './list-pages.ts';
+import { Effort, type InVersion, type ListRequest, mustParse, pause, placeIn, selectsStored } from './list-request.ts';
 import { addPublic, publicBytes, publicParsed } from './public-form.ts';
-
-export interface ListRequest {
-  readonly space: Space;
-  readonly kind: Kind;
-  readonly version: string;
-  readonly namespace: string;
-  readonly selection: RequestSelection;
-  readonly form: Form;
-  readonly includeObject: TableOptions['includeObject'];
-  readonly nowMs: number;
-}
-
-type InVersion = Pick<ListRequest, 'space' | 'kind' | 'version'>;
 
 /**
  * The bytes of the object in the requested version. Objects of a kind with one version and one form are not parsed, unless their definition has changed since
@@ -42,25 +26,6 @@ export function bytesInVersion({ space, kind, version }: InVersion, stored: Stor
 
 function isShownAsStored(kind: Kind, stored: StoredObject): boolean {
   return !kind.hasSeveralVersions && !kind.storedAs && !isOlderThanDefinition(kind, stored.revision);
-}
-
-/**
- * Whether the request selects the object. Labels, names and namespaces are the same in all versions. Throws if the selector needs other fields of an object
- * that can't be converted to the version of the request: a missing field would select or leave out the wrong objects.
- */
-export function selectsObject({ kind, version, selection }: Omit<Selecting, 'space'>, object: KubeObject): boolean {
-  return selection.matches(selection.readsContent ? shownIn(kind, object, version) : object);
-}
-
-type Selecting = InVersion & Pick<ListRequest, 'selection'>;
-
-/** The same for a stored object. Most selectors read only labels, names and namespaces, and then the object is not parsed. */
-export function selectsStored(listing: Selecting, stored: StoredObject): boolean {
-  const { selection, space } = listing;
-  if (selection.isEmpty) return true;
-  if (selection.readsContent) return selectsObject(listing, space.parse(stored));
-  const { name, namespace } = stored.key;
-  return selection.matches({ metadata: { name, namespace, labels: labelsInBody(stored.body) } });
 }
 
 /** The row of an object. Throws if the row has to contain an object that can't be converted to the version. */
@@ -94,32 +59,6 @@ export function oneBytes(listing: ListRequest, stored: StoredObject): Buffer {
 }
 
 /**
- * A piece without bytes: the list has worked for a while and lets others work. The caller asks for the next piece after it has handled everything that has come
- * meanwhile.
- */
-export const pause = Buffer.alloc(0);
-/** Objects between two pauses. The thread looks at 1,000 small objects in 5 ms. */
-const turnObjectsMax = 500;
-/** Bytes of objects between two pauses: the thread parses them in 5 to 20 ms. */
-const turnBytesMax = 512 * 1024;
-
-/** Counts the work on stored objects since the last pause. */
-export class Effort {
-  #objects = 0;
-  #bytes = 0;
-
-  /** True: it is time for a pause. */
-  spend(bytes: number): boolean {
-    this.#objects++;
-    this.#bytes += bytes;
-    if (this.#objects < turnObjectsMax && this.#bytes < turnBytesMax) return false;
-    this.#objects = 0;
-    this.#bytes = 0;
-    return true;
-  }
-}
-
-/**
  * Bytes of objects that a list reads at once, and the length of a piece. The store reads 256 KiB ahead, so a longer read would read its last objects twice.
  */
 const readBytesMax = 255 * 1024;
@@ -131,7 +70,7 @@ const firstPieceBytes = 16 * 1024;
  * request has a mistake. Another piece throws Expired if, since the first piece, more objects have changed than a snapshot keeps.
  */
 export function* listPieces(listing: ListRequest, limit: number, token: string | null): Generator<Buffer, void> {
-  const from = token ? decodeToken(token) : undefined;
+  const from = token ? continueOf(token) : undefined;
   const snapshot = snapshotFor(listing, from);
   try {
     const effort = new Effort();
@@ -220,22 +159,6 @@ function formOf(listing: ListRequest, metadata: object): ListForm {
           else text.add(bytesInVersion(listing, stored));
         },
   };
-}
-
-/** Whether the server has to parse the objects in order to show them in this form. */
-export function mustParse({ form, kind }: Pick<ListRequest, 'form' | 'kind'>): boolean {
-  return form.as !== 'object' || kind.hasSeveralVersions || kind.storedAs !== undefined || kind.definedAt !== undefined;
-}
-
-/** The namespace of a list, as an option of a scan. */
-export function placeIn({ namespace }: Pick<ListRequest, 'namespace'>): { readonly namespace?: string } {
-  return namespace === '' ? {} : { namespace };
-}
-
-/** Whether the answer contains more of the objects than their metadata and columns. */
-export function showsContent({ form, includeObject }: ListRequest): boolean {
-  if (form.as === 'Table') return includeObject === 'Object';
-  return form.as !== 'PartialObjectMetadataList' && form.as !== 'PartialObjectMetadata';
 }
 
 function json(value: object): Buffer {

@@ -6,7 +6,9 @@ import { storedResource } from '../space.ts';
 import { namespacedNameOf, orderOf, placeText } from '../storage/event-log.ts';
 import type { StorageEvent, StoredObject } from '../storage.ts';
 import { columnDefinitions, partialMetadata, table } from '../table/table.ts';
-import { bytesInVersion, Effort, type ListRequest, mustParse, rowOf, selectsStored } from './lists.ts';
+import type { EventLines } from './event-lines.ts';
+import { Effort, type ListRequest, mustParse, selectsStored } from './list-request.ts';
+import { bytesInVersion, rowOf } from './lists.ts';
 import { aheadBytesMax, type WatchSink } from './outgoing.ts';
 import { publicParsed } from './public-form.ts';
 import { kubernetesStatusOf } from './status.ts';
@@ -19,6 +21,11 @@ export interface WatchParameters {
   readonly timeoutMs: number;
 }
 
+export interface WatchRequestPorts {
+  readonly clock: Clock;
+  readonly lines: EventLines;
+}
+
 const bookmarkEveryMs = 60_000;
 
 export class WatchRequest {
@@ -26,6 +33,7 @@ export class WatchRequest {
   readonly #options: WatchParameters;
   readonly #sink: WatchSink;
   readonly #clock: Clock;
+  readonly #lines: EventLines;
   readonly #timers: Timer[] = [];
   #unsubscribe: (() => void) | undefined;
   /**
@@ -39,11 +47,12 @@ export class WatchRequest {
   #columnsSent = false;
   #ended = false;
 
-  constructor(listing: ListRequest, options: WatchParameters, sink: WatchSink, clock: Clock) {
+  constructor(listing: ListRequest, options: WatchParameters, sink: WatchSink, { clock, lines }: WatchRequestPorts) {
     this.#listing = listing;
     this.#options = options;
     this.#sink = sink;
     this.#clock = clock;
+    this.#lines = lines;
     this.#isRead = !listing.selection.isEmpty || mustParse(listing);
   }
 
@@ -60,7 +69,8 @@ export class WatchRequest {
     }
     this.#unsubscribe = storage.subscribe((events) => this.#onEvents(events));
     if (fromNow) this.#sendInitial();
-    this.#onEvents(missed);
+    // The log keeps these events, so copies of them get the lines.
+    this.#onEvents(missed.map((event) => ({ ...event })));
     if (this.#ended) return;
     this.#timers.push(this.#clock.after(timeoutMs, () => this.end()));
     if (this.#options.bookmarks) this.#scheduleBookmark();
@@ -135,15 +145,17 @@ export class WatchRequest {
    * Sends one event. If the change brings the object into the selection, sends ADDED. If the change takes the object out of the selection, sends DELETED
    * with the last selected state, as the Kubernetes API server does.
    */
-  #sendEvent({ type, object, before }: StorageEvent): void {
+  #sendEvent(event: StorageEvent): void {
+    const { type, object, before } = event;
     if (this.#listing.selection.isEmpty) {
-      this.#send(type, object);
+      this.#sendShared(event, type, object);
       return;
     }
     const isNow = type !== 'DELETED' && this.#selects(object);
     const wasSelected = type === 'DELETED' ? this.#selects(object) : before !== undefined && this.#selects(before);
-    if (isNow) this.#send(wasSelected ? 'MODIFIED' : 'ADDED', object);
-    else if (wasSelected) this.#send('DELETED', before ? { ...before, revision: object.revision } : object);
+    if (isNow) this.#sendShared(event, wasSelected ? 'MODIFIED' : 'ADDED', object);
+    else if (wasSelected)
+      this.#sendShared(event, 'DELETED', before ? { ...before, revision: object.revision } : object);
   }
 
   #selects(stored: StoredObject): boolean {
@@ -161,7 +173,16 @@ export class WatchRequest {
   }
 
   #send(type: string, stored: StoredObject): void {
-    this.#write(type, this.#encode(stored));
+    this.#write(lineOf(type, this.#encode(stored)));
+  }
+
+  /** Sends an event of the storage. `type` and `stored` depend on nothing but the event and the states that the watch selects. */
+  #sendShared(event: StorageEvent, type: string, stored: StoredObject): void {
+    const { form, kind, version } = this.#listing;
+    // A row has the age of its object, and the first one has the columns.
+    if (form.as === 'Table') return this.#send(type, stored);
+    const shownAs = `${type} ${version} ${form.as} ${form.as === 'object' ? '' : form.version}`;
+    this.#write(this.#lines.of(event, { kind, shownAs }, () => lineOf(type, this.#encode(stored))));
   }
 
   #encode(stored: StoredObject): Buffer {
@@ -200,7 +221,7 @@ export class WatchRequest {
             form.version,
           )
         : { kind: kind.kind, apiVersion: formatApiVersion(kind.group, version), metadata };
-    this.#write('BOOKMARK', Buffer.from(JSON.stringify(object)));
+    this.#write(lineOf('BOOKMARK', Buffer.from(JSON.stringify(object))));
   }
 
   #scheduleBookmark(): void {
@@ -219,15 +240,19 @@ export class WatchRequest {
   }
 
   #fail(error: BanyanError): void {
-    this.#write('ERROR', Buffer.from(JSON.stringify(kubernetesStatusOf(error).body)));
+    this.#write(lineOf('ERROR', Buffer.from(JSON.stringify(kubernetesStatusOf(error).body))));
     this.end();
   }
 
-  #write(type: string, object: Buffer): void {
+  #write(line: Buffer): void {
     if (this.#ended) return;
-    this.#sink.write(Buffer.concat([Buffer.from(`{"type":"${type}","object":`), object, Buffer.from('}\n')]));
+    this.#sink.write(line);
     if (this.#sink.hasRoom()) return;
     this.#sink.break();
     this.end();
   }
+}
+
+function lineOf(type: string, object: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`{"type":"${type}","object":`), object, Buffer.from('}\n')]);
 }

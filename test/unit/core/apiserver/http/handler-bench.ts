@@ -3,6 +3,7 @@
 import { builtinKinds } from '../../../../../core/apiserver/builtin/builtin-kinds.ts';
 import { CrdController } from '../../../../../core/apiserver/crd/crd-controller.ts';
 import { BodyThread } from '../../../../../core/apiserver/http/body-thread.ts';
+import { EventLines } from '../../../../../core/apiserver/http/event-lines.ts';
 import { SpaceHandler } from '../../../../../core/apiserver/http/handler.ts';
 import { watchBytesMax } from '../../../../../core/apiserver/http/outgoing.ts';
 import type { ApiRequest, WriteThread } from '../../../../../core/apiserver/http/requests.ts';
@@ -50,6 +51,7 @@ interface BenchOptions {
 
 export class HandlerBench {
   readonly clock = new VirtualClock();
+  readonly lines = new EventLines();
   readonly space: Space;
   readonly #handler: SpaceHandler;
   readonly #turns = new Turns();
@@ -113,7 +115,10 @@ export class HandlerBench {
     if (!('watch' in handled)) throw new Error(`${url} is no watch`);
     const log = new WatchLog();
     log.queued = queued;
-    new WatchRequest(handled.watch.listing, handled.watch.options, log, this.clock).start();
+    new WatchRequest(handled.watch.listing, handled.watch.options, log, {
+      clock: this.clock,
+      lines: this.lines,
+    }).start();
     return log;
   }
 }
@@ -124,11 +129,14 @@ export class WatchLog {
   broken = false;
   /** Sets the number of bytes that the client has not read. */
   queued = 0;
+  /** The last line, as it was written. */
+  line: Buffer | undefined;
   readonly #events: WatchEvent[] = [];
   #taken: (() => void) | undefined;
 
   write(bytes: Buffer): void {
     if (this.ended) throw new Error('a watch wrote behind its end');
+    this.line = bytes;
     const text = bytes.toString();
     if (!text.endsWith('\n')) throw new Error('an event is a line');
     this.#events.push(JSON.parse(text) as WatchEvent);

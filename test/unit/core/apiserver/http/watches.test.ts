@@ -91,6 +91,27 @@ describe('a watch', () => {
     });
   });
 
+  it('sends the same bytes as every other watch of the same form, so an event is made once for all', async () => {
+    const metadata = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
+    const same = await Promise.all(Array.from({ length: 20 }, () => api.watch(watchPath)));
+    const selecting = await api.watch(`${watchPath}&labelSelector=tier`);
+    const partial = [await api.watch(watchPath, metadata), await api.watch(watchPath, metadata)];
+    const made = add('a', { tier: 'web' });
+    const lines = [...same, selecting].map(({ line }) => line);
+    expect(new Set(lines).size).toBe(1);
+    expect(partial[0]!.line).toBe(partial[1]!.line);
+    expect(partial[0]!.take()).toEqual([
+      {
+        type: 'ADDED',
+        object: { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: made.metadata },
+      },
+    ]);
+    change('a', {});
+    expect(new Set(same.map(({ line }) => line)).size).toBe(1);
+    expect(selecting.received()).toEqual(['ADDED a', 'DELETED a']);
+    expect(same[0]!.received()).toEqual(['ADDED a', 'MODIFIED a']);
+  });
+
   it('of one name sends no other object', async () => {
     const watch = await api.watch(`${watchPath}&fieldSelector=metadata.name%3Da`);
     add('a');
