@@ -1,4 +1,4 @@
-/** The options of `banyan init`, and the names of the files that the command writes. */
+/** The options of `banyan init`. */
 import type { ProgramRole } from '../supervisor/programs.ts';
 
 export interface InitOptions {
@@ -18,19 +18,4 @@ export interface InitOptions {
   readonly parent?: string | undefined;
   /** For an agent: the kubeconfig of its cluster. Absent: the cluster is embedded. */
   readonly cluster?: string | undefined;
-}
-
-export interface InitFiles {
-  readonly config: string;
-  readonly data: string;
-  readonly keys: string;
-  readonly token: string;
-  readonly unit: string;
-}
-
-export interface ServiceProgram {
-  /** The Node that runs the program, and the program: absolute paths. */
-  readonly node: string;
-  readonly program: string;
-  readonly user: string;
 }

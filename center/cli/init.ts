@@ -16,11 +16,12 @@ import { hostPortFlaw } from '../../core/runtime/host-port.ts';
 import { makeOnlyPrivateFiles } from '../../core/runtime/private-files.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
+import { centerConfig, nodeConfig } from '../install/machine-config.ts';
+import { type MachineFiles, machineFiles, type ServiceProgram, servicePorts } from '../install/machine-files.ts';
+import { systemdUnit } from '../install/systemd-unit.ts';
 import { makeAuthority } from '../supervisor/own-authority.ts';
 import type { ProgramRole } from '../supervisor/programs.ts';
-import { centerConfig, nodeConfig, spacesOf } from './init-config.ts';
-import type { InitFiles, InitOptions, ServiceProgram } from './init-options.ts';
-import { systemdUnit } from './systemd-unit.ts';
+import type { InitOptions } from './init-options.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface InitPorts {
@@ -31,23 +32,15 @@ export interface InitPorts {
   readonly program: ServiceProgram;
 }
 
-/** The ports of a center or a relay. A topology has no fixed ones, so these are those of the chart. */
-const ports = { api: 6443, mesh: 7443 } as const;
-
 /** Returns the lines to print. Throws UsageError if anything is wrong; then nothing has changed. */
 export async function init(options: InitOptions, { clock, random, anyAddress, program }: InitPorts): Promise<string[]> {
-  const { role, dir, names, spaces } = options;
+  const { role, dir, names } = options;
+  const spaces = options.spaces.map((name) => ({ name, type: 'Workload' as const }));
   checkOptions(options);
   const joining = role === 'center' ? undefined : joiningOf(options);
   checkFree(dir);
-  const files: InitFiles = {
-    config: join(dir, `${role}.yaml`),
-    data: join(dir, 'data'),
-    keys: join(dir, 'keys'),
-    token: join(dir, 'join-token'),
-    unit: join(dir, `banyan-${role}.service`),
-  };
-  const listen = { host: anyAddress, ...ports };
+  const files = machineFiles(dir, role);
+  const listen = { host: anyAddress, ...servicePorts };
   const { tree = 'banyan' } = options;
   makeOnlyPrivateFiles();
   try {
@@ -57,7 +50,7 @@ export async function init(options: InitOptions, { clock, random, anyAddress, pr
     writeWhole(
       files.config,
       joining
-        ? nodeConfig({ ...options, ...joining }, files, listen)
+        ? nodeConfig({ ...options, spaces, ...joining, cluster: clusterOf(options) }, files, listen)
         : centerConfig({ tree, names, spaces }, files, listen),
     );
     writeWhole(files.unit, systemdUnit({ role, dir, files, program }));
@@ -65,8 +58,8 @@ export async function init(options: InitOptions, { clock, random, anyAddress, pr
       const config = {
         path: '',
         data: files.data,
-        api: { host: anyAddress, port: ports.api },
-        spaces: spacesOf(spaces),
+        api: { host: anyAddress, port: servicePorts.api },
+        spaces,
       };
       await makeAuthority(config, { tree, names: [...names] }, clock);
     }
@@ -77,6 +70,10 @@ export async function init(options: InitOptions, { clock, random, anyAddress, pr
       : new UsageError(`--dir ${dir}: ${describeError(error)}`, { cause: error });
   }
   return nextSteps(role, dir, files);
+}
+
+function clusterOf({ cluster }: InitOptions): object {
+  return cluster === undefined ? { embedded: {} } : { kubernetes: { kubeconfig: cluster } };
 }
 
 function checkOptions({ role, tree, names, spaces, join: token, path, parent, cluster }: InitOptions): void {
@@ -99,6 +96,7 @@ function checkOptions({ role, tree, names, spaces, join: token, path, parent, cl
 }
 
 interface Joining {
+  readonly role: 'relay' | 'agent';
   readonly token: string;
   readonly path: string;
   readonly parent: string;
@@ -142,7 +140,12 @@ function joiningOf({ role, join: given, path, parent, cluster }: InitOptions): J
   if (wrongParent) throw new UsageError(`--parent: "${parent}": ${wrongParent}`);
   if (cluster !== undefined && !existsSync(cluster))
     throw new UsageError(`--cluster: there is no file ${cluster}: name the kubeconfig of the cluster`);
-  return { token: `banyan-join-1.${name}.${secret}.${pin}`, path: place, parent };
+  return {
+    role: role === 'relay' ? role : 'agent',
+    token: `banyan-join-1.${name}.${secret}.${pin}`,
+    path: place,
+    parent,
+  };
 }
 
 function tokenIn(text: string): ReturnType<typeof readJoinToken> {
@@ -171,7 +174,7 @@ function checkFree(dir: string): void {
   throw new UsageError(`--dir: ${dir} is taken: it has ${first}; name a new or an empty directory`);
 }
 
-function nextSteps(role: ProgramRole, dir: string, files: InitFiles): string[] {
+function nextSteps(role: ProgramRole, dir: string, files: MachineFiles): string[] {
   const unit = `banyan-${role}.service`;
   const start = [
     `${files.config} is the configuration of the ${role}. To run it by systemd:`,

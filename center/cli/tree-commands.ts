@@ -1,4 +1,4 @@
-/** The commands that change a running tree: `topology`, `cordon`, `uncordon`, `drain`, `remove`. */
+/** The commands that change a running tree: `topology` (in a file of its own), `cordon`, `uncordon`, `drain`, `remove`. */
 import type { Command } from 'commander';
 import { isAtOrBelow } from '../../core/identity/node-path.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
@@ -11,81 +11,21 @@ import { withoutPath } from '../topology/plan.ts';
 import type { NodeApiClient } from './api-client.ts';
 import { nodePath, pathWithoutReplica, seconds } from './arguments.ts';
 import { asksTree, type CommandRun, withTree } from './command-run.ts';
-import { dataOf } from './data-of.ts';
 import { cordon, drain, uncordon } from './drain.ts';
-import { exitCode } from './exit-codes.ts';
 import { directoryOf } from './open-tree.ts';
-import { noMore, outputOption, printed } from './output.ts';
 import { checkRemoval, drainFirst, type RemoveOptions, removedText, untilForgotten, withdraw } from './remove.ts';
-import {
-  type ApplyPorts,
-  applyTopology,
-  differenceOutput,
-  differences,
-  lossesOf,
-  runningTree,
-  takeTree,
-  wantedOf,
-} from './topology-change.ts';
+import { type ApplyPorts, takeTree } from './topology-change.ts';
+import { addTopologyCommands } from './topology-commands.ts';
 import { checkKnown } from './tree-targets.ts';
-import { readTopology, runningSupervisor } from './up.ts';
-import { UsageError } from './usage-error.ts';
+import { runningSupervisor } from './up.ts';
 
 export function addTreeCommands(program: Command, run: CommandRun): void {
-  addTopology(program, run);
+  addTopologyCommands(program, run);
   addDrain(program, run);
   addRemove(program, run);
 }
 
 const pause = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
-
-function addTopology(program: Command, { print, warn, exitWith }: CommandRun): void {
-  const applyPorts = { clock: systemClock, random: systemRandom, print, warn, pause };
-  const topology = program.command('topology').description('work on topology files');
-  topology
-    .command('validate')
-    .description('check a topology file; if it is wrong, exit with code 2 and show every problem with its line')
-    .requiredOption('-f, --file <topology>', 'the topology file')
-    .action((options) => {
-      const { name, relays, clusters } = readTopology(options.file);
-      print(`${options.file}: "${name}" is fine: a center, ${relays.length} relays, ${clusters.length} clusters`);
-    });
-  topology
-    .command('diff')
-    .description('show how a topology file differs from the tree that runs; exit with code 4 if it does')
-    .requiredOption('-f, --file <topology>', 'the topology file')
-    .addOption(outputOption(noMore))
-    .option('--data <dir>', 'data directory of the tree (default: .banyan beside the topology file)')
-    .action((options) => {
-      const { record } = runningTree(dataOf(options));
-      const found = differences(record, wantedOf(record, options.file));
-      print(printed(differenceOutput(found), options.output));
-      exitWith(found.length === 0 ? exitCode.done : exitCode.changes);
-    });
-  topology
-    .command('apply')
-    .description('make the tree that runs the tree of a topology file; only what differs is restarted')
-    .requiredOption('-f, --file <topology>', 'the topology file')
-    .option('--yes', 'also apply changes that take workloads away', false)
-    .option('--timeout <seconds>', 'how long to wait for each step', seconds, 120)
-    .option('--data <dir>', 'data directory of the tree (default: .banyan beside the topology file)')
-    .action(async (options) => {
-      const data = dataOf(options);
-      const running = runningTree(data);
-      const wanted = wantedOf(running.record, options.file);
-      const found = differences(running.record, wanted);
-      print(differenceOutput(found).text);
-      const losses = lossesOf(found);
-      if (losses !== undefined && !options.yes) {
-        throw new UsageError(
-          `${options.file}: nothing was changed, because this takes workloads away:\n  ${losses}\nto do it all the same, add --yes`,
-        );
-      }
-      if (found.length === 0) return;
-      await applyTopology(data, running, wanted, options.timeout * 1_000, applyPorts);
-      print('applied');
-    });
-}
 
 function addDrain(program: Command, { print, warn }: CommandRun): void {
   const onClusters = (

@@ -9,7 +9,7 @@ import { issuedSchema } from '../../core/identity/certificate-validity.ts';
 import { replicasMax } from '../../core/identity/replica.ts';
 import { claimsSchema } from '../../core/match/claims.ts';
 import { acceptSchema, spaceSchema } from '../../core/match/delivery-config.ts';
-import { addressSchema } from '../../core/object/checked-text.ts';
+import { addressSchema, hostSchema } from '../../core/object/checked-text.ts';
 import { checkDnsSubdomain } from '../../core/object/names.ts';
 import { fileProblems, located } from '../../core/runtime/config-file.ts';
 import { egressSchema } from '../../core/runtime/egress.ts';
@@ -94,6 +94,32 @@ const audit = topologyAuditSchema.describe(
 const encryption = topologyEncryptionSchema.describe(
   'Which objects are sealed in the store of this node. Default: Secrets, with a key of its own in keys/ of the data directory.',
 );
+const ways = ['chart', 'machine'] as const;
+const nodeDeployment = z
+  .strictObject({
+    as: z
+      .enum(ways)
+      .default('chart')
+      .describe('chart: on Kubernetes, by helm. machine: by systemd, as `banyan init` installs a node.'),
+    names: z
+      .array(hostSchema)
+      .default([])
+      .describe(
+        'DNS names and IP addresses of the API, for the certificate. Children reach the node at the first one, unless their link has an endpoint.',
+      ),
+  })
+  .describe('How the node is installed elsewhere, for `banyan topology render` and `apply`. `banyan up` runs it here.');
+const clusterDeployment = z
+  .strictObject({
+    as: z
+      .enum(ways)
+      .describe(
+        'chart: the agent runs in its cluster, by helm. machine: by systemd, beside the cluster of `provider`. Default: chart if `provider` is a kubeconfig, otherwise machine.',
+      ),
+  })
+  .describe(
+    'How the agent is installed elsewhere, for `banyan topology render` and `apply`. `banyan up` runs it here.',
+  );
 const relay = z.strictObject({
   name: z.string().describe("The last part of the relay's path."),
   parent: z.string().default('').describe('Path of the node above, such as eu:paris. Default: the center.'),
@@ -127,6 +153,7 @@ const relay = z.strictObject({
   quota: childQuotaSchema.optional(),
   authentication: authentication.optional(),
   frontProxy: frontProxy.optional(),
+  deploy: nodeDeployment.optional(),
 });
 const cluster = z.strictObject({
   name: z.string().describe('Name of the cluster, its agent, its Location and its SyncTarget.'),
@@ -141,6 +168,7 @@ const cluster = z.strictObject({
   access: clusterAccess.optional(),
   quota: childQuotaSchema.optional(),
   accept: acceptSchema.optional(),
+  deploy: clusterDeployment.optional(),
   provider: z
     .strictObject({
       embedded: z.strictObject({}).optional().describe("A cluster in the agent's process, for trials and tests."),
@@ -185,6 +213,7 @@ export const topologySchema = z.strictObject({
         frontProxy: frontProxy.optional(),
         audit: audit.optional(),
         encryption: encryption.optional(),
+        deploy: nodeDeployment.optional(),
       })
       .default({ labels: {}, spaces: [] }),
     relays: z.array(relay).default([]),

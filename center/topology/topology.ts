@@ -30,6 +30,17 @@ export interface TopologyCenter {
   readonly frontProxy?: FrontProxyConfig | undefined;
   readonly audit?: TopologyAudit | undefined;
   readonly encryption?: TopologyEncryption | undefined;
+  readonly deploy?: NodeDeployment | undefined;
+}
+
+/** How a node is installed elsewhere: by the chart on Kubernetes, or by systemd on a machine. `banyan up` runs every node here. */
+export interface TopologyDeployment {
+  readonly as: 'chart' | 'machine';
+}
+
+export interface NodeDeployment extends TopologyDeployment {
+  /** The DNS names and IP addresses of the API. Children reach the node at the first one. */
+  readonly names: readonly string[];
 }
 
 /** Where a node listens. Default: a free port of 127.0.0.1. */
@@ -68,6 +79,7 @@ export interface TopologyRelay {
   readonly access?: TopologyAccess | undefined;
   readonly claims?: SubtreeClaims | undefined;
   readonly quota?: TopologyQuota | undefined;
+  readonly deploy?: NodeDeployment | undefined;
 }
 
 /** How much a node may report to its parent. */
@@ -102,6 +114,8 @@ export interface TopologyCluster {
   readonly access?: TopologyAccess | undefined;
   readonly quota?: TopologyQuota | undefined;
   readonly accept?: readonly AcceptRule[] | undefined;
+  /** Absent: by the chart if the provider is a kubeconfig, otherwise on a machine. */
+  readonly deploy?: TopologyDeployment | undefined;
 }
 
 /** Where the cluster is. */

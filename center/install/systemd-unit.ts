@@ -1,13 +1,13 @@
-/** The unit for systemd that `banyan init` writes. https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html */
+/** The unit for systemd of a node on a machine. https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html */
 
 import { launchOf } from '../supervisor/launch.ts';
 import type { ProgramRole } from '../supervisor/programs.ts';
-import type { InitFiles, ServiceProgram } from './init-options.ts';
+import type { MachineFiles, ServiceProgram } from './machine-files.ts';
 
 export interface UnitOptions {
   readonly role: ProgramRole;
   readonly dir: string;
-  readonly files: InitFiles;
+  readonly files: MachineFiles;
   readonly program: ServiceProgram;
 }
 
