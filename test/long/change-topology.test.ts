@@ -9,6 +9,7 @@ import { NodeApiClient } from '../../center/cli/api-client.ts';
 import { fixture, LocalTree, until } from '../e2e/local-tree.ts';
 import { placedInProduction } from '../e2e/placements.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
+import { SteadyWriter } from '../support/steady-writer.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const prod = { env: 'prod' };
@@ -59,49 +60,6 @@ const till = {
   metadata: { name: 'till', namespace: 'shop' },
   data: { count: '0' },
 };
-const writeEveryMs = 50;
-
-/** Changes the object without a break. */
-class Writer {
-  count = 0;
-  isPaused = false;
-  readonly failed: string[] = [];
-  readonly #connect: () => NodeApiClient;
-  #ended = false;
-  #done: Promise<void> | undefined;
-
-  constructor(connect: () => NodeApiClient) {
-    this.#connect = connect;
-  }
-
-  start(): void {
-    this.#done = this.#run();
-  }
-
-  async end(): Promise<void> {
-    this.#ended = true;
-    await this.#done;
-  }
-
-  async #run(): Promise<void> {
-    const api = this.#connect();
-    while (!this.#ended) {
-      if (this.isPaused) {
-        await new Promise((done) => setTimeout(done, writeEveryMs));
-        continue;
-      }
-      try {
-        const data = { count: String(this.count + 1) };
-        await api.apply('space/center/retail', '/api/v1/namespaces/shop/configmaps/till', { ...till, data } as never);
-        this.count++;
-      } catch (error) {
-        this.failed.push(String(error));
-      }
-      await new Promise((done) => setTimeout(done, writeEveryMs));
-    }
-    api.close();
-  }
-}
 
 function beside(...args: string[]): ChildProcess {
   const program = fixture('center/cli/banyan.ts');
@@ -130,7 +88,11 @@ describe.skipIf(withoutKubectl)(`a topology that changes while the tree runs${wh
   const file = join(directory, 'topology.yaml');
   const tree = new LocalTree(file);
   const shape = new Shape();
-  const writer = new Writer(() => new NodeApiClient(join(tree.data, 'kubeconfig')));
+  const writer = new SteadyWriter(() => new NodeApiClient(join(tree.data, 'kubeconfig')), {
+    context: 'space/center/retail',
+    path: '/api/v1/namespaces/shop/configmaps/till',
+    nth: (count) => ({ ...till, data: { count: String(count) } }),
+  });
 
   beforeAll(async () => {
     writeFileSync(file, shape.text);

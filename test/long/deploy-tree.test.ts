@@ -9,7 +9,9 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { banyan, fixture, kubectlBy, until } from '../e2e/local-tree.ts';
+import { NodeApiClient } from '../../center/cli/api-client.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+import { banyan, fixture, kubectlBy, until, untilAnswered } from '../e2e/local-tree.ts';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
 import { ControlPlane } from '../support/control-plane/control-plane.ts';
 import { freePorts } from '../support/free-ports.ts';
@@ -17,6 +19,7 @@ import { Helm, withoutHelm } from '../support/helm.ts';
 import { kubectlProgram, withoutKubectl } from '../support/kubectl.ts';
 import { withoutNode } from '../support/kubelet/programs.ts';
 import { RealNode } from '../support/kubelet/real-node.ts';
+import { SteadyWriter } from '../support/steady-writer.ts';
 
 const missing = withoutKubectl ?? withoutControlPlane() ?? withoutHelm ?? withoutNode();
 const why = missing ? ` [not run: ${missing}]` : '';
@@ -244,6 +247,35 @@ describe.skipIf(missing)(`a tree that helm installs on a real node${why}`, () =>
     await until('a change arrives', () => price('shop-rivoli') === '3', 30);
   });
 
+  it('takes a changed value of every release while an object changes all the time: nothing is made anew, and everything is exact afterwards', async () => {
+    const before = uids();
+    const writer = new SteadyWriter(() => new NodeApiClient(admin), {
+      context: 'space/center/retail',
+      path: '/api/v1/namespaces/shop-rivoli/configmaps/prices',
+      nth: (count) => prices('shop-rivoli', String(100 + count)),
+    });
+    writer.start();
+    for (const namespace of ['center', ...relays, ...Object.keys(agents)]) {
+      const pod = uidsOf('pods', namespace);
+      const countBefore = writer.count;
+      const field = namespace in agents ? 'agent.logLevel=warn' : 'node.logLevel=warn';
+      const file = join(directory, `values-${namespace}.yaml`);
+      const flags = ['-n', namespace, '-f', file, '--set', field, '--kubeconfig', plane.kubeconfig, ...wait];
+      const { code, out } = await helm.runBeside('upgrade', 'banyan', chart, ...flags);
+      expect(code, out).toBe(0);
+      await untilAnswered(`writes go on after the upgrade of ${namespace}`, async () => writer.count > countBefore);
+      expect(uidsOf('pods', namespace)).not.toEqual(pod);
+    }
+    await writer.end();
+    expect(writer.count).toBeGreaterThan(100);
+    await until('the last change has arrived', () => price('shop-rivoli') === String(100 + writer.count), 90);
+    for (const name of Object.keys(agents)) {
+      const shown = () => at('space/center/retail', ['get', 'epl', `shop-${name}`, '-o', 'json']).stdout;
+      await until(`${name} is exact`, () => isExact(shown()), 90).catch(() => expect(shown()).toBe('exact'));
+    }
+    expect(uids()).toEqual(before);
+  });
+
   it('refuses a token of another role, in the words of the parent', async () => {
     const token = cli('join-token', 'kiosk');
     const { code, out } = release('install', 'wrong', relay('kiosk', token));
@@ -275,8 +307,28 @@ describe.skipIf(missing)(`a tree that helm installs on a real node${why}`, () =>
     const left = () => site('get', kinds, '-A', '-l', 'app.kubernetes.io/instance=banyan', '-o', 'name').trim();
     await until('every object is gone', () => left() === '', 60).catch(() => expect(left()).toBe(''));
     // What was delivered stays.
-    expect(price('shop-rivoli')).toBe('3');
+    expect(Number(price('shop-rivoli'))).toBeGreaterThan(100);
   });
+
+  /** The uids of what was delivered, of what the space has, and of the places. */
+  function uids(): Readonly<Record<string, string>> {
+    const shops = Object.keys(agents).map((name) => `shop-${name}`);
+    const delivered = shops.map((shop) => [`${shop} at its cluster`, uidsOf('pods,deployments,configmaps', shop)]);
+    const kept = shops.map((shop) => [
+      `${shop} in the space`,
+      inSpace('get', 'deploy,cm,epl', '-n', shop, ...uidColumn),
+    ]);
+    const places = relays.map((path) => [path, at(`node/${path}`, ['get', 'synctargets,locations', ...uidColumn]).out]);
+    return Object.fromEntries([...delivered, ...kept, ...places]);
+  }
+
+  function uidsOf(kinds: string, namespace: string): string {
+    return site('get', kinds, '-n', namespace, ...uidColumn);
+  }
+
+  function inSpace(...args: string[]): string {
+    return at('space/center/retail', args).out;
+  }
 
   function helmTest(namespace: string) {
     return helm.run('test', 'banyan', '-n', namespace, '--kubeconfig', plane.kubeconfig, '--timeout', '100s');
@@ -287,6 +339,21 @@ describe.skipIf(missing)(`a tree that helm installs on a real node${why}`, () =>
     return kubectlBy(plane.kubeconfig, ['logs', 'banyan-test', '-n', namespace]).out;
   }
 });
+
+const uidColumn = ['-o', 'custom-columns=NAME:.metadata.name,UID:.metadata.uid', '--no-headers'];
+
+/** Whether the status is about the present generation, and every destination has everything. */
+function isExact(text: string): boolean {
+  interface Shown {
+    readonly metadata: { readonly generation: number };
+    readonly status: { readonly observedGeneration: number; readonly summary: Readonly<Record<string, number>> };
+  }
+  const { metadata, status } = JSON.parse(text) as Shown;
+  const { expected, fresh, synced, applied, available, ...others } = status.summary;
+  const isComplete = [expected, fresh, synced, applied, available].every((count) => count === 1);
+  const isClean = Object.values(others).every((count) => count === 0);
+  return status.observedGeneration === metadata.generation && isComplete && isClean;
+}
 
 /** Adds a context that leads through the center to a node below. */
 function addContext(file: string, name: string, path: string): void {
@@ -309,8 +376,8 @@ function volumeAt(name: string, path: string): object {
   return { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name }, spec };
 }
 
-function prices(namespace: string): object {
-  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'prices', namespace }, data: { bread: '1' } };
+function prices(namespace: string, bread = '1'): KubeObject {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'prices', namespace }, data: { bread } };
 }
 
 function till(namespace: string): object {

@@ -1,5 +1,5 @@
 /** Stock helm 3 and helm 4, from their Go modules. */
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { builtOnce, type GoModule, notBuilt } from './go-programs.ts';
 
@@ -56,11 +56,23 @@ export class Helm {
   }
 
   run(...args: readonly string[]): Ran {
+    const { status, stdout, stderr } = spawnSync(this.#program, args, { ...this.#options(), encoding: 'utf8' });
+    return { code: status ?? -1, out: `${stdout}${stderr}`, stdout };
+  }
+
+  /** Like `run`. The test goes on meanwhile. */
+  runBeside(...args: readonly string[]): Promise<Ran> {
+    return new Promise((done) => {
+      const ran = execFile(this.#program, args, this.#options(), (_error, stdout, stderr) =>
+        done({ code: ran.exitCode ?? -1, out: `${stdout}${stderr}`, stdout }),
+      );
+    });
+  }
+
+  #options(): { readonly timeout: number; readonly env: NodeJS.ProcessEnv } {
     const directories = Object.fromEntries(
       ['CACHE', 'CONFIG', 'DATA'].map((kind) => [`HELM_${kind}_HOME`, join(this.#home, kind.toLowerCase())]),
     );
-    const env = { ...process.env, ...directories };
-    const { status, stdout, stderr } = spawnSync(this.#program, args, { encoding: 'utf8', timeout: 120_000, env });
-    return { code: status ?? -1, out: `${stdout}${stderr}`, stdout };
+    return { timeout: 120_000, env: { ...process.env, ...directories } };
   }
 }
