@@ -83,6 +83,10 @@ export interface KindRules {
    * the stored object, has the same mistake.
    */
   prepare(object: KubeObject, version: string, old?: KubeObject): string[];
+  /**
+   * The object with the defaults of a built-in kind; the object itself if its type has none. `object` stays as it is. Absent: `prepare` fills in all defaults.
+   */
+  withDefaults?(object: KubeObject, version: string): KubeObject;
   /** Checks types, required fields, formats and CEL rules. If `old` is given, also checks transition rules. Returns no causes if the object is valid. */
   validate(object: KubeObject, version: string, old?: KubeObject, context?: ValidationContext): Cause[];
   /** Warnings about a valid object, for the user who writes it. `old` is absent for a new object. Absent: the kind has none. */

@@ -121,7 +121,7 @@ export interface Space {
   readonly name: string;
   readonly kinds: Kinds;
   readonly storage: SpaceStorage;
-  /** True: the space fills in fields that tools read (kinds/filled-in.ts). */
+  /** True: objects of the space travel, without the fields that the space has filled in (verbs/filled-in.ts). */
   readonly fillsIn: boolean;
   /** Returns the object in the served version `version`. Without `version`, in the stored version. */
   get(key: ObjectKey, version?: string): KubeObject | undefined;

@@ -48,25 +48,39 @@ export interface BodyPart {
   readonly end: number;
 }
 
-/** Where the members of metadata begin in canonical bytes. */
-export const metadataStart = prefix.length;
-
 /**
- * The member `name` of metadata, a number, with one comma beside the member. Undefined: there is none. No text can contain the bytes that this function
- * searches: quotes in texts are escaped.
+ * The member `name` of metadata, a number, with one comma beside the member. `begin`: where the members begin, or those that matter. Undefined: there is none.
+ * No text can contain the bytes that this function searches: quotes in texts are escaped.
  */
-export function metadataNumberIn(body: Uint8Array, name: string): BodyPart | undefined {
-  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+export function metadataNumberIn(body: Uint8Array, name: string, begin = prefix.length): BodyPart | undefined {
+  const bytes = bufferOf(body);
   const label = `"${name}":`;
-  for (let at = bytes.indexOf(label); at >= 0; at = bytes.indexOf(label, at + 1)) {
+  for (let at = bytes.indexOf(label, begin); at >= 0; at = bytes.indexOf(label, at + 1)) {
     let end = at + label.length;
     while (isDigit(bytes[end])) end++;
     // A label or annotation of this name is a text.
     if (end === at + label.length) continue;
-    const isFirst = bytes[at - 1] !== comma;
+    const isFirst = at === begin || bytes[at - 1] !== comma;
     return { start: isFirst ? at : at - 1, end: isFirst && bytes[end] === comma ? end + 1 : end };
   }
   return undefined;
+}
+
+/**
+ * Where the members of metadata begin behind the first one, if its name is `name` and its value is a text without escaped quotes; else where all begin. `name`
+ * sorts before all other members.
+ */
+export function afterFirstMetadataText(body: Uint8Array, name: string): number {
+  const bytes = bufferOf(body);
+  const label = `"${name}":"`;
+  const start = prefix.length;
+  if (bytes.toString('latin1', start, start + label.length) !== label) return start;
+  const end = bytes.indexOf('"', start + label.length) + 1;
+  return bytes[end] === comma ? end + 1 : end;
+}
+
+function bufferOf(body: Uint8Array): Buffer {
+  return Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
 }
 
 function isDigit(byte: number | undefined): boolean {

@@ -1,6 +1,7 @@
 /** The part of an object that travels: the object as its author wrote it, without the fields that only its space knows. */
-import { withoutFilledIn } from '../../core/apiserver/kinds/filled-in.ts';
+
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
+import { withoutFilledIn } from '../../core/apiserver/verbs/filled-in.ts';
 import type { OriginAttributes } from '../../core/entries/down-attributes.ts';
 import { canonicalBytes, parseBody } from '../../core/object/canonical.ts';
 import type { KubeObject } from '../../core/object/meta.ts';

@@ -11,6 +11,7 @@ import { warningsAboutItems } from './list-item-rules.ts';
 import { checkRules } from './rules.ts';
 import { checkTypes } from './type-check.ts';
 import { type BuiltinType, builtinType, type TableKind, tableKinds } from './types-table.ts';
+import { withDefaults } from './validation/defaults.ts';
 
 /** These paths are the same for every built-in kind with a scale subresource. */
 const scalePaths = {
@@ -150,6 +151,11 @@ function rulesOf(entries: readonly [TableKind, ...TableKind[]]): KindRules {
   };
   return {
     prepare: (object, version, old) => checkTypes(object, typeOf(entries, version), { kind: entry.k, version }, old),
+    withDefaults: (object, version) => {
+      const stored = convert(object, entry.v);
+      const filled = withDefaults(stored, typeOf(entries, entry.v), 'store');
+      return filled === stored ? object : convert(filled, version);
+    },
     validate: (object: KubeObject, _version: string, old?: KubeObject): Cause[] => {
       const name = entry.k === 'Event' && entry.g !== '' ? `${entry.k}.${entry.g}` : entry.k;
       const inForm = (one: KubeObject) => (entry.k === 'Event' ? eventInForm(one, 'v1') : convert(one, entry.v));

@@ -22,8 +22,8 @@ export function checkRules(kind: string, type: BuiltinType, object: KubeObject, 
 function visit(kind: string, type: BuiltinType, object: KubeObject, old?: KubeObject): Cause[] {
   const rules = kindRules[kind];
   if (!rules) return [];
-  const filled = withDefaults(object, type);
-  const at = new Visit(filled, old && withDefaults(old, type));
+  const filled = withDefaults(object, type, 'rules');
+  const at = new Visit(filled, old && withDefaults(old, type, 'rules'));
   rules(filled, at);
   return at.causes;
 }

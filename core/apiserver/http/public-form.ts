@@ -1,8 +1,9 @@
-/** Objects as clients see them: with the resourceVersion, and without the generation of kinds that have none in Kubernetes. */
-import { metadataNumberIn, metadataStart } from '../../object/canonical.ts';
+/** Objects as clients see them: with the resourceVersion, without the note about filled in fields, and without the generation of kinds that have none in Kubernetes. */
+import { afterFirstMetadataText, metadataNumberIn } from '../../object/canonical.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import type { Kind, Space } from '../space.ts';
 import type { StoredObject } from '../storage.ts';
+import { noteField } from '../verbs/filled-in.ts';
 import { ByteText } from './byte-text.ts';
 
 type Shown = Pick<Kind, 'hidesGeneration'>;
@@ -14,12 +15,13 @@ const closingBrace = 0x7d;
 
 /** Adds the stored bytes with the resourceVersion inserted. A revision of 0: the object is not stored, and has no resourceVersion. */
 export function addPublic(text: ByteText, { hidesGeneration }: Shown, { body, revision }: Stored): void {
-  const cut = hidesGeneration ? metadataNumberIn(body, 'generation') : undefined;
-  const { start, end } = cut ?? { start: metadataStart, end: metadataStart };
-  const first = start === metadataStart ? end : metadataStart;
+  const begin = afterFirstMetadataText(body, noteField);
+  const cut = hidesGeneration ? metadataNumberIn(body, 'generation', begin) : undefined;
+  const { start, end } = cut ?? { start: begin, end: begin };
+  const first = start === begin ? end : begin;
   text.ascii('{"metadata":{');
   if (revision !== 0) text.ascii(`"resourceVersion":"${revision}"${body[first] === closingBrace ? '' : ','}`);
-  if (start > metadataStart) text.add(body, metadataStart, start);
+  if (start > begin) text.add(body, begin, start);
   text.add(body, end);
 }
 
@@ -36,7 +38,7 @@ export function publicParsed(space: Space, kind: Shown, stored: StoredObject): K
 }
 
 export function publicObject({ hidesGeneration }: Shown, object: KubeObject): KubeObject {
-  if (!hidesGeneration) return object;
-  const { generation: _, ...metadata } = object.metadata;
+  const { [noteField]: _note, ...metadata } = object.metadata as KubeObject['metadata'] & { [noteField]?: string };
+  if (hidesGeneration) delete metadata.generation;
   return { ...object, metadata };
 }

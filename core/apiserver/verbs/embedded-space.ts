@@ -33,6 +33,7 @@ import type { SpaceStorage, StoredObject } from '../storage.ts';
 import { decideDeletion, isReadyToGo } from './deletion.ts';
 import type { FieldManager } from './field-manager.ts';
 import { refuseUntypedFields, reportUnknownFields } from './field-validation.ts';
+import { addNote, bothNotes, type FilledIn, fieldsAdded, fieldsKept, lastAppliedOf, takeNote } from './filled-in.ts';
 import { isNamespace, metadataWithStatus, strategyOf } from './kind-strategy.ts';
 import { checkMayBeDeleted, checkNamespaceTakesObjects, namespaceResource } from './namespace-guard.ts';
 import { incoming, inVersion, isContentChanged, keyInForm, shownIn, storedBytes } from './object-form.ts';
@@ -55,12 +56,21 @@ export interface EmbeddedSpaceOptions {
   readonly random: Random;
   readonly fields: FieldManager;
   readonly admissions: readonly WriteAdmission[];
-  /** Fills fields in, after the admissions. Depends on nothing but its arguments. Absent: the space fills in nothing. */
-  readonly fill?: WriteAdmission;
+  /**
+   * Present: objects of the space travel, without the fields that the space has filled in. Fills in what is no default, and depends on nothing but its arguments.
+   */
+  readonly fill?: FillIn;
   /** Absent: a dry run shows only the object that would be stored. */
   readonly preview?: DryRunPreview;
   /** Absent: the space may hold any number of objects. */
   readonly quota?: WriteQuota;
+}
+
+/** Fields of a space's objects that are no defaults and do not travel. Both functions change the object in place. */
+export interface FillIn {
+  /** Drops values that this space or another one has filled in: an object may be a copy. */
+  drop(key: ObjectKey, object: KubeObject): void;
+  fill(key: ObjectKey, object: KubeObject): void;
 }
 
 /**
@@ -104,7 +114,7 @@ export class EmbeddedSpace implements Space {
   readonly #random: Random;
   readonly #fields: FieldManager;
   readonly #admissions: readonly WriteAdmission[];
-  readonly #fill: WriteAdmission | undefined;
+  readonly #fill: FillIn | undefined;
   readonly #preview: DryRunPreview | undefined;
   readonly #quota: WriteQuota | undefined;
 
@@ -170,7 +180,7 @@ export class EmbeddedSpace implements Space {
     const stored = this.storage.get(key);
     if (!stored) throw status.notFound(key);
     const version = options.version ?? this.#writtenVersion(kind, stored);
-    const live = this.#read(kind, version, stored);
+    const { live } = this.#read(kind, version, stored);
     if (options.subresource === 'scale') return this.#patchScale(kind, live, patch, options);
     const next = applyPatch(patch, live, kind.custom ? undefined : kind.schema(version)) as KubeObject;
     checkPreconditionIdentity(live, next);
@@ -202,7 +212,7 @@ export class EmbeddedSpace implements Space {
     const merged = this.#fields.apply(live, config, kind, version, fieldManager, force, this.#now(), subresource);
     const next = incoming(kind, merged);
     delete next.metadata.resourceVersion;
-    return stored ? this.#replace(write, stored, next) : this.#insert(write, next);
+    return stored ? this.#replace(write, stored, next, config) : this.#insert(write, next);
   }
 
   putMade(key: ObjectKey, bytes: Uint8Array, options: WriteOptions = {}): StoredObject {
@@ -211,7 +221,7 @@ export class EmbeddedSpace implements Space {
     const { namespace, name } = key;
     const stored = this.storage.get(key);
     if (!stored) this.#checkNamespace(key);
-    this.#check({
+    this.#admit({
       operation: stored ? 'update' : 'create',
       key,
       object: { apiVersion: formatApiVersion(group, storageVersion), kind, metadata: { namespace, name } },
@@ -269,7 +279,7 @@ export class EmbeddedSpace implements Space {
     const stored = this.storage.get(key);
     if (!stored) throw status.notFound(key);
     const version = options.version ?? this.#writtenVersion(kind, stored);
-    const next = withScale(kind, this.#read(kind, version, stored), scale);
+    const next = withScale(kind, this.#read(kind, version, stored).live, scale);
     const write: Write = { kind, version, key, options: { ...options, subresource: 'scale' }, isPatch: true };
     return scaleOf(kind, this.#replace(write, stored, next));
   }
@@ -302,13 +312,14 @@ export class EmbeddedSpace implements Space {
     this.#checkNamespace(key);
     fillNewMeta(next.metadata, this.#random, this.#clock.wallMs());
     if (kind.subresources.status) delete next.status;
-    this.#prepare(write, next);
+    const filled = this.#prepare(write, next);
     strategyOf(kind).prepareCreate?.(next);
     this.#admit({ operation: 'create', key, object: next, ...withWriter(options) });
     const causes = [...validateMeta(kind, next.metadata), ...kind.rules.validate(next, version)];
     if (causes.length > 0) throw status.invalidObject(kind, key.name, causes);
     warnAbout(kind, next, options);
     if (!write.isApplied) this.#manageFields(write, undefined, next);
+    addNote(next, filled);
     const bytes = storedBytes(kind, key, next);
     const existing = this.storage.get(key);
     if (existing) throw status.alreadyExists(key, isTerminating(parseBody(existing.body)));
@@ -318,13 +329,14 @@ export class EmbeddedSpace implements Space {
     return next;
   }
 
-  #replace(write: Write, stored: StoredObject, sent: KubeObject): KubeObject {
+  /** `applied`: the configuration of a server-side apply, which names fields whose values may already be there. */
+  #replace(write: Write, stored: StoredObject, sent: KubeObject, applied?: KubeObject): KubeObject {
     const { kind, version, key, options } = write;
-    const { live: old, isRewrite } = this.#liveFor(write, stored);
+    const { live: old, isRewrite, note } = this.#liveFor(write, stored);
     checkUpdatable(kind, key, sent, old, write.isPatch ?? false);
     checkSubresource(kind, options.subresource);
     const next = this.#withKept(write, sent, old);
-    this.#prepare(write, next, isRewrite ? undefined : old);
+    const filled = this.#prepare(write, next, isRewrite ? undefined : old);
     const strategy = strategyOf(kind);
     strategy.prepareUpdate?.(next, old, options.subresource);
     this.#admit({
@@ -347,6 +359,11 @@ export class EmbeddedSpace implements Space {
       warnAbout(kind, next, options, old);
     }
     if (!write.isApplied) this.#manageFields(write, old, next);
+    if (note) {
+      const form = (object: KubeObject) => inVersion(kind, object, kind.storageVersion);
+      const given = options.subresource === undefined ? (applied ?? lastAppliedOf(next)) : undefined;
+      addNote(next, bothNotes(fieldsKept(note, form(old), form(next), given), filled));
+    } else addNote(next, filled);
     const bytes = storedBytes(kind, key, next);
     if (old.metadata.deletionTimestamp && isReadyToGo(kind, next)) return this.#remove(key, next, options);
     if (options.dryRun || Buffer.compare(bytes, stored.body) === 0) {
@@ -383,12 +400,25 @@ export class EmbeddedSpace implements Space {
     return sent;
   }
 
-  #prepare(write: Write, next: KubeObject, old?: KubeObject): void {
+  /** Changes `next` in place. Returns the fields that the space has filled in and that do not travel. Undefined: none. */
+  #prepare(write: Write, next: KubeObject, old?: KubeObject): FilledIn | undefined {
     const unknown = write.kind.rules.prepare(next, write.version, old);
     // In server-side apply, `next` is the merged object. `apply` has already checked the fields of the sent object.
     if (!write.isApplied) reportUnknownFields(unknown, write, next);
     const warning = dropRepeatedOwners(next.metadata, write.isPatch ?? false);
     if (warning !== undefined) write.options.warn?.(warning);
+    return this.#fillIn(write, next);
+  }
+
+  #fillIn({ kind, version, key }: Write, next: KubeObject): FilledIn | undefined {
+    this.#fill?.drop(key, next);
+    const filled = kind.rules.withDefaults?.(next, version) ?? next;
+    if (filled === next) return undefined;
+    this.#fill?.fill(key, filled);
+    const form = (object: KubeObject) => inVersion(kind, object, kind.storageVersion);
+    const added = this.#fill && fieldsAdded(form(next), form(filled));
+    Object.assign(next, filled);
+    return added;
   }
 
   #put(key: ObjectKey, bytes: Uint8Array, next: KubeObject): KubeObject {
@@ -404,11 +434,13 @@ export class EmbeddedSpace implements Space {
     return object;
   }
 
-  /** The stored object in `version`. Also fills in defaults that the kind got after the object was written. */
-  #read(kind: Kind, version: string, stored: StoredObject): KubeObject {
-    const object = inVersion(kind, this.parse(stored), version);
-    if (kind.custom) kind.rules.prepare(object, version);
-    return object;
+  /** The stored object in `version`, and the note about its filled in fields. Also fills in defaults that the kind got after the object was written. */
+  #read(kind: Kind, version: string, stored: StoredObject): { live: KubeObject; note: FilledIn | undefined } {
+    const parsed = this.parse(stored);
+    const note = takeNote(parsed);
+    const live = inVersion(kind, parsed, version);
+    if (kind.custom) kind.rules.prepare(live, version);
+    return { live, note };
   }
 
   /** The version of a write that names none. */
@@ -420,12 +452,16 @@ export class EmbeddedSpace implements Space {
    * The stored object for a write. A write of the whole object may be in a version to which the stored object can't be converted (`isRewrite`): the new
    * content replaces the old content, and nothing has to be converted. `apply`: for server-side apply, checks that the content belongs to the applier.
    */
-  #liveFor(write: Write, stored: StoredObject, apply?: ApplyOptions): { live: KubeObject; isRewrite: boolean } {
+  #liveFor(
+    write: Write,
+    stored: StoredObject,
+    apply?: ApplyOptions,
+  ): { live: KubeObject; isRewrite: boolean; note?: FilledIn | undefined } {
     const { kind, version, options, isPatch, isApplied } = write;
     const object = this.parse(stored);
     const isWhole = options.subresource === undefined && (!isPatch || isApplied);
     if (!isWhole || kind.rules.convert(object, version)) {
-      return { live: this.#read(kind, version, stored), isRewrite: false };
+      return { ...this.#read(kind, version, stored), isRewrite: false };
     }
     if (apply && !apply.force) this.#fields.checkRewrite(object, apply.fieldManager);
     const live = this.#fields.withoutContent(object, formatApiVersion(kind.group, version));
@@ -444,11 +480,6 @@ export class EmbeddedSpace implements Space {
   }
 
   #admit(request: Parameters<WriteAdmission>[0]): void {
-    this.#check(request);
-    this.#fill?.(request);
-  }
-
-  #check(request: Parameters<WriteAdmission>[0]): void {
     for (const admission of this.#admissions) admission(request);
   }
 

@@ -1,8 +1,6 @@
-/**
- * Fills in values that an API server assigns and that no schema can express: the addresses of Services, the ServiceAccount of Pods, and the defaults of
- * workloads that tools read when they wait.
- */
-import { type Spec, toolDefaults, withToolDefaults } from '../../../core/apiserver/builtin/tool-defaults.ts';
+/** Fills in values that an API server assigns and that are no defaults: the addresses of Services, the ServiceAccount of Pods. */
+
+import { giveFamilies } from '../../../core/apiserver/kinds/filled-in.ts';
 import type { WriteAdmission } from '../../../core/apiserver/space.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
@@ -26,7 +24,6 @@ const nodePortsMax = 2_768;
 export function clusterAdmission(space: () => ControlledSpace): WriteAdmission {
   return ({ operation, key, object, old, subresource }) => {
     if (operation === 'delete' || subresource !== undefined || !object) return;
-    if (toolDefaults(key, {})) object.spec = withToolDefaults(key, (object.spec ?? {}) as Spec);
     if (key.group !== '') return;
     if (key.resource === 'services') completeService(object, old, space());
     else if (key.resource === 'pods' && operation === 'create') completePod(object);
@@ -36,6 +33,7 @@ export function clusterAdmission(space: () => ControlledSpace): WriteAdmission {
 function completePod(pod: KubeObject): void {
   const spec = (pod.spec ?? {}) as Record<string, unknown>;
   spec.serviceAccountName ??= 'default';
+  spec.serviceAccount ??= spec.serviceAccountName;
   pod.spec = spec;
 }
 
@@ -49,6 +47,7 @@ function completeService(service: KubeObject, old: KubeObject | undefined, space
     spec.clusterIP = kept || freeAddress(services(space));
   }
   spec.clusterIPs = [spec.clusterIP];
+  giveFamilies(spec);
   if (spec.type === 'NodePort' || spec.type === 'LoadBalancer') givePorts(spec, before, space);
   service.spec = spec;
 }

@@ -1,5 +1,6 @@
 /** Answers of the rules and of a real API server to the same object, in a form that can be compared. */
 import { builtinKinds } from '../../../core/apiserver/builtin/builtin-kinds.ts';
+import { fillIn } from '../../../core/apiserver/kinds/filled-in.ts';
 import { SpaceKinds } from '../../../core/apiserver/kinds/space-kinds.ts';
 import { fieldManager } from '../../../core/apiserver/managed-fields/field-manager.ts';
 import type { Kind, WriteOptions } from '../../../core/apiserver/space.ts';
@@ -13,6 +14,7 @@ import { SeededRandom } from '../../../core/runtime/random.ts';
 import { MemoryStore } from '../../../core/store/memory/memory-store.ts';
 import type { CallerAnswer } from '../api-caller.ts';
 import { masked, onlyReal } from './accepted-differences.ts';
+import { minimalObjects } from './minimal-objects.ts';
 import { validObjects } from './valid-objects.ts';
 
 /** Empty: the object was accepted. Otherwise each cause, or the message of an answer without causes. */
@@ -23,10 +25,10 @@ export function kindOf({ apiVersion, kind }: KubeObject): Kind {
   return builtinKinds().find((one) => one.group === group && one.kind === kind)!;
 }
 
-export const baseObjects = validObjects((apiVersion, kind) => {
-  const object: KubeObject = { apiVersion, kind, metadata: {} };
-  return kindOf(object).namespaced;
-});
+const isNamespaced = (apiVersion: string, kind: string) => kindOf({ apiVersion, kind, metadata: {} }).namespaced;
+
+export const baseObjects = validObjects(isNamespaced);
+export const smallObjects = minimalObjects(isNamespaced);
 
 /** A space with the built-in kinds and the namespace of the objects. */
 export function ownSpace(): EmbeddedSpace {
@@ -39,6 +41,7 @@ export function ownSpace(): EmbeddedSpace {
     random: new SeededRandom(3),
     fields: fieldManager,
     admissions: [],
+    fill: fillIn,
   });
   space.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'valid' } });
   return space;

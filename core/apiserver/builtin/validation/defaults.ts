@@ -1,35 +1,46 @@
 /**
- * The defaults that an API server fills in before it validates (pkg/apis/<group>/v1/defaults.go), by type. A space stores objects as they were written, because each cluster fills
- * in its own defaults. So the rules look at a copy with defaults.
+ * The defaults that an API server fills in before it validates and stores (pkg/apis/<group>/v1/defaults.go), by type. Some only add fields; others also drop fields
+ * whose features are off by default, and that is for the rules alone: a space stores what was written, because a cluster may have the feature.
  */
 import { cloneJson } from '../../../object/json-value.ts';
 import type { FieldType, ObjectType } from '../../schema.ts';
 import { isPresent, listOf, recordOf, recordsOf, wordOf } from './visit.ts';
 
 type Fields = Record<string, unknown>;
-/** ReadValues of absent fields, or a function that fills in what depends on other fields. */
-type Defaults = Readonly<Fields> | ((object: Fields) => void);
+/** Whether the result is stored, or only read by the rules. */
+type Purpose = 'store' | 'rules';
+/** Values of absent fields, or a function that fills in what depends on other fields. */
+type Defaults = Readonly<Fields> | ((object: Fields, purpose: Purpose) => void);
 
 const core = 'io.k8s.api.core.v1.';
 const admission = 'io.k8s.api.admissionregistration.v1.';
 const rbac = 'io.k8s.api.rbac.v1.';
 const rbacGroup = 'rbac.authorization.k8s.io';
 const mode = { defaultMode: 0o644 };
+const termination = { terminationMessagePath: '/dev/termination-log', terminationMessagePolicy: 'File' };
 const bothSelectors = { matchPolicy: 'Equivalent', namespaceSelector: {}, objectSelector: {} };
+const cpuMetric = {
+  type: 'Resource',
+  resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 80 } },
+};
 const webhook = { failurePolicy: 'Fail', ...bothSelectors, timeoutSeconds: 10 };
 
 const defaults: Readonly<Record<string, readonly Defaults[]>> = {
   [`${core}PodSpec`]: [
-    { dnsPolicy: 'ClusterFirst', restartPolicy: 'Always', securityContext: {}, terminationGracePeriodSeconds: 30 },
+    {
+      dnsPolicy: 'ClusterFirst',
+      restartPolicy: 'Always',
+      schedulerName: 'default-scheduler',
+      securityContext: {},
+      terminationGracePeriodSeconds: 30,
+    },
     hostNetworkPorts,
     withoutImages,
-    (spec) => {
-      if (!spec.serviceAccountName && spec.serviceAccount) spec.serviceAccountName = spec.serviceAccount;
-    },
+    account,
   ],
-  [`${core}Pod`]: [inSpec(requestsOf)],
-  [`${core}Container`]: [{ terminationMessagePolicy: 'File' }, pullPolicy],
-  [`${core}EphemeralContainer`]: [{ terminationMessagePolicy: 'File' }, pullPolicy],
+  [`${core}Pod`]: [inSpec(requestsOf), inSpec((spec) => (spec.enableServiceLinks ??= true))],
+  [`${core}Container`]: [termination, pullPolicy],
+  [`${core}EphemeralContainer`]: [termination, pullPolicy],
   [`${core}ContainerPort`]: [{ protocol: 'TCP' }],
   [`${core}Probe`]: [{ timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 }],
   [`${core}HTTPGetAction`]: [{ path: '/', scheme: 'HTTP' }],
@@ -41,7 +52,10 @@ const defaults: Readonly<Record<string, readonly Defaults[]>> = {
   [`${core}ProjectedVolumeSource`]: [mode],
   [`${core}HostPathVolumeSource`]: [{ type: '' }],
   [`${core}ServiceAccountTokenProjection`]: [{ expirationSeconds: 3600 }],
-  [`${core}AzureDiskVolumeSource`]: [{ cachingMode: 'ReadWrite', kind: 'Shared' }],
+  ...ofVolume('AzureDisk', { cachingMode: 'ReadWrite', fsType: 'ext4', kind: 'Shared', readOnly: false }),
+  ...ofVolume('ISCSI', { iscsiInterface: 'default' }),
+  ...ofVolume('RBD', { keyring: '/etc/ceph/keyring', pool: 'rbd', user: 'admin' }),
+  ...ofVolume('ScaleIO', { fsType: 'xfs', storageMode: 'ThinProvisioned' }),
   [`${core}Service`]: [inSpec(service)],
   [`${core}ServicePort`]: [{ protocol: 'TCP' }, targetPort],
   [`${core}Secret`]: [{ type: 'Opaque' }],
@@ -50,7 +64,7 @@ const defaults: Readonly<Record<string, readonly Defaults[]>> = {
   [`${core}PersistentVolumeClaimSpec`]: [{ volumeMode: 'Filesystem' }],
   [`${core}PersistentVolumeClaim`]: [inSpec(dataSources)],
   [`${core}LimitRangeItem`]: [limits],
-  [`${core}ReplicationController`]: [inSpec(controller)],
+  [`${core}ReplicationController`]: [inSpec(controller), controllerLabels],
   'io.k8s.api.apps.v1.DeploymentSpec': [
     { replicas: 1, revisionHistoryLimit: 10, progressDeadlineSeconds: 600 },
     rolling('strategy', { maxUnavailable: '25%', maxSurge: '25%' }),
@@ -61,21 +75,32 @@ const defaults: Readonly<Record<string, readonly Defaults[]>> = {
     rolling('updateStrategy', { maxUnavailable: 1, maxSurge: 0 }),
   ],
   'io.k8s.api.apps.v1.StatefulSetSpec': [
-    { podManagementPolicy: 'OrderedReady', replicas: 1, revisionHistoryLimit: 10 },
+    {
+      persistentVolumeClaimRetentionPolicy: {},
+      podManagementPolicy: 'OrderedReady',
+      replicas: 1,
+      revisionHistoryLimit: 10,
+    },
     rolling('updateStrategy', { partition: 0 }),
+    claimTemplates,
   ],
   'io.k8s.api.apps.v1.StatefulSetPersistentVolumeClaimRetentionPolicy': [
     { whenDeleted: 'Retain', whenScaled: 'Retain' },
   ],
-  'io.k8s.api.batch.v1.Job': [inSpec(job)],
+  'io.k8s.api.batch.v1.Job': [inSpec(job), inSpec((spec) => (spec.suspend ??= false))],
   'io.k8s.api.batch.v1.CronJobSpec': [
-    { concurrencyPolicy: 'Allow', successfulJobsHistoryLimit: 3, failedJobsHistoryLimit: 1 },
+    { concurrencyPolicy: 'Allow', successfulJobsHistoryLimit: 3, failedJobsHistoryLimit: 1, suspend: false },
   ],
-  'io.k8s.api.batch.v1.JobTemplateSpec': [inSpec(job)],
+  // An API server fills in no defaults here, and its rules do not miss them.
+  'io.k8s.api.batch.v1.JobTemplateSpec': [
+    inSpec((spec, purpose) => {
+      if (purpose === 'rules') job(spec);
+    }),
+  ],
   'io.k8s.api.batch.v1.PodFailurePolicyOnPodConditionsPattern': [{ status: 'True' }],
-  'io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerSpec': [{ minReplicas: 1 }],
-  'io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerBehavior': [{ scaleUp: {}, scaleDown: {} }],
-  'io.k8s.api.autoscaling.v2.HPAScalingRules': [{ policies: [{ type: 'Percent', value: 100, periodSeconds: 15 }] }],
+  'io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerSpec': [{ minReplicas: 1, metrics: [cpuMetric] }],
+  'io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerBehavior': [scaling],
+  'io.k8s.api.networking.v1.NetworkPolicySpec': [policyTypes],
   'io.k8s.api.networking.v1.NetworkPolicyPort': [{ protocol: 'TCP' }],
   'io.k8s.api.networking.v1.IngressClassParametersReference': [{ scope: 'Cluster' }],
   [`${rbac}ClusterRoleBinding`]: [roleGroup],
@@ -87,7 +112,14 @@ const defaults: Readonly<Record<string, readonly Defaults[]>> = {
   ],
   'io.k8s.api.storage.v1.StorageClass': [{ reclaimPolicy: 'Delete', volumeBindingMode: 'Immediate' }],
   'io.k8s.api.storage.v1.CSIDriverSpec': [
-    { attachRequired: true, fsGroupPolicy: 'ReadWriteOnceWithFSType' },
+    {
+      attachRequired: true,
+      fsGroupPolicy: 'ReadWriteOnceWithFSType',
+      podInfoOnMount: false,
+      requiresRepublish: false,
+      seLinuxMount: false,
+      storageCapacity: false,
+    },
     (spec) => {
       if (listOf(spec.volumeLifecycleModes).length === 0) spec.volumeLifecycleModes = ['Persistent'];
     },
@@ -96,6 +128,8 @@ const defaults: Readonly<Record<string, readonly Defaults[]>> = {
   'io.k8s.api.discovery.v1.EndpointPort': [{ name: '', protocol: 'TCP' }],
   [`${admission}ValidatingWebhook`]: [webhook],
   [`${admission}MutatingWebhook`]: [{ ...webhook, reinvocationPolicy: 'Never' }],
+  [`${admission}RuleWithOperations`]: [{ scope: '*' }],
+  [`${admission}NamedRuleWithOperations`]: [{ scope: '*' }],
   [`${admission}ServiceReference`]: [{ port: 443 }],
   [`${admission}ValidatingAdmissionPolicySpec`]: [{ failurePolicy: 'Fail' }],
   [`${admission}MatchResources`]: [bothSelectors],
@@ -105,18 +139,26 @@ const defaults: Readonly<Record<string, readonly Defaults[]>> = {
   'io.k8s.api.flowcontrol.v1.QueuingConfiguration': [{ handSize: 8, queues: 64, queueLengthLimit: 50 }],
 };
 
-function inSpec(fillSpec: (spec: Fields) => void): (object: Fields) => void {
-  return (object) => {
+/** Pods and PersistentVolumes have types of their own for the same volumes. */
+function ofVolume(name: string, values: Readonly<Fields>): Readonly<Record<string, readonly Defaults[]>> {
+  return {
+    [`${core}${name}VolumeSource`]: [values],
+    [`${core}${name}PersistentVolumeSource`]: [values],
+  };
+}
+
+function inSpec(fillSpec: (spec: Fields, purpose: Purpose) => void): (object: Fields, purpose: Purpose) => void {
+  return (object, purpose) => {
     object.spec ??= {};
-    fillSpec(object.spec as Fields);
+    fillSpec(object.spec as Fields, purpose);
   };
 }
 
 /** The object with defaults. The object itself, if its type has none. */
-export function withDefaults<T extends object>(object: T, type: ObjectType): T {
+export function withDefaults<T extends object>(object: T, type: ObjectType, purpose: Purpose): T {
   if (!mayHaveDefaults(type)) return object;
   const copy = cloneJson(object);
-  fill(copy, type);
+  fill(copy, type, purpose);
   return copy;
 }
 
@@ -136,21 +178,21 @@ function mayHaveDefaults(type: FieldType): boolean {
 }
 
 /** Fills in defaults of the outer objects first: inner ones may come from them. */
-function fill(value: unknown, type: FieldType): void {
+function fill(value: unknown, type: FieldType, purpose: Purpose): void {
   if (!isPresent(value) || typeof value !== 'object' || !mayHaveDefaults(type)) return;
-  if (type.type === 'list') for (const item of listOf(value)) fill(item, type.items);
-  if (type.type === 'map') for (const item of Object.values(recordOf(value))) fill(item, type.values);
+  if (type.type === 'list') for (const item of listOf(value)) fill(item, type.items, purpose);
+  if (type.type === 'map') for (const item of Object.values(recordOf(value))) fill(item, type.values, purpose);
   if (type.type !== 'object') return;
   const object = value as Fields;
   for (const one of defaults[type.name ?? ''] ?? []) {
-    if (typeof one === 'function') one(object);
+    if (typeof one === 'function') one(object, purpose);
     else fillAbsent(object, one, type);
   }
   for (const [name, field] of type.fields()) {
     if (!mayHaveDefaults(field.type)) continue;
     // A struct that is no pointer is always there.
     if (!isPresent(object[name]) && field.type.type === 'object' && !field.pointer) object[name] = {};
-    fill(object[name], field.type);
+    fill(object[name], field.type, purpose);
   }
 }
 
@@ -205,7 +247,8 @@ function requestsOf(spec: Fields): void {
 }
 
 /** Volumes from images are dropped, and what mounts them: their feature is off by default. */
-function withoutImages(spec: Fields): void {
+function withoutImages(spec: Fields, purpose: Purpose): void {
+  if (purpose === 'store') return;
   const volumes = recordsOf(spec.volumes);
   const dropped = volumes.filter(({ image }) => isPresent(image)).map(({ name }) => name);
   if (dropped.length === 0) return;
@@ -230,6 +273,8 @@ function service(spec: Fields): void {
     spec.sessionAffinityConfig = { clientIP: { timeoutSeconds: timeoutSeconds ?? 10_800 } };
   }
   spec.type ||= 'ClusterIP';
+  if (spec.type !== 'ExternalName') spec.internalTrafficPolicy ||= 'Cluster';
+  if (spec.type === 'LoadBalancer') spec.allocateLoadBalancerNodePorts ??= true;
   const isExternal = ['LoadBalancer', 'NodePort'].includes(wordOf(spec.type));
   if (isExternal || (spec.type === 'ClusterIP' && listOf(spec.externalIPs).length > 0)) {
     spec.externalTrafficPolicy ||= 'Cluster';
@@ -237,15 +282,55 @@ function service(spec: Fields): void {
 }
 
 /** The two fields for the source of a claim's data stand for each other. The older one is ignored if it names anything but a claim or a snapshot. */
-function dataSources(spec: Fields): void {
-  if (recordOf(spec.dataSourceRef).namespace) delete spec.dataSourceRef;
+function dataSources(spec: Fields, purpose: Purpose): void {
+  if (purpose === 'rules' && recordOf(spec.dataSourceRef).namespace) delete spec.dataSourceRef;
   const { dataSource, dataSourceRef } = spec;
   const { kind, apiGroup } = recordOf(dataSource);
   const isClaim = kind === 'PersistentVolumeClaim' && !apiGroup;
   const isSnapshot = kind === 'VolumeSnapshot' && apiGroup === 'snapshot.storage.k8s.io';
   if (isPresent(dataSourceRef)) spec.dataSource ??= dataSourceRef;
   else if (isClaim || isSnapshot) spec.dataSourceRef = dataSource;
-  else delete spec.dataSource;
+  else if (purpose === 'rules') delete spec.dataSource;
+}
+
+/** The older name of the field is the same field. */
+function account(spec: Fields): void {
+  const name = spec.serviceAccountName || spec.serviceAccount;
+  if (name) Object.assign(spec, { serviceAccountName: name, serviceAccount: name });
+}
+
+function claimTemplates(spec: Fields): void {
+  for (const claim of recordsOf(spec.volumeClaimTemplates) as Fields[]) {
+    claim.apiVersion ||= 'v1';
+    claim.kind ||= 'PersistentVolumeClaim';
+    claim.status = { ...recordOf(claim.status), phase: recordOf(claim.status).phase || 'Pending' };
+  }
+}
+
+/** Both directions of scaling have defaults as soon as somebody gives one rule. */
+function scaling(behavior: Fields): void {
+  const selectPolicy = 'Max';
+  const percent = { type: 'Percent', value: 100, periodSeconds: 15 };
+  const pods = { type: 'Pods', value: 4, periodSeconds: 15 };
+  const up = { stabilizationWindowSeconds: 0, selectPolicy, policies: [pods, percent] };
+  for (const [name, values] of Object.entries({ scaleUp: up, scaleDown: { selectPolicy, policies: [percent] } })) {
+    const given = recordOf(behavior[name]);
+    const isGiven = (field: string) => isPresent(given[field]);
+    const absent = Object.entries(values).filter(([field]) => !isGiven(field));
+    behavior[name] = { ...given, ...Object.fromEntries(absent) };
+  }
+}
+
+function policyTypes(spec: Fields): void {
+  if (listOf(spec.policyTypes).length > 0) return;
+  spec.policyTypes = ['Ingress', ...(listOf(spec.egress).length > 0 ? ['Egress'] : [])];
+}
+
+function controllerLabels(object: Fields): void {
+  const { labels } = recordOf(recordOf(recordOf(object.spec).template).metadata);
+  const metadata = object.metadata as Fields;
+  if (isPresent(labels) && Object.keys(recordOf(metadata.labels)).length === 0)
+    metadata.labels = { ...recordOf(labels) };
 }
 
 function controller(spec: Fields): void {

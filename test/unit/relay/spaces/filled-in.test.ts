@@ -92,10 +92,12 @@ describe('the fields that a workload space fills in', () => {
     expect(again.metadata.resourceVersion).toBe(made.metadata.resourceVersion);
   });
 
-  it('of a strategy go when the strategy changes, whoever writes it', () => {
+  it('of a strategy go when a client takes them away, and are refused with another strategy, as by Kubernetes', () => {
     const made = space.create(deployment({ strategy: { type: 'RollingUpdate' } }));
-    const recreate = { spec: { strategy: { type: 'Recreate' } } };
-    const patched = space.patch(deploymentKey, { type: 'merge', patch: recreate });
+    const recreate = (more: object) => ({ spec: { strategy: { type: 'Recreate', ...more } } });
+    const patch = (more: object) => space.patch(deploymentKey, { type: 'strategic', patch: recreate(more) as never });
+    expect(() => patch({})).toThrow('spec.strategy.rollingUpdate: Forbidden');
+    const patched = patch({ $retainKeys: ['type'] });
     expect(specOf(patched).strategy).toEqual({ type: 'Recreate' });
     expect(specOf(travelling(patched)).strategy).toEqual({ type: 'Recreate' });
     const { spec } = deployment({ strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1 } } });
@@ -138,6 +140,51 @@ describe('the fields that a workload space fills in', () => {
     expect(specOf(travelling(back)).replicas).toBe(1);
     const written = space.create({ ...deployment({ replicas: 1 }), metadata: { name: 'one', namespace: 'shop' } });
     expect(specOf(travelling(written)).replicas).toBe(1);
+  });
+
+  it('travel when an apply names them with the value that is there', () => {
+    space.create(deployment());
+    const next = deployment({ revisionHistoryLimit: 10 });
+    const applied = space.apply(next, { fieldManager: 'team' });
+    expect(specOf(travelling(applied)).revisionHistoryLimit).toBe(10);
+    const scaled = space.patch(deploymentKey, { type: 'merge', patch: { spec: { paused: true } } });
+    expect(specOf(travelling(scaled)).revisionHistoryLimit).toBe(10);
+    const lastApplied = JSON.stringify(deployment({ replicas: 1 }));
+    const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': lastApplied };
+    const byKubectl = space.patch(deploymentKey, { type: 'merge', patch: { metadata: { annotations } } });
+    expect(specOf(travelling(byKubectl)).replicas).toBe(1);
+  });
+
+  it('stay out of what travels when containers come and go', () => {
+    const made = space.create(deployment());
+    const more = { name: 'before', image: 'log:1' };
+    const { containers } = (specOf(made) as typeof made & { template: typeof template }).template.spec;
+    const both = { ...template, spec: { containers: [more, ...containers] } };
+    const next = space.update({ ...made, spec: { ...specOf(made), template: both } });
+    expect(specOf(travelling(next)).template).toEqual({
+      ...template,
+      spec: { containers: [more, ...template.spec.containers] },
+    });
+  });
+
+  it('travel in part when a part is changed', () => {
+    space.create(deployment());
+    const strategy = { rollingUpdate: { maxSurge: 2 } };
+    const next = space.patch(deploymentKey, { type: 'merge', patch: { spec: { strategy } } });
+    expect(specOf(next).strategy).toEqual({
+      type: 'RollingUpdate',
+      rollingUpdate: { maxSurge: 2, maxUnavailable: '25%' },
+    });
+    expect(specOf(travelling(next)).strategy).toEqual(strategy);
+  });
+
+  it('can not be claimed by a client: the note about them is the space\u2019s', () => {
+    const lied = { ...deployment({ replicas: 2 }), metadata: { ...deployment().metadata, '#filledIn': "{'spec':1}" } };
+    const made = space.create(lied);
+    expect(specOf(travelling(made)).replicas).toBe(2);
+    const add = { op: 'add', path: '/metadata/#filledIn', value: "{'spec':1}" };
+    const patched = space.patch(deploymentKey, { type: 'json', operations: [add] });
+    expect(specOf(travelling(patched)).replicas).toBe(2);
   });
 
   it('travel after kubectl scale', () => {

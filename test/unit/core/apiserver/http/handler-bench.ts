@@ -12,10 +12,10 @@ import { ownKindsAdmission } from '../../../../../core/apiserver/kinds/admission
 import { ownKinds } from '../../../../../core/apiserver/kinds/kinds-of-space.ts';
 import { SpaceKinds } from '../../../../../core/apiserver/kinds/space-kinds.ts';
 import { fieldManager } from '../../../../../core/apiserver/managed-fields/field-manager.ts';
-import type { Space, WriteAdmission } from '../../../../../core/apiserver/space.ts';
+import type { Space } from '../../../../../core/apiserver/space.ts';
 import { EmbeddedStorage } from '../../../../../core/apiserver/storage/embedded.ts';
 import type { SpaceStorage } from '../../../../../core/apiserver/storage.ts';
-import { EmbeddedSpace } from '../../../../../core/apiserver/verbs/embedded-space.ts';
+import { EmbeddedSpace, type FillIn } from '../../../../../core/apiserver/verbs/embedded-space.ts';
 import type { KubeObject } from '../../../../../core/object/meta.ts';
 import { systemClock, VirtualClock } from '../../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../../core/runtime/logger.ts';
@@ -46,7 +46,7 @@ interface BenchOptions {
   readonly store?: MemoryStore;
   /** Replaces the storage that the space reads. */
   readonly shown?: SpaceStorage;
-  readonly fill?: WriteAdmission;
+  readonly fill?: FillIn;
 }
 
 export class HandlerBench {
