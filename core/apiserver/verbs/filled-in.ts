@@ -17,10 +17,14 @@ const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** The note of a stored object, which is removed from its metadata. */
 export function takeNote({ metadata }: KubeObject): FilledIn | undefined {
-  const fields = metadata as Values;
-  const note = fields[noteField] as string | undefined;
-  delete fields[noteField];
+  const note = (metadata as Values)[noteField] as string | undefined;
+  dropNote(metadata);
   return note === undefined ? undefined : (JSON.parse(note.replaceAll("'", '"')) as FilledIn);
+}
+
+/** Removes a note that did not come from the store. */
+export function dropNote(metadata: KubeObject['metadata']): void {
+  delete (metadata as Values)[noteField];
 }
 
 /** The note is a text without quotation marks, so that its end in the stored bytes is the first one. */

@@ -36,6 +36,21 @@ const specOf = (object: KubeObject) => object.spec as Record<string, unknown>;
 const travelling = (object: KubeObject) => parseBody(payloadOf(object));
 
 describe('the fields that a workload space fills in', () => {
+  it.each(['{', "{'spec':1}", 5, { spec: 1 }])(
+    'are named by the space alone: the note %j of a client has no effect',
+    (note) => {
+      const made = space.create(structuredClone(deployment()));
+      const sent = structuredClone(made) as KubeObject & { metadata: Record<string, unknown> };
+      sent.metadata['#filledIn'] = note;
+      space.update(sent);
+      expect(travelling(space.get(deploymentKey)!)).toEqual(deployment());
+      space.delete(deploymentKey);
+      const { resourceVersion: _revision, uid: _uid, ...metadata } = sent.metadata;
+      space.create({ ...sent, metadata } as KubeObject);
+      expect(travelling(space.get(deploymentKey)!).spec).toMatchObject({ selector: { matchLabels: labels } });
+    },
+  );
+
   it.each([
     ['Deployment', deployment(), { replicas: 1 }],
     [
