@@ -257,7 +257,7 @@ describe.each(fixtures)('$name', ({ open }) => {
       fc.property(fc.array(change, { maxLength: 30 }), options, (changes, selection) => {
         const fresh = open();
         const lists = new Map<number, StoredObject[]>();
-        const note = () => lists.set(fresh.storage.revision(), fresh.storage.scan(pods, selection));
+        const note = () => lists.set(fresh.storage.revision(), fresh.storage.scan(pods, selection).map(plain));
         note();
         for (const { name, other, body } of changes) {
           const key = { ...(other ? deployments : pods), namespace: body?.length === 1 ? 'zoo' : 'shop', name };
@@ -278,8 +278,13 @@ function listAt(
 ) {
   using snapshot = new Snapshot(storage, pods, revision);
   const found: StoredObject[] = [];
-  snapshot.visit(options, (object) => found.length < limit && found.push(object) < limit);
-  return found;
+  snapshot.visit({ ...options, limit }, (object) => found.length < limit && found.push(object) < limit);
+  return found.map(plain);
+}
+
+/** A storage may read the key of an object later. */
+function plain({ key, revision, body }: StoredObject): StoredObject {
+  return { key, revision, body };
 }
 
 describe('EmbeddedStorage', () => {

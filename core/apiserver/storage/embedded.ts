@@ -7,7 +7,7 @@
 import type { GroupResource, ObjectKey } from '../../object/key.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import { asText, concat, prefixRange, readU48, text, u32, u48, u48Bytes } from '../../store/bytes.ts';
+import { asBuffer, asText, concat, prefixRange, readU48, text, u32, u48, u48Bytes } from '../../store/bytes.ts';
 import { prefixOf } from '../../store/keyspace.ts';
 import { ifRoom } from '../../store/room.ts';
 import type { KeyRange, Reader, Store, Transaction } from '../../store/store.ts';
@@ -81,7 +81,7 @@ export class EmbeddedStorage implements SpaceStorage {
   visit(resource: GroupResource, options: ScanOptions, see: (object: StoredObject) => boolean): void {
     const range = this.#rangeOf(resource, options);
     this.#store.read((reader) => {
-      for (const [key, row] of reader.scan(range)) if (!see(this.#decode(key, row))) return;
+      for (const [key, row] of reader.scan(range)) if (!see(new ScannedObject(row, () => this.#keyOf(key)))) return;
     });
   }
 
@@ -263,16 +263,12 @@ export class EmbeddedStorage implements SpaceStorage {
     return row && { key, revision: readU48(row), body: row.subarray(u48Bytes) };
   }
 
-  #decode(storeKey: Uint8Array, row: Uint8Array): StoredObject {
-    return { key: this.#keyOf(storeKey), revision: readU48(row), body: row.subarray(u48Bytes) };
-  }
-
   #objectKey(key: ObjectKey): Uint8Array {
     return concat(this.#prefix, joined(key.group, key.resource, key.namespace, key.name));
   }
 
   #keyOf(storeKey: Uint8Array): ObjectKey {
-    const [group, resource, namespace, name] = asText(storeKey.subarray(this.#prefix.length)).split('\0');
+    const [group, resource, namespace, name] = asBuffer(storeKey).toString('utf8', this.#prefix.length).split('\0');
     return { group: group!, resource: resource!, namespace: namespace!, name: name! };
   }
 
@@ -286,6 +282,25 @@ export class EmbeddedStorage implements SpaceStorage {
     const start = after && concat(prefix, joined(after.namespace, after.name), Buffer.of(0));
     const from = start && Buffer.compare(start, range.from) > 0 ? start : range.from;
     return { from, to: range.to, ...(limit === undefined ? {} : { limit }) };
+  }
+}
+
+/** An object of a scan. A list asks for few keys, so the key is read from its row when somebody asks. */
+class ScannedObject implements StoredObject {
+  readonly revision: number;
+  readonly body: Uint8Array;
+  readonly #readKey: () => ObjectKey;
+  #key: ObjectKey | undefined;
+
+  constructor(row: Uint8Array, readKey: () => ObjectKey) {
+    this.revision = readU48(row);
+    this.body = row.subarray(u48Bytes);
+    this.#readKey = readKey;
+  }
+
+  get key(): ObjectKey {
+    this.#key ??= this.#readKey();
+    return this.#key;
   }
 }
 

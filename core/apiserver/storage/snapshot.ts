@@ -49,6 +49,8 @@ export class Snapshot implements Disposable {
    */
   visit({ limit, ...options }: ScanOptions, see: (object: StoredObject) => boolean): void {
     this.#checkKept();
+    if (this.isUnchanged)
+      return this.#storage.visit(this.#resource, { ...options, ...(limit === undefined ? {} : { limit }) }, see);
     const changed = [...this.#before.values()]
       .filter((object) => object !== undefined)
       .filter(({ key }) => isSelected(key, this.#resource, options))
