@@ -26,6 +26,16 @@ export const agentLaunch: Launch = {
   env: { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '65536', MALLOC_MMAP_THRESHOLD_: '65536' },
 };
 
+/**
+ * A center or relay that has served much load keeps free memory between the bytes that stay: buffers of 2 to 256 KiB come and go with each request. With fixed
+ * thresholds, the C library gives long buffers back at once, and does not raise the thresholds to the length of the longest buffer. One heap for all threads has
+ * fewer gaps: docs/decisions/0078-lists-and-events-from-bytes.md.
+ */
+export const relayLaunch: Launch = {
+  flags: [],
+  env: { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072', MALLOC_MMAP_THRESHOLD_: '131072' },
+};
+
 export function launchOf(role: ProgramRole): Launch {
-  return role === 'agent' ? agentLaunch : { flags: [], env: {} };
+  return role === 'agent' ? agentLaunch : relayLaunch;
 }

@@ -1,8 +1,11 @@
-/** An agent's process starts with the flags that keep it small, whichever program starts it. The tests of the chart compare the chart's flags with these. */
+/**
+ * The process of a node starts with the flags and variables that keep it small, whichever program starts it. The tests of the chart compare the chart's flags and
+ * variables with these.
+ */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { agentLaunch } from '../../center/supervisor/launch.ts';
+import { agentLaunch, relayLaunch } from '../../center/supervisor/launch.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
 import { fixture, LocalTree } from './local-tree.ts';
 
@@ -16,18 +19,18 @@ interface Started {
 const variables = Object.keys(agentLaunch.env);
 const none = Object.fromEntries(variables.map((name) => [name, undefined]));
 
-describe('banyan agent', () => {
-  it('starts its program with them', () => {
+describe('banyan agent and banyan relay', () => {
+  it('start an agent with the flags and variables of agents', () => {
     const { flags, environment } = startedBy('agent', 'edge-agent/main.ts');
     expect({ flags, environment }).toEqual({ flags: agentLaunch.flags, environment: agentLaunch.env });
   });
 
-  it('starts a relay without them', () => {
+  it('start a relay with the variables of relays', () => {
     const { flags, environment } = startedBy('relay', 'relay/main.ts');
-    expect({ flags, environment }).toEqual({ flags: [], environment: none });
+    expect({ flags, environment }).toEqual({ flags: [], environment: relayLaunch.env });
   });
 
-  it('keeps a variable that the caller has set', () => {
+  it('keep a variable that the caller has set', () => {
     const { environment } = startedBy('agent', 'edge-agent/main.ts', { MALLOC_ARENA_MAX: '4' });
     expect(environment.MALLOC_ARENA_MAX).toBe('4');
   });
@@ -38,11 +41,11 @@ describe.skipIf(withoutKubectl)('banyan up', () => {
   beforeAll(() => tree.up());
   afterAll(() => tree[Symbol.asyncDispose]());
 
-  it('starts its agents with them, and no other node', () => {
+  it('starts each node with those of its role', () => {
     const { flags, environment } = runningAs(tree.pid('hq'));
     expect({ flags, environment }).toEqual({ flags: agentLaunch.flags, environment: agentLaunch.env });
     for (const path of ['center', 'eu', 'eu:paris'])
-      expect(runningAs(tree.pid(path)), path).toMatchObject({ flags: [], environment: none });
+      expect(runningAs(tree.pid(path)), path).toMatchObject({ flags: [], environment: relayLaunch.env });
   });
 });
 
