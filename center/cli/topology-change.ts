@@ -7,8 +7,14 @@ import { requestChange } from '../supervisor/change-requests.ts';
 import type { DataDirectory } from '../supervisor/data-directory.ts';
 import { readRecord, type TreeRecord, topmost, type WantedTree } from '../supervisor/tree-record.ts';
 import { wantedTree } from '../supervisor/wanted-tree.ts';
-import { differencesBetween, removedSpaces, type TreeDifference } from '../topology/differences.ts';
+import {
+  differencesBetween,
+  removedSpaces,
+  type TreeDifference,
+  type TreeDifferenceAction,
+} from '../topology/differences.ts';
 import type { PlannedNode } from '../topology/plan.ts';
+import type { TopologySpace } from '../topology/topology.ts';
 import { NodeApiClient } from './api-client.ts';
 import { type DrainPorts, drain } from './drain.ts';
 import type { Output } from './output.ts';
@@ -30,7 +36,7 @@ export interface ApplyPorts extends DrainPorts {
 export function runningTree(data: DataDirectory): RunningTree {
   const [pid, record] = [runningSupervisor(data), readRecord(data)];
   if (pid !== undefined && record) return { pid, record };
-  const remedy = `start it with ${cliCommand('up', '-f', 'TOPOLOGY')}, or name its directory with --data`;
+  const remedy = `start it with ${cliCommand('up', '-f', 'TOPOLOGY')}, or name its directory with --data, or a deployed tree with --kubeconfig`;
   throw new BanyanError('NotFound', `${data.root}: no tree of a topology runs here: ${remedy}`);
 }
 
@@ -58,13 +64,21 @@ function checkSpaces(file: string, { nodes }: TreeRecord, from: string, to: stri
 }
 
 function checkSpaceTypes(file: string, { nodes }: TreeRecord, { id, spaces }: PlannedNode): void {
-  for (const { name, type } of spaces) {
-    const before = nodes.find((node) => node.id === id)?.spaces.find((space) => space.name === name);
-    if (before === undefined || before.type === type) continue;
-    throw new UsageError(
-      `${file}: spaces of ${shownPath(id)}: "${name}" can't become ${type}: the type of a space stays ${before.type}; remove the space first, or take another name`,
-    );
-  }
+  for (const space of nodes.find((node) => node.id === id)?.spaces ?? []) checkSpaceType(file, id, space, spaces);
+}
+
+/** Throws UsageError if the space has another type among those of the topology. */
+export function checkSpaceType(
+  file: string,
+  id: string,
+  { name, type }: Pick<TopologySpace, 'name' | 'type'>,
+  wanted: readonly TopologySpace[],
+): void {
+  const after = wanted.find((space) => space.name === name);
+  if (after === undefined || after.type === type) return;
+  throw new UsageError(
+    `${file}: spaces of ${shownPath(id)}: "${name}" can't become ${after.type}: the type of a space stays ${type}; remove the space first, or take another name`,
+  );
 }
 
 export function differences(record: TreeRecord, wanted: WantedTree): TreeDifference[] {
@@ -76,12 +90,16 @@ export function differenceOutput(found: readonly TreeDifference[]): Output {
   return { data: { differences: found }, names: found.map(({ path }) => `node/${shownPath(path)}`), text, wide: text };
 }
 
-const signs = { add: '+', remove: '-', move: '>', change: '~', withdraw: '-' } as const;
+const signs = { add: '+', remove: '-', move: '>', change: '~', withdraw: '-', join: '+' } as const;
+const states: Partial<Record<TreeDifferenceAction, string>> = {
+  withdraw: ': runs no more; its parent still knows it',
+  join: ': is admitted, and has not joined yet',
+};
 
 function lineOf({ action, role, path, from, fields, takesAway }: TreeDifference): string {
   const node = `${role === undefined || role === 'center' ? '' : `${role === 'agent' ? 'cluster' : role} `}${shownPath(path)}`;
   const where = from === undefined ? '' : `, so far ${from}`;
-  const still = action === 'withdraw' ? ': runs no more; its parent still knows it' : '';
+  const still = states[action] ?? '';
   const what = fields.map(
     ({ field, before, after }) =>
       `    ${field}: ${before === undefined ? 'none' : JSON.stringify(before)} -> ${after === undefined ? 'none' : JSON.stringify(after)}`,
@@ -115,15 +133,17 @@ export async function applyTopology(
     action === 'change' ? fields.flatMap(removedSpaces).map((space) => ({ path, space })) : [],
   );
   await takeTree(data, pid, wanted, timeoutMs, ports);
-  await untilSpacesGone(api(), spaces, timeoutMs, ports);
+  const client = api();
+  await untilSpacesGone(client, spaces, timeoutMs, ports);
+  client.close();
 }
 
 /** The node drains a removed space: it takes back the copies of the space's objects, and then ends the space. */
-async function untilSpacesGone(
-  api: NodeApiClient,
+export async function untilSpacesGone(
+  api: Pick<NodeApiClient, 'get'>,
   spaces: readonly { readonly path: string; readonly space: string }[],
   timeoutMs: number,
-  { clock, pause }: ApplyPorts,
+  { clock, pause }: Pick<ApplyPorts, 'clock' | 'pause'>,
 ): Promise<void> {
   const deadline = clock.monotonicMs() + timeoutMs;
   for (const { path, space } of spaces) {
@@ -138,7 +158,6 @@ async function untilSpacesGone(
       await pause(lookEveryMs);
     }
   }
-  api.close();
 }
 
 const lookEveryMs = 200;

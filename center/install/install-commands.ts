@@ -1,5 +1,6 @@
 /** The commands with which a person installs a node elsewhere, or brings it to another place in the tree. They stand in a rendered README and in what `topology apply` prints. */
 import { cliCommand } from '../../core/runtime/cli-command.ts';
+import type { PlannedNode } from '../topology/plan.ts';
 import { chartSecrets, isSealed } from './chart-values.ts';
 import type { InstalledNode } from './deployments.ts';
 import { clusterKubeconfig, machineFolder } from './rendered-machine.ts';
@@ -70,4 +71,56 @@ function onMachine(deployment: InstalledNode, folder: string): CommandBlock {
 
 function machineOf({ names, name }: InstalledNode): string {
   return `on ${names[0] ?? `the machine of ${name}`}`;
+}
+
+/** Takes changed settings of a node that is installed. */
+export function renewal(deployment: InstalledNode, folder: string): CommandBlock {
+  const { node, name } = deployment;
+  if (deployment.as === 'chart') {
+    return { at: `with the kubeconfig of the cluster of ${name}`, commands: [upgrade(deployment, folder)] };
+  }
+  return {
+    at: machineOf(deployment),
+    commands: [
+      `sudo -u banyan cp -r ${folder}/${name}/. ${machineFolder}`,
+      `sudo systemctl restart banyan-${node.role}`,
+    ],
+  };
+}
+
+/** Brings an agent to its new place: it keeps its store, so its cluster keeps every object, and joins as the new node. */
+export function moving(deployment: InstalledNode, from: string, folder: string): CommandBlock {
+  const { name } = deployment;
+  if (deployment.as === 'chart') {
+    const secret = `kubectl -n ${namespace} create secret generic ${chartSecrets.token} --from-file=token=${tokenFile(deployment)}`;
+    return {
+      at: `with the kubeconfig of the cluster of ${from}`,
+      commands: [
+        `kubectl -n ${namespace} delete secret banyan-joined ${chartSecrets.token} --ignore-not-found`,
+        secret,
+        upgrade(deployment, folder),
+      ],
+    };
+  }
+  return {
+    at: `on the machine of ${from}`,
+    commands: [
+      'sudo systemctl stop banyan-agent',
+      `sudo -u banyan rm -r ${machineFolder}/data/identity`,
+      `sudo -u banyan cp ${tokenFile(deployment)} ${machineFolder}/join-token`,
+      `sudo -u banyan cp -r ${folder}/${name}/. ${machineFolder}`,
+      'sudo systemctl start banyan-agent',
+    ],
+  };
+}
+
+/** Ends a node that was removed. */
+export function ending(name: string, role: PlannedNode['role']): CommandBlock {
+  return {
+    at: `where ${name} runs`,
+    commands: [
+      `helm uninstall banyan -n ${namespace}   # on Kubernetes`,
+      `sudo systemctl disable --now banyan-${role}   # on a machine`,
+    ],
+  };
 }

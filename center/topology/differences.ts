@@ -5,8 +5,11 @@ import type { LogRotation } from '../../core/runtime/log-rotation.ts';
 import { movesBetween } from './moves.ts';
 import type { PlannedNode } from './plan.ts';
 
-/** `withdraw`: the node runs no more, and its parent still knows it: an earlier change was interrupted. */
-export type TreeDifferenceAction = 'add' | 'remove' | 'move' | 'change' | 'withdraw';
+/**
+ * `withdraw`: the node runs no more, and its parent still knows it: an earlier change was interrupted. `join`: the parent has admitted the node, and the node has
+ * not joined yet.
+ */
+export type TreeDifferenceAction = 'add' | 'remove' | 'move' | 'change' | 'withdraw' | 'join';
 
 export interface FieldDifference {
   readonly field: string;

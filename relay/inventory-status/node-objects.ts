@@ -18,6 +18,8 @@ export type ConnectionState = 'Connected' | 'Disconnected' | 'Never' | 'Unknown'
 
 export interface NodeStatus {
   readonly version: string;
+  /** Only of the node itself. */
+  readonly labels?: Readonly<Record<string, string>>;
   /** The session with the parent; absent at the root. */
   readonly session?: { readonly state: ConnectionState; readonly since?: string; readonly transport?: string };
   /** The time of the newest report of the root that reached the node, over all hops. Absent while that time is recent. */

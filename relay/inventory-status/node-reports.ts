@@ -22,6 +22,7 @@ import { cutCounts } from '../../core/object/bounded-counts.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { timestamp } from '../../core/object/conditions.ts';
 import { hash128 } from '../../core/object/hash.ts';
+import type { Labels } from '../../core/object/selector.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { Divergence } from '../../core/session/feed-alarm.ts';
 import type { SessionStatus } from '../../core/session/parent-ports.ts';
@@ -44,6 +45,8 @@ export interface NodeReportsPorts {
   readonly space: Space;
   readonly path: string;
   readonly software: string;
+  /** The labels of the configuration. */
+  readonly labels: Labels;
   readonly clock: Clock;
   readonly store: Store;
   readonly children: ReadonlyMap<string, Child>;
@@ -225,7 +228,7 @@ export class NodeReports {
   }
 
   #run(): void {
-    const { space, path, clock, outbox, store, software } = this.#ports;
+    const { space, path, clock, outbox, store, software, labels } = this.#ports;
     let childrenLeft = childrenPerRun;
     for (const name of this.#dirty) {
       if (childrenLeft-- === 0) break;
@@ -249,6 +252,7 @@ export class NodeReports {
     const reportedTrust = trust && this.#reportedTrust(trust);
     const ownStatus = {
       version: software,
+      labels,
       ...session,
       ...this.#rootContact(),
       ...counts,

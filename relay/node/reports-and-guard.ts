@@ -19,6 +19,7 @@ export function reportsOf(config: NodeConfig, ports: NodePorts, parts: NodeParts
     space: spaces.system,
     path: config.path,
     software,
+    labels: config.labels,
     clock,
     children: childRegistry.children,
     inventories: () => spaces.inventories(),

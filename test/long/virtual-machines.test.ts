@@ -68,6 +68,8 @@ mapfile -t variables < <(sed -n 's/^Environment=//p' "$unit")
 nohup env "\${variables[@]}" $command > "$UNITS/log" 2>&1 < /dev/null &
 echo $! >> "${directory}/pids"`,
     );
+    const [, topology = ''] = /^```yaml\n(.*?)^```$/ms.exec(page) ?? [];
+    writeFileSync(join(directory, 'carried/tree.yaml'), topology);
     hosts.network('wide');
     for (const [host, address] of Object.entries(addresses)) {
       mkdirSync(join(directory, short(host)));

@@ -37,6 +37,7 @@ function center() {
     space,
     path: '',
     software: 'test',
+    labels: {},
     clock,
     store,
     children: new Map(),

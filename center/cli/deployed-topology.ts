@@ -1,0 +1,105 @@
+/** `banyan topology diff` for a tree that no supervisor runs: what its API shows, compared with a file, and what no deployed tree can become. */
+import { shownPath } from '../../core/identity/node-path.ts';
+import { cliCommand } from '../../core/runtime/cli-command.ts';
+import { BanyanError } from '../../core/runtime/errors.ts';
+import { deploymentsOf, type InstalledNode } from '../install/deployments.ts';
+import { type Comparison, compareDeployed, type NotCompared, type SeenTree } from '../topology/deployed.ts';
+import type { NodeApiClient } from './api-client.ts';
+import { openCenter, seenTree } from './deployed-tree.ts';
+import type { TreeOptions } from './open-tree.ts';
+import type { Output } from './output.ts';
+import { checkSpaceType, differenceOutput } from './topology-change.ts';
+import { plannedNodes, readTopology } from './up.ts';
+import { UsageError } from './usage-error.ts';
+
+export interface DeployedTopology extends Comparison {
+  readonly api: NodeApiClient;
+  readonly file: string;
+  readonly seen: SeenTree;
+  readonly installed: readonly InstalledNode[];
+}
+
+/** Compares the tree with the file. Throws UsageError if the file is of another tree, or asks for what no deployed tree can do. The caller closes `api`. */
+export async function openDeployed(file: string, options: TreeOptions): Promise<DeployedTopology> {
+  const topology = readTopology(file);
+  const planned = plannedNodes(topology, file);
+  const { api, tree } = await openCenter(options);
+  try {
+    if (tree !== undefined && tree !== topology.name) {
+      throw new UsageError(
+        `${file}: metadata.name: "${topology.name}" is another tree: the name "${tree}" is in all certificates and can't be changed; write it here, or choose the context of the other tree`,
+      );
+    }
+    const seen = await seenTree(api);
+    const comparison = compareDeployed(seen, topology, planned);
+    checkPossible(file, seen, comparison);
+    return { ...comparison, api, file, seen, installed: deploymentsOf(topology, planned) };
+  } catch (error) {
+    api.close();
+    throw error;
+  }
+}
+
+function checkPossible(file: string, { nodes }: SeenTree, { differences, wanted }: Comparison): void {
+  const seenAt = new Map(nodes.map((node) => [node.path, node]));
+  for (const { path, role } of wanted) {
+    const seen = seenAt.get(path);
+    if (!seen || seen.role === role) continue;
+    throw new UsageError(
+      `${file}: the path "${path}" is that of a ${seen.role} in the tree, and not of a ${role}: choose another name, or remove it first: ${cliCommand('remove', path)}`,
+    );
+  }
+  for (const { action, role, path, from, fields } of differences) {
+    if (action === 'move' && role === 'relay') throw relayMoves(file, from!, path);
+    const replicas = fields.find(({ field }) => field === 'replicas');
+    if (replicas) {
+      throw new UsageError(
+        `${file}: replicas of "${path}": ${replicas.before} -> ${replicas.after}: a relay that joins with a token has one process: write replicas: ${replicas.before}`,
+      );
+    }
+    for (const space of seenAt.get(path)?.spaces ?? []) {
+      checkSpaceType(file, path, space, wanted.find((node) => node.path === path)?.spaces ?? []);
+    }
+  }
+}
+
+/** Everything below a relay has a certificate for a path below it, and gets the next one only from the relay at its new place. */
+function relayMoves(file: string, from: string, to: string): UsageError {
+  return new UsageError(
+    `${file}: the relay "${from}" can't become "${to}" in a deployed tree: all nodes below it have certificates for their present paths; add a relay with another name, give its clusters that parent, apply, and then remove "${from}"`,
+  );
+}
+
+export function deployedOutput({ differences, notCompared }: Comparison): Output {
+  const { data, names, text } = differenceOutput(differences);
+  const shown = [text, ...notComparedLines(notCompared)].join('\n');
+  return { data: { ...(data as object), notCompared }, names, text: shown, wide: shown };
+}
+
+function notComparedLines(notCompared: readonly NotCompared[]): string[] {
+  if (notCompared.length === 0) return [];
+  const lines = notCompared.map(
+    ({ path, fields, reason = 'only its configuration has them' }) =>
+      `    ${shownPath(path)}: ${fields.join(', ')} (${reason})`,
+  );
+  return ['not compared:', ...lines];
+}
+
+/** Throws Unavailable if there may be differences that nobody can see now. */
+export function checkSeen({ differences, seen: { silent } }: DeployedTopology): void {
+  const [path] = silent.keys();
+  if (differences.length > 0 || path === undefined) return;
+  throw new BanyanError(
+    'Unavailable',
+    `${[...silent].map(([one, reason]) => `${one}: ${reason}`).join('; ')}: nobody knows whether there are differences; run the command again when ${path} answers`,
+  );
+}
+
+/** What a person has to agree to, beside the losses of single nodes. */
+export function wholeLoss({ differences, seen }: DeployedTopology): string | undefined {
+  const others = seen.nodes.filter(({ path }) => path !== '');
+  const removed = new Set(differences.filter(({ action }) => action === 'remove').map(({ path }) => path));
+  return others.length > 0 && others.every(({ path }) => removed.has(path))
+    ? 'center: every node below it, and their workloads'
+    : undefined;
+}

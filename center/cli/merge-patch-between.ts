@@ -1,0 +1,14 @@
+/** The merge patch (RFC 7396) that makes one value of another. A key that is gone becomes null, so a patch removes exactly what differs. */
+import { equalJson } from '../../core/object/json-value.ts';
+import { isRecord } from '../../core/runtime/is-record.ts';
+
+/** Values without null inside: a merge patch can't write null. */
+export function mergePatchBetween(before: unknown, after: unknown): unknown {
+  if (!isRecord(before) || !isRecord(after)) return after ?? null;
+  const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  return Object.fromEntries(
+    keys
+      .filter((key) => !equalJson(before[key], after[key]))
+      .map((key) => [key, mergePatchBetween(before[key], after[key])]),
+  );
+}
