@@ -134,7 +134,7 @@ async function admit(difference: TreeDifference, deployed: DeployedTopology, por
 /** As long as `banyan join-token` lets a token live. */
 const tokenLifeMs = 24 * 3_600_000;
 
-/** What the objects of an admitted node lack. */
+/** The settings that the objects of an admitted node lack. */
 function settingsOf(path: string, wanted: readonly PlannedNode[]): FieldDifference[] {
   const node = wanted.find((one) => one.path === path);
   const parent = wanted.find((one) => one.path === parentOf(path));

@@ -83,7 +83,7 @@ export async function removeSpace(api: NodeApiClient, path: string, space: strin
   await write(api, `node/${shownPath(path)}`, 'DELETE', `${spaces}/${space}`, {});
 }
 
-/** Whether the configuration of the node names the space, so that only a change of the configuration removes it. */
+/** Returns whether the configuration of the node names the space. Then only a change of the configuration removes the space. */
 export function isConfigured(node: SeenNode | undefined, space: string): boolean {
   return node?.spaces?.some(({ name, isConfigured: is }) => is && name === space) ?? false;
 }

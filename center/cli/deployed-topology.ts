@@ -95,7 +95,7 @@ export function checkSeen({ differences, seen: { silent } }: DeployedTopology): 
   );
 }
 
-/** What a person has to agree to, beside the losses of single nodes. */
+/** Returns the loss of the whole tree, to which a person has to agree. Undefined: something is left. */
 export function wholeLoss({ differences, seen }: DeployedTopology): string | undefined {
   const others = seen.nodes.filter(({ path }) => path !== '');
   const removed = new Set(differences.filter(({ action }) => action === 'remove').map(({ path }) => path));

@@ -1,4 +1,4 @@
-/** What the API of a deployed tree shows of its nodes. Only the parent of an agent knows the agent, so every relay is asked. */
+/** Reads the nodes of a deployed tree from its API. Only the parent of an agent knows the agent, so every relay is asked. */
 import { configuredAnnotation } from '../../core/apiserver/kinds/node-written-check.ts';
 import { childPath, parentOf, shownPath } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';

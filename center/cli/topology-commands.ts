@@ -5,7 +5,8 @@ import { systemClock } from '../../core/runtime/clock.ts';
 import { readBytes } from '../../core/runtime/config-file.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
 import { problemText } from '../../core/runtime/schema-problems.ts';
-import { deploymentProblems, deploymentsOf } from '../install/deployments.ts';
+import { deploymentProblems } from '../install/deployment-problems.ts';
+import { deploymentsOf } from '../install/deployments.ts';
 import { renderedFiles } from '../install/render.ts';
 import type { TreeDifference } from '../topology/differences.ts';
 import { seconds } from './arguments.ts';
@@ -117,13 +118,13 @@ applied as far as the API can. ${left} ${left === 1 ? 'step is' : 'steps are'} l
 afterwards, run the command again`;
 }
 
-/** Whether the tree is one of `banyan up` on this machine. A kubeconfig names a tree by its API. */
+/** Returns whether the tree is one of `banyan up` on this machine. A kubeconfig names a tree by its API. */
 function isHere({ kubeconfig, context, ...options }: TreeOptions & { readonly file: string }): boolean {
   if (kubeconfig !== undefined || context !== undefined) return false;
   return options.data !== undefined || runningSupervisor(dataOf(options)) !== undefined || !hasKubeconfig();
 }
 
-/** Whether the environment names a kubeconfig. Without one, the person means a tree of `banyan up`. */
+/** Returns whether the environment names a kubeconfig. Without one, the person means a tree of `banyan up`. */
 function hasKubeconfig(): boolean {
   return (process.env.KUBECONFIG ?? '') !== '';
 }
@@ -144,7 +145,7 @@ async function withDeployed(
 function render(file: string, folder: string): string {
   const topology = readTopology(file);
   const deployments = deploymentsOf(topology, plannedNodes(topology, file));
-  const problems = deploymentProblems(topology, deployments);
+  const problems = deploymentProblems(deployments);
   if (problems.length > 0) {
     throw new UsageError(problems.map((problem) => `${file}: ${problemText(problem, 'the file')}`).join('\n'));
   }

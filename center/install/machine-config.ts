@@ -16,7 +16,7 @@ interface Serving {
   readonly names: readonly string[];
   readonly spaces: readonly ConfiguredSpace[];
   readonly labels?: Readonly<Record<string, string>>;
-  /** What a topology adds to the part `encryption`. */
+  /** Fields that a topology adds to the part `encryption`. */
   readonly encryption?: object;
   /** Further fields, as docs/reference/node.md and agent.md have them. */
   readonly more?: Readonly<Record<string, unknown>>;

@@ -59,7 +59,7 @@ function readme(deployments: readonly InstalledNode[]): string {
 
 Install the nodes in this order. Each needs its parent, and a token that its parent makes. A folder has what one node needs; it has no secret. Treat the files \`*.token\` like passwords.
 
-docs/operations/kubernetes.md and docs/operations/virtual-machines.md explain each step. The center is reached at ${names[0] ?? 'NAME'}, port ${ports.api}.
+Each machine has one node. In a cluster, each node has a namespace of its own: for a second one, write another name for \`banyan\`. docs/operations/kubernetes.md and docs/operations/virtual-machines.md explain each step. The center is reached at ${names[0] ?? 'NAME'}, port ${ports.api}.
 
 ${steps.join('\n')}`;
 }

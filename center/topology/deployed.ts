@@ -2,7 +2,7 @@
  * Compares a deployed tree, as its API shows it, with a topology. What the API does not show is taken to be as the topology says, and is named: so every
  * difference that is found is one, and nobody takes silence for equality.
  */
-import { comparePaths, isAtOrBelow, isBelow, nameOf, parentOf } from '../../core/identity/node-path.ts';
+import { childPath, comparePaths, isAtOrBelow, isBelow, nameOf, parentOf } from '../../core/identity/node-path.ts';
 import type { SubtreeClaims } from '../../core/match/claims.ts';
 import { claimsIn } from './claims.ts';
 import { differencesBetween, type TreeDifference } from './differences.ts';
@@ -85,7 +85,7 @@ export function compareDeployed(seen: SeenTree, topology: Topology, planned: rea
       ...admitted.map(({ role, path }): TreeDifference => ({ action: 'join', role, path, fields: [] })),
       ...gone.map(({ role, path }): TreeDifference => ({ action: 'remove', role, path, fields: [] })),
     ],
-    notCompared: notCompared(wanted, seen),
+    notCompared: notCompared(wanted, seen, deployedPaths(topology)),
   };
 }
 
@@ -202,13 +202,24 @@ const hiddenFields = [
   'accept',
 ] as const satisfies readonly (keyof PlannedNode)[];
 
-function notCompared(wanted: readonly PlannedNode[], { nodes, silent }: SeenTree): NotCompared[] {
+function notCompared(
+  wanted: readonly PlannedNode[],
+  { nodes, silent }: SeenTree,
+  deployed: ReadonlySet<string>,
+): NotCompared[] {
   const fields = wanted.flatMap((node): NotCompared[] => {
     const hidden: string[] = hiddenFields.filter((field) => node[field] !== undefined);
+    if (deployed.has(node.path)) hidden.push('deploy');
     const seen = nodes.find(({ path }) => path === node.path);
     if (seen && !seen.labels && Object.keys(node.labels).length > 0) hidden.push('labels');
     return hidden.length === 0 ? [] : [{ path: node.path, fields: hidden.sort() }];
   });
   const unasked = [...silent].map(([path, reason]) => ({ path, fields: ['spaces', 'everything below'], reason }));
   return [...fields, ...unasked];
+}
+
+/** The nodes whose way of installation the topology gives. */
+function deployedPaths({ center, relays, clusters }: Topology): ReadonlySet<string> {
+  const members = [...relays, ...clusters].filter(({ deploy }) => deploy);
+  return new Set([...(center.deploy ? [''] : []), ...members.map(({ parent, name }) => childPath(parent, name))]);
 }

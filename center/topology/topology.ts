@@ -33,7 +33,7 @@ export interface TopologyCenter {
   readonly deploy?: NodeDeployment | undefined;
 }
 
-/** How a node is installed elsewhere: by the chart on Kubernetes, or by systemd on a machine. `banyan up` runs every node here. */
+/** The way in which a node is installed elsewhere: by the chart on Kubernetes, or by systemd on a machine. `banyan up` runs every node here. */
 export interface TopologyDeployment {
   readonly as: 'chart' | 'machine';
 }

@@ -141,7 +141,7 @@ ${clusters.map((one) => `    - {${one}}`).join('\n') || '    []'}
       expect(applied()).toContain('no differences');
       expect(diff()).toMatchObject({
         code: 0,
-        out: expect.stringMatching(/^no differences\nnot compared:\n {4}center: listen/),
+        out: expect.stringMatching(/^no differences\nnot compared:\n {4}center: deploy, listen/),
       });
       expect(json('/tree/eu', 'locations', 'store-1')?.metadata).toMatchObject({
         labels: { env: 'prod' },
@@ -316,6 +316,11 @@ ${clusters.map((one) => `    - {${one}}`).join('\n') || '    []'}
     async () => {
       const { us: _us, ...others } = relays;
       relays = others;
+      clusters[1] = clusters[1]!.replace('parent: us', 'parent: eu');
+      write();
+      // A cluster that is to leave the region is not drained: the region stays until the cluster has moved.
+      expect(applied('--yes')).toContain('us is removed when us:store-2 has moved away');
+      expect([isConnected('us'), isConnected('us:store-2'), available()]).toEqual([true, true, 2]);
       clusters = clusters.slice(0, 1);
       write();
       expect(topology('apply').code).toBe(2);

@@ -9,7 +9,7 @@ import { kubectlProgram } from '../support/kubectl.ts';
 import { fixture, type Ran, until } from './local-tree.ts';
 
 export class Machines implements AsyncDisposable {
-  /** Where the person works. */
+  /** The folder in which the person works. */
   readonly desk: string;
   readonly #root: string;
   readonly #nameAt: (place: string) => string | undefined;

@@ -3,7 +3,17 @@ import { dependentsShownMax } from '../../entries/up-attributes.ts';
 import { authoritiesMax, bundleBytesMax } from '../../identity/trusted-authorities.ts';
 import { claimedKeysMax, claimedValuesMax } from '../../match/claims.ts';
 import type { SchemaProps } from '../crd/definition.ts';
-import { conditions, definition, integer, list, object, quantities, string, stringMap, time } from './schema-builders.ts';
+import {
+  conditions,
+  definition,
+  integer,
+  list,
+  object,
+  quantities,
+  string,
+  stringMap,
+  time,
+} from './schema-builders.ts';
 import { spaceDefinitionOf } from './space-kind.ts';
 
 export const meshGroup = 'mesh.banyan.io';
@@ -120,7 +130,9 @@ const nodeDefinition = definition({
       }),
       { maxItems: 100 },
     ),
-    labels: stringMap('Only of the node itself: the labels of its configuration. Locations below a relay inherit them.'),
+    labels: stringMap(
+      'Only of the node itself: the labels of its configuration. Locations below a relay inherit them.',
+    ),
     authorities: list(
       'Only of the node itself: the authorities of nodes that it trusts. The entry "other" stands for all others.',
       object('One authority.', {

@@ -61,6 +61,11 @@ const bad: Readonly<Record<string, readonly (readonly [args: string, message: Re
   ],
   down: [['more', /too many arguments/]],
   'topology validate': [[`-f ${nowhere}`, /nowhere/]],
+  'topology render': [
+    [`-o ${nowhere}`, /required option '-f, --file <topology>'/],
+    ['-f x', /required option '-o, --output <folder>'/],
+    [`-f ${nowhere} -o ${nowhere}`, /nowhere/],
+  ],
   'topology diff': [
     ['', /required option '-f, --file <topology>'/],
     ['-f x -o text', /Allowed choices/],

@@ -1,7 +1,8 @@
 /** Rendered files: what the programs and the chart are given for a topology, and what can't be rendered. */
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { deploymentProblems, deploymentsOf } from '../../../../center/install/deployments.ts';
+import { deploymentProblems } from '../../../../center/install/deployment-problems.ts';
+import { deploymentsOf } from '../../../../center/install/deployments.ts';
 import { renderedFiles } from '../../../../center/install/render.ts';
 import { parseTopology } from '../../../../center/topology/parse.ts';
 import { planOf } from '../../../../center/topology/plan.ts';
@@ -22,7 +23,7 @@ const render = (spec: string) => {
 };
 const problems = (spec: string) => {
   const topology = topologyOf(spec);
-  return deploymentProblems(topology, deploymentsOf(topology, planOf(topology))).map(
+  return deploymentProblems(deploymentsOf(topology, planOf(topology))).map(
     ({ path, message }) => `${path.join('.')}: ${message}`,
   );
 };
