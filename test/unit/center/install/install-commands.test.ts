@@ -1,0 +1,68 @@
+/** The commands for persons: which Secrets and files they bring, and what they leave in place. */
+import { describe, expect, it } from 'vitest';
+import { deploymentsOf, type InstalledNode } from '../../../../center/install/deployments.ts';
+import { ending, installation, moving, renewal, tokenCommand } from '../../../../center/install/install-commands.ts';
+import { parseTopology } from '../../../../center/topology/parse.ts';
+import { planOf } from '../../../../center/topology/plan.ts';
+
+const nodes = (spec: string): Map<string, InstalledNode> => {
+  const parsed = parseTopology(`apiVersion: banyan.io/v1alpha1\nkind: Topology\nmetadata: {name: t}\nspec: ${spec}\n`);
+  if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems));
+  return new Map(deploymentsOf(parsed.topology, planOf(parsed.topology)).map((one) => [one.node.path, one]));
+};
+const all = nodes(`
+  center: {deploy: {names: [c.example.com]}, encryption: {resources: []}}
+  relays: [{name: eu, deploy: {as: machine, names: [eu.example.com]}, encryption: {keyCommand: [vault, keys]}}]
+  clusters: [{name: shop, parent: eu, provider: {kubeconfig: {path: k}}}, {name: till, parent: eu}]`);
+const at = (path: string) => all.get(path)!;
+
+describe('an installation', () => {
+  it('by the chart makes the Secrets that the values name, and no others', () => {
+    expect(installation(at(''), 'DIR').commands).toEqual([
+      'kubectl create namespace banyan',
+      'helm upgrade --install banyan deploy/chart -n banyan --wait -f DIR/center/values.yaml --set image.repository=registry.example.com/banyan',
+    ]);
+    expect(installation(at('eu:shop'), 'DIR').commands.join('\n')).toMatch(
+      /secret generic banyan-keys --from-literal=keys=.*\n.*secret generic banyan-join --from-file=token=eu\.shop\.token\n/,
+    );
+  });
+
+  it('on a machine makes a key file, unless a program gives the keys, and brings the token', () => {
+    const [relay, agent] = [at('eu'), at('eu:till')].map((node) => installation(node, 'DIR').commands.join('\n'));
+    expect(relay).not.toContain('/var/lib/banyan/keys');
+    expect(relay).toContain('cp eu.token /var/lib/banyan/join-token');
+    expect(agent).toContain('tee /var/lib/banyan/keys');
+    expect(installation(at('eu'), 'DIR').at).toBe('on eu.example.com');
+  });
+});
+
+describe('a move', () => {
+  it('keeps the store, and ends the former identity', () => {
+    const machine = moving(at('eu:till'), 'us:till', 'DIR');
+    expect(machine.at).toBe('on the machine of us:till');
+    expect(machine.commands).toEqual([
+      'sudo systemctl stop banyan-agent',
+      'sudo -u banyan rm -r /var/lib/banyan/data/identity',
+      'sudo -u banyan cp eu.till.token /var/lib/banyan/join-token',
+      'sudo -u banyan cp -r DIR/eu.till/. /var/lib/banyan',
+      'sudo systemctl start banyan-agent',
+    ]);
+    expect(moving(at('eu:shop'), 'us:shop', 'DIR').commands[0]).toBe(
+      'kubectl -n banyan delete secret banyan-joined banyan-join --ignore-not-found',
+    );
+  });
+});
+
+it('a renewal brings files and no token; an end leaves the data', () => {
+  expect(renewal(at('eu'), 'DIR').commands).toEqual([
+    'sudo -u banyan cp -r DIR/eu/. /var/lib/banyan',
+    'sudo systemctl restart banyan-relay',
+  ]);
+  expect(renewal(at('eu:shop'), 'DIR').commands).toHaveLength(1);
+  expect(ending('eu', 'relay').commands.join('\n')).not.toMatch(/\brm\b|delete/);
+});
+
+it('the token of a relay admits the hosts of its API', () => {
+  expect(tokenCommand(at('eu'))).toMatch(/join-token eu --relay --host eu\.example\.com$/);
+  expect(tokenCommand(at('eu:till'), '--again')).toMatch(/join-token eu:till --again$/);
+});
