@@ -172,7 +172,10 @@ async function removeAll(
   const leaving = differences.flatMap(({ from }) => from ?? []);
   const leavingBelow = (path: string) => leaving.filter((from) => isBelow(from, path));
   const free = removed.filter(({ path }) => leavingBelow(path).length === 0);
-  for (const path of topmost(free.map((one) => one.path))) {
+  const paths = topmost(free.map((one) => one.path));
+  // Copies elsewhere wait for those at a cluster that has never joined and matches too. So such clusters go first.
+  const waiting = paths.filter((path) => !hasJoined(deployed, path));
+  for (const path of [...waiting, ...paths.filter((one) => !waiting.includes(one))]) {
     const { targets } = await targetsAt(api, path);
     // A cluster whose agent has never joined has nothing to drain.
     const joined = targets.filter((one) => hasJoined(deployed, one.path));
