@@ -20,7 +20,7 @@ import { type FieldDifference, removedSpaces, type TreeDifference } from '../top
 import type { PlannedNode } from '../topology/plan.ts';
 import { changeNode, isConfigured, removeSpace } from './deployed-changes.ts';
 import type { DeployedTopology } from './deployed-topology.ts';
-import { drain, undrained } from './drain.ts';
+import { drain } from './drain.ts';
 import { joinToken } from './join-token.ts';
 import { untilForgotten, withdraw } from './remove.ts';
 import { type ApplyPorts, untilSpacesGone } from './topology-change.ts';
@@ -180,8 +180,7 @@ async function removeAll(
     // A cluster whose agent has never joined has nothing to drain.
     const joined = targets.filter((one) => hasJoined(deployed, one.path));
     for (const one of new Set(joined.map((target) => target.path))) {
-      if ((await undrained(api, one)).size > 0)
-        ports.print(`drained: ${(await drain(api, one, timeoutMs, ports)).join(', ')}`);
+      ports.print(`drained: ${(await drain(api, one, timeoutMs, ports)).join(', ')}`);
     }
     await forget(path, deployed, ports);
   }
