@@ -7,6 +7,7 @@ import { controlPlaneBinaries } from './control-plane/binaries.ts';
 import { helmProgram } from './helm.ts';
 import { buildKubectl, buildKubectl27 } from './kubectl.ts';
 import { nodePrograms, withoutHost } from './kubelet/programs.ts';
+import { otherKinds } from './other-kinds.ts';
 import { installNodes } from './other-nodes.ts';
 import { toolHealthProgram } from './tool-health.ts';
 import { buildToxiproxy } from './toxiproxy.ts';
@@ -19,6 +20,7 @@ const wanted: readonly { name: string; impossible?: string | undefined; build: (
   { name: 'control plane', build: controlPlaneBinaries },
   { name: 'helm', build: () => helmProgram(3) },
   { name: 'helm 4', build: () => helmProgram(4) },
+  { name: 'kinds of other projects', build: otherKinds },
   { name: 'tool health', build: toolHealthProgram },
   { name: 'conformance', build: buildConformance },
   { name: 'kubelet', impossible: withoutHost(), build: nodePrograms },

@@ -1,9 +1,9 @@
 /** Builds programs from Go modules of the project, once. The hash of their sources names the folder, which is outside the checkout. */
 import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 
 export interface GoModule {
@@ -11,6 +11,8 @@ export interface GoModule {
   readonly directory: string;
   /** The packages to build, keyed by the name of the program. */
   readonly packages: Readonly<Record<string, string>>;
+  /** Files of modules that go.mod requires, such as definitions of kinds: the module and the path in it. They are copied as they are. */
+  readonly files?: readonly (readonly [module: string, path: string])[];
   /** Files of the module besides go.sum whose change makes another program. */
   readonly sources?: readonly string[];
   /** True: the program is built without libc, for an image that has no libc. */
@@ -65,7 +67,10 @@ export async function builtOnce(name: string, modules: readonly GoModule[]): Pro
   return built;
 }
 
-async function build({ directory, packages, isStatic, variables = {} }: GoModule, out: string): Promise<void> {
+async function build(
+  { directory, packages, files = [], isStatic, variables = {} }: GoModule,
+  out: string,
+): Promise<void> {
   const set = Object.entries({ ...versionOf(directory), ...variables }).map(([name, value]) => ` -X ${name}=${value}`);
   const flags = `-s -w${set.join('')}`;
   for (const [program, path] of Object.entries(packages)) {
@@ -75,6 +80,12 @@ async function build({ directory, packages, isStatic, variables = {} }: GoModule
       maxBuffer: 1 << 24,
       env: { ...process.env, ...(isStatic ? { CGO_ENABLED: '0' } : {}) },
     });
+  }
+  for (const [module, path] of files) {
+    // Go compares what it downloads with go.sum.
+    const options = { cwd: directory, timeout: buildMsMax };
+    const { stdout } = await promisify(execFile)('go', ['mod', 'download', '-json', module], options);
+    copyFileSync(join((JSON.parse(stdout) as { Dir: string }).Dir, path), join(out, basename(path)));
   }
 }
 
