@@ -1,9 +1,12 @@
 /** The commands about identities: of agents, relays and users, and the keys of stores. */
 import { type Command, Option } from 'commander';
+import { shownPath } from '../../core/identity/node-path.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { describeError } from '../../core/runtime/errors.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
 import { hasUserAuthority, issueTreeAgent, issueTreeUser } from '../supervisor/tree-pki.ts';
+import { advertisedBy, type Redirect, redirectTo } from './advertised.ts';
+import type { NodeApiClient } from './api-client.ts';
 import {
   agentPath,
   checkRoleOptions,
@@ -25,6 +28,7 @@ import { outputOption, printed } from './output.ts';
 import { configsOf, rekey } from './rekey.ts';
 import { requestUser } from './requested-user.ts';
 import { nodeRevokedAtMs, revokedAtMs, revokeNode, revokeUser } from './revoke.ts';
+import type { TreeKubeconfig } from './tree-routes.ts';
 import { addUser, type UserRequest, userName } from './user.ts';
 
 export function addIdentityCommands(program: Command, run: CommandRun): void {
@@ -111,23 +115,27 @@ function addUserCommands(program: Command, { print, warn }: CommandRun): void {
     .argument('<name>', 'name of the user', userName)
     .option('--group <group>', 'a group of the user, repeatable', listed, [])
     .addOption(ttlOption('how long the certificate is valid', '30d'))
-    .option('--server <url>', 'URL of the node for the user, such as that of a load balancer', serverUrl)
+    .option('--server <url>', 'URL of the node for the user (default: the one that the center advertises)', serverUrl)
     .addOption(outputOption('the kubeconfig, with the groups and the end of the certificate as comments'));
   const data = 'data directory of the tree: its authority signs; default: the center signs';
   asksTree(add, data, 'kubeconfig with the contexts').action(async (name: string, options) => {
     const directory = directoryOf(options);
-    const issue = (asked: UserRequest) =>
-      withTree(options, async (api) => {
-        if (!hasUserAuthority(directory)) return await requestUser(api, asked);
-        const revoked = await revokedAtMs(api, name).catch((error: unknown) =>
-          warn(
-            `${describeError(error)}: if ${name} was revoked in the last hour, the new certificate is refused at first`,
-          ),
-        );
-        return await issueTreeUser(directory, { ...asked, ...(revoked ? { afterMs: revoked } : {}) }, systemClock);
-      });
-    const request = { name, groups: options.group, ttlMs: options.ttl, server: options.server };
-    print(printed(await addUser(treeKubeconfig(options), request, issue), options.output));
+    const issue = async (api: NodeApiClient, asked: UserRequest) => {
+      if (!hasUserAuthority(directory)) return await requestUser(api, asked);
+      const revoked = await revokedAtMs(api, name).catch((error: unknown) =>
+        warn(
+          `${describeError(error)}: if ${name} was revoked in the last hour, the new certificate is refused at first`,
+        ),
+      );
+      return await issueTreeUser(directory, { ...asked, ...(revoked ? { afterMs: revoked } : {}) }, systemClock);
+    };
+    const tree = treeKubeconfig(options);
+    const request = { name, groups: options.group, ttlMs: options.ttl };
+    await withTree(options, async (api) => {
+      const certificate = await issue(api, request);
+      const redirect = options.server === undefined ? await toCenter(api, tree, warn) : { to: options.server };
+      print(printed(addUser(tree, request, certificate, redirect), options.output));
+    });
   });
 
   const revoke = user
@@ -141,6 +149,20 @@ function addUserCommands(program: Command, { print, warn }: CommandRun): void {
       print(printed(await revokeUser(api, name, options.at, systemClock, warn), options.output)),
     ),
   );
+}
+
+async function toCenter(
+  api: NodeApiClient,
+  tree: TreeKubeconfig,
+  warn: (line: string) => void,
+): Promise<Redirect | undefined> {
+  const context = `node/${shownPath('')}`;
+  try {
+    return redirectTo(await advertisedBy(api, context), tree, context);
+  } catch (error) {
+    warn(`${describeError(error)}: the kubeconfig has the address of the one in use; --server names another one`);
+    return undefined;
+  }
 }
 
 function labelOption(): Option {

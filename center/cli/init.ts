@@ -20,7 +20,6 @@ import { centerConfig, nodeConfig } from '../install/machine-config.ts';
 import { type MachineFiles, machineFiles, type ServiceProgram, servicePorts } from '../install/machine-files.ts';
 import { systemdUnit } from '../install/systemd-unit.ts';
 import { makeAuthority } from '../supervisor/own-authority.ts';
-import type { ProgramRole } from '../supervisor/programs.ts';
 import type { InitOptions } from './init-options.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -69,7 +68,7 @@ export async function init(options: InitOptions, { clock, random, anyAddress, pr
       ? error
       : new UsageError(`--dir ${dir}: ${describeError(error)}`, { cause: error });
   }
-  return nextSteps(role, dir, files);
+  return nextSteps(options, files);
 }
 
 function clusterOf({ cluster }: InitOptions): object {
@@ -100,12 +99,14 @@ interface Joining {
   readonly token: string;
   readonly path: string;
   readonly parent: string;
+  readonly replicas?: readonly string[];
 }
 
 interface PrintedToken {
   readonly token?: unknown;
   readonly path?: unknown;
   readonly role?: unknown;
+  readonly parent?: { readonly address: string; readonly replicas?: readonly string[] };
 }
 
 function joiningOf({ role, join: given, path, parent, cluster }: InitOptions): Joining {
@@ -132,19 +133,25 @@ function joiningOf({ role, join: given, path, parent, cluster }: InitOptions): J
     );
   const wrongPath = checkPath(place);
   if (wrongPath) throw new UsageError(`--path: "${place}" is no path of a node, such as eu:paris: ${wrongPath}`);
-  if (parent === undefined)
+  // A person who gives an address knows better than the parent how this machine reaches it.
+  const { address, replicas } = parent === undefined ? (printed.parent ?? {}) : { address: parent };
+  if (address === undefined)
     throw new UsageError(
       `init ${role}: --parent is missing: where the parent listens for its children, such as center.example.com:7443`,
     );
-  const wrongParent = hostPortFlaw(parent);
-  if (wrongParent) throw new UsageError(`--parent: "${parent}": ${wrongParent}`);
+  const field = parent === undefined ? `--join: parent in ${given}` : '--parent';
+  for (const one of [address, replicas ?? []].flat()) {
+    const wrongParent = hostPortFlaw(String(one));
+    if (wrongParent) throw new UsageError(`${field}: "${one}": ${wrongParent}`);
+  }
   if (cluster !== undefined && !existsSync(cluster))
     throw new UsageError(`--cluster: there is no file ${cluster}: name the kubeconfig of the cluster`);
   return {
     role: role === 'relay' ? role : 'agent',
     token: `banyan-join-1.${name}.${secret}.${pin}`,
     path: place,
-    parent,
+    parent: address,
+    ...(replicas ? { replicas } : {}),
   };
 }
 
@@ -174,7 +181,7 @@ function checkFree(dir: string): void {
   throw new UsageError(`--dir: ${dir} is taken: it has ${first}; name a new or an empty directory`);
 }
 
-function nextSteps(role: ProgramRole, dir: string, files: MachineFiles): string[] {
+function nextSteps({ role, dir, names }: InitOptions, files: MachineFiles): string[] {
   const unit = `banyan-${role}.service`;
   const start = [
     `${files.config} is the configuration of the ${role}. To run it by systemd:`,
@@ -184,12 +191,14 @@ function nextSteps(role: ProgramRole, dir: string, files: MachineFiles): string[
   ];
   if (role !== 'center') return start;
   const kubeconfig = join(files.data, 'kubeconfig');
+  // Without a name, the center advertises no address.
+  const server = names.length > 0 ? [] : ['--server', 'https://NAME:6443'];
   return [
     ...start,
     '',
     `${kubeconfig} is for this machine. A kubeconfig for another one, and the token of a relay:`,
     '',
-    `  ${cliCommand('user', 'add', 'admin', '--group', 'system:masters', '--server', 'https://NAME:6443', '--data', files.data)} > admin.kubeconfig`,
+    `  ${cliCommand('user', 'add', 'admin', '--group', 'system:masters', ...server, '--data', files.data)} > admin.kubeconfig`,
     `  ${cliCommand('join-token', '--relay', 'eu', '--host', 'eu.example.com', '--kubeconfig', kubeconfig)}`,
     '',
     `Keep a copy of ${join(files.data, 'pki')} and ${files.keys}: nobody can make them again. ${dir} is readable for its owner alone.`,

@@ -12,6 +12,7 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { type Admitted, type Api as AdmittingApi, admission } from './admission.ts';
+import { type Advertised, advertisedBy } from './advertised.ts';
 import type { NodeApiClient } from './api-client.ts';
 import { nodeContexts } from './node-contexts.ts';
 import type { Output } from './output.ts';
@@ -41,19 +42,21 @@ export interface MadeToken {
   readonly path: string;
   readonly role: 'Agent' | 'Relay';
   readonly expires: string;
+  /** Where the parent listens for its children. Absent: the parent advertises no address. */
+  readonly parent?: { readonly address: string; readonly replicas?: readonly string[] };
   /** The text that the node needs. It is stored nowhere. */
   readonly token: string;
 }
 
 /** Without a format, only the token is printed. */
 export function tokenOutput(made: MadeToken): Output {
-  const { name, path, role, expires, token } = made;
-  const cells = [name, path, role, expires, token];
+  const { name, path, role, expires, parent, token } = made;
+  const cells = [name, path, role, expires, parent?.address ?? '-', token];
   return {
     data: made,
     names: [`jointoken.mesh.banyan.io/${name}`],
     text: token,
-    wide: formatTable(['NAME', 'PATH', 'ROLE', 'EXPIRES', 'TOKEN'], [cells]),
+    wide: formatTable(['NAME', 'PATH', 'ROLE', 'EXPIRES', 'PARENT', 'TOKEN'], [cells]),
   };
 }
 
@@ -85,7 +88,21 @@ export async function joinToken(
     metadata: { name: token.name, ownerReferences: [ownerOf(first.owner)] },
     spec: { path, ...(role === 'Relay' ? { role } : {}), expires, hash: hashOfSecret(token.secret) },
   });
-  return { name: token.name, path, role, expires, token: writeJoinToken(token) };
+  const parents = await parentOfToken(api, admitted);
+  return { name: token.name, path, role, expires, ...parents, token: writeJoinToken(token) };
+}
+
+/** The first address is that of the replica that has the token. A replica that can't be asked now is left out: the token is made, and a person can give its address. */
+async function parentOfToken(
+  api: Pick<NodeApiClient, 'get'>,
+  { replicas }: Admitted,
+): Promise<Pick<MadeToken, 'parent'>> {
+  const all = await Promise.all(
+    replicas.map(({ context }) => advertisedBy(api, context).catch((): Advertised => ({}))),
+  );
+  const [address, ...others] = [...new Set(all.flatMap(({ mesh }) => mesh ?? []))];
+  if (address === undefined) return {};
+  return { parent: { address, ...(others.length > 0 ? { replicas: others } : {}) } };
 }
 
 async function endOlder(

@@ -125,7 +125,11 @@ function addKubeconfig(program: Command, { print, warn }: CommandRun): void {
       new Option('--at <path>', 'only this node and the nodes below it').argParser(nodePath).default('', 'all nodes'),
     )
     .option('--spaces', 'only nodes and their spaces, without clusters and mailboxes', false)
-    .option('--server <url>', 'URL of the node for other machines (default: as in the kubeconfig in use)', serverUrl);
+    .option(
+      '--server <url>',
+      'URL of the node for other machines (default: the one that the node advertises, or as in the kubeconfig in use)',
+      serverUrl,
+    );
   asksTree(kubeconfig).action(async (options) => {
     const tree = treeKubeconfig(options);
     const api = new NodeApiClient(tree);

@@ -6,6 +6,7 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { type Context, type ContextNode, contextsOf } from '../supervisor/kubeconfig.ts';
+import { type Advertised, advertisedBy } from './advertised.ts';
 import type { NodeApiClient } from './api-client.ts';
 import { didYouMean } from './arguments.ts';
 import { isNodeContext, nodeIn } from './node-contexts.ts';
@@ -18,11 +19,11 @@ export interface KubeconfigQuestion {
   readonly at: string;
   /** Without the contexts of clusters, mailboxes and reported objects, of which a large tree has thousands. */
   readonly spaces: boolean;
-  /** The URL of the entry node for other machines. Absent: the URL of the kubeconfig in use. */
+  /** The URL of the entry node for other machines. Absent: the one that the node advertises, or else the URL of the kubeconfig in use. */
   readonly server?: string;
 }
 
-type Api = Pick<NodeApiClient, 'list' | 'contexts' | 'currentContext'>;
+type Api = Pick<NodeApiClient, 'get' | 'list' | 'contexts' | 'currentContext'>;
 type ShownSpace = ContextNode['spaces'][number];
 
 const mesh = '/apis/mesh.banyan.io/v1alpha1';
@@ -37,14 +38,15 @@ export async function treeContexts(
   warn: (line: string) => void,
 ): Promise<string> {
   const nodes = await nodesFor(api, entry, at, warn);
+  const url = server ?? (await advertised(api, entry)) ?? entry.url;
   const urlOf = (id: string) => {
     const kind = nodes.some(({ path, role }) => path === id && role === 'agent') ? 'cluster' : 'node';
-    return `${server ?? entry.url}${pathOfContext(`${kind}/${shownPath(id)}`, entry.path)}`;
+    return `${url}${pathOfContext(`${kind}/${shownPath(id)}`, entry.path)}`;
   };
   const found = contextsOf(nodes, urlOf);
   // The user may have rights in this space, and none to list the spaces of the node.
   const inUse = api.currentContext();
-  const own = { name: inUse, url: `${server ?? entry.url}${pathOfContext(inUse, entry.path)}` };
+  const own = { name: inUse, url: `${url}${pathOfContext(inUse, entry.path)}` };
   const all = found.some(({ name }) => name === inUse) ? found : [...found, own];
   const contexts = all.filter(({ name }) => {
     const [kind = '', node = ''] = name.split('/');
@@ -55,6 +57,12 @@ export async function treeContexts(
   const known = [...new Set([...api.contexts().filter(isNodeContext).map(nodeIn), ...nodes.map(({ path }) => path)])];
   const listing = `for a list: ${cliCommand('tree')}`;
   throw new BanyanError('NotFound', `--at: there is no node "${at}": ${didYouMean(at, known, listing)}`);
+}
+
+/** Undefined also if the node does not show its Node object: `nodesFor` has then warned already. */
+async function advertised(api: Api, { path }: EntryNode): Promise<string | undefined> {
+  const { api: address } = await advertisedBy(api, `node/${shownPath(path)}`).catch((): Advertised => ({}));
+  return address && `https://${address}`;
 }
 
 /** The nodes at and below `at`, and those above it, whose spaces `at` shows. */

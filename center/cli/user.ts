@@ -2,6 +2,7 @@
 import { X509Certificate } from 'node:crypto';
 import { stringify } from 'yaml';
 import type { KeyAndCertificate } from '../../core/identity/authority.ts';
+import { type Redirect, redirected } from './advertised.ts';
 import { isOfTree } from './open-tree.ts';
 import type { Output } from './output.ts';
 import { portableKubeconfig } from './portable-kubeconfig.ts';
@@ -12,8 +13,6 @@ export interface UserRequest {
   readonly name: string;
   readonly groups: readonly string[];
   readonly ttlMs: number;
-  /** The URL at which the user reaches the node, instead of the one in the kubeconfig: `https://center.example.com:6443`. */
-  readonly server?: string | undefined;
 }
 
 /** Kubernetes reserves names with this prefix for itself: a role of the system could mean the user. */
@@ -31,12 +30,12 @@ export function userName(name: string): string {
  * Returns the kubeconfig, with the contexts of the tree. Contexts of other clusters are left out: their servers do not know the user. What the user may
  * do, roles and AccessGrants decide: the certificate alone gives no rights.
  */
-export async function addUser(
+export function addUser(
   { config, current }: TreeKubeconfig,
   request: UserRequest,
-  issue: (request: UserRequest) => Promise<KeyAndCertificate>,
-): Promise<Output> {
-  const { certPem, keyPem } = await issue(request);
+  { certPem, keyPem }: KeyAndCertificate,
+  redirect: Redirect | undefined,
+): Output {
   const base64 = (pem: string) => Buffer.from(pem).toString('base64');
   const user = { 'client-certificate-data': base64(certPem), 'client-key-data': base64(keyPem) };
   const ofTree = config.contexts.filter(({ name }) => isOfTree(name));
@@ -44,7 +43,7 @@ export async function addUser(
   const contexts = chosen.map(({ name, context }) => ({ name, context: { ...context, user: request.name } }));
   const clusters = config.clusters
     .filter(({ name }) => contexts.some(({ context }) => context.cluster === name))
-    .map((one) => ({ ...one, cluster: { ...one.cluster, server: serverFor(one.cluster.server, request.server) } }));
+    .map((one) => ({ ...one, cluster: { ...one.cluster, server: redirected(one.cluster.server, redirect) } }));
   const users = [{ name: request.name, user }];
   const data = portableKubeconfig({ 'current-context': current, contexts, clusters, users });
   const text = stringify(data, { aliasDuplicateObjects: false }).trimEnd();
@@ -53,11 +52,4 @@ export async function addUser(
   const notes = [`user: ${request.name}`, `groups: ${groups}`, `valid until: ${new Date(validTo).toISOString()}`];
   const wide = [...notes.map((note) => `# ${note}`), text].join('\n');
   return { data, names: [`user/${request.name}`], text, wide };
-}
-
-/** Keeps the path of the context below the URL: `/spaces/retail`. */
-function serverFor(server: string, instead: string | undefined): string {
-  if (instead === undefined) return server;
-  const { pathname } = new URL(server);
-  return `${instead}${pathname === '/' ? '' : pathname}`;
 }

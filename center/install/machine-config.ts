@@ -2,6 +2,7 @@
 import { parentOf } from '../../core/identity/node-path.ts';
 import type { ConfiguredSpace } from '../../core/match/delivery-config.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
+import { hostPort } from '../../core/runtime/host-port.ts';
 import type { MachineFiles } from './machine-files.ts';
 
 export interface ListenPorts {
@@ -27,6 +28,8 @@ export interface MachineNode extends Serving {
   readonly path: string;
   /** host:port where the parent listens for its children. */
   readonly parent: string;
+  /** Addresses of further processes with the path of the parent. */
+  readonly replicas?: readonly string[];
   /** Only of a relay. */
   readonly certificateSeconds?: number | undefined;
   readonly access?: object | undefined;
@@ -51,14 +54,14 @@ pki:
   tree: ${yaml(tree)}
   # DNS names and IP addresses at which users reach the API. After a change, restart the center: it makes another certificate.
   names: ${yaml(names)}
-${listenOf(listen)}
+${listenOf(listen, names)}
 ${labels ? `# Labels of the center.\nlabels: ${yaml(labels)}\n` : ''}# Spaces: Kubernetes API endpoints with objects of their own.
 spaces: ${yaml(spaces)}
 ${moreOf(center)}`;
 }
 
 export function nodeConfig(node: MachineNode, files: MachineFiles, listen: ListenPorts): string {
-  const { role, path, parent } = node;
+  const { role, path, parent, replicas } = node;
   const isRelay = role === 'relay';
   return `# The ${role} ${path}. docs/reference/${isRelay ? 'node' : 'agent'}.md describes every field. The program refuses a field that it does not know.
 path: ${yaml(path)}
@@ -66,7 +69,7 @@ ${dataOf(files, node)}
 # Where the parent listens for its children: host:port, or [address]:port for IPv6.
 parent:
   path: ${yaml(parentOf(path))}
-  address: ${yaml(parent)}
+  address: ${yaml(parent)}${replicas ? `\n  replicas: ${yaml(replicas)}` : ''}
 pki:
   # The token is needed until the ${role} has joined. Key and certificate are then in identity/ of the data directory.
   joinToken: ${yaml(files.token)}
@@ -78,7 +81,7 @@ function relayOf({ path, names, spaces, labels = {}, access, certificateSeconds 
   const lasting = certificateSeconds === undefined ? '' : `  certificateSeconds: ${certificateSeconds}\n`;
   return `  # DNS names and IP addresses at which users reach the API. The parent has to admit them. To change them, admit all of them there: ${admit}
   names: ${yaml(names)}
-${lasting}${listenOf(listen)}
+${lasting}${listenOf(listen, names)}
 # What users of nodes above may do here and below: cluster-admin, grants (what roles and AccessGrants of this node say), or none.
 access: ${yaml(access ?? { fromAbove: 'cluster-admin' })}
 # Labels that the Locations below inherit.
@@ -106,7 +109,8 @@ data: ${yaml(data)}
 encryption: ${yaml(parts)}`;
 }
 
-function listenOf({ host, api, mesh, terminatedTls }: ListenPorts): string {
+function listenOf({ host, api, mesh, terminatedTls }: ListenPorts, [name]: readonly string[]): string {
+  const advertised = name === undefined ? {} : { api: hostPort(name, api), mesh: hostPort(name, mesh) };
   return `# The API for users.
 api:
   host: ${yaml(host)}
@@ -114,7 +118,9 @@ api:
 # The port for children.
 mesh:
   host: ${yaml(host)}
-  port: ${mesh}${terminatedTls ? '\n  terminatedTls: true' : ''}`;
+  port: ${mesh}${terminatedTls ? '\n  terminatedTls: true' : ''}
+# The addresses that kubeconfigs (api) and join tokens (mesh) name: host:port, such as those of a load balancer.
+advertise: ${yaml(advertised)}`;
 }
 
 function moreOf({ more = {} }: Serving): string {

@@ -1,5 +1,5 @@
 /** The unit for systemd of a node on a machine. https://www.freedesktop.org/software/systemd/man/latest/systemd.exec.html */
-
+import { pathToFileURL } from 'node:url';
 import { launchOf } from '../supervisor/launch.ts';
 import type { ProgramRole } from '../supervisor/programs.ts';
 import type { MachineFiles, ServiceProgram } from './machine-files.ts';
@@ -19,14 +19,14 @@ export function systemdUnit({ role, dir, files, program: { node, program, user }
   const environment = { ...env, NODE_COMPILE_CACHE: `${files.data}/compiled` };
   return `[Unit]
 Description=Banyan ${role}
-Documentation=file://${dir}
+Documentation=${quoted(pathToFileURL(dir).href)}
 Wants=network-online.target
 After=network-online.target
 
 [Service]
 ExecStart=${[node, ...flags, program, '--config', files.config].map(word).join(' ')}
 ${Object.entries(environment)
-  .map(([name, value]) => `Environment=${word(`${name}=${value}`)}`)
+  .map(([name, value]) => `Environment=${quoted(`${name}=${value}`)}`)
   .join('\n')}
 User=${user}
 UMask=0077
@@ -42,15 +42,20 @@ ProtectSystem=strict
 ProtectKernelTunables=yes
 ProtectControlGroups=yes
 RestrictSUIDSGID=yes
-ReadWritePaths=${word(files.data)}
+ReadWritePaths=${quoted(files.data)}
 
 [Install]
 WantedBy=multi-user.target
 `;
 }
 
-/** A word of a command: systemd splits at spaces, and reads % and $ as the beginning of something else. */
+/** A word of a command. Only in commands, $ begins a variable. */
 function word(text: string): string {
-  const escaped = text.replaceAll('%', '%%').replaceAll('$', '$$$$');
+  return quoted(text.replaceAll('$', '$$$$'));
+}
+
+/** A value as one word: systemd splits at spaces, and reads % as the beginning of something else. */
+function quoted(text: string): string {
+  const escaped = text.replaceAll('%', '%%');
   return /[\s"'\\;]/.test(escaped) ? `"${escaped.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"` : escaped;
 }

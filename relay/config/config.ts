@@ -189,6 +189,19 @@ export const nodeConfigSchema = z.strictObject({
         ),
     })
     .describe('Where the node listens for its children.'),
+  advertise: z
+    .strictObject({
+      api: addressSchema
+        .optional()
+        .describe('host:port of the API for users. `banyan user add` and `banyan kubeconfig` write it.'),
+      mesh: addressSchema
+        .optional()
+        .describe('host:port for children. `banyan join-token` prints it, and `banyan init` takes it from there.'),
+    })
+    .optional()
+    .describe(
+      'The addresses at which others reach this node, such as those of a load balancer. Commands read them from its Node object.',
+    ),
   streams: z
     .strictObject({
       fromBelow: z

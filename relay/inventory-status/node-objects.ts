@@ -20,6 +20,8 @@ export interface NodeStatus {
   readonly version: string;
   /** Only of the node itself. */
   readonly labels?: Readonly<Record<string, string>>;
+  /** Only of the node itself: its configuration, `advertise`. */
+  readonly advertised?: { readonly api?: string | undefined; readonly mesh?: string | undefined };
   /** The session with the parent; absent at the root. */
   readonly session?: { readonly state: ConnectionState; readonly since?: string; readonly transport?: string };
   /** The time of the newest report of the root that reached the node, over all hops. Absent while that time is recent. */

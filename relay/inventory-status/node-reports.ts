@@ -38,7 +38,7 @@ import { dependentsOf, type OwnTrust, type Reporting, shownAuthorities } from '.
 import { Descendants } from './descendants.ts';
 import { InventoryStatuses, type ShownInventory } from './inventory-statuses.ts';
 import { LocationCounts } from './location-counts.ts';
-import { guarded, hide, sessionState, showMailbox, showNode, untakenEntries } from './node-objects.ts';
+import { guarded, hide, type NodeStatus, sessionState, showMailbox, showNode, untakenEntries } from './node-objects.ts';
 import { heartbeatEveryMs, showSyncTarget } from './sync-target-status.ts';
 
 export interface NodeReportsPorts {
@@ -47,6 +47,7 @@ export interface NodeReportsPorts {
   readonly software: string;
   /** The labels of the configuration. */
   readonly labels: Labels;
+  readonly advertised?: NodeStatus['advertised'];
   readonly clock: Clock;
   readonly store: Store;
   readonly children: ReadonlyMap<string, Child>;
@@ -228,7 +229,7 @@ export class NodeReports {
   }
 
   #run(): void {
-    const { space, path, clock, outbox, store, software, labels } = this.#ports;
+    const { space, path, clock, outbox, store, software, labels, advertised } = this.#ports;
     let childrenLeft = childrenPerRun;
     for (const name of this.#dirty) {
       if (childrenLeft-- === 0) break;
@@ -253,6 +254,7 @@ export class NodeReports {
     const ownStatus = {
       version: software,
       labels,
+      ...(advertised ? { advertised } : {}),
       ...session,
       ...this.#rootContact(),
       ...counts,

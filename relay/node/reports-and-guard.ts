@@ -20,6 +20,7 @@ export function reportsOf(config: NodeConfig, ports: NodePorts, parts: NodeParts
     path: config.path,
     software,
     labels: config.labels,
+    advertised: config.advertise,
     clock,
     children: childRegistry.children,
     inventories: () => spaces.inventories(),

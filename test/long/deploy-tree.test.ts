@@ -30,6 +30,12 @@ const chart = fixture('deploy/chart');
 const relays = ['eu', 'us'] as const;
 const agents = { rivoli: 'eu', market: 'us' } as const;
 
+/** What `join-token -o json` prints. */
+interface Printed {
+  readonly token: string;
+  readonly parent: { readonly address: string };
+}
+
 interface Kubeconfig {
   readonly clusters: { name: string; cluster: { server: string } }[];
   readonly contexts: { name: string; context: { cluster: string; user: string } }[];
@@ -67,16 +73,22 @@ describe.skipIf(missing)(`a tree that helm installs on a real node${why}`, () =>
   const center = (more: object = {}) => ({
     role: 'center',
     names: ['center.test'],
-    advertise: { api: `127.0.0.1:${apiPort}` },
+    advertise: { api: `127.0.0.1:${apiPort}`, mesh: 'banyan.center.svc:7443' },
     center: { tree: 'retail' },
     node: { persistence, spaces: [{ name: 'retail', type: 'Workload' }], ...more },
   });
-  const relay = (path: string, joinToken: string, more: object = {}, names: readonly string[] = [`${path}.test`]) => ({
+  const relay = (path: string, { token, parent }: Printed, more: object = {}, names = [`${path}.test`]) => ({
     role: 'relay',
     names,
-    relay: { path, parent: { address: 'banyan.center.svc:7443' }, identity: { joinToken } },
+    advertise: { mesh: `banyan.${path}.svc:7443` },
+    relay: { path, parent, identity: { joinToken: token } },
     node: { persistence, labels: { region: path }, ...more },
   });
+  /** A token with the address of the parent, as the parent advertises it. */
+  const tokenFor = (...args: string[]): Printed => {
+    const { token, parent } = JSON.parse(cli('join-token', ...args, '-o', 'json')) as Printed;
+    return { token, parent };
+  };
   const isConnected = (parent: string, path: string) => {
     const { stdout } = at(`node/${parent}`, ['get', 'nodes.mesh.banyan.io', path.replaceAll(':', '.'), '-o', 'json']);
     const shown = JSON.parse(stdout || '{}') as { status?: { session?: { state?: string } } };
@@ -128,7 +140,6 @@ describe.skipIf(missing)(`a tree that helm installs on a real node${why}`, () =>
     const address = site('get', 'service', 'banyan', '-n', 'center', '-o', 'jsonpath={.spec.clusterIP}');
     node.wayTo(apiPort, `${address}:6443`);
     const [command] = /kubectl -n center exec[^>]*> admin\.kubeconfig/.exec(out) ?? [''];
-    expect(command).toContain(`--server https://127.0.0.1:${apiPort}`);
     const env = { ...process.env, KUBECONFIG: plane.kubeconfig };
     const ran = spawnSync('sh', ['-c', command.replace('kubectl', kubectlProgram)], {
       cwd: directory,
@@ -136,13 +147,16 @@ describe.skipIf(missing)(`a tree that helm installs on a real node${why}`, () =>
       encoding: 'utf8',
     });
     expect(ran.status, ran.stderr).toBe(0);
+    const { clusters } = parse(readFileSync(admin, 'utf8')) as Kubeconfig;
+    expect(clusters.map(({ cluster }) => new URL(cluster.server).host)).toContain(`127.0.0.1:${apiPort}`);
     await until('kubectl works there', () => at('node/center', ['get', 'spaces']).out.includes('retail'));
     expect(at('node/center', ['auth', 'whoami', '-o', 'jsonpath={.status.userInfo.username}']).out).toBe('admin');
   });
 
   it('takes relays and agents by tokens alone', async () => {
     for (const path of relays) {
-      const token = cli('join-token', '--relay', path, '--host', `${path}.test`);
+      const token = tokenFor('--relay', path, '--host', `${path}.test`);
+      expect(token.parent.address).toBe('banyan.center.svc:7443');
       const { code, out } = release('install', path, relay(path, token), ...wait);
       expect(code, out).toBe(0);
       await until(`${path} is connected`, () => isConnected('center', path));
@@ -151,11 +165,11 @@ describe.skipIf(missing)(`a tree that helm installs on a real node${why}`, () =>
       addContext(admin, `node/${path}`, `/tree/${path}`);
     }
     for (const [name, parent] of Object.entries(agents)) {
-      const joinToken = cli('join-token', `${parent}:${name}`, '--label', `shop=${name}`);
+      const { token: joinToken, parent: at } = tokenFor(`${parent}:${name}`, '--label', `shop=${name}`);
       const data = { hostPath: join(directory, 'agents') };
       const agent = {
         path: `${parent}:${name}`,
-        parent: { address: `banyan.${parent}.svc:7443` },
+        parent: at,
         identity: { joinToken },
         data,
       };
@@ -226,7 +240,9 @@ describe.skipIf(missing)(`a tree that helm installs on a real node${why}`, () =>
 
   it('takes changed values: another name of a relay is in its certificate when its parent admits it', async () => {
     const ingress = { enabled: true, apiHost: 'eu.test', meshHost: 'mesh.eu.test' };
-    const changed = relay('eu', '', { logLevel: 'debug', ingress }, ['eu.test', 'eu.example.test']);
+    const parent = { address: 'banyan.center.svc:7443' };
+    const token = { token: '', parent };
+    const changed = relay('eu', token, { logLevel: 'debug', ingress }, ['eu.test', 'eu.example.test']);
     const identity = { joinTokenSecretName: 'used' };
     const values = { ...changed, relay: { ...changed.relay, identity }, networkPolicy: { enabled: true } };
     const { code, out } = release('upgrade', 'eu', values, ...wait);
@@ -277,7 +293,7 @@ describe.skipIf(missing)(`a tree that helm installs on a real node${why}`, () =>
   });
 
   it('refuses a token of another role, in the words of the parent', async () => {
-    const token = cli('join-token', 'kiosk');
+    const token = tokenFor('kiosk');
     const { code, out } = release('install', 'wrong', relay('kiosk', token));
     expect(code, out).toBe(0);
     await until(
@@ -288,7 +304,8 @@ describe.skipIf(missing)(`a tree that helm installs on a real node${why}`, () =>
   });
 
   it('leaves nothing after helm uninstall', async () => {
-    for (const namespace of ['wrong', ...Object.keys(agents), ...relays, 'center']) {
+    const released = ['wrong', ...Object.keys(agents), ...relays, 'center'];
+    for (const namespace of released) {
       const ran = helm.run(
         'uninstall',
         'banyan',
@@ -302,10 +319,9 @@ describe.skipIf(missing)(`a tree that helm installs on a real node${why}`, () =>
       );
       expect(ran.code, ran.out).toBe(0);
     }
-    const kinds =
-      'pods,services,statefulsets,daemonsets,configmaps,secrets,serviceaccounts,roles,rolebindings,poddisruptionbudgets,ingresses,networkpolicies,persistentvolumeclaims,clusterroles,clusterrolebindings';
-    const left = () => site('get', kinds, '-A', '-l', 'app.kubernetes.io/instance=banyan', '-o', 'name').trim();
-    await until('every object is gone', () => left() === '', 60).catch(() => expect(left()).toBe(''));
+    await until('every object is gone', () => leftIn(released).length === 0, 60).catch(() =>
+      expect(leftIn(released)).toEqual([]),
+    );
     // What was delivered stays.
     expect(Number(price('shop-rivoli'))).toBeGreaterThan(100);
   });
@@ -328,6 +344,23 @@ describe.skipIf(missing)(`a tree that helm installs on a real node${why}`, () =>
 
   function inSpace(...args: string[]): string {
     return at('space/center/retail', args).out;
+  }
+
+  /** The objects in these namespaces, and the cluster-scoped ones of the releases, without those that Kubernetes itself makes in every namespace. */
+  function leftIn(namespaces: readonly string[]): string[] {
+    const kinds = site('api-resources', '--namespaced', '--verbs=list', '-o', 'name').trim().split('\n');
+    const own = /^(event|configmap\/kube-root-ca\.crt$|serviceaccount\/default$)/;
+    const named = (...args: string[]) =>
+      kubectlBy(plane.kubeconfig, ['get', ...args, '-o', 'name'])
+        .stdout.split('\n')
+        .filter(Boolean);
+    const inside = namespaces.flatMap((namespace) =>
+      named(kinds.join(','), '-n', namespace)
+        .filter((name) => !own.test(name))
+        .map((name) => `${namespace}: ${name}`),
+    );
+    const label = 'app.kubernetes.io/instance=banyan';
+    return [...inside, ...named('clusterroles,clusterrolebindings', '-l', label)];
   }
 
   function helmTest(namespace: string) {

@@ -15,6 +15,7 @@ const buildMsMax = 3_600_000;
 const chart = fixture('deploy/chart');
 const token = `banyan-join-1.0123456789.${'s'.repeat(43)}.${'p'.repeat(43)}`;
 const center = { role: 'center', center: { tree: 'retail' } };
+const agent = { path: 'eu:shop', parent: { address: 'a:1' }, identity: { joinToken: token } };
 const relayOf = (more: object = {}) => ({
   role: 'relay',
   relay: { path: 'eu:paris', parent: { address: '[fd00::1]:7443' }, identity: { joinToken: token }, ...more },
@@ -65,6 +66,7 @@ describe.skipIf(withoutHelm)(`the chart for a center and a relay${why}`, () => {
     expect(configOf(manifests)).toMatchObject({
       path: '',
       pki: { tree: 'retail', names: ['center.example.com', '2001:db8::1', 'banyan', 'banyan.mesh', 'banyan.mesh.svc'] },
+      advertise: { api: 'center.example.com:6443', mesh: 'center.example.com:7443' },
       audit: { stdout: true },
     });
     expect(kinds(manifests)).toEqual(['ConfigMap', 'Pod', 'PodDisruptionBudget', 'Service', 'StatefulSet']);
@@ -101,6 +103,20 @@ describe.skipIf(withoutHelm)(`the chart for a center and a relay${why}`, () => {
     const ended = render({ ...center, node: { mesh: { terminatedTls: true }, gateway } });
     expect(routes(ended, 'HTTPRoute')).toEqual([['api.example.com'], ['mesh.example.com']]);
     expect(configOf(ended).mesh.terminatedTls).toBe(true);
+    const atHosts = { api: 'api.example.com:443', mesh: 'mesh.example.com:443' };
+    expect([passed, ended].map((manifests) => configOf(manifests).advertise)).toEqual([atHosts, atHosts]);
+  });
+
+  it.each([
+    ['the first name, in brackets if it is an IPv6 address', { names: ['2001:db8::1', 'a'] }, '[2001:db8::1]:6443'],
+    ['the Service, without names', {}, 'banyan.mesh.svc:6443'],
+    [
+      'the given address before all others',
+      { names: ['a'], advertise: { api: 'lb.example.com:443' } },
+      'lb.example.com:443',
+    ],
+  ])('advertises %s', (_what, values, address) => {
+    expect(configOf(render({ ...center, ...values })).advertise?.api).toBe(address);
   });
 
   it.each([
@@ -120,12 +136,30 @@ describe.skipIf(withoutHelm)(`the chart for a center and a relay${why}`, () => {
     [
       'values of another role',
       { ...center, agent: { path: 'eu:shop' } },
-      /agent\.path: "eu:shop" is a value of the role agent, and role is center/,
+      /agent\.path is a value of the role agent, and role is center, where it has no effect: remove the value, or set role=agent/,
     ],
     [
-      'names of an agent',
-      { agent: { path: 'eu:shop', parent: { address: 'a:1' }, identity: { joinToken: token } }, names: ['a'] },
-      /names: an agent serves no API/,
+      'the parent of a center',
+      { ...center, relay: { parent: { address: 'a:1' } } },
+      /relay\.parent\.address is a value of the role relay, and role is center/,
+    ],
+    [
+      'the authority of a relay',
+      { ...relayOf(), center: { authority: { secretName: 'a' } } },
+      /center\.authority\.secretName is a value of the role center, and role is relay/,
+    ],
+    ['names of an agent', { agent, names: ['a'] }, /names is a value of the role center or relay, and role is agent/],
+    [
+      'labels of an agent in the place of those of a relay',
+      { agent, node: { labels: { region: 'eu' } } },
+      /node\.labels is a value of the role center or relay, and role is agent.*set role=center/,
+    ],
+    ['replicas of a relay', relayOf({ replicas: 2 }), /relay\.replicas: 2: a relay that joins with a token is one pod/],
+    ['no pod of a relay', relayOf({ replicas: 0 }), /relay.*replicas.*minimum: got 0, want 1/],
+    [
+      'a share that is none',
+      { ...center, podDisruptionBudget: { maxUnavailable: 'half' } },
+      /podDisruptionBudget.*maxUnavailable.*'half' does not match pattern/,
     ],
     [
       'a URL as a name',

@@ -79,6 +79,10 @@ const nodeDefinition = definition({
   }),
   status: object('The state of the node.', {
     version: string('Version of the program.'),
+    advertised: object(
+      'Only of the node itself: the addresses at which others reach it, as its configuration has them.',
+      { api: string('For users: host:port.'), mesh: string('For children: host:port.') },
+    ),
     session: object('The session of the node with its parent.', {
       state: string(
         'Whether the session is connected. Never: the node has not connected yet. Unknown while a node between this node and the other is not connected.',

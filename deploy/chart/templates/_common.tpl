@@ -83,19 +83,19 @@ capabilities: {drop: [ALL]}
 {{- end -}}
 {{- end }}
 
-{{/* Values of another role would have no effect, so they are a mistake. */}}
+{{/* Values of another role would have no effect, so they are a mistake. The fields are those without a default. */}}
 {{- define "banyan.checkRole" -}}
-{{- $others := dict "agent" .Values.agent.path "relay" .Values.relay.path "center" .Values.center.tree -}}
-{{- $fields := dict "agent" "agent.path" "relay" "relay.path" "center" "center.tree" -}}
-{{- range $role, $value := omit $others .Values.role -}}
+{{- $both := list "names" "advertise.api" "advertise.mesh" "node.labels" "node.spaces" "node.users.ca" "node.encryption.secretName" "node.config" "node.ingress.enabled" "node.gateway.enabled" -}}
+{{- $center := list "center.tree" "center.authority.secretName" -}}
+{{- $relay := list "relay.path" "relay.parent.address" "relay.identity.joinToken" "relay.identity.joinTokenSecretName" "relay.link.ca" "relay.proxy.url" "relay.proxy.secretName" -}}
+{{- $agent := list "agent.path" "agent.parent.address" "agent.identity.joinToken" "agent.identity.joinTokenSecretName" "agent.identity.secretName" "agent.link.ca" "agent.proxy.url" "agent.proxy.secretName" -}}
+{{- $foreign := dict "center" (dict "relay" $relay "agent" $agent) "relay" (dict "center" $center "agent" $agent) "agent" (dict "relay" $relay "center" $center "center or relay" $both) -}}
+{{- range $role, $fields := get $foreign .Values.role -}}
+{{- range $field := $fields -}}
+{{- $value := $.Values -}}
+{{- range $key := splitList "." $field -}}{{- $value = index $value $key -}}{{- end -}}
 {{- if $value -}}
-{{- fail (printf "%s: %q is a value of the role %s, and role is %s: remove the value, or set role=%s" (get $fields $role) $value $role $.Values.role $role) -}}
-{{- end -}}
-{{- end -}}
-{{- if eq .Values.role "agent" -}}
-{{- range $field, $value := dict "names" .Values.names "advertise.api" .Values.advertise.api "advertise.mesh" .Values.advertise.mesh -}}
-{{- if $value -}}
-{{- fail (printf "%s: an agent serves no API of the tree and has no children: remove the value, or set role=center or role=relay" $field) -}}
+{{- fail (printf "%s is a value of the role %s, and role is %s, where it has no effect: remove the value, or set role=%s" $field $role $.Values.role (first (splitList " " $role))) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

@@ -67,6 +67,9 @@
 {{- fail (printf "relay.identity is missing: give the token that `banyan join-token --relay %s` prints (--set relay.identity.joinToken=…), or name a Secret with it (--set relay.identity.joinTokenSecretName=…)" $relay.path) -}}
 {{- end -}}
 {{- include "banyan.checkToken" (dict "part" "relay" "identity" $relay.identity) -}}
+{{- if gt (int $relay.replicas) 1 -}}
+{{- fail (printf "relay.replicas: %d: a relay that joins with a token is one pod, because its parent admits one key for each path: set relay.replicas=1; docs/operations/kubernetes.md says what instead" (int $relay.replicas)) -}}
+{{- end -}}
 {{- if $relay.link.terminatedTls -}}
 {{- fail "relay.link.terminatedTls: a relay joins with a token, and a gateway that ends TLS could read the token: give an address of the parent to which TLS passes through" -}}
 {{- end -}}
@@ -75,7 +78,7 @@
 {{- fail "node.users.ca is no PEM (no -----BEGIN in it): give the file by --set-file node.users.ca=FILE" -}}
 {{- end -}}
 {{- end -}}
-{{- $written := list "path" "data" "pki" "api" "mesh" "parent" "link" "labels" "spaces" "access" "logLevel" -}}
+{{- $written := list "path" "data" "pki" "api" "mesh" "advertise" "parent" "link" "labels" "spaces" "access" "logLevel" -}}
 {{- range $field := ternary (append $written "encryption") $written (ne $node.encryption.secretName "") -}}
 {{- if hasKey $node.config $field -}}
 {{- fail (printf "node.config.%s: the chart writes this field: use the values of the chart" $field) -}}

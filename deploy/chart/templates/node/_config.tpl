@@ -14,11 +14,18 @@
 {{ .Values.relay.identity.joinTokenSecretName | default (printf "%s-join-token" (include "banyan.name" .)) }}
 {{- end }}
 
-{{/* Where users reach the API, and where children reach the node. The fallback is the Service, for users and children in the same cluster. */}}
+{{/* Where users reach the API, and where children reach the node. Without anything that leads to the node from outside, the Service, for users and children in the same cluster. */}}
 {{- define "banyan.node.address" -}}
-{{- $port := index .root.Values.node.service (printf "%sPort" .field) | int -}}
+{{- $node := .root.Values.node -}}
+{{- $host := "" -}}
+{{- range $way := list $node.ingress $node.gateway -}}
+{{- if $way.enabled -}}
+{{- $host = $host | default (index $way (printf "%sHost" $.field)) -}}
+{{- end -}}
+{{- end -}}
 {{- $first := first .root.Values.names | default (printf "%s.%s.svc" (include "banyan.name" .root) .root.Release.Namespace) -}}
-{{- index .root.Values.advertise .field | default (printf "%s:%d" (ternary (printf "[%s]" $first) $first (contains ":" $first)) $port) -}}
+{{- $direct := printf "%s:%d" (ternary (printf "[%s]" $first) $first (contains ":" $first)) (index $node.service (printf "%sPort" .field) | int) -}}
+{{- index .root.Values.advertise .field | default (ternary (printf "%s:443" $host) $direct (ne $host "")) -}}
 {{- end }}
 
 {{- define "banyan.node.config" -}}
@@ -27,6 +34,7 @@
 {{- $config := dict "path" (ternary "" .Values.relay.path (eq .Values.role "center")) "data" "/data" "logLevel" $node.logLevel -}}
 {{- $_ := set $config "api" (dict "host" $node.api.host "port" (int $node.api.port)) -}}
 {{- $_ := set $config "mesh" (dict "host" $node.mesh.host "port" (int $node.mesh.port) "terminatedTls" $node.mesh.terminatedTls) -}}
+{{- $_ := set $config "advertise" (dict "api" (include "banyan.node.address" (dict "root" . "field" "api")) "mesh" (include "banyan.node.address" (dict "root" . "field" "mesh"))) -}}
 {{- $_ := set $config "labels" $node.labels -}}
 {{- $_ := set $config "spaces" $node.spaces -}}
 {{- if $node.encryption.secretName -}}

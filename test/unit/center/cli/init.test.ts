@@ -53,11 +53,18 @@ describe('the files of a node', () => {
       pki: { tree: 'retail', names: ['center.example.com', 'fd00::1'] },
       api: { host: '::', port: 6443 },
       mesh: { host: '::', port: 7443 },
+      advertise: { api: 'center.example.com:6443', mesh: 'center.example.com:7443' },
       encryption: { keyFile: dir('center/keys') },
     });
     expect(readdirSync(dir('center')).sort()).toEqual(['banyan-center.service', 'center.yaml', 'data', 'keys']);
     expect(existsSync(dir('center/data/pki/ca.key'))).toBe(true);
     for (const file of ['keys', 'data/kubeconfig']) expect(statSync(dir(`center/${file}`)).mode & 0o077).toBe(0);
+    expect(lines.join('\n')).toMatch(/user add admin --group system:masters --data .* > admin\.kubeconfig/);
+  });
+
+  it('are those of a center without a name, which advertises no address', async () => {
+    const lines = await run({ role: 'center', dir: dir('nameless') });
+    expect(node('nameless/center.yaml').advertise).toEqual({});
     expect(lines.join('\n')).toMatch(/user add admin .*--server https:\/\/NAME:6443 --data .* > admin\.kubeconfig/);
   });
 
@@ -91,6 +98,32 @@ describe('the files of a node', () => {
     const config = `${root}/100%% ours/relay.yaml`;
     expect(unit).toContain(`ExecStart="/opt/a b/node" /opt/banyan/relay.js --config "${config}"\n`);
     expect(unit).toMatch(/^User=banyan$[\s\S]*^RestartPreventExitStatus=2$/m);
+    expect(unit).toContain(`Documentation=file://${root}/100%%25%%20ours\n`);
+  });
+
+  it('have a unit in which $ begins a variable only in the command', async () => {
+    await run({ role: 'relay', dir: dir('5$'), ...joining });
+    const unit = text('5$', 'banyan-relay.service');
+    expect(unit).toContain(`--config ${root}/5$$/relay.yaml\n`);
+    expect(unit).toContain(`Environment=NODE_COMPILE_CACHE=${root}/5$/data/compiled\n`);
+    expect(unit).toContain(`ReadWritePaths=${root}/5$/data\n`);
+  });
+
+  it('take the addresses of the parent from the file, unless a person gives another one', async () => {
+    const file = dir('kiosk.json');
+    const parent = { address: '[fd00::2]:7443', replicas: ['eu-1.example.com:7443'] };
+    writeFileSync(file, JSON.stringify({ token, path: 'eu:kiosk', role: 'Agent', parent }));
+    await run({ role: 'agent', dir: dir('told'), join: file });
+    await run({ role: 'agent', dir: dir('given'), join: file, parent: 'eu.example.com:443' });
+    const parents = ['told', 'given'].map((name) => parseAgentConfig(text(name, 'agent.yaml'), 'file').parent);
+    expect(parents).toEqual([
+      { path: 'eu', ...parent },
+      { path: 'eu', address: 'eu.example.com:443' },
+    ]);
+    writeFileSync(file, JSON.stringify({ token, path: 'eu:kiosk', parent: { address: 'https://eu.example.com' } }));
+    await expect(run({ role: 'agent', dir: dir('wrong-parent'), join: file })).rejects.toThrow(
+      /--join: parent in .*kiosk\.json: "https:\/\/eu\.example\.com": write host:port/,
+    );
   });
 
   it('take path and role from the file that `join-token -o json` prints', async () => {

@@ -62,7 +62,7 @@ function parents(
   const ports = { clock: new VirtualClock(Date.UTC(2030, 0, 1)), random: new SeededRandom(1) };
   const make = (more: object = {}) => joinToken(api, { ...asked, ...more }, ports, (line) => warned.push(line));
   const run = async (more: object = {}) => (await make(more)).token;
-  return { made, steps, warned, make, run };
+  return { api, ports, made, steps, warned, make, run };
 }
 
 describe('banyan join-token', () => {
@@ -198,6 +198,18 @@ describe('banyan join-token --relay', () => {
       names: [`jointoken.mesh.banyan.io/${printed.name}`],
       text: printed.token,
     });
+  });
+
+  it('names the addresses that the replicas of the parent advertise', async () => {
+    const advertising = (context: string) =>
+      context === 'node/eu:paris' ? 'a.example.com:7443' : 'b.example.com:7443';
+    const { api, ...printed } = parents();
+    const get = async (context: string, at: string) =>
+      at.endsWith('/nodes/eu.paris') ? { ...node, status: { advertised: { mesh: advertising(context) } } } : undefined;
+    const made = await joinToken({ ...api, get }, asked, printed.ports, () => undefined);
+    expect(made.parent).toEqual({ address: 'a.example.com:7443', replicas: ['b.example.com:7443'] });
+    expect(tokenOutput(made).wide).toMatch(/PARENT +TOKEN\n.* a\.example\.com:7443 +banyan-join-1/);
+    expect((await parents().make()).parent).toBeUndefined();
   });
 
   it('keeps the hosts of a relay that is admitted again, unless others are given', async () => {

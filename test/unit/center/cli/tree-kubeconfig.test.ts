@@ -41,11 +41,15 @@ const tree = {
   },
 };
 
-async function written(question: object = {}, refused: readonly string[] = []) {
+async function written(question: object = {}, refused: readonly string[] = [], advertised?: string) {
   const warned: string[] = [];
   const api = {
     contexts: () => ['prod', 'node/center', 'node/eu', 'node/eu:paris', 'mailbox/eu'],
     currentContext: () => 'space/center/retail',
+    get: async (context: string) => {
+      if (refused.includes(context)) throw new BanyanError('Forbidden', 'no right');
+      return { ...node('', 'Center'), status: advertised ? { advertised: { api: advertised } } : {} };
+    },
     list: async (context: string, path: string) => {
       if (refused.includes(context)) throw new BanyanError('Forbidden', 'no right');
       return [...(lists[`${context} ${path}`] ?? [])];
@@ -94,6 +98,16 @@ describe('banyan kubeconfig', () => {
       'space/eu:paris/center.places': 'https://b/tree/eu%3Aparis/spaces/center.places',
       'fleet/eu:paris/center.retail': 'https://b/tree/eu%3Aparis/fleet/center.retail',
     });
+  });
+
+  it('leads to the address that the node advertises, unless a person gives another one', async () => {
+    const { urls } = await written({}, [], 'center.example.com:443');
+    expect(urls).toMatchObject({
+      'node/center': 'https://center.example.com:443',
+      'space/center/retail': 'https://center.example.com:443/spaces/retail',
+    });
+    const given = await written({ server: 'https://b' }, [], 'center.example.com:443');
+    expect(given.urls['node/center']).toBe('https://b');
   });
 
   it('leaves out what a node refuses to show, with a warning, and keeps the space in use', async () => {

@@ -38,6 +38,7 @@ function center() {
     path: '',
     software: 'test',
     labels: {},
+    advertised: { api: 'center.example.com:6443' },
     clock,
     store,
     children: new Map(),
@@ -64,8 +65,19 @@ function center() {
     });
   /** Without the center itself. */
   const shown = () => storage.scan({ group: 'mesh.banyan.io', resource: 'nodes' }).length - 1;
-  return { clock, reports, receiveReports, shown };
+  const own = () => space.get({ group: 'mesh.banyan.io', resource: 'nodes', name: 'center', namespace: '' })?.status;
+  return { clock, reports, receiveReports, shown, own };
 }
+
+describe('the Node object of a node', () => {
+  it('shows the addresses that the node advertises, as soon as the node serves', () => {
+    const { clock, reports, own } = center();
+    reports.start();
+    clock.advance(0);
+    reports.stop();
+    expect(own()).toMatchObject({ version: 'test', advertised: { api: 'center.example.com:6443' } });
+  });
+});
 
 describe('the reports of a node about many relays below a child', () => {
   it('are updated in bounded runs, without any other event', () => {
