@@ -112,7 +112,7 @@ describe.skipIf(withoutHelm)(`the chart for a center and a relay${why}`, () => {
     ['the Service, without names', {}, 'banyan.mesh.svc:6443'],
     [
       'the given address before all others',
-      { names: ['a'], advertise: { api: 'lb.example.com:443' } },
+      { names: ['a', 'lb.example.com'], advertise: { api: 'lb.example.com:443' } },
       'lb.example.com:443',
     ],
   ])('advertises %s', (_what, values, address) => {
@@ -170,6 +170,16 @@ describe.skipIf(withoutHelm)(`the chart for a center and a relay${why}`, () => {
       'an address without a port',
       { ...center, advertise: { api: 'a.example.com' } },
       /advertise\.api: "a\.example\.com" is no address: host:port/,
+    ],
+    [
+      'a port that no machine has',
+      { ...center, advertise: { mesh: 'a.example.com:70000' } },
+      /advertise\.mesh: "a\.example\.com:70000" is no address: host:port/,
+    ],
+    [
+      'an address without its name in the certificate',
+      { ...center, names: ['a'], advertise: { api: '[2001:db8::1]:443' } },
+      /advertise\.api: "2001:db8::1" is not in names, so kubectl would refuse the certificate/,
     ],
     [
       'a port of root',

@@ -39,7 +39,8 @@ capabilities: {drop: [ALL]}
 {{- end }}
 
 {{- define "banyan.checkAddress" -}}
-{{- if not (regexMatch "^([A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?|\\[[0-9a-fA-F:.]+\\]):[0-9]{1,5}$" .address) -}}
+{{- $port := .address | splitList ":" | last | atoi -}}
+{{- if or (lt $port 1) (gt $port 65535) (not (regexMatch "^([A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?|\\[[0-9a-fA-F:.]+\\]):[0-9]{1,5}$" .address)) -}}
 {{- fail (printf "%s: %q is no address: host:port is needed, such as relay.example.com:7443 or [2001:db8::1]:7443, without https://" .field .address) -}}
 {{- end -}}
 {{- end }}

@@ -14,6 +14,12 @@
 {{- $remedy := printf "; a port of the Service may be lower (node.service.%sPort)" $field -}}
 {{- include "banyan.checkPort" (dict "port" (index $node $field "port") "field" (printf "node.%s.port" $field) "remedy" $remedy) -}}
 {{- end -}}
+{{- $host := regexReplaceAll "^\\[?([^\\]]*)\\]?:[0-9]+$" .Values.advertise.api "${1}" -}}
+{{- $known := include "banyan.node.names" . | fromJsonArray -}}
+{{- if eq .Values.role "center" -}}{{- $known = concat $known (list "localhost" "127.0.0.1") -}}{{- end -}}
+{{- if and $host (not (has $host $known)) (not $node.mesh.terminatedTls) -}}
+{{- fail (printf "advertise.api: %q is not in names, so kubectl would refuse the certificate: add it to names, or set node.mesh.terminatedTls=true if TLS ends before the pod" $host) -}}
+{{- end -}}
 {{- if eq (int $node.api.port) (int $node.mesh.port) -}}
 {{- fail (printf "node.mesh.port: %d is the port of the API too (node.api.port): choose another one" (int $node.mesh.port)) -}}
 {{- end -}}

@@ -14,6 +14,13 @@
 {{ .Values.relay.identity.joinTokenSecretName | default (printf "%s-join-token" (include "banyan.name" .)) }}
 {{- end }}
 
+{{/* The names that the certificate of the API has to have, as a list in JSON. A relay gets only those that its parent admits, so the Service is not among them. */}}
+{{- define "banyan.node.names" -}}
+{{- $name := include "banyan.name" . -}}
+{{- $inCluster := list $name (printf "%s.%s" $name .Release.Namespace) (printf "%s.%s.svc" $name .Release.Namespace) -}}
+{{- toJson (ternary (uniq (concat .Values.names $inCluster)) .Values.names (eq .Values.role "center")) -}}
+{{- end }}
+
 {{/* Where users reach the API, and where children reach the node. Without anything that leads to the node from outside, the Service, for users and children in the same cluster. */}}
 {{- define "banyan.node.address" -}}
 {{- $node := .root.Values.node -}}
@@ -30,7 +37,6 @@
 
 {{- define "banyan.node.config" -}}
 {{- $node := .Values.node -}}
-{{- $name := include "banyan.name" . -}}
 {{- $config := dict "path" (ternary "" .Values.relay.path (eq .Values.role "center")) "data" "/data" "logLevel" $node.logLevel -}}
 {{- $_ := set $config "api" (dict "host" $node.api.host "port" (int $node.api.port)) -}}
 {{- $_ := set $config "mesh" (dict "host" $node.mesh.host "port" (int $node.mesh.port) "terminatedTls" $node.mesh.terminatedTls) -}}
@@ -42,8 +48,7 @@
 {{- end -}}
 {{- if eq .Values.role "center" -}}
 {{- if .Values.center.tree -}}
-{{- $inCluster := list $name (printf "%s.%s" $name .Release.Namespace) (printf "%s.%s.svc" $name .Release.Namespace) -}}
-{{- $_ := set $config "pki" (dict "tree" .Values.center.tree "names" (uniq (concat .Values.names $inCluster))) -}}
+{{- $_ := set $config "pki" (dict "tree" .Values.center.tree "names" (include "banyan.node.names" . | fromJsonArray)) -}}
 {{- else -}}
 {{- $files := "/etc/banyan/authority" -}}
 {{- $issuer := dict "cert" (printf "%s/issuer.crt" $files) "key" (printf "%s/issuer.key" $files) -}}
@@ -58,7 +63,7 @@
 {{- end -}}
 {{- $_ := set $config "parent" $parent -}}
 {{- $_ := set $config "access" $node.access -}}
-{{- $pki := dict "joinToken" "/etc/banyan/join/token" "names" .Values.names -}}
+{{- $pki := dict "joinToken" "/etc/banyan/join/token" "names" (include "banyan.node.names" . | fromJsonArray) -}}
 {{- if $node.users.ca -}}
 {{- $_ := set $pki "users" (dict "ca" "/etc/banyan/config/users-ca.crt") -}}
 {{- end -}}
