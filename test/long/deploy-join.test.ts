@@ -123,12 +123,20 @@ describe.skipIf(missing)(`the chart with a join token${why}`, () => {
     expect(log('three')).not.toContain('joined: a certificate is kept');
   });
 
-  it('keeps the certificate of the pods over an upgrade', () => {
+  it('keeps the certificate and the Lease of the pods over an upgrade', () => {
     const before = joined();
+    // The holder writes renewTime all the time.
+    const lease = () => {
+      const { metadata, spec } = JSON.parse(site('get', 'lease', release, '-n', namespace, '-o', 'json')) as Lease;
+      return { annotations: metadata.annotations, holder: spec.holderIdentity, transitions: spec.leaseTransitions };
+    };
+    const leaseBefore = lease();
+    expect(leaseBefore.annotations['banyan.io/path']).toBe('eu:rivoli');
     expect(toCluster('upgrade', release, chart, ...values(), '--set', 'agent.logLevel=debug')).toContain(
       'has been upgraded',
     );
     expect(joined()).toEqual(before);
+    expect(lease()).toEqual(leaseBefore);
   });
 
   it('gives no right to any other Secret, and no right to create Secrets', () => {
@@ -148,6 +156,11 @@ describe.skipIf(missing)(`the chart with a join token${why}`, () => {
     expect([can('update', `secrets/${release}-joined`), can('update', 'secrets/other')]).toEqual(['yes', 'no']);
   });
 });
+
+interface Lease {
+  readonly metadata: { readonly annotations: Readonly<Record<string, string>> };
+  readonly spec: { readonly holderIdentity: string; readonly leaseTransitions: number };
+}
 
 const topology = {
   apiVersion: 'banyan.io/v1alpha1',
