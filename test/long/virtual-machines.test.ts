@@ -1,15 +1,27 @@
 /** The page docs/operations/virtual-machines.md: its commands, in order, each on the host that its first line names. Each host is a network namespace. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../core/runtime/clock.ts';
 import { fixture, until } from '../e2e/local-tree.ts';
 import { blocksOf } from '../e2e/page-blocks.ts';
 import { Hosts, withoutHosts } from '../support/hosts.ts';
 import { kubectlProgram, withoutKubectl } from '../support/kubectl.ts';
+import { withoutProxies } from '../support/real-proxies.ts';
+import { TestTree } from '../support/test-tree.ts';
 
-const missing = withoutHosts ?? withoutKubectl;
+const missing = withoutHosts ?? withoutKubectl ?? withoutProxies;
 const why = missing ? ` [not run: ${missing}]` : '';
 const page = readFileSync(fixture('docs/operations/virtual-machines.md'), 'utf8');
 const blocks = blocksOf(page, (line) => line).map(({ commands }) => {
@@ -21,7 +33,13 @@ const addresses: Readonly<Record<string, string>> = {
   'eu.example.com': 'fd00:213:9::2',
   'store-17': 'fd00:213:9::3',
   'your machine': 'fd00:213:9::4',
+  'lb.example.com': 'fd00:213:9::5',
 };
+const withoutAnalyze =
+  spawnSync('systemd-analyze', ['--version']).status === 0
+    ? undefined
+    : ' [not run: there is no systemd-analyze on this machine: .ci/run installs it]';
+const asksCenter = 'kubectl --kubeconfig /var/lib/banyan/data/kubeconfig --context node/center get --raw /readyz';
 const short = (host: string) => host.split(/[. ]/)[0]!;
 
 describe.skipIf(missing)(`a tree on machines without Kubernetes${why}`, () => {
@@ -31,10 +49,11 @@ describe.skipIf(missing)(`a tree on machines without Kubernetes${why}`, () => {
   const on = (host: string, commands: string) => {
     const own = commands
       .replaceAll('/var/lib/banyan', join(directory, short(host), 'banyan'))
+      .replaceAll('/etc/haproxy', join(directory, short(host)))
       .replaceAll('/etc/systemd/system', join(directory, short(host)));
     const env = {
       ...process.env,
-      PATH: [join(directory, 'bin'), process.env.PATH].join(delimiter),
+      PATH: [join(directory, 'bin'), process.env.PATH, '/usr/sbin'].join(delimiter),
       UNITS: join(directory, short(host)),
     };
     const [program, ...args] = [...hosts.at(short(host)), 'bash', '-e', '-o', 'pipefail'];
@@ -48,12 +67,18 @@ describe.skipIf(missing)(`a tree on machines without Kubernetes${why}`, () => {
     return { code: ran.status, out: `${ran.stdout}${ran.stderr}` };
   };
   const kubectl = (...args: string[]) => on('your machine', `kubectl --kubeconfig admin.kubeconfig ${args.join(' ')}`);
+  /** In the copies of all clusters. */
+  const breadOfCopies = () => {
+    const fleet = ['--server', 'https://center.example.com:6443/fleet/retail'];
+    const asked = ['get', 'cm', '-n', 'shop', '-o', "'jsonpath={.items[*].data.bread}'"];
+    return kubectl('--context', 'node/center', ...fleet, ...asked).out;
+  };
   const script = (name: string, text: string) => {
     writeFileSync(join(directory, 'bin', name), `#!/bin/bash\n${text}\n`);
     chmodSync(join(directory, 'bin', name), 0o755);
   };
 
-  beforeAll(() => {
+  beforeAll(async () => {
     for (const folder of ['bin', 'carried']) mkdirSync(join(directory, folder));
     symlinkSync(kubectlProgram, join(directory, 'bin/kubectl'));
     script('banyan', `exec ${process.execPath} ${fixture('center/cli/banyan.ts')} "$@"`);
@@ -78,6 +103,16 @@ echo $! >> "${directory}/pids"`,
       const named = Object.entries(addresses).filter(([name]) => name.endsWith('.example.com'));
       hosts.name(short(host), Object.fromEntries(named));
     }
+    // The balancer's certificate is of another authority than that of the tree.
+    const { caPem, certPem, keyPem } = await (await TestTree.create('web')).credentials('lb', 'relay', systemClock, [
+      'lb.example.com',
+    ]);
+    writeFileSync(join(directory, 'carried/lb-ca.crt'), caPem);
+    writeFileSync(join(directory, 'lb/lb.pem'), `${certPem}\n${keyPem}`);
+    writeFileSync(
+      join(directory, 'lb/haproxy.service'),
+      `ExecStart=haproxy -db -f ${join(directory, 'lb/haproxy.cfg')}\n`,
+    );
   });
   afterAll(async () => {
     const pids = readFileSync(join(directory, 'pids'), 'utf8').trim().split('\n').map(Number);
@@ -96,13 +131,38 @@ echo $! >> "${directory}/pids"`,
 
   it('has commands that work as they stand', async () => {
     for (const { host, commands } of blocks.filter(({ host }) => host !== 'every machine')) {
-      if (commands.includes('get spaces'))
-        await until('the center answers', () => kubectl('get', '--raw', '/readyz').code === 0);
+      if (host === 'lb.example.com') copyFileSync(join(directory, 'carried/ca.crt'), join(directory, 'lb/tree-ca.crt'));
+      if (commands.includes('user add')) await until('the center answers', () => on(host, asksCenter).code === 0);
       const { code, out } = on(host, commands);
       expect(code, `${host}: ${commands}${out}`).toBe(0);
     }
-    const shown = kubectl('--context', 'space/center/retail', 'get', 'epl', 'shop', '-o', 'jsonpath={.status.display}');
-    expect(shown.out).toBe('available 1/1');
+    await until('the change through the balancer has arrived', () => breadOfCopies() === '3');
+    const shown = () =>
+      kubectl('--context', 'space/center/retail', 'get', 'epl', 'shop', '-o', 'jsonpath={.status.display}').out;
+    await until('the cluster has reported it', () => shown() === 'available 1/1');
+  });
+
+  it('lets a token through the balancer that ends TLS, and no certificate', () => {
+    const robot = (...args: string[]) =>
+      on('your machine', `kubectl --kubeconfig robot.kubeconfig --context retail ${args.join(' ')}`);
+    expect(robot('get', 'cm', 'prices', '-n', 'shop', '-o', 'jsonpath={.data.bread}')).toEqual({ code: 0, out: '3' });
+    const watched = robot('get', 'cm', '-n', 'shop', '-w', '-o', 'name', '--request-timeout=2s');
+    expect(watched.out).toContain('configmap/prices');
+    expect(robot('get', 'cm', '-n', 'shop', '--token', 'wrong').out).toMatch(/Unauthorized|must be logged in/);
+    const others = ['--server', 'https://lb.example.com/spaces/retail', '--certificate-authority', 'lb-ca.crt'];
+    const byCertificate = kubectl('--context', 'space/center/retail', ...others, 'get', 'cm', '-n', 'shop');
+    expect([byCertificate.code, byCertificate.out]).toEqual([1, expect.stringMatching(/Unauthorized|anonymous/)]);
+  });
+
+  it.skipIf(withoutAnalyze)(`has units that systemd reads without a remark${withoutAnalyze ?? ''}`, () => {
+    const units = ['center', 'eu', 'store-17'].map((host) => {
+      const role = { center: 'center', eu: 'relay', 'store-17': 'agent' }[host];
+      return join(directory, host, `banyan-${role}.service`);
+    });
+    const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', ...units], {
+      encoding: 'utf8',
+    });
+    expect([status, `${stdout}${stderr}`]).toEqual([0, '']);
   });
 
   it('answers under its address too, with a certificate that stock kubectl accepts', () => {
@@ -126,6 +186,31 @@ echo $! >> "${directory}/pids"`,
       2,
       expect.stringMatching(/--dir: .* is taken: it has .*; name a new or an empty directory/),
     ]);
+  });
+
+  it('names the remedy for a port of root, and for a name of the parent that nobody knows', () => {
+    const { code, out } = on(
+      'center.example.com',
+      `banyan init center --dir "$PWD/ports" --name center.example.com
+sed -i 's/6443/443/; s/7443/7444/' ports/center.yaml
+setpriv --bounding-set=-net_bind_service ${process.execPath} ${fixture('center/main.ts')} --config ports/center.yaml`,
+    );
+    expect([code, out]).toEqual([
+      1,
+      expect.stringMatching(/can't listen on \[::\]:443 \(EACCES\): choose port 1024 or above/),
+    ]);
+    const token = `banyan-join-1.0123456789.${'s'.repeat(43)}.${'p'.repeat(43)}`;
+    const lost = on(
+      'eu.example.com',
+      `banyan init relay --dir "$PWD/lost" --join ${token} --path us --parent nowhere.example.com:7443
+${process.execPath} ${fixture('relay/main.ts')} --config lost/relay.yaml > lost.log &
+until grep 'not joined yet' lost.log; do sleep 0.2; done
+kill $!`,
+    );
+    // There is no DNS on this host, so nobody can say that the name does not exist.
+    expect(lost.out).toMatch(
+      /nowhere\.example\.com:7443: .*the name can not be looked up now: correct parent\.address/,
+    );
   });
 
   it('ends with exit code 2 and the line for a mistake in the configuration', () => {

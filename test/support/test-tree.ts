@@ -23,9 +23,14 @@ export class TestTree {
   }
 
   /** Issues a certificate. `named`: the path of the node, with the number of a replica: `eu~1`. `clock`: the time of issue. */
-  async credentials(named: string, role: PeerIdentity['role'], clock: Clock = systemClock): Promise<NodeCredentials> {
+  async credentials(
+    named: string,
+    role: PeerIdentity['role'],
+    clock: Clock = systemClock,
+    hosts: readonly string[] = ['127.0.0.1', 'localhost'],
+  ): Promise<NodeCredentials> {
     const { name: path, replica } = splitReplica(named);
-    const node = { tree: this.name, path, role, replica, hosts: ['127.0.0.1', 'localhost'] };
+    const node = { tree: this.name, path, role, replica, hosts };
     return this.with(await issueNode(this.authority, node, { clock, random: systemRandom }));
   }
 

@@ -97,7 +97,11 @@ function jsonIn(body: string): unknown {
   }
 }
 
-const unknownName = ': the name is not known: correct parent.address, or look at the DNS of this machine';
+/** Keyed by the codes of https://nodejs.org/api/errors.html#common-system-errors. The message of the system names the problem and no remedy. */
+const remedies: ReadonlyMap<string | undefined, string> = new Map([
+  ['ENOTFOUND', ': the name is not known: correct parent.address, or look at the DNS of this machine'],
+  ['EAI_AGAIN', ': the name can not be looked up now: correct parent.address, or look at the DNS of this machine'],
+]);
 
 /** Returns the body of an answer with status 200. The time limit covers request and answer together. */
 async function ask(way: Way, path: string, body?: object): Promise<string> {
@@ -110,7 +114,7 @@ async function ask(way: Way, path: string, body?: object): Promise<string> {
     return await exchange(way, socket, path, body);
   } catch (error) {
     if (error instanceof BanyanError) throw error;
-    const remedy = (error as NodeJS.ErrnoException).code === 'ENOTFOUND' ? unknownName : '';
+    const remedy = remedies.get((error as NodeJS.ErrnoException).code) ?? '';
     throw new BanyanError('Unavailable', `${way.shown}: ${describeError(error)}${remedy}`, {}, { cause: error });
   } finally {
     timer.stop();
