@@ -9,6 +9,7 @@ import type { GroupResource, ObjectKey } from '../object/key.ts';
 import type { JsonObject, KubeObject } from '../object/meta.ts';
 import type { KindSchema } from './schema.ts';
 import type { SpaceStorage, StoredObject } from './storage.ts';
+import type { PartName } from './verbs/object-parts.ts';
 
 /** One kind of a space, from the built-in table or from a CustomResourceDefinition. */
 export interface Kind extends GroupResource, KindSchema {
@@ -26,7 +27,12 @@ export interface Kind extends GroupResource, KindSchema {
   readonly storesAsWritten: boolean;
   /** True: stored objects may be in several versions, because they were written in several, or before another version became the storage version. */
   readonly hasSeveralVersions: boolean;
-  readonly subresources: { readonly status: boolean; readonly scale?: ScalePaths; readonly approval?: boolean };
+  readonly subresources: {
+    readonly status: boolean;
+    readonly scale?: ScalePaths;
+    /** Those that write a part of the object. Absent: none. */
+    readonly parts?: readonly PartName[];
+  };
   /** Loads the code that checks writes of the kind, before a client's write. Absent: the code is always there. */
   load?(): Promise<void>;
   /** The fields of the scale in one version of a custom kind. Absent: they are the same in all versions. */
@@ -84,10 +90,10 @@ export interface WriteOptions {
   /** Gets the texts for `Warning: 299` headers. */
   readonly warn?: (text: string) => void;
   /**
-   * `finalize` exists only for Namespaces, and writes only `spec.finalizers`. `approval` writes only `status.conditions`. `scale` is only for patches; for updates,
+   * `finalize` exists only for Namespaces, and writes only `spec.finalizers`. The parts are in verbs/object-parts.ts. `scale` is only for patches; for updates,
    * see `updateScale`.
    */
-  readonly subresource?: 'status' | 'scale' | 'finalize' | 'approval';
+  readonly subresource?: 'status' | 'scale' | 'finalize' | PartName;
   /** The served version to which a patch applies, and in which the result is returned. Absent: the stored version. */
   readonly version?: string;
   /** The user who makes the request, for admission and audit. Absent: the node itself makes the request. */

@@ -106,6 +106,11 @@ export const accepted: readonly Accepted[] = [
     reason: 'the message of Kubernetes repeats the whole object; here it names the value and the field',
   },
   {
+    commands: ['patch pod walker -p {"spec":{"nodeName"'],
+    reason: 'Kubernetes adds a difference of Go values',
+    without: [/\n?@@[\s\S]*$/g, /\s+$/g],
+  },
+  {
     commands: ['create token'],
     reason: 'the ServiceAccounts of a workload space are cargo, and sign in at edge clusters only',
   },

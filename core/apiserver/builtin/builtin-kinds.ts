@@ -4,6 +4,7 @@ import type { Cause } from '../../runtime/errors.ts';
 import type { FieldType, KindRules } from '../schema.ts';
 import { selectedText } from '../selection/selection.ts';
 import type { Kind } from '../space.ts';
+import type { PartName } from '../verbs/object-parts.ts';
 import { autoscalerInForm } from './autoscaler-forms.ts';
 import { deprecationWarnings } from './deprecation-warnings.ts';
 import { eventInForm, eventSelectable, eventSource } from './event-forms.ts';
@@ -39,6 +40,11 @@ const selectable: Readonly<Record<string, readonly string[]>> = {
   ReplicaSet: ['.status.replicas'],
   ReplicationController: ['.status.replicas'],
   CertificateSigningRequest: ['.spec.signerName'],
+};
+
+const parts: Readonly<Record<string, readonly PartName[]>> = {
+  CertificateSigningRequest: ['approval'],
+  Pod: ['ephemeralcontainers', 'resize'],
 };
 
 /** The built-in kinds with `metadata.generation`: those whose strategy sets the field (k8s.io/kubernetes v1.34, pkg/registry). */
@@ -112,7 +118,7 @@ function builtinKind(entries: readonly [TableKind, ...TableKind[]]): Kind {
     subresources: {
       status: entry.st ?? false,
       ...(entry.sc ? { scale: scalePaths } : {}),
-      ...(entry.k === 'CertificateSigningRequest' ? { approval: true } : {}),
+      ...(parts[entry.k] ? { parts: parts[entry.k]! } : {}),
     },
     custom: false,
     hidesGeneration: !withGeneration.has(`${entry.g}/${entry.r}`),
@@ -156,10 +162,10 @@ function rulesOf(entries: readonly [TableKind, ...TableKind[]]): KindRules {
       const filled = withDefaults(stored, typeOf(entries, entry.v), 'store');
       return filled === stored ? object : convert(filled, version);
     },
-    validate: (object: KubeObject, _version: string, old?: KubeObject): Cause[] => {
+    validate: (object, _version, old, { subresource } = {}): Cause[] => {
       const name = entry.k === 'Event' && entry.g !== '' ? `${entry.k}.${entry.g}` : entry.k;
       const inForm = (one: KubeObject) => (entry.k === 'Event' ? eventInForm(one, 'v1') : convert(one, entry.v));
-      return checkRules(name, typeOf(entries, entry.v), inForm(object), old && inForm(old));
+      return checkRules(name, typeOf(entries, entry.v), inForm(object), old && inForm(old), subresource);
     },
     warnings: (object, old) => [
       ...deprecationWarnings(entry.k, object, old === undefined),

@@ -19,7 +19,7 @@ export interface DiscoveryOptions {
   readonly readOnly: boolean;
 }
 
-/** A resource without objects: a POST asks a question, and the answer says so. Its place is each space (http/reviews.ts). */
+/** A resource without objects: a POST asks a question or does something, and the answer says so. Its place is each space (http/reviews.ts, http/pod-acts.ts). */
 interface Review {
   readonly group: string;
   readonly resource: string;
@@ -40,6 +40,7 @@ const reviews: readonly Review[] = [
   review('authorization', 'SelfSubjectAccessReview'),
   review('authorization', 'SelfSubjectRulesReview'),
   review('authorization', 'SubjectAccessReview'),
+  { group: '', resource: 'bindings', kind: 'Binding', namespaced: true },
 ];
 const reviewVersion = 'v1';
 
@@ -64,8 +65,10 @@ function discovered(kinds: Kinds): Map<string, string[]> {
   return groups;
 }
 
-function reviewsOf(group: string, version: string): readonly Review[] {
-  return version === reviewVersion ? reviews.filter((one) => one.group === group) : [];
+/** A read-only space answers questions, and binds no pod. */
+function reviewsOf(group: string, version: string, { readOnly }: DiscoveryOptions): readonly Review[] {
+  if (version !== reviewVersion || (group === '' && readOnly)) return [];
+  return reviews.filter((one) => one.group === group);
 }
 
 export function apiVersions(): object {
@@ -91,7 +94,7 @@ export function apiResourceList(
   options: DiscoveryOptions,
 ): object | undefined {
   const served = kinds.all().filter((kind) => kind.group === group && kind.versions.includes(version));
-  const asked = reviewsOf(group, version);
+  const asked = reviewsOf(group, version, options);
   if (served.length + asked.length === 0 && !(group === '' && version === 'v1')) return undefined;
   return {
     kind: 'APIResourceList',
@@ -123,7 +126,7 @@ export function aggregated(kinds: Kinds, core: boolean, version: 'v2' | 'v2beta1
             .all()
             .filter((kind) => kind.group === group && kind.versions.includes(one))
             .map((kind) => aggregatedResource(kind, one, options)),
-          ...reviewsOf(group, one).map(aggregatedReview),
+          ...reviewsOf(group, one, options).map(aggregatedReview),
         ],
         freshness: 'Current',
       })),
@@ -147,19 +150,18 @@ function legacyResources(kind: Kind, { readOnly }: DiscoveryOptions): object[] {
     ...(kind.shortNames.length > 0 ? { shortNames: kind.shortNames } : {}),
     ...(kind.categories.length > 0 ? { categories: kind.categories } : {}),
   };
-  const subresource = (name: string, scale: boolean) => ({
+  const subresource = ({ name, of, verbs }: Subresource) => ({
     name: `${kind.resource}/${name}`,
     singularName: '',
     namespaced: kind.namespaced,
-    ...(scale ? { group: 'autoscaling', version: 'v1', kind: 'Scale' } : { kind: kind.kind }),
-    verbs: readOnly ? ['get'] : ['get', 'patch', 'update'],
+    ...(of ?? { kind: kind.kind }),
+    verbs,
   });
-  return [main, ...subresourcesOf(kind).map((name) => subresource(name, name === 'scale'))];
+  return [main, ...subresourcesOf(kind, readOnly).map(subresource)];
 }
 
 function aggregatedResource(kind: Kind, version: string, { readOnly }: DiscoveryOptions): object {
   const own = { group: kind.group, version, kind: kind.kind };
-  const scale = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
   return {
     resource: kind.resource,
     responseKind: own,
@@ -168,10 +170,10 @@ function aggregatedResource(kind: Kind, version: string, { readOnly }: Discovery
     verbs: readOnly ? readVerbs : allVerbs,
     ...(kind.shortNames.length > 0 ? { shortNames: kind.shortNames } : {}),
     ...(kind.categories.length > 0 ? { categories: kind.categories } : {}),
-    subresources: subresourcesOf(kind).map((name) => ({
+    subresources: subresourcesOf(kind, readOnly).map(({ name, of, verbs }) => ({
       subresource: name,
-      responseKind: name === 'scale' ? scale : own,
-      verbs: readOnly ? ['get'] : ['get', 'patch', 'update'],
+      responseKind: of ? { group: '', version: 'v1', ...of } : own,
+      verbs,
     })),
   };
 }
@@ -186,7 +188,27 @@ function aggregatedReview({ group, resource, kind, namespaced }: Review): object
   };
 }
 
-function subresourcesOf(kind: Kind): string[] {
-  const { status, scale, approval } = kind.subresources;
-  return [...(approval ? ['approval'] : []), ...(status ? ['status'] : []), ...(scale ? ['scale'] : [])];
+interface Subresource {
+  readonly name: string;
+  /** The kind of the body. Absent: the kind of the object. */
+  readonly of?: { readonly group?: string; readonly version?: string; readonly kind: string };
+  readonly verbs: readonly string[];
+}
+
+/** What a POST does with an object (http/pod-acts.ts), or a PUT with a part that only one kind has. */
+const ownSubresources: Readonly<Record<string, readonly Subresource[]>> = {
+  pods: [
+    { name: 'binding', of: { kind: 'Binding' }, verbs: ['create'] },
+    { name: 'eviction', of: { group: 'policy', version: 'v1', kind: 'Eviction' }, verbs: ['create'] },
+  ],
+  namespaces: [{ name: 'finalize', verbs: ['update'] }],
+};
+
+function subresourcesOf(kind: Kind, readOnly: boolean): readonly Subresource[] {
+  const { status, scale, parts = [] } = kind.subresources;
+  const verbs = readOnly ? ['get'] : ['get', 'patch', 'update'];
+  const named = [...parts, ...(status ? ['status'] : [])].map((name) => ({ name, verbs }));
+  const own = kind.group === '' && !readOnly ? (ownSubresources[kind.resource] ?? []) : [];
+  const ofScale = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
+  return [...own, ...named, ...(scale ? [{ name: 'scale', of: ofScale, verbs }] : [])];
 }

@@ -17,12 +17,14 @@ import { encodeOpenapiV2, openapiV2Asked, openapiV2ContentType } from '../openap
 import { openapiDocument, openapiIndex } from '../openapi/openapi-v3.ts';
 import { selectionOf } from '../selection/selection.ts';
 import { type Kind, type Space, storedKey } from '../space.ts';
-import { methodNotAllowed, notFound, notServed } from '../status-errors.ts';
+import { notFound, notServed } from '../status-errors.ts';
 import { isNamespace } from '../verbs/kind-strategy.ts';
+import { isPart } from '../verbs/object-parts.ts';
 import { write } from './large-writes.ts';
 import type { ListRequest } from './list-request.ts';
 import { listPieces, oneBytes } from './lists.ts';
 import { negotiate } from './negotiate.ts';
+import { type PodAct, podActOf, podResource } from './pod-acts.ts';
 import { type ApiRequest, type ApiResponse, header, integerOf, jsonResponse, resourceVersionOf } from './requests.ts';
 import { type Route, routeOf } from './route.ts';
 import type { WatchParameters } from './watches.ts';
@@ -31,6 +33,8 @@ import * as writes from './writes.ts';
 
 export type ResourceRoute = Route & { type: 'resource' };
 
+/** Subresources that lead to a program at a cluster. A space has none, and says first whether the object exists. */
+const connects: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
 /** If a list or get request asks for a revision that this node has not reached yet, the request waits this long. */
 const revisionWaitMs = 3_000;
 const watchTimeoutMs = 30 * 60_000;
@@ -57,7 +61,9 @@ export class SpaceHandler {
   async handle(request: ApiRequest): Promise<Handled> {
     const route = routeOf(request.path);
     if (route.type !== 'resource') return { answer: this.#document(route, request) };
-    const kind = this.#kindOf(route, request.method);
+    const act = podActOf(route);
+    const kind = this.#kindOf(act ? { ...route, of: podResource } : route, request.method);
+    if (act) return { answer: await this.#act(act, route, kind, request) };
     return this.#resource(route, kind, request);
   }
 
@@ -120,6 +126,13 @@ export class SpaceHandler {
     throw new BanyanError('NotFound', message, { group: of.group, kind: of.resource, name });
   }
 
+  async #act(act: PodAct, route: ResourceRoute, kind: Kind, request: ApiRequest): Promise<ApiResponse> {
+    const { version, namespace, name, subresource } = route;
+    if (this.space.storage.readOnly || request.method !== 'POST') throw notAllowedHere();
+    const key: ObjectKey = { ...podResource, namespace, name };
+    return act(request, { space: this.space, kind, version, key, subresource }, this.#clock);
+  }
+
   async #resource(route: ResourceRoute, kind: Kind, request: ApiRequest): Promise<Handled> {
     const { of, version, namespace, name, subresource } = route;
     const key: ObjectKey = { ...of, namespace, name };
@@ -127,7 +140,9 @@ export class SpaceHandler {
     if (this.space.storage.readOnly && request.method !== 'GET') {
       throw new BanyanError('MethodNotAllowed', `${this.space.name} is read-only: it shows objects of another space`);
     }
+    if (connects.has(subresource) && !this.space.storage.get(storedKey(kind, key))) throw notFound(key);
     checkPlace(route, kind, request.method);
+    if (subresource === 'finalize' && request.method !== 'PUT') throw notAllowedHere();
     if (request.method !== 'GET') await kind.load?.();
     switch (request.method) {
       case 'GET':
@@ -142,11 +157,11 @@ export class SpaceHandler {
         if (name === '') break;
         return { answer: await write('PATCH', request, target) };
       case 'DELETE':
-        if (subresource !== '') throw methodNotAllowed(kind, `deletion of ${subresource}`);
+        if (subresource !== '') throw notAllowedHere();
         if (name !== '') return { answer: await writes.remove(request, target) };
         return { answer: await writes.removeCollection(request, target, of, this.#selection(kind, version, request)) };
     }
-    throw new BanyanError('MethodNotAllowed', `the server does not allow ${request.method} on the requested resource`);
+    throw notAllowedHere();
   }
 
   async #get(route: ResourceRoute, kind: Kind, key: ObjectKey, request: ApiRequest): Promise<ApiResponse> {
@@ -230,6 +245,11 @@ export class SpaceHandler {
   }
 }
 
+/** The words of kube-apiserver. */
+function notAllowedHere(): BanyanError {
+  return new BanyanError('MethodNotAllowed', 'the server does not allow this method on the requested resource');
+}
+
 /** Throws Invalid if the parameters for initial events of a watch do not fit together. */
 export function checkInitialEvents(query: URLSearchParams, isWatch: boolean): void {
   if (query.get('sendInitialEvents') === null) return;
@@ -255,12 +275,12 @@ export function checkPlace({ of, namespace, name, subresource }: ResourceRoute, 
     if (name !== '') throw notServed(why);
     throw new BanyanError('MethodNotAllowed', `the server does not allow ${method} across namespaces: ${why}`);
   }
-  const { status, scale, approval } = kind.subresources;
+  const { status, scale, parts = [] } = kind.subresources;
   const isThere =
     subresource === '' ||
     (subresource === 'status' && status) ||
     (subresource === 'scale' && scale !== undefined) ||
-    (subresource === 'approval' && approval === true) ||
-    (subresource === 'finalize' && isNamespace(kind) && method === 'PUT');
+    (isPart(subresource) && parts.includes(subresource)) ||
+    (subresource === 'finalize' && isNamespace(kind));
   if (!isThere) throw notServed(`${plural} have no subresource ${JSON.stringify(subresource)}`);
 }

@@ -6,6 +6,7 @@ import { isRecord } from '../../runtime/is-record.ts';
 import { decodeProtobuf } from '../protobuf/decode.ts';
 import type { DeleteOptions, WriteOptions } from '../space.ts';
 import { invalidObject } from '../status-errors.ts';
+import { isPart } from '../verbs/object-parts.ts';
 import { mediaTypeOf, parseRequestBody } from './body.ts';
 import { type ApiRequest, header } from './requests.ts';
 
@@ -46,7 +47,7 @@ function fieldValidationOf(value: string | null, kind: OptionsKind): NonNullable
 }
 
 function isSubresource(name: string): name is NonNullable<WriteOptions['subresource']> {
-  return name === 'status' || name === 'scale' || name === 'finalize' || name === 'approval';
+  return name === 'status' || name === 'scale' || name === 'finalize' || isPart(name);
 }
 
 function isDryRun(value: string | null, kind: OptionsKind): boolean {
@@ -67,7 +68,18 @@ export async function deleteOptionsOf(
   const bytes = await request.body();
   const media = mediaTypeOf(header(request, 'content-type'));
   const body =
-    bytes.length === 0 ? {} : deleteBody(await parseRequestBody(bytes, media, decodeProtobuf, request.readLongYaml));
+    bytes.length === 0 ? undefined : await parseRequestBody(bytes, media, decodeProtobuf, request.readLongYaml);
+  return deleteOptionsIn(body, request, target, warnings);
+}
+
+/** The options in `sent`, an object of kind DeleteOptions, and in the URL. Undefined: there is no such object. */
+export function deleteOptionsIn(
+  sent: unknown,
+  request: Pick<ApiRequest, 'query' | 'user'>,
+  target: Pick<Addressed, 'version'>,
+  warnings: string[],
+): DeleteOptions {
+  const body = sent === undefined || sent === null ? {} : deleteBody(sent);
   const policy =
     body.propagationPolicy ?? request.query.get('propagationPolicy') ?? (body.orphanDependents ? 'Orphan' : undefined);
   if (policy !== undefined && policy !== 'Foreground' && policy !== 'Background' && policy !== 'Orphan') {

@@ -45,6 +45,7 @@ import {
   nameRequired,
   validateMeta,
 } from './object-meta.ts';
+import { isPart, noteOfPart, withPart } from './object-parts.ts';
 import { checkPreconditionIdentity, checkPreconditions, checkUpdatable } from './preconditions.ts';
 import { type Scale, scaleOf, withScale } from './scale.ts';
 
@@ -336,7 +337,8 @@ export class EmbeddedSpace implements Space {
     checkUpdatable(kind, key, sent, old, write.isPatch ?? false);
     checkSubresource(kind, options.subresource);
     const next = this.#withKept(write, sent, old);
-    const filled = this.#prepare(write, next, isRewrite ? undefined : old);
+    const own = this.#fill && noteOfPart(options.subresource);
+    const filled = bothNotes(this.#prepare(write, next, isRewrite ? undefined : old), own);
     const strategy = strategyOf(kind);
     strategy.prepareUpdate?.(next, old, options.subresource);
     this.#admit({
@@ -354,7 +356,8 @@ export class EmbeddedSpace implements Space {
       ...kind.rules.validate(next, version, comparable, options),
     ];
     if (causes.length > 0) throw status.invalidObject(kind, key.name, causes);
-    if (isContentChanged(kind, next, old)) {
+    // As in Kubernetes, the node of a pod is no content of the pod.
+    if (options.subresource !== 'binding' && isContentChanged(kind, next, old)) {
       next.metadata.generation = (old.metadata.generation ?? 0) + 1;
       warnAbout(kind, next, options, old);
     }
@@ -377,13 +380,7 @@ export class EmbeddedSpace implements Space {
 
   /** The object to write: the fields that the client may write are from `sent`, all others from `old`. */
   #withKept({ kind, options }: Write, sent: KubeObject, old: KubeObject): KubeObject {
-    if (options.subresource === 'approval') {
-      const { conditions } = (sent.status ?? {}) as { conditions?: unknown };
-      keepServerMeta(sent.metadata, old.metadata);
-      const next: KubeObject = { ...cloneJson(old), metadata: sent.metadata };
-      next.status = { ...(next.status as object | undefined), conditions };
-      return next;
-    }
+    if (isPart(options.subresource)) return withPart(options.subresource, old, sent);
     if (options.subresource === 'status' || options.subresource === 'finalize') {
       const field = options.subresource === 'status' ? 'status' : 'spec';
       const { [field]: _before, ...next } = cloneJson(old);
@@ -517,7 +514,7 @@ function checkSubresource(kind: Kind, subresource: WriteOptions['subresource']):
     subresource === undefined ||
     (subresource === 'status' && kind.subresources.status) ||
     (subresource === 'scale' && kind.subresources.scale !== undefined) ||
-    (subresource === 'approval' && kind.subresources.approval === true) ||
+    (isPart(subresource) && (kind.subresources.parts?.includes(subresource) || subresource === 'binding')) ||
     (subresource === 'finalize' && isNamespace(kind));
   if (!isThere) throw status.notServed(`${formatGroupResource(kind)}/${subresource}`);
 }

@@ -59,7 +59,8 @@ export function bothNotes(a: FilledIn | undefined, b: FilledIn | undefined): Fil
   if (!a || !b) return a ?? b;
   const both = Object.entries(b).map(([step, below]) => {
     const other = a[step];
-    return [step, other === undefined || other === 1 || below === 1 ? below : bothNotes(other, below)!] as const;
+    if (other === undefined || below === 1) return [step, below] as const;
+    return [step, other === 1 ? 1 : bothNotes(other, below)!] as const;
   });
   return { ...a, ...Object.fromEntries(both) };
 }

@@ -71,6 +71,7 @@ var resources = []kind{
 	in("node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", false),
 	in("autoscaling", "v1", "Scale", "", false),
 	in("policy", "v1", "Eviction", "", false),
+	in("", "v1", "Binding", "", false),
 	in("authentication.k8s.io", "v1", "TokenRequest", "", false),
 	in("authentication.k8s.io", "v1", "TokenReview", "", false),
 	in("authentication.k8s.io", "v1", "SelfSubjectReview", "", false),

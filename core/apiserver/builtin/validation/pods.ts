@@ -388,9 +388,7 @@ function podUpdate(spec: ReadValues, old: ReadValues, at: Visit): void {
     const why = `only deletion is allowed, but found new scheduling gate '${wordOf(name)}'`;
     at.forbidden(`spec.schedulingGates[${i}].name`, why);
   }
-  // A space has no pods/binding: who binds a pod writes the name of its node.
-  const bound = old.nodeName ? old : { ...old, nodeName: spec.nodeName };
-  if (!isSameValue(fixedPart(spec, gatesBefore.size > 0), fixedPart(bound, gatesBefore.size > 0))) {
+  if (!isSameValue(fixedPart(spec, gatesBefore.size > 0), fixedPart(old, gatesBefore.size > 0))) {
     at.forbidden('spec', `pod updates may not change fields other than ${changeable}`);
   }
 }

@@ -1,5 +1,6 @@
 /** The objects of the cluster, for its controllers: reads, and writes that do nothing when nothing changes. */
 import type { Space } from '../../../../core/apiserver/space.ts';
+import { boundPod } from '../../../../core/apiserver/verbs/object-parts.ts';
 import { stableStringify } from '../../../../core/object/canonical.ts';
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject, OwnerReference } from '../../../../core/object/meta.ts';
@@ -56,6 +57,12 @@ export class Objects {
   update(before: KubeObject, changed: KubeObject): void {
     if (stableStringify(before) === stableStringify(changed)) return;
     this.#space.update(changed, { fieldManager: this.#manager });
+  }
+
+  /** Gives the pod its node, as a scheduler does. `scheduled` is the time. */
+  bind(pod: KubeObject, nodeName: string, scheduled: string): void {
+    const options = { fieldManager: this.#manager, subresource: 'binding' } as const;
+    this.#space.update(boundPod(pod, nodeName, scheduled), options);
   }
 
   writeStatus(object: KubeObject, status: object): void {

@@ -14,6 +14,7 @@ import type { PodPace } from './pace.ts';
 import { type Container, type Pod, type PodStatus, podResource } from './pods.ts';
 
 export const nodeName = 'node-1';
+const ownScheduler = 'default-scheduler';
 const nodeAddress = '10.0.0.1';
 
 /** The stations. A pod's status shows its present station. */
@@ -38,8 +39,11 @@ export class PodController implements Controller {
   reconcile(object: KubeObject, key: ObjectKey, objects: Objects): number | undefined {
     const pod = object as Pod;
     const uid = pod.metadata.uid ?? '';
-    if (!pod.spec?.nodeName) {
-      objects.update(pod, { ...pod, spec: { ...pod.spec, nodeName } });
+    const { nodeName: node, schedulerName = ownScheduler } = pod.spec ?? {};
+    if (!node) {
+      // Another scheduler binds the pod.
+      if (schedulerName !== ownScheduler) return undefined;
+      objects.bind(pod, nodeName, timestamp(this.#clock.wallMs()));
       return 0;
     }
     const station = stationOf(pod);

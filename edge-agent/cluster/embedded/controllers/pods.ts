@@ -17,6 +17,7 @@ export interface PodTemplate {
 
 interface PodSpec {
   nodeName?: string;
+  schedulerName?: string;
   restartPolicy?: string;
   containers?: Container[];
   initContainers?: Container[];

@@ -138,6 +138,16 @@ describe('the fields that a workload space fills in', () => {
     expect(specOf(external)).not.toHaveProperty('clusterIP');
   });
 
+  it('of a Service with other families of addresses are not the families of the shown address', () => {
+    for (const ipFamilies of [['IPv6'], ['IPv6', 'IPv4']]) {
+      const ipFamilyPolicy = ipFamilies.length > 1 ? 'RequireDualStack' : 'SingleStack';
+      const made = space.create(service({ ipFamilies, ipFamilyPolicy }, ipFamilies.join('-').toLowerCase()));
+      expect(specOf(travelling(made))).toMatchObject({ ipFamilies, ipFamilyPolicy });
+      expect(specOf(made).clusterIP).toMatch(/^100::/);
+      expect(specOf(travelling(made))).not.toHaveProperty('clusterIP');
+    }
+  });
+
   it('of a Service that was copied are its own address, which does not travel either', () => {
     const { clusterIP } = specOf(space.create(service()));
     const copy = space.create(service({ clusterIP }, 'copy'));

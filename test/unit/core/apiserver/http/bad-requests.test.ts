@@ -289,7 +289,7 @@ describe('an invalid URL or parameter is refused', () => {
         request: ['DELETE', `${deployments}/x/status`],
         reason: 'MethodNotAllowed',
         code: 405,
-        message: 'deletion of status is not supported on resources of kind "deployments.apps"',
+        message: 'the server does not allow this method on the requested resource',
       },
       {
         what: 'the deletion of the objects of all namespaces',

@@ -287,10 +287,10 @@ describe('a missing thing', () => {
 describe('subresources', () => {
   it.each([
     ['PUT', 'log'],
-    ['PATCH', 'ephemeralcontainers'],
+    ['PATCH', 'nonsense'],
     ['GET', 'scale'],
     ['GET', 'log'],
-    ['POST', 'eviction'],
+    ['POST', 'exec'],
   ])('that are not served are NotFound and touch nothing: %s pods/%s', async (method, name) => {
     const spec = { containers: [{ name: 'main', image: 'nginx' }] };
     const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a', namespace: 'shop' }, spec };
@@ -322,7 +322,7 @@ describe('subresources', () => {
   it('finalize exists for a Namespace, for PUT', async () => {
     const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'bank' }, spec: { finalizers: [] } };
     expect((await api.call('PUT', '/api/v1/namespaces/bank/finalize', { body })).json()).toMatchObject({ spec: {} });
-    expect((await refusalOf(api.get('/api/v1/namespaces/bank/finalize'))).code).toBe('NotFound');
+    expect((await refusalOf(api.get('/api/v1/namespaces/bank/finalize'))).code).toBe('MethodNotAllowed');
   });
 });
 
