@@ -72,6 +72,8 @@ export interface PrinterColumn {
 /** Facts about the write that is checked. */
 export interface ValidationContext {
   readonly subresource?: string | undefined;
+  /** Absent: the node itself writes. */
+  readonly user?: object | undefined;
   /** Takes warnings for the user who writes. */
   readonly warn?: ((text: string) => void) | undefined;
 }

@@ -162,10 +162,10 @@ function rulesOf(entries: readonly [TableKind, ...TableKind[]]): KindRules {
       const filled = withDefaults(stored, typeOf(entries, entry.v), 'store');
       return filled === stored ? object : convert(filled, version);
     },
-    validate: (object, _version, old, { subresource } = {}): Cause[] => {
+    validate: (object, _version, old, context): Cause[] => {
       const name = entry.k === 'Event' && entry.g !== '' ? `${entry.k}.${entry.g}` : entry.k;
       const inForm = (one: KubeObject) => (entry.k === 'Event' ? eventInForm(one, 'v1') : convert(one, entry.v));
-      return checkRules(name, typeOf(entries, entry.v), inForm(object), old && inForm(old), subresource);
+      return checkRules(name, typeOf(entries, entry.v), inForm(object), old && inForm(old), context);
     },
     warnings: (object, old) => [
       ...deprecationWarnings(entry.k, object, old === undefined),

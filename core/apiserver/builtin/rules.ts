@@ -5,29 +5,37 @@
 import { stableStringify } from '../../object/canonical.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
+import type { ValidationContext } from '../schema.ts';
 import { isPart } from '../verbs/object-parts.ts';
 import type { BuiltinType } from './types-table.ts';
 import { withDefaults } from './validation/defaults.ts';
 import { kindRules } from './validation/kind-rules.ts';
 import { podParts } from './validation/pod-parts.ts';
+import { statusRules } from './validation/status-rules.ts';
 import { recordOf, Visit } from './validation/visit.ts';
 
-/** `object` and `old` are in the version of `type`. `subresource`: the one to which the update goes. Absent: to the object itself. */
+/** `object` and `old` are in the version of `type`. */
 export function checkRules(
   kind: string,
   type: BuiltinType,
   object: KubeObject,
   old?: KubeObject,
-  subresource?: string,
+  context: ValidationContext = {},
 ): Cause[] {
-  const causes = visit(kind, type, object, old, subresource);
+  const causes = visit(kind, type, object, old, context);
   if (causes.length === 0 || !old) return causes;
   // An earlier version of the program may have stored what these rules refuse. An update may keep such a mistake, and may not add one.
-  const kept = new Set(visit(kind, type, old).map((cause) => stableStringify(cause)));
+  const kept = new Set(visit(kind, type, old, undefined, context).map((cause) => stableStringify(cause)));
   return kept.size === 0 ? causes : causes.filter((cause) => !kept.has(stableStringify(cause)));
 }
 
-function visit(kind: string, type: BuiltinType, object: KubeObject, old?: KubeObject, subresource?: string): Cause[] {
+function visit(
+  kind: string,
+  type: BuiltinType,
+  object: KubeObject,
+  old?: KubeObject,
+  { subresource, user }: ValidationContext = {},
+): Cause[] {
   const rules = kindRules[kind];
   if (!rules) return [];
   const filled = withDefaults(object, type, 'rules');
@@ -36,6 +44,7 @@ function visit(kind: string, type: BuiltinType, object: KubeObject, old?: KubeOb
   const isPartOfPod = kind === 'Pod' && isPart(subresource);
   const at = new Visit(filled, before && isPartOfPod ? { ...before, spec: filled.spec } : before);
   rules(filled, at);
+  if (user && subresource === 'status') at.into('status', filled.status, statusRules[kind] ?? (() => undefined));
   if (before && isPartOfPod) podParts[subresource]?.(recordOf(filled.spec), recordOf(before.spec), at);
   return at.causes;
 }

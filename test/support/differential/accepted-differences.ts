@@ -14,8 +14,10 @@ const texts: readonly (readonly [pattern: RegExp, shown: string, reason: string]
   [/(pod updates may not change[^\n]*)\n.*$/s, '$1', 'Kubernetes adds a difference of Go values'],
 ];
 
-/** Causes that only a real API server has. */
+/** Causes that only a real API server has, or only after its controllers have worked. */
 const causes: readonly (readonly [pattern: RegExp, reason: string])[] = [
+  [/^status\.collisionCount: .*cannot be decremented$/, 'no controller has counted in a space'],
+  [/^status\.\w+: .*cannot (decrease the|be removed for)/, 'no controller has worked on the Job'],
   [/^spec\.clusterIPs: Invalid value: failed to allocate/, 'a space has no network of Services'],
   [
     /^spec\.ports\[\d+\]\.nodePort: Duplicate value/,
