@@ -9,7 +9,6 @@ import type { GroupResource, ObjectKey } from '../object/key.ts';
 import type { JsonObject, KubeObject } from '../object/meta.ts';
 import type { KindSchema } from './schema.ts';
 import type { SpaceStorage, StoredObject } from './storage.ts';
-import type { PartName } from './verbs/object-parts.ts';
 
 /** One kind of a space, from the built-in table or from a CustomResourceDefinition. */
 export interface Kind extends GroupResource, KindSchema {
@@ -64,6 +63,9 @@ export function storedResource(kind: Kind): GroupResource {
 export function storedKey(kind: Kind, key: ObjectKey): ObjectKey {
   return kind.storedAs ? { ...key, ...storedResource(kind) } : key;
 }
+
+/** Subresources that write one part of an object (verbs/object-parts.ts). `binding` is no URL for a part of a Pod: a request to it names a node (http/pod-acts.ts). */
+export type PartName = 'approval' | 'binding' | 'ephemeralcontainers' | 'resize';
 
 export interface ScalePaths {
   readonly specReplicasPath: string;

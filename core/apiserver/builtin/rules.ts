@@ -11,7 +11,7 @@ import type { BuiltinType } from './types-table.ts';
 import { withDefaults } from './validation/defaults.ts';
 import { kindRules } from './validation/kind-rules.ts';
 import { podParts } from './validation/pod-parts.ts';
-import { statusRules } from './validation/status-rules.ts';
+import { userStatusRules } from './validation/status-rules.ts';
 import { recordOf, Visit } from './validation/visit.ts';
 
 /** `object` and `old` are in the version of `type`. */
@@ -44,7 +44,7 @@ function visit(
   const isPartOfPod = kind === 'Pod' && isPart(subresource);
   const at = new Visit(filled, before && isPartOfPod ? { ...before, spec: filled.spec } : before);
   rules(filled, at);
-  if (user && subresource === 'status') at.into('status', filled.status, statusRules[kind] ?? (() => undefined));
+  if (user && subresource === 'status') at.into('status', filled.status, userStatusRules[kind] ?? (() => undefined));
   if (before && isPartOfPod) podParts[subresource]?.(recordOf(filled.spec), recordOf(before.spec), at);
   return at.causes;
 }

@@ -24,7 +24,7 @@ import { write } from './large-writes.ts';
 import type { ListRequest } from './list-request.ts';
 import { listPieces, oneBytes } from './lists.ts';
 import { negotiate } from './negotiate.ts';
-import { type PodAct, podActOf, podResource } from './pod-acts.ts';
+import { actedResource, type PodAct, podActOf } from './pod-acts.ts';
 import { type ApiRequest, type ApiResponse, header, integerOf, jsonResponse, resourceVersionOf } from './requests.ts';
 import { type Route, routeOf } from './route.ts';
 import type { WatchParameters } from './watches.ts';
@@ -62,7 +62,7 @@ export class SpaceHandler {
     const route = routeOf(request.path);
     if (route.type !== 'resource') return { answer: this.#document(route, request) };
     const act = podActOf(route);
-    const kind = this.#kindOf(act ? { ...route, of: podResource } : route, request.method);
+    const kind = this.#kindOf(act ? { ...route, of: actedResource } : route, request.method);
     if (act) return { answer: await this.#act(act, route, kind, request) };
     return this.#resource(route, kind, request);
   }
@@ -129,7 +129,7 @@ export class SpaceHandler {
   async #act(act: PodAct, route: ResourceRoute, kind: Kind, request: ApiRequest): Promise<ApiResponse> {
     const { version, namespace, name, subresource } = route;
     if (this.space.storage.readOnly || request.method !== 'POST') throw notAllowedHere();
-    const key: ObjectKey = { ...podResource, namespace, name };
+    const key: ObjectKey = { ...actedResource, namespace, name };
     return act(request, { space: this.space, kind, version, key, subresource }, this.#clock);
   }
 

@@ -19,7 +19,7 @@ import type { WriteTarget } from './writes.ts';
 
 export type PodAct = (request: ApiRequest, target: WriteTarget, clock: Clock) => Promise<ApiResponse>;
 
-export const podResource: GroupResource = { group: '', resource: 'pods' };
+export const actedResource: GroupResource = { group: '', resource: 'pods' };
 const budgetResource: GroupResource = { group: 'policy', resource: 'poddisruptionbudgets' };
 /** Kubernetes' bound for pods that a budget notes as evicted and that are still there. */
 const disruptedPodsMax = 2000;
@@ -46,7 +46,7 @@ export function podActOf(route: Route & { type: 'resource' }): PodAct | undefine
   const { of, version, name, subresource } = route;
   if (of.group !== '' || version !== 'v1') return undefined;
   if (of.resource === 'bindings' && name === '') return bind;
-  if (of.resource !== podResource.resource || name === '') return undefined;
+  if (of.resource !== actedResource.resource || name === '') return undefined;
   return subresource === 'binding' ? bind : subresource === 'eviction' ? evict : undefined;
 }
 

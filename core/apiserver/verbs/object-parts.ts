@@ -1,11 +1,9 @@
 /** Subresources that write one part of an object: everything else stays as it is stored, whatever the client sends. */
 import { cloneJson } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
+import type { PartName } from '../space.ts';
 import type { FilledIn } from './filled-in.ts';
 import { keepServerMeta } from './object-meta.ts';
-
-/** `binding` is no URL for parts of a Pod: a request to it names a node (http/pod-acts.ts). */
-export type PartName = 'approval' | 'binding' | 'ephemeralcontainers' | 'resize';
 
 interface Container {
   readonly name?: string;

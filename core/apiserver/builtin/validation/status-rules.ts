@@ -148,7 +148,7 @@ const admissionPolicy = fields({
   typeChecking: fields({ expressionWarnings: each(fields({ fieldRef: needed(''), warning: needed('') })) }),
 });
 
-export const statusRules: Readonly<Record<string, FieldCheck>> = {
+export const userStatusRules: Readonly<Record<string, FieldCheck>> = {
   DaemonSet: daemonSet,
   Deployment: deployment,
   FlowSchema: differentTypes,
