@@ -33,7 +33,17 @@ import type { SpaceStorage, StoredObject } from '../storage.ts';
 import { decideDeletion, isReadyToGo } from './deletion.ts';
 import type { FieldManager } from './field-manager.ts';
 import { refuseUntypedFields, reportUnknownFields } from './field-validation.ts';
-import { addNote, bothNotes, type FilledIn, fieldsAdded, fieldsKept, lastAppliedOf, takeNote } from './filled-in.ts';
+import {
+  bothNotes,
+  type FilledIn,
+  fieldsAdded,
+  fieldsKept,
+  lastAppliedOf,
+  noteText,
+  putNote,
+  readNote,
+  takeNote,
+} from './filled-in.ts';
 import { isNamespace, metadataWithStatus, strategyOf } from './kind-strategy.ts';
 import { checkMayBeDeleted, checkNamespaceTakesObjects, namespaceResource } from './namespace-guard.ts';
 import { incoming, inVersion, isContentChanged, keyInForm, shownIn, storedBytes } from './object-form.ts';
@@ -320,7 +330,7 @@ export class EmbeddedSpace implements Space {
     if (causes.length > 0) throw status.invalidObject(kind, key.name, causes);
     warnAbout(kind, next, options);
     if (!write.isApplied) this.#manageFields(write, undefined, next);
-    addNote(next, filled);
+    putNote(next, noteText(filled));
     const bytes = storedBytes(kind, key, next);
     const existing = this.storage.get(key);
     if (existing) throw status.alreadyExists(key, isTerminating(parseBody(existing.body)));
@@ -362,11 +372,7 @@ export class EmbeddedSpace implements Space {
       warnAbout(kind, next, options, old);
     }
     if (!write.isApplied) this.#manageFields(write, old, next);
-    if (note) {
-      const form = (object: KubeObject) => inVersion(kind, object, kind.storageVersion);
-      const given = options.subresource === undefined ? (applied ?? lastAppliedOf(next)) : undefined;
-      addNote(next, bothNotes(fieldsKept(note, form(old), form(next), given), filled));
-    } else addNote(next, filled);
+    putNote(next, this.#noteOf(write, { note, old, next, filled, applied }));
     const bytes = storedBytes(kind, key, next);
     if (old.metadata.deletionTimestamp && isReadyToGo(kind, next)) return this.#remove(key, next, options);
     if (options.dryRun || Buffer.compare(bytes, stored.body) === 0) {
@@ -431,8 +437,28 @@ export class EmbeddedSpace implements Space {
     return object;
   }
 
+  /** The note of the object after a write. `note`: before the write. `filled`: the fields that the space has filled in now. */
+  #noteOf(
+    { kind, options }: Write,
+    of: {
+      note: string | undefined;
+      old: KubeObject;
+      next: KubeObject;
+      filled: FilledIn | undefined;
+      applied: KubeObject | undefined;
+    },
+  ): string | undefined {
+    const { note, old, next, filled, applied } = of;
+    if (note === undefined) return noteText(filled);
+    // Most writes are of a status, and change nothing else.
+    if (options.subresource === 'status' && !filled) return note;
+    const form = (object: KubeObject) => inVersion(kind, object, kind.storageVersion);
+    const given = options.subresource === undefined ? (applied ?? lastAppliedOf(next)) : undefined;
+    return noteText(bothNotes(fieldsKept(readNote(note), form(old), form(next), given), filled));
+  }
+
   /** The stored object in `version`, and the note about its filled in fields. Also fills in defaults that the kind got after the object was written. */
-  #read(kind: Kind, version: string, stored: StoredObject): { live: KubeObject; note: FilledIn | undefined } {
+  #read(kind: Kind, version: string, stored: StoredObject): { live: KubeObject; note: string | undefined } {
     const parsed = this.parse(stored);
     const note = takeNote(parsed);
     const live = inVersion(kind, parsed, version);
@@ -453,7 +479,7 @@ export class EmbeddedSpace implements Space {
     write: Write,
     stored: StoredObject,
     apply?: ApplyOptions,
-  ): { live: KubeObject; isRewrite: boolean; note?: FilledIn | undefined } {
+  ): { live: KubeObject; isRewrite: boolean; note?: string | undefined } {
     const { kind, version, options, isPatch, isApplied } = write;
     const object = this.parse(stored);
     const isWhole = options.subresource === undefined && (!isPatch || isApplied);

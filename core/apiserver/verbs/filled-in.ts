@@ -2,7 +2,7 @@
  * The fields that a workload space has filled in with defaults. Clients see these fields as at a Kubernetes API server, and they do not travel: each cluster fills
  * in its own. A note in the stored metadata names them, and no client sees the note. A field leaves the note when somebody gives it another value.
  */
-import { equalJson } from '../../object/json-value.ts';
+import { equalJson, setField } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 
@@ -15,21 +15,25 @@ type Values = Record<string, unknown>;
 export const noteField = '#filledIn';
 const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** The note of a stored object, which is removed from its metadata. */
-export function takeNote({ metadata }: KubeObject): FilledIn | undefined {
-  const note = (metadata as Values)[noteField] as string | undefined;
-  dropNote(metadata);
-  return note === undefined ? undefined : (JSON.parse(note.replaceAll("'", '"')) as FilledIn);
+/** The text of the note of a stored object, which is removed from its metadata. Undefined: the space has filled in nothing. */
+export function takeNote({ metadata }: KubeObject): string | undefined {
+  const fields = metadata as Values;
+  const note = fields[noteField] as string | undefined;
+  delete fields[noteField];
+  return note;
 }
 
-/** Removes a note that did not come from the store. */
-export function dropNote(metadata: KubeObject['metadata']): void {
-  delete (metadata as Values)[noteField];
+export function putNote({ metadata }: KubeObject, note: string | undefined): void {
+  if (note !== undefined) (metadata as Values)[noteField] = note;
+}
+
+export function readNote(note: string): FilledIn {
+  return JSON.parse(note.replaceAll("'", '"')) as FilledIn;
 }
 
 /** The note is a text without quotation marks, so that its end in the stored bytes is the first one. */
-export function addNote({ metadata }: KubeObject, filled: FilledIn | undefined): void {
-  if (filled) (metadata as Values)[noteField] = JSON.stringify(filled).replaceAll("'", '\\u0027').replaceAll('"', "'");
+export function noteText(filled: FilledIn | undefined): string | undefined {
+  return filled && JSON.stringify(filled).replaceAll("'", '\\u0027').replaceAll('"', "'");
 }
 
 /** The fields that `after` has and `before`, the object as it was written, lacks. Go can't tell an empty text or a 0 from an absent value. */
@@ -69,7 +73,7 @@ export function bothNotes(a: FilledIn | undefined, b: FilledIn | undefined): Fil
 export function withoutFilledIn(object: KubeObject): KubeObject {
   const copy = { ...object, metadata: { ...object.metadata } };
   const note = takeNote(copy);
-  return note ? (without(copy, note) as KubeObject) : copy;
+  return note === undefined ? copy : (without(copy, readNote(note)) as KubeObject);
 }
 
 /** The configuration that the writer has applied by kubectl. It names fields whose values were already there. */
@@ -108,15 +112,18 @@ function all(value: object): FilledIn {
   return Object.fromEntries([...stepsOf(value).keys()].map((step) => [step, 1]));
 }
 
-function trie(
-  steps: Iterable<readonly [string, FilledIn | 1 | unknown]>,
-  below: (step: readonly [string, never]) => FilledIn | 1 | undefined,
+function trie<T>(
+  steps: Iterable<readonly [string, T]>,
+  below: (step: readonly [string, T]) => FilledIn | 1 | undefined,
 ): FilledIn | undefined {
-  const found = [...steps].flatMap((step) => {
-    const one = below(step as readonly [string, never]);
-    return one === undefined ? [] : [[step[0], one] as const];
-  });
-  return found.length > 0 ? Object.fromEntries(found) : undefined;
+  let found: Record<string, FilledIn | 1> | undefined;
+  for (const step of steps) {
+    const one = below(step);
+    if (one === undefined) continue;
+    found ??= {};
+    setField(found, step[0], one);
+  }
+  return found;
 }
 
 function isNested(value: unknown): value is object {

@@ -6,7 +6,7 @@ import type { ObjectKey } from '../../object/key.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import { type Kind, storedResource } from '../space.ts';
 import { badRequest, notConvertible, objectBytesMax, tooLarge } from '../status-errors.ts';
-import { dropNote } from './filled-in.ts';
+import { takeNote } from './filled-in.ts';
 import { checkMetaTypes, normalizeMeta } from './object-meta.ts';
 
 /** A copy of the received object, which the next steps may change. Its metadata has the right types. */
@@ -19,7 +19,7 @@ export function incoming(kind: Kind, object: KubeObject): KubeObject {
   // In Kubernetes, built-in kinds are Go types. A null in them is the same as an absent field.
   const copy = kind.custom ? cloneJson(object) : cloneWithoutNulls(object);
   normalizeMeta(copy.metadata);
-  dropNote(copy.metadata);
+  takeNote(copy);
   if (kind.namespaced) copy.metadata.namespace ??= 'default';
   else delete copy.metadata.namespace;
   return copy;
