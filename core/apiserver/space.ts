@@ -124,13 +124,16 @@ export type Patch =
   | { readonly type: 'merge'; readonly patch: JsonObject }
   | { readonly type: 'strategic'; readonly patch: JsonObject };
 
+/** `Workload`: fields of which no one travels, defaults included (verbs/filled-in.ts). `Cluster`: fields that an API server assigns. */
+export type FilledAs = 'Workload' | 'Cluster';
+
 /** All returned objects have metadata.resourceVersion. */
 export interface Space {
   readonly name: string;
   readonly kinds: Kinds;
   readonly storage: SpaceStorage;
-  /** True: objects of the space travel, without the fields that the space has filled in (verbs/filled-in.ts). */
-  readonly fillsIn: boolean;
+  /** How the space fills in fields (kinds/fillings.ts). Undefined: the space fills in nothing. */
+  readonly fills: FilledAs | undefined;
   /** Returns the object in the served version `version`. Without `version`, in the stored version. */
   get(key: ObjectKey, version?: string): KubeObject | undefined;
   create(object: KubeObject, options?: WriteOptions): KubeObject;
@@ -177,3 +180,12 @@ export type WriteAdmission = (request: {
   /** Gets warnings for the user. A warning does not stop the write. */
   readonly warn?: (text: string) => void;
 }) => void;
+
+/** Fields that a space fills in and that are no defaults. Both functions change the object in place, and depend on nothing but their arguments. */
+export interface Filling {
+  readonly as: FilledAs;
+  /** Drops values that this space or another one has filled in: an object may be a copy. */
+  drop?(key: ObjectKey, object: KubeObject): void;
+  /** `isNew`: the object is created. */
+  fill(key: ObjectKey, object: KubeObject, isNew: boolean): void;
+}

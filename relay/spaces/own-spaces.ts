@@ -2,12 +2,13 @@
  * Opens the spaces in this node's store: the system space with the inventory of the node's own agents, inventory spaces for all agents below the node, and
  * workload spaces whose placements reach all of these agents.
  */
+
 import { builtinKinds } from '../../core/apiserver/builtin/builtin-kinds.ts';
 import { CrdController } from '../../core/apiserver/crd/crd-controller.ts';
 import { ownKindsAdmission } from '../../core/apiserver/kinds/admission.ts';
 import { deliveryAdmission } from '../../core/apiserver/kinds/delivery-check.ts';
 import { placementResource } from '../../core/apiserver/kinds/edge-placement.ts';
-import { fillIn } from '../../core/apiserver/kinds/filled-in.ts';
+import { fillings } from '../../core/apiserver/kinds/fillings.ts';
 import { ownKinds, type SpaceType } from '../../core/apiserver/kinds/kinds-of-space.ts';
 import { SpaceKinds } from '../../core/apiserver/kinds/space-kinds.ts';
 import { EventExpiry } from '../../core/apiserver/lifecycle/event-expiry.ts';
@@ -98,7 +99,7 @@ export function openSpace(
     random,
     fields: fieldManager,
     admissions: [ownKindsAdmission(kinds, { type, path }, storage), ...(admission ? [admission(kinds)] : [])],
-    ...(type === 'Workload' ? { fill: fillIn } : {}),
+    ...(type === 'Workload' ? { filling: fillings.Workload } : {}),
     ...(preview ? { preview } : {}),
     ...(quota ? { quota: quota(storage) } : {}),
   });

@@ -6,12 +6,14 @@
 import { parseBody } from '../../object/canonical.ts';
 import { isTerminating } from '../../object/terminating.ts';
 import { crdResource } from '../crd/definition.ts';
+import { decodeProtobuf } from '../protobuf/decode.ts';
 import { storedKey } from '../space.ts';
 import { alreadyExists } from '../status-errors.ts';
 import type { StoredObject } from '../storage.ts';
+import { mediaTypeOf, parseRequestBody } from './body.ts';
 import { isPlainKind } from './plain-kinds.ts';
 import { publicBytes } from './public-form.ts';
-import { type ApiRequest, type ApiResponse, header } from './requests.ts';
+import { type ApiRequest, type ApiResponse, header, type WriteThread } from './requests.ts';
 import type { ThreadWrite, ThreadWritten } from './thread-write.ts';
 import { warned } from './warnings.ts';
 import { writeOptionsOf } from './write-options.ts';
@@ -32,8 +34,8 @@ export async function write(
   if (!thread || !isForThread(target)) return verbs[method](request, target);
   const body = await request.body();
   const here = { ...request, body: () => Promise.resolve(body) };
-  if (!isLong(body, request) || thread.keepsBody()) return verbs[method](here, target);
-  request.parsed?.(undefined);
+  if (!isLong(body, request)) return verbs[method](here, target);
+  await recordBody(here, thread, body);
   for (let tries = 0; tries < triesMax; tries++) {
     const state: State = {};
     const written = await thread.write(() => {
@@ -48,8 +50,15 @@ export async function write(
   return verbs[method](here, target);
 }
 
+/** Gives the audit log the parsed body, if the log records the body. Parsing takes a tenth of the time of the write. */
+async function recordBody(request: ApiRequest, thread: WriteThread, body: Buffer): Promise<void> {
+  const media = mediaTypeOf(header(request, 'content-type'));
+  const isKept = thread.keepsBody();
+  request.parsed?.(isKept ? await parseRequestBody(body, media, decodeProtobuf, request.readLongYaml) : undefined);
+}
+
 function isForThread({ space, kind, subresource }: WriteTarget): boolean {
-  return isPlainKind(kind, space.fillsIn) && (subresource === '' || subresource === 'status');
+  return isPlainKind(kind, space.fills) && (subresource === '' || subresource === 'status');
 }
 
 /** A JSON patch that copies is long too, because each copy may double the object. */
@@ -87,8 +96,8 @@ function questionOf(
   query.delete('dryRun');
   const sent = ['content-type', 'user-agent'].map((name) => [name, header(request, name)] as const);
   const headers = Object.fromEntries(sent.filter((one): one is [string, string] => one[1] !== undefined));
-  const { fillsIn } = target.space;
-  return { method, query: String(query), headers, body, key, version, subresource, fillsIn, ...state };
+  const { fills } = target.space;
+  return { method, query: String(query), headers, body, key, version, subresource, fills, ...state };
 }
 
 /** Stores the result of the thread. Undefined: the objects on which the result depends have changed. */

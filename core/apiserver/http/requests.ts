@@ -24,7 +24,7 @@ export interface ApiRequest {
 export interface WriteThread {
   /** `question` is called when the thread is free. `bytes`: the length of the body. Resolves in a turn of this thread. Throws TooLarge, TooManyRequests, and every error of the write. */
   write(question: () => ThreadWrite, bytes: number): Promise<ThreadWritten>;
-  /** True: the audit log records the body, so this thread has to parse the body anyway. */
+  /** True: the audit log records the body. */
   keepsBody(): boolean;
 }
 

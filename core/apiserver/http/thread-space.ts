@@ -9,7 +9,7 @@ import { systemRandom } from '../../runtime/random.ts';
 import { builtinKinds } from '../builtin/builtin-kinds.ts';
 import { customKind } from '../crd/custom-kind.ts';
 import type { CustomResourceDefinition } from '../crd/definition.ts';
-import { fillIn } from '../kinds/filled-in.ts';
+import { fillings } from '../kinds/fillings.ts';
 import { fieldManager } from '../managed-fields/field-manager.ts';
 import type { Kind, Kinds } from '../space.ts';
 import type { SpaceStorage, SpaceWriter, StoredObject } from '../storage.ts';
@@ -21,7 +21,7 @@ import { yamlToJson } from './yaml-body.ts';
 
 /** Throws every error of the write. */
 export async function writeInThread(write: ThreadWrite): Promise<ThreadWritten> {
-  const { key, version, subresource, fillsIn } = write;
+  const { key, version, subresource, fills } = write;
   const kind = kindOf(write);
   const storage = new OneObject(write.live);
   const space = new EmbeddedSpace({
@@ -32,7 +32,7 @@ export async function writeInThread(write: ThreadWrite): Promise<ThreadWritten> 
     random: systemRandom,
     fields: fieldManager,
     admissions: [],
-    ...(fillsIn ? { fill: fillIn } : {}),
+    ...(fills ? { filling: fillings[fills] } : {}),
   });
   try {
     const target = { space, kind, version, key, subresource };

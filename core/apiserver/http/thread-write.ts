@@ -1,5 +1,6 @@
 /** The question and the answer of a write in the separate thread (body-thread.ts). */
 import type { ObjectKey } from '../../object/key.ts';
+import type { FilledAs } from '../space.ts';
 import type { StoredObject } from '../storage.ts';
 
 /** A write of one object, with everything that the thread has to know about it. */
@@ -13,8 +14,8 @@ export interface ThreadWrite {
   readonly key: ObjectKey;
   readonly version: string;
   readonly subresource: string;
-  /** Whether the space fills in fields. */
-  readonly fillsIn: boolean;
+  /** How the space fills in fields. Undefined: not at all. */
+  readonly fills: FilledAs | undefined;
   /** The object that is stored now. Absent: there is none. */
   readonly live?: StoredObject | undefined;
   /** The CustomResourceDefinition of the kind. Absent: the kind is built-in. */

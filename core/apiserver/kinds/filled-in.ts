@@ -5,7 +5,7 @@
 import { isIP } from 'node:net';
 import { hash128 } from '../../object/hash.ts';
 import { formatGroupResource } from '../../object/key.ts';
-import type { FillIn } from '../verbs/embedded-space.ts';
+import type { Filling } from '../space.ts';
 
 interface Families {
   clusterIP?: string | undefined;
@@ -20,7 +20,7 @@ interface ServiceSpec extends Families {
 }
 
 /** Depends on nothing but its arguments, so the thread for long bodies can run it too. */
-export const fillIn: FillIn = {
+export const shownAddresses: Pick<Filling, 'drop' | 'fill'> = {
   drop(key, object) {
     const spec = object.spec as ServiceSpec | undefined;
     if (formatGroupResource(key) !== 'services' || !isShownAddress(spec?.clusterIP)) return;

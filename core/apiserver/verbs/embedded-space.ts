@@ -18,6 +18,8 @@ import { applyPatch } from '../patch/apply-patch.ts';
 import {
   type ApplyOptions,
   type DeleteOptions,
+  type FilledAs,
+  type Filling,
   type Kind,
   type Kinds,
   type Patch,
@@ -67,21 +69,12 @@ export interface EmbeddedSpaceOptions {
   readonly random: Random;
   readonly fields: FieldManager;
   readonly admissions: readonly WriteAdmission[];
-  /**
-   * Present: objects of the space travel, without the fields that the space has filled in. Fills in what is no default, and depends on nothing but its arguments.
-   */
-  readonly fill?: FillIn;
+  /** Fills in fields that are no defaults. Absent: the space fills in defaults alone. */
+  readonly filling?: Filling;
   /** Absent: a dry run shows only the object that would be stored. */
   readonly preview?: DryRunPreview;
   /** Absent: the space may hold any number of objects. */
   readonly quota?: WriteQuota;
-}
-
-/** Fields of a space's objects that are no defaults and do not travel. Both functions change the object in place. */
-export interface FillIn {
-  /** Drops values that this space or another one has filled in: an object may be a copy. */
-  drop(key: ObjectKey, object: KubeObject): void;
-  fill(key: ObjectKey, object: KubeObject): void;
 }
 
 /**
@@ -121,11 +114,11 @@ export class EmbeddedSpace implements Space {
   readonly name: string;
   readonly kinds: Kinds;
   readonly storage: SpaceStorage;
+  readonly #filling: Filling | undefined;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #fields: FieldManager;
   readonly #admissions: readonly WriteAdmission[];
-  readonly #fill: FillIn | undefined;
   readonly #preview: DryRunPreview | undefined;
   readonly #quota: WriteQuota | undefined;
 
@@ -137,13 +130,13 @@ export class EmbeddedSpace implements Space {
     this.#random = options.random;
     this.#fields = options.fields;
     this.#admissions = options.admissions;
-    this.#fill = options.fill;
+    this.#filling = options.filling;
     this.#preview = options.preview;
     this.#quota = options.quota;
   }
 
-  get fillsIn(): boolean {
-    return this.#fill !== undefined;
+  get fills(): FilledAs | undefined {
+    return this.#filling?.as;
   }
 
   get(key: ObjectKey, version?: string): KubeObject | undefined {
@@ -347,7 +340,7 @@ export class EmbeddedSpace implements Space {
     checkUpdatable(kind, key, sent, old, write.isPatch ?? false);
     checkSubresource(kind, options.subresource);
     const next = this.#withKept(write, sent, old);
-    const own = this.#fill && noteOfPart(options.subresource);
+    const own = this.#travels ? noteOfPart(options.subresource) : undefined;
     const filled = bothNotes(this.#prepare(write, next, isRewrite ? undefined : old), own);
     const strategy = strategyOf(kind);
     strategy.prepareUpdate?.(next, old, options.subresource);
@@ -410,18 +403,23 @@ export class EmbeddedSpace implements Space {
     if (!write.isApplied) reportUnknownFields(unknown, write, next);
     const warning = dropRepeatedOwners(next.metadata, write.isPatch ?? false);
     if (warning !== undefined) write.options.warn?.(warning);
-    return this.#fillIn(write, next);
+    return this.#fillIn(write, next, old === undefined);
   }
 
-  #fillIn({ kind, version, key }: Write, next: KubeObject): FilledIn | undefined {
-    this.#fill?.drop(key, next);
+  #fillIn({ kind, version, key }: Write, next: KubeObject, isNew: boolean): FilledIn | undefined {
+    this.#filling?.drop?.(key, next);
     const filled = kind.rules.withDefaults?.(next, version) ?? next;
     if (filled === next) return undefined;
-    this.#fill?.fill(key, filled);
+    this.#filling?.fill(key, filled, isNew);
     const form = (object: KubeObject) => inVersion(kind, object, kind.storageVersion);
-    const added = this.#fill && fieldsAdded(form(next), form(filled));
+    const added = this.#travels ? fieldsAdded(form(next), form(filled)) : undefined;
     Object.assign(next, filled);
     return added;
+  }
+
+  /** Whether the objects of the space travel, without the fields that the space has filled in. */
+  get #travels(): boolean {
+    return this.#filling?.as === 'Workload';
   }
 
   #put(key: ObjectKey, bytes: Uint8Array, next: KubeObject): KubeObject {

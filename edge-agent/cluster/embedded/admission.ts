@@ -1,4 +1,4 @@
-/** Fills in values that an API server assigns and that are no defaults: the addresses of Services, the ServiceAccount of Pods. */
+/** Fills in the addresses of Services, which depend on the other Services of the cluster. */
 
 import { giveFamilies } from '../../../core/apiserver/kinds/filled-in.ts';
 import type { WriteAdmission } from '../../../core/apiserver/space.ts';
@@ -24,17 +24,8 @@ const nodePortsMax = 2_768;
 export function clusterAdmission(space: () => ControlledSpace): WriteAdmission {
   return ({ operation, key, object, old, subresource }) => {
     if (operation === 'delete' || subresource !== undefined || !object) return;
-    if (key.group !== '') return;
-    if (key.resource === 'services') completeService(object, old, space());
-    else if (key.resource === 'pods' && operation === 'create') completePod(object);
+    if (key.group === '' && key.resource === 'services') completeService(object, old, space());
   };
-}
-
-function completePod(pod: KubeObject): void {
-  const spec = (pod.spec ?? {}) as Record<string, unknown>;
-  spec.serviceAccountName ??= 'default';
-  spec.serviceAccount ??= spec.serviceAccountName;
-  pod.spec = spec;
 }
 
 /** Gives the Service an address. A Service keeps its address: if an update has no address, the Service gets its old address again. */

@@ -5,6 +5,7 @@ import { TokenSecrets } from '../../../core/apiserver/access/token-secrets.ts';
 import { builtinKinds } from '../../../core/apiserver/builtin/builtin-kinds.ts';
 import { CrdController } from '../../../core/apiserver/crd/crd-controller.ts';
 import { definitionAdmission } from '../../../core/apiserver/crd/definition-admission.ts';
+import { fillings } from '../../../core/apiserver/kinds/fillings.ts';
 import { SpaceKinds } from '../../../core/apiserver/kinds/space-kinds.ts';
 import { EventExpiry } from '../../../core/apiserver/lifecycle/event-expiry.ts';
 import { GarbageCollector } from '../../../core/apiserver/lifecycle/garbage-collector.ts';
@@ -52,6 +53,7 @@ export function assembleCluster(options: AssembleOptions): AssembledCluster {
     clock,
     random,
     fields: fieldManager,
+    filling: fillings.Cluster,
     admissions: [
       definitionAdmission(kinds, storage),
       clusterAdmission(() => space),

@@ -9,13 +9,14 @@ import { watchBytesMax } from '../../../../../core/apiserver/http/outgoing.ts';
 import type { ApiRequest, WriteThread } from '../../../../../core/apiserver/http/requests.ts';
 import { WatchRequest } from '../../../../../core/apiserver/http/watches.ts';
 import { ownKindsAdmission } from '../../../../../core/apiserver/kinds/admission.ts';
+import { fillings } from '../../../../../core/apiserver/kinds/fillings.ts';
 import { ownKinds } from '../../../../../core/apiserver/kinds/kinds-of-space.ts';
 import { SpaceKinds } from '../../../../../core/apiserver/kinds/space-kinds.ts';
 import { fieldManager } from '../../../../../core/apiserver/managed-fields/field-manager.ts';
-import type { Space } from '../../../../../core/apiserver/space.ts';
+import type { FilledAs, Space } from '../../../../../core/apiserver/space.ts';
 import { EmbeddedStorage } from '../../../../../core/apiserver/storage/embedded.ts';
 import type { SpaceStorage } from '../../../../../core/apiserver/storage.ts';
-import { EmbeddedSpace, type FillIn } from '../../../../../core/apiserver/verbs/embedded-space.ts';
+import { EmbeddedSpace } from '../../../../../core/apiserver/verbs/embedded-space.ts';
 import type { KubeObject } from '../../../../../core/object/meta.ts';
 import { systemClock, VirtualClock } from '../../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../../core/runtime/logger.ts';
@@ -28,6 +29,8 @@ export interface Sent {
   readonly headers?: Record<string, string>;
   /** Where writes with long bodies happen. Absent: in this thread. */
   readonly thread?: WriteThread;
+  /** Gets the body in the form in which the server understood the body. */
+  parsed?(body: unknown): void;
 }
 
 export interface Received {
@@ -46,7 +49,7 @@ interface BenchOptions {
   readonly store?: MemoryStore;
   /** Replaces the storage that the space reads. */
   readonly shown?: SpaceStorage;
-  readonly fill?: FillIn;
+  readonly fills?: FilledAs;
 }
 
 export class HandlerBench {
@@ -56,7 +59,7 @@ export class HandlerBench {
   readonly #handler: SpaceHandler;
   readonly #turns = new Turns();
 
-  constructor({ store = new MemoryStore(), shown, fill }: BenchOptions = {}) {
+  constructor({ store = new MemoryStore(), shown, fills }: BenchOptions = {}) {
     const logger = silentLogger;
     const storage = shown ?? new EmbeddedStorage({ store, name: 'retail', logger });
     const kinds = new SpaceKinds(storage, [...builtinKinds(), ...ownKinds('Workload')]);
@@ -68,7 +71,7 @@ export class HandlerBench {
       random: new SeededRandom(1),
       fields: fieldManager,
       admissions: [ownKindsAdmission(kinds, { type: 'Workload', path: '' }, storage)],
-      ...(fill ? { fill } : {}),
+      ...(fills ? { filling: fillings[fills] } : {}),
     });
     if (!storage.readOnly) {
       new CrdController({ space: this.space, clock: this.clock, logger, schedule: this.#turns.schedule });
@@ -187,7 +190,7 @@ export class WatchLog {
 
 const yaml = new BodyThread(systemClock);
 
-function requestOf(method: string, url: string, { body, headers = {}, thread }: Sent): ApiRequest {
+function requestOf(method: string, url: string, { body, headers = {}, thread, parsed }: Sent): ApiRequest {
   const { pathname, searchParams } = new URL(`https://node${url}`);
   const bytes = body === undefined ? Buffer.alloc(0) : Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
   return {
@@ -200,5 +203,6 @@ function requestOf(method: string, url: string, { body, headers = {}, thread }: 
     body: () => Promise.resolve(bytes),
     readLongYaml: (text) => yaml.readYaml({ flow: 'a', bytes: text.length }, text, () => false),
     ...(thread ? { thread } : {}),
+    ...(parsed ? { parsed } : {}),
   };
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { BodyThread } from '../../../../../core/apiserver/http/body-thread.ts';
 import type { WriteThread } from '../../../../../core/apiserver/http/requests.ts';
-import { fillIn } from '../../../../../core/apiserver/kinds/filled-in.ts';
+import type { FilledAs } from '../../../../../core/apiserver/space.ts';
 import { systemClock } from '../../../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../../../core/runtime/errors.ts';
 import { HandlerBench, type Sent } from './handler-bench.ts';
@@ -34,6 +34,20 @@ const deployment = (container: object) => ({
     },
   },
 });
+
+const pod = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'till', annotations: { filler } },
+  spec: { containers: [{ name: 'till', image: 'till' }] },
+};
+
+const job = {
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  metadata: { name: 'count', annotations: { filler } },
+  spec: { template: { spec: { restartPolicy: 'Never', containers: [{ name: 'count', image: 'count' }] } } },
+};
 
 const definition = {
   apiVersion: 'apiextensions.k8s.io/v1',
@@ -77,8 +91,8 @@ const longDefinition = {
 const widget = (spec: object) => ({ apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'w' }, spec });
 
 /** A space with objects of every kind of write. `thread`: where its long bodies go. */
-async function bench(): Promise<HandlerBench> {
-  const made = new HandlerBench({ fill: fillIn });
+async function bench(fills: FilledAs | undefined = 'Workload'): Promise<HandlerBench> {
+  const made = new HandlerBench(fills ? { fills } : {});
   await made.call('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', { body: definition });
   made.settle();
   await made.call('POST', configMaps, { body: configMap('old', { key: 'value' }) });
@@ -90,7 +104,7 @@ async function bench(): Promise<HandlerBench> {
 }
 
 /** Counts the writes that the other thread did to the end. */
-function counting(): WriteThread & { count: number; before?(): void } {
+function counting(keepsBody = false): WriteThread & { count: number; before?(): void } {
   return {
     count: 0,
     async write(question, bytes) {
@@ -99,7 +113,7 @@ function counting(): WriteThread & { count: number; before?(): void } {
       this.before?.();
       return written;
     },
-    keepsBody: () => false,
+    keepsBody: () => keepsBody,
   };
 }
 
@@ -196,6 +210,31 @@ describe('a write with a long body', () => {
     expect(await outcome(there, method, url, { ...sent, thread })).toEqual(expected);
     const state = async (of: HandlerBench) => plain(await of.get<object>(`${configMaps}`));
     expect(await state(there)).toEqual(await state(here));
+  });
+
+  it.each(['Cluster', undefined] as const)(
+    'has the same outcome in the other thread where a space fills in other fields, or none: %s',
+    async (fills) => {
+      const [space, other] = [await bench(fills), await bench(fills)];
+      const thread = counting();
+      for (const [url, body] of [
+        [deployments, deployment({})],
+        ['/api/v1/namespaces/shop/pods', pod],
+        ['/apis/batch/v1/namespaces/shop/jobs', job],
+      ] as const)
+        expect(await outcome(other, 'POST', url, { body, thread })).toEqual(
+          await outcome(space, 'POST', url, { body }),
+        );
+      expect(thread.count).toBe(3);
+    },
+  );
+
+  it('is done by the other thread although the audit log records the body', async () => {
+    const thread = counting(true);
+    const parsed: unknown[] = [];
+    const body = configMap('new');
+    await there.call('POST', configMaps, { body, thread, parsed: (value) => parsed.push(value) });
+    expect([thread.count, parsed]).toEqual([1, [body]]);
   });
 
   it('is done to the end by the other thread if no check of the space may change the object', async () => {

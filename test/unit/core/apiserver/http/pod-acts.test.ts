@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { fillIn } from '../../../../../core/apiserver/kinds/filled-in.ts';
 import { parseBody } from '../../../../../core/object/canonical.ts';
 import type { KubeObject } from '../../../../../core/object/meta.ts';
 import { payloadOf } from '../../../../../relay/spaces/payload.ts';
@@ -23,7 +22,7 @@ const pod = {
 
 let api: HandlerBench;
 beforeEach(async () => {
-  api = new HandlerBench({ fill: fillIn });
+  api = new HandlerBench({ fills: 'Workload' });
   await api.call('POST', pods, { body: pod });
 });
 
