@@ -57,8 +57,11 @@ export interface SpaceStorage {
   skipRevision?(): void;
   /** The events with revision > since. Returns 'expired' if the storage has already dropped some of them. The caller must then answer 410. */
   eventsSince(since: number): StorageEvent[] | 'expired';
-  /** Calls the listener synchronously after each commit. Returns the function that ends the subscription. */
-  subscribe(listener: (events: readonly StorageEvent[]) => void): () => void;
+  /**
+   * Calls the listener synchronously after each commit. Calls `removed` if the space is removed for good: no further event will come. Returns the function that
+   * ends the subscription.
+   */
+  subscribe(listener: (events: readonly StorageEvent[]) => void, removed?: () => void): () => void;
 }
 
 export interface SpaceWriter {

@@ -3,6 +3,7 @@
 import type { Authorizer } from '../../core/access/authorizer.ts';
 import type { AccessPlace } from '../../core/access/grant-scope.ts';
 import { Revocations } from '../../core/access/revocations.ts';
+import { warnOfFormerGrants } from '../../core/apiserver/access/grant-warnings.ts';
 import { MetricsAccounts } from '../../core/apiserver/access/metrics-accounts.ts';
 import { SystemAccess } from '../../core/apiserver/access/system-access.ts';
 import { warnOfTokenSecret } from '../../core/apiserver/access/token-secrets.ts';
@@ -138,6 +139,7 @@ export class NodeSpaces {
       if (request.operation === 'create' && isRevocation(request.key)) checkRevocationRoom(this.revocations.ownCount);
       if (!access) return;
       access.admission(request);
+      if (isSpace(request.key)) warnOfFormerGrants(this.#system.storage, request);
       warnOfTokenSecret(this.#system.space, request);
       warnOfReplicas({ path: ports.path, replicas, isParentAway: () => listeners.isParentAway() }, request);
       const { kinds } = this.#system.space;
@@ -210,6 +212,7 @@ export class NodeSpaces {
     for (const map of [this.#workload, this.#inventories, this.#settings, this.#usages]) map.delete(source);
     this.#gates.delete(name);
     space.close();
+    space.storage.remove();
   }
 
   /** Writes the Space objects of the configuration. */

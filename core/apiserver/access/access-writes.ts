@@ -10,11 +10,14 @@ import type { Cause } from '../../runtime/errors.ts';
 import { isAccessGrant } from '../kinds/access-grant-kind.ts';
 import type { Kind, Kinds, WriteAdmission } from '../space.ts';
 import { invalidObject } from '../status-errors.ts';
+import type { SpaceStorage } from '../storage.ts';
+import { grantWarnings } from './grant-warnings.ts';
 
 type Request = Parameters<WriteAdmission>[0];
 
 export interface AccessWritePorts {
   readonly kinds: Kinds;
+  readonly storage: SpaceStorage;
   readonly authorizer: NodeAuthorizer;
   /** The path of the node. */
   readonly path: string;
@@ -34,13 +37,15 @@ export function checkAccessWrite(ports: AccessWritePorts, request: Request): voi
 }
 
 function grant(
-  { authorizer, path }: AccessWritePorts,
+  { authorizer, path, storage }: AccessWritePorts,
   kind: Kind,
-  { user, old }: Request,
+  { user, old, warn }: Request,
   object: AccessGrantObject,
 ): void {
   refuse(kind, object, checkAccessGrant(object, path));
-  if (user) checkGrantWrite(authorizer, { user, object, ...(old ? { old: old as AccessGrantObject } : {}) });
+  if (!user) return;
+  checkGrantWrite(authorizer, { user, object, ...(old ? { old: old as AccessGrantObject } : {}) });
+  if (warn) for (const text of grantWarnings(storage, path, object)) warn(text);
 }
 
 function role({ authorizer }: AccessWritePorts, { operation, user, key, old }: Request, object: KubeObject): void {

@@ -60,7 +60,7 @@ export class SystemAccess {
 
   readonly admission: WriteAdmission = (request) => {
     const { space, path } = this.#ports;
-    checkAccessWrite({ kinds: space.kinds, authorizer: this.authorizer, path }, request);
+    checkAccessWrite({ kinds: space.kinds, storage: space.storage, authorizer: this.authorizer, path }, request);
   };
 
   close(): void {

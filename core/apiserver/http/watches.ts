@@ -57,7 +57,7 @@ export class WatchRequest {
   }
 
   start(): void {
-    const { storage } = this.#listing.space;
+    const { storage, name } = this.#listing.space;
     const { resourceVersion, sendInitialEvents, timeoutMs } = this.#options;
     const fromNow = resourceVersion === '' || resourceVersion === '0' || sendInitialEvents;
     const since = fromNow ? storage.revision() : Number(resourceVersion);
@@ -67,7 +67,9 @@ export class WatchRequest {
       this.#expired(since);
       return;
     }
-    this.#unsubscribe = storage.subscribe((events) => this.#onEvents(events));
+    // The client lists again, and reads that there is no such space.
+    const removed = () => this.#fail(new BanyanError('Expired', `the space ${JSON.stringify(name)} was removed`));
+    this.#unsubscribe = storage.subscribe((events) => this.#onEvents(events), removed);
     if (fromNow) this.#sendInitial();
     // The log keeps these events, so copies of them get the lines.
     this.#onEvents(missed.map((event) => ({ ...event })));

@@ -150,8 +150,13 @@ export class EmbeddedStorage implements SpaceStorage {
     return this.#log.eventsSince(since);
   }
 
-  subscribe(listener: EventListener): () => void {
-    return this.#log.subscribe(listener);
+  subscribe(listener: EventListener, removed?: () => void): () => void {
+    return this.#log.subscribe(listener, removed);
+  }
+
+  /** Called when the space is removed for good, after `close`. */
+  remove(): void {
+    this.#log.remove();
   }
 
   /** The revision gaps: revisions that this space does not know, but that other nodes may have received. */
@@ -168,7 +173,6 @@ export class EmbeddedStorage implements SpaceStorage {
     t.afterCommit(() => this.#log.skipTo(revision));
   }
 
-  /** Closes the space. There must be no writes after this. The next start continues with the next revision, so that watches can resume. */
   /** Removes some of the objects without events, when nobody uses the space any more. Returns true if more are left. The revision stays. */
   clear(t: Transaction, rowsMax: number): boolean {
     let left = rowsMax;
@@ -179,6 +183,7 @@ export class EmbeddedStorage implements SpaceStorage {
     return false;
   }
 
+  /** Closes the space. There must be no writes after this. The next start continues with the next revision, so that watches can resume. */
   close(): void {
     // If the disk is full, this record is not written. The next start then continues at the ceiling, as after a kill.
     ifRoom(() =>

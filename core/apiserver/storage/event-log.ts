@@ -24,7 +24,7 @@ export class EventLog {
   /** The log contains all events after this revision. */
   #since: number;
   #revision: number;
-  readonly #listeners = new Set<{ readonly listener: EventListener }>();
+  readonly #listeners = new Set<{ readonly listener: EventListener; readonly removed: (() => void) | undefined }>();
   #undelivered: (readonly StorageEvent[])[] = [];
   #delivering = false;
 
@@ -62,10 +62,16 @@ export class EventLog {
     return this.#events.slice(index);
   }
 
-  subscribe(listener: EventListener): () => void {
-    const entry = { listener };
+  /** `removed`: see `SpaceStorage.subscribe`. */
+  subscribe(listener: EventListener, removed?: () => void): () => void {
+    const entry = { listener, removed };
     this.#listeners.add(entry);
     return () => this.#listeners.delete(entry);
+  }
+
+  /** Called when the space is removed for good. */
+  remove(): void {
+    for (const { removed } of [...this.#listeners]) removed?.();
   }
 
   listeners(): number {

@@ -101,8 +101,8 @@ export class ViewStorage implements SpaceStorage {
     return this.#log.eventsSince(since);
   }
 
-  subscribe(listener: EventListener): () => void {
-    return this.#log.subscribe(listener);
+  subscribe(listener: EventListener, removed?: () => void): () => void {
+    return this.#log.subscribe(listener, removed);
   }
 
   /** Number of subscribed listeners. */

@@ -6,6 +6,7 @@ import type { AccessPlace } from '../../../../core/access/grant-scope.ts';
 import { rbacGroup } from '../../../../core/access/rbac-objects.ts';
 import type { Space } from '../../../../core/apiserver/space.ts';
 import { tokenKeysIn } from '../../../../core/authentication/token-key.ts';
+import type { KubeObject } from '../../../../core/object/meta.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
@@ -204,4 +205,86 @@ describe('a user of a node above', () => {
     spaces = open('looker');
     expect(spaces.authorizer.decide(pods, { space: 'ops' }).reason).toContain('looker');
   });
+});
+
+describe('an AccessGrant that names what is not there', () => {
+  const mesh = (kind: string, name: string, spec: object) => ({
+    apiVersion: 'mesh.banyan.io/v1alpha1',
+    kind,
+    metadata: { name },
+    spec,
+  });
+  const admin = { name: 'admin', groups: ['system:masters'] };
+  const view = { kind: 'ClusterRole', name: 'view' };
+  const subjects = [{ kind: 'User', name: 'jo' }];
+
+  function warningsOf(object: object): string[] {
+    const warnings: string[] = [];
+    system().create(object as KubeObject, { user: admin, warn: (text) => void warnings.push(text) });
+    return warnings;
+  }
+
+  it.each([
+    [
+      'a role',
+      { roleRef: { kind: 'ClusterRole', name: 'none' }, scope: { space: { name: 'ops' } } },
+      'spec.roleRef.name: this node has no ClusterRole "none"',
+    ],
+    ['a space', { scope: { space: { name: 'none' } } }, 'spec.scope.space.name: this node has no space "none"'],
+    [
+      'a child',
+      { scope: { mailboxes: { children: ['none'] } } },
+      'spec.scope.mailboxes.children[0]: this node has no child "none"',
+    ],
+    [
+      'a path',
+      { scope: { subtree: { path: 'eu:none' } } },
+      'spec.scope.subtree.path: this node knows no node "eu:none"',
+    ],
+    [
+      'a path below',
+      { scope: { clusters: { path: 'eu:none:store' } } },
+      'spec.scope.clusters.path: this node knows no node "eu:none:store"',
+    ],
+    [
+      'an account',
+      { subjects: [{ kind: 'ServiceAccount', namespace: 'a', name: 'b' }], scope: { space: { name: 'ops' } } },
+      'spec.subjects[0]: this node has no ServiceAccount "a/b"',
+    ],
+  ])('gives a warning with the field: %s', (_title, spec, warning) => {
+    expect(warningsOf(mesh('AccessGrant', 'grant', { subjects, roleRef: view, ...spec }))).toEqual([
+      `${warning}: the grant gives no right there until somebody makes one`,
+    ]);
+  });
+
+  it('gives none for what is there, and none for an agent of a relay below, which only the relay knows', () => {
+    system().create(mesh('Node', 'eu.paris', {}) as KubeObject);
+    for (const [i, scope] of [
+      { space: { name: 'ops' } },
+      { subtree: { path: 'eu:paris' } },
+      { clusters: { path: 'eu:paris:store' } },
+      { mailboxes: { children: ['paris'] } },
+    ].entries())
+      expect(warningsOf(mesh('AccessGrant', `grant-${i}`, { subjects, roleRef: view, scope }))).toEqual([]);
+    expect(warningsOf(mesh('Space', 'other', { type: 'Workload' }))).toEqual([]);
+  });
+
+  it('gives the warning to the author of a later space of the name', () => {
+    warningsOf(mesh('AccessGrant', 'former', { subjects, roleRef: view, scope: { space: { name: 'team' } } }));
+    expect(warningsOf(mesh('Space', 'team', { type: 'Workload' }))).toEqual([
+      'AccessGrants already give rights in a space of this name: former. Delete those that were for a former space',
+    ]);
+  });
+});
+
+it('a removed space tells its listeners', () => {
+  let removed = 0;
+  spaces.named('ops')!.storage.subscribe(
+    () => {},
+    () => {
+      removed++;
+    },
+  );
+  spaces.remove('ops');
+  expect(removed).toBe(1);
 });

@@ -38,7 +38,7 @@ const admissions: readonly Row[] = [
   ['own kinds, Cluster', own('Cluster'), 'Cluster'],
   ['spec.delivery', deliveryAdmission({ name: 'retail', kinds, bounds: () => ({ namespaces: ['shop'] }) }), 'Workload'],
   ['the embedded cluster', clusterAdmission(() => expect.unreachable()), 'Cluster'],
-  ['access', (request) => checkAccessWrite({ kinds, path: '', authorizer: noAuthorizer }, request), undefined],
+  ['access', (request) => checkAccessWrite({ kinds, storage, path: '', authorizer: noAuthorizer }, request), undefined],
 ];
 
 /** An object that fails the test when anything but its name is read or changed. */

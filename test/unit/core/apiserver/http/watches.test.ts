@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { aheadBytesMax, watchBytesMax } from '../../../../../core/apiserver/http/outgoing.ts';
+import type { EmbeddedStorage } from '../../../../../core/apiserver/storage/embedded.ts';
 import type { KubeObject } from '../../../../../core/object/meta.ts';
 import { MemoryStore } from '../../../../../core/store/memory/memory-store.ts';
 import { HandlerBench } from './handler-bench.ts';
@@ -55,6 +56,16 @@ describe('a watch', () => {
     expect(watch.received()).toEqual(['MODIFIED a', 'DELETED a', 'ADDED b']);
     add('c');
     expect(watch.received()).toEqual(['ADDED c']);
+  });
+
+  it('ends when its space is removed, and says so', async () => {
+    const watch = await api.watch(watchPath);
+    (api.space.storage as EmbeddedStorage).remove();
+    expect(watch.take()).toMatchObject([
+      { type: 'ERROR', object: { code: 410, reason: 'Expired', message: 'the space "retail" was removed' } },
+    ]);
+    add('a');
+    expect(watch.take()).toEqual([]);
   });
 
   it('sends nothing of other kinds and other namespaces', async () => {
