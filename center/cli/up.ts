@@ -5,6 +5,8 @@ import { existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
+import { auditPolicyOf } from '../../core/audit/open-audit.ts';
+import { parseAuthentication } from '../../core/authentication/oidc-config.ts';
 import { cliCommand, shellWord } from '../../core/runtime/cli-command.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { readBytes } from '../../core/runtime/config-file.ts';
@@ -28,7 +30,7 @@ import { moveStores, nextRecord, readRecord, type TreeRecord, writeRecord } from
 import { wantedTree } from '../supervisor/wanted-tree.ts';
 import { parseTopology } from '../topology/parse.ts';
 import { type PlannedNode, planOf } from '../topology/plan.ts';
-import type { Topology } from '../topology/topology.ts';
+import type { FileContent, Topology } from '../topology/topology.ts';
 import { dataOf } from './data-of.ts';
 import { exitCode } from './exit-codes.ts';
 import { progressReporter } from './start-progress.ts';
@@ -52,12 +54,20 @@ export function readTopology(file: string): Topology {
   } catch (error) {
     throw new UsageError(describeError(error), { cause: error });
   }
-  const parsed = parseTopology(text, (named) => {
-    const path = namedFile(file, named);
-    return existsSync(path) ? undefined : `there is no file ${path}`;
-  });
+  const parsed = parseTopology(text, (named, content) => problemOf(namedFile(file, named), content));
   if ('topology' in parsed) return parsed.topology;
   throw new UsageError(parsed.problems.map((problem) => formatProblem(file, problem)).join('\n'));
+}
+
+function problemOf(path: string, content: FileContent | undefined): string | undefined {
+  if (!existsSync(path)) return `there is no file ${path}`;
+  try {
+    if (content === 'auditPolicy') auditPolicyOf({ policyFile: path });
+    if (content === 'authentication') parseAuthentication(readBytes(path).toString('utf8'), path);
+    return undefined;
+  } catch (error) {
+    return describeError(error);
+  }
 }
 
 export interface StartedTree {

@@ -6,15 +6,11 @@ import { checkNodeName, childPath, shownPath } from '../../core/identity/node-pa
 import { labelKeyFlaw, labelValueFlaw, nameFlaw, subdomainFlaw } from '../../core/object/plain-names.ts';
 import { fieldOf, type SchemaProblem } from '../../core/runtime/schema-problems.ts';
 import { checkParents } from './parents.ts';
-import type { Topology, TopologyCluster, TopologyRelay } from './topology.ts';
+import type { FileContent, NamedFileCheck, Topology, TopologyCluster, TopologyRelay } from './topology.ts';
 
 type Path = SchemaProblem['path'];
 
-/** `fileProblem`: what is wrong with a file that the topology names, or undefined. */
-export function checkTopology(
-  topology: Topology,
-  fileProblem: (file: string) => string | undefined,
-): readonly SchemaProblem[] {
+export function checkTopology(topology: Topology, fileProblem: NamedFileCheck): readonly SchemaProblem[] {
   return [
     ...checkNames(topology),
     ...checkSpaces(topology),
@@ -139,27 +135,30 @@ function checkPorts(topology: Topology): SchemaProblem[] {
   );
 }
 
-function checkFiles(topology: Topology, fileProblem: (file: string) => string | undefined): SchemaProblem[] {
-  const { audit, frontProxy, encryption } = topology.center;
+function checkFiles(topology: Topology, fileProblem: NamedFileCheck): SchemaProblem[] {
+  const { audit, authentication, frontProxy, encryption } = topology.center;
   const center = ['spec', 'center'] as const;
-  const ofCenter: { file: string | undefined; path: Path }[] = [
-    { file: audit?.policyFile, path: [...center, 'audit', 'policyFile'] },
+  const ofCenter: { file: string | undefined; path: Path; content?: FileContent }[] = [
+    { file: audit?.policyFile, path: [...center, 'audit', 'policyFile'], content: 'auditPolicy' },
+    { file: authentication?.file, path: [...center, 'authentication', 'file'], content: 'authentication' },
     { file: frontProxy?.clientCA, path: [...center, 'frontProxy', 'clientCA'] },
     { file: encryption?.keyFile, path: [...center, 'encryption', 'keyFile'] },
   ];
   const ofMembers = membersOf(topology).flatMap(({ node, path }) => {
     const kubeconfig = 'provider' in node ? node.provider.kubeconfig?.path : undefined;
+    const issuers = 'authentication' in node ? node.authentication?.file : undefined;
     const proxies = 'frontProxy' in node ? node.frontProxy?.clientCA : undefined;
     return [
       { file: node.link?.ca, path: [...path, 'link', 'ca'] },
-      { file: node.audit?.policyFile, path: [...path, 'audit', 'policyFile'] },
+      { file: node.audit?.policyFile, path: [...path, 'audit', 'policyFile'], content: 'auditPolicy' as const },
+      { file: issuers, path: [...path, 'authentication', 'file'], content: 'authentication' as const },
       { file: proxies, path: [...path, 'frontProxy', 'clientCA'] },
       { file: node.encryption?.keyFile, path: [...path, 'encryption', 'keyFile'] },
       { file: kubeconfig, path: [...path, 'provider', 'kubeconfig', 'path'] },
     ];
   });
-  return [...ofCenter, ...ofMembers].flatMap(({ file, path }) => {
-    const message = file === undefined ? undefined : fileProblem(file);
+  return [...ofCenter, ...ofMembers].flatMap(({ file, path, content }: (typeof ofCenter)[number]) => {
+    const message = file === undefined ? undefined : fileProblem(file, content);
     return message === undefined ? [] : [{ path, message }];
   });
 }

@@ -20,7 +20,7 @@ import { type FileProblem, parseYamlFile } from '../../core/runtime/yaml-text.ts
 import { linkOptionsSchema } from '../../core/wire/dialer/link-options.ts';
 import { childQuotaSchema } from '../../relay/config/config.ts';
 import { checkTopology } from './check.ts';
-import type { Topology } from './topology.ts';
+import type { NamedFileCheck, Topology } from './topology.ts';
 import { withoutProblems } from './without-problems.ts';
 
 const strings = z.record(z.string(), z.string());
@@ -228,11 +228,7 @@ function isHost(text: string): boolean {
 
 export type ParseResult = { readonly topology: Topology } | { readonly problems: readonly FileProblem[] };
 
-/** `fileProblem`: what is wrong with a file that the topology names, or undefined. */
-export function parseTopology(
-  text: string,
-  fileProblem: (file: string) => string | undefined = () => undefined,
-): ParseResult {
+export function parseTopology(text: string, fileProblem: NamedFileCheck = () => undefined): ParseResult {
   const parsed = parseYamlFile(text);
   if ('problems' in parsed) return parsed;
   const yaml = parsed.value;
@@ -259,7 +255,7 @@ function topologyOf({ metadata, spec }: z.infer<typeof topologySchema>): Topolog
 function checkRest(
   topology: Topology,
   problems: readonly SchemaProblem[],
-  fileProblem: (file: string) => string | undefined,
+  fileProblem: NamedFileCheck,
 ): SchemaProblem[] {
   const isReplaced = (path: SchemaProblem['path']) =>
     problems.some((problem) => problem.path.every((part, i) => path[i] === part));

@@ -130,3 +130,9 @@ export interface TopologyKubeconfig {
   readonly context?: string | undefined;
   readonly uid?: string | undefined;
 }
+
+/** The files that are checked before a node starts, because a node with such a file ends at its start. */
+export type FileContent = 'auditPolicy' | 'authentication';
+
+/** What is wrong with a file that the topology names, or undefined. `content`: what the file has to have. Absent: anything. */
+export type NamedFileCheck = (file: string, content?: FileContent) => string | undefined;
