@@ -2,6 +2,7 @@
  * A request as RBAC sees it. The derivation from a request follows kube-apiserver, so the same roles allow the same requests.
  * https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine-the-request-verb
  */
+import { ownField } from '../object/json-value.ts';
 import type { GroupResource } from '../object/key.ts';
 import { selectedName } from './selected-name.ts';
 
@@ -84,7 +85,7 @@ export function isForResource(attributes: AccessAttributes): attributes is Resou
 export function requestAttributes(user: Requester, { method, path, query, route }: RequestLine): AccessAttributes {
   if (!route) return { user, verb: method.toLowerCase(), path };
   const { of, subresource } = route;
-  const verb = Object.hasOwn(verbs, method) ? verbs[method]! : '';
+  const verb = ownField(verbs, method) ?? '';
   return {
     user,
     apiGroup: of.group,

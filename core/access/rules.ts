@@ -17,7 +17,14 @@ export function ruleAllows(rule: PolicyRule, attributes: AccessAttributes): bool
 
 /** `/healthz/*` includes everything that begins with `/healthz/`. A star elsewhere in the text is an ordinary character. */
 export function urlIncludes(url: string, path: string): boolean {
-  return url === path || (url.endsWith(everything) && path.startsWith(url.replace(/\*+$/, '')));
+  return url === path || (url.endsWith(everything) && path.startsWith(withoutStars(url)));
+}
+
+/** Without the stars at its end. An expression would begin anew at each star of a long text. */
+function withoutStars(url: string): string {
+  let end = url.length;
+  while (url[end - 1] === everything) end -= 1;
+  return url.slice(0, end);
 }
 
 /** A star in the list stands for all texts. */

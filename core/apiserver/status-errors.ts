@@ -30,7 +30,7 @@ export function forbidden(key: ObjectKey, why: string, causes: readonly Cause[] 
 }
 
 /** Maximal number of causes in one answer. Nobody reads more, and 50,000 causes would need many megabytes. */
-const causesMax = 100;
+export const causesMax = 100;
 
 function moreCauses(count: number): Cause {
   return { reason: 'FieldValueInvalid', message: `${count} more fields have mistakes`, field: '' };

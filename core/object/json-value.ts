@@ -35,7 +35,7 @@ export function setField(target: Record<string, unknown>, name: string, value: u
 }
 
 /** A field of the object itself, or undefined. Never returns a member of the prototype, such as `constructor` or `toString`. */
-export function ownField(target: Record<string, unknown>, name: string): unknown {
+export function ownField<T>(target: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(target, name) ? target[name] : undefined;
 }
 

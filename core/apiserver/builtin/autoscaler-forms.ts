@@ -2,6 +2,7 @@
  * The two forms of a HorizontalPodAutoscaler: `autoscaling/v2`, in which the objects are stored, and `autoscaling/v1`. The older form has a field for the
  * utilization of the processor only. As in Kubernetes (pkg/apis/autoscaling/v1/conversion.go), everything else is in annotations.
  */
+import { ownField } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 
@@ -122,7 +123,7 @@ const measures: readonly (readonly [string, string])[] = [
 ];
 
 function metricToOlder(metric: Values): Values {
-  const field = fieldOf[String(metric.type)];
+  const field = ownField(fieldOf, String(metric.type));
   if (field === undefined) return metric;
   const { target, current, metric: identifier, describedObject, ...rest } = recordOf(metric[field]);
   const { name, selector } = recordOf(identifier);
@@ -144,7 +145,7 @@ function metricToOlder(metric: Values): Values {
 }
 
 function metricToNewer(metric: Values): Values {
-  const field = fieldOf[String(metric.type)];
+  const field = ownField(fieldOf, String(metric.type));
   if (field === undefined) return metric;
   const {
     metricName,

@@ -1,4 +1,5 @@
 /** The built-in kinds of every space. */
+import { ownField } from '../../object/json-value.ts';
 import { formatApiVersion, type KubeObject } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import type { FieldType, KindRules } from '../schema.ts';
@@ -123,7 +124,8 @@ function builtinKind(entries: readonly [TableKind, ...TableKind[]]): Kind {
     hidesGeneration: !withGeneration.has(`${entry.g}/${entry.r}`),
     schema: (version) => typeOf(entries, version),
     columns: () => [],
-    selectableFields: () => (entry.k === 'Event' ? eventSelectable[entry.g] : selectable[entry.k]) ?? [],
+    selectableFields: () =>
+      (entry.k === 'Event' ? ownField(eventSelectable, entry.g) : ownField(selectable, entry.k)) ?? [],
     selectableText: (object, label, version) => {
       if (entry.k === 'Event' && label === 'source') return eventSource(object);
       const path = label === 'status.successful' ? 'status.succeeded' : label;

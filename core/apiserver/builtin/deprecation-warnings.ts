@@ -1,4 +1,5 @@
 /** Warnings about fields that Kubernetes takes and that have no effect, or will have none. The texts are those of Kubernetes (pkg/api/pod, pkg/api/service and others). */
+import { ownField } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import { containersOf, podSpecOf, recordsIn, type Values } from '../../object/pod-template.ts';
 import { isRecord } from '../../runtime/is-record.ts';
@@ -55,9 +56,10 @@ const nanosOfOne = 1_000_000_000n;
 export function deprecationWarnings(kind: string, object: KubeObject, isNew: boolean): string[] {
   const { name = '', annotations = {} } = object.metadata;
   const spec: Values = isRecord(object.spec) ? object.spec : {};
+  const ofKind = ownField(deprecatedKinds, kind);
   const mistakes = isNew && podOwners.has(kind) ? dnsLabel(name) : [];
   return [
-    ...(deprecatedKinds[kind] === undefined ? [] : [deprecatedKinds[kind]]),
+    ...(ofKind === undefined ? [] : [ofKind]),
     ...(mistakes.length > 0 ? [`metadata.name: ${surprise}: [${mistakes.join(' ')}]`] : []),
     ...podWarnings(kind, object),
     ...(kind === 'Service' ? serviceWarnings(spec) : []),
@@ -75,7 +77,7 @@ const ingressClass = 'kubernetes.io/ingress.class';
 function volumeWarnings(owner: Values, path: string): string[] {
   return deprecatedVolumes
     .filter(([source]) => isRecord(owner[source]))
-    .map(([source, since]) => `${path}.${shownAs[source] ?? source}: ${since}`);
+    .map(([source, since]) => `${path}.${ownField(shownAs, source) ?? source}: ${since}`);
 }
 
 function podWarnings(kind: string, object: KubeObject): string[] {
@@ -84,9 +86,10 @@ function podWarnings(kind: string, object: KubeObject): string[] {
   const { path, spec } = pod;
   const { nodeSelector, terminationGracePeriodSeconds: grace } = spec;
   return [
-    ...Object.keys(isRecord(nodeSelector) ? nodeSelector : {})
-      .filter((label) => Object.hasOwn(deprecatedLabels, label))
-      .map((label) => `${path}.nodeSelector[${label}]: ${deprecatedLabels[label]}`),
+    ...Object.keys(isRecord(nodeSelector) ? nodeSelector : {}).flatMap((label) => {
+      const why = ownField(deprecatedLabels, label);
+      return why === undefined ? [] : [`${path}.nodeSelector[${label}]: ${why}`];
+    }),
     ...annotationWarnings(object, path),
     ...recordsIn(spec, 'volumes').flatMap((volume, i) => volumeWarnings(volume, `${path}.volumes[${i}]`)),
     ...recordsIn(spec, 'imagePullSecrets').flatMap(({ name }, i) =>

@@ -3,6 +3,7 @@
  * object. `validation/` has the rules.
  */
 import { stableStringify } from '../../object/canonical.ts';
+import { ownField } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import type { ValidationContext } from '../schema.ts';
@@ -36,7 +37,7 @@ function visit(
   old?: KubeObject,
   { subresource, user }: ValidationContext = {},
 ): Cause[] {
-  const rules = kindRules[kind];
+  const rules = ownField(kindRules, kind);
   if (!rules) return [];
   const filled = withDefaults(object, type, 'rules');
   const before = old && withDefaults(old, type, 'rules');
@@ -44,7 +45,7 @@ function visit(
   const isPartOfPod = kind === 'Pod' && isPart(subresource);
   const at = new Visit(filled, before && isPartOfPod ? { ...before, spec: filled.spec } : before);
   rules(filled, at);
-  if (user && subresource === 'status') at.into('status', filled.status, userStatusRules[kind] ?? (() => undefined));
-  if (before && isPartOfPod) podParts[subresource]?.(recordOf(filled.spec), recordOf(before.spec), at);
+  if (user && subresource === 'status') at.into('status', filled.status, ownField(userStatusRules, kind) ?? (() => undefined));
+  if (before && isPartOfPod) ownField(podParts, subresource ?? '')?.(recordOf(filled.spec), recordOf(before.spec), at);
   return at.causes;
 }

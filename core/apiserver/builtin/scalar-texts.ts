@@ -1,7 +1,10 @@
 /** The texts that Go's decoder turns into values of other types: amounts, bytes, times. What it can't read would break every typed list of the kind. */
-import { parseQuantity } from '../../match/cel/base/quantity.ts';
 
-const amount = /^[+-]?[0-9.]+([eEinumkKMGTP]*[-+]?[0-9]*)$/;
+import { parseQuantity } from '../../match/cel/base/quantity.ts';
+import { ownField } from '../../object/json-value.ts';
+
+/** The expression of the message, with one way to match each text: a second way would take quadratic time for a long text. */
+const amount = /^[+-]?[0-9.]+((?:[eEinumkKMGTP]+[-+]?|[-+])[0-9]*)?$/;
 
 /** The mistake in a text of this format, in the words of Go. Undefined: there is none, or the format has no texts of its own. */
 export function textMistake(format: string, text: string): string | undefined {
@@ -25,7 +28,8 @@ function quantityMistake(text: string): string | undefined {
     return "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
   }
   if (parseQuantity(text)) return undefined;
-  const digits = text.slice(0, text.length - parts[1]!.length);
+  const [, suffix = ''] = parts;
+  const digits = text.slice(0, text.length - suffix.length);
   return parseQuantity(digits) ? "unable to parse quantity's suffix" : 'unable to parse numeric part of quantity';
 }
 
@@ -95,7 +99,7 @@ function timeMistake(text: string, layout: Layout): string | undefined {
     if (found === undefined) {
       return `${of} as ${JSON.stringify(form)}: cannot parse ${quoted(rest)} as ${JSON.stringify(part)}`;
     }
-    const [min = 0, max = Infinity, name] = ranges[part] ?? [];
+    const [min = 0, max = Infinity, name] = ownField(ranges, part) ?? [];
     const value = Number(found.replace(',', '.'));
     if (name !== undefined && (value < min || value > max)) return `${of}: ${name} out of range`;
     rest = rest.slice(found.length);

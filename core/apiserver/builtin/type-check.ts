@@ -2,6 +2,7 @@
  * Checks JSON against a built-in type like Go's decoder: what typed clients can't decode is refused, because one such object would break every list and watch
  * of its kind. Unknown fields are returned.
  */
+import { ownField } from '../../object/json-value.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 import type { FieldType, ScalarType } from '../schema.ts';
@@ -174,7 +175,7 @@ function goType(type: FieldType): string {
     case 'intOrString':
       return 'int32';
     default:
-      return goTypes[type.format ?? type.type] ?? type.type;
+      return ownField(goTypes, type.format ?? type.type) ?? type.type;
   }
 }
 

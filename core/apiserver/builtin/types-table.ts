@@ -3,7 +3,9 @@
  * licence. A field is `name|protobuf number|type|flags`, followed by `m=` merge key, `s=` patch strategy, `l=` list type, `k=` keys of the list, `d=`
  * defaults of the keys. Flags are p pointer, o omitempty, r required, i inlined. The code reads a type when the type is used for the first time.
  */
+
 import { readFileSync } from 'node:fs';
+import { ownField } from '../../object/json-value.ts';
 import type { Field, FieldType, ListType, ObjectType } from '../schema.ts';
 
 export interface TableKind {
@@ -178,7 +180,7 @@ function readType(wireType: string, list?: string, keys?: string, defaults?: str
   if (wireType.startsWith('{'))
     return { type: 'map', values: readType(wireType.slice(1)), mapType: list === 'atomic' ? 'atomic' : 'granular' };
   if (wireType.startsWith('@')) return builtinType(wireType.slice(1));
-  return scalarTypes[wireType] ?? { type: 'any' };
+  return ownField(scalarTypes, wireType) ?? { type: 'any' };
 }
 
 const scalarTypes: Readonly<Record<string, FieldType>> = {

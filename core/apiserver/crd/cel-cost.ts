@@ -2,10 +2,12 @@
  * The estimated costs of the rules of a definition. A Kubernetes API server refuses rules that could cost too much, mostly because lists, maps or texts have no
  * maximal size (k8s.io/apiextensions-apiserver, pkg/apis/apiextensions/validation, and k8s.io/apiserver/pkg/cel/common/schemas.go).
  */
+
 import { estimateCel } from '../../match/cel/cel.ts';
 import { times } from '../../match/cel/cost/sizes.ts';
 import { celFieldName } from '../../match/cel/values.ts';
 import { forbiddenField } from '../../object/field-error.ts';
+import { ownField } from '../../object/json-value.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import { celType } from './cel-schema.ts';
 import type { SchemaProps } from './definition.ts';
@@ -149,7 +151,8 @@ function sizeMax(schema: SchemaProps): number | undefined {
 const formatMax: Readonly<Record<string, number>> = { duration: 32, date: 12, 'date-time': 32 };
 
 function stringMax({ format = '', maxLength, enum: values = [] }: SchemaProps): number {
-  if (formatMax[format] !== undefined) return formatMax[format];
+  const max = ownField(formatMax, format);
+  if (max !== undefined) return max;
   if (format === 'byte') return maxLength ?? valueMax;
   if (maxLength === undefined && values.length > 0) {
     return Math.max(0, ...values.map((value) => (typeof value === 'string' ? Buffer.byteLength(value) : 0)));
@@ -171,7 +174,7 @@ function minBytes(schema: SchemaProps): number {
     case 'object':
       return typeof schema.additionalProperties === 'object' ? 2 : 2 + requiredBytes(schema);
     case 'string':
-      return formatMin[schema.format ?? ''] ?? 2;
+      return ownField(formatMin, schema.format ?? '') ?? 2;
     case 'boolean':
       return 4;
     case 'integer':
@@ -184,7 +187,7 @@ function minBytes(schema: SchemaProps): number {
 
 function requiredBytes({ required = [], properties = {} }: SchemaProps): number {
   return required.reduce((sum, name) => {
-    const property = properties[name];
+    const property = ownField(properties, name);
     return property && property.default === undefined ? sum + name.length + minBytes(property) + 4 : sum;
   }, 0);
 }

@@ -3,6 +3,7 @@
 import { Duration } from '@marcbachmann/cel-js/evaluator';
 import type { CelType } from '../../match/cel/cel.ts';
 import { type CelValue, celFieldName, celValue } from '../../match/cel/values.ts';
+import { ownField } from '../../object/json-value.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 import type { SchemaProps } from './definition.ts';
 
@@ -27,7 +28,7 @@ export function celType(schema: SchemaProps, isResource = schema['x-kubernetes-e
     case 'number':
       return 'double';
     case 'string':
-      return stringTypes[schema.format ?? ''] ?? 'string';
+      return ownField(stringTypes, schema.format ?? '') ?? 'string';
     default:
       return 'dyn';
   }
@@ -154,6 +155,6 @@ const unitMs: Readonly<Record<string, number>> = {
 function durationMs(text: string): number {
   let ms = 0;
   for (const [, number, unit] of text.matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g))
-    ms += Number(number) * (unitMs[unit!] ?? 0);
+    ms += Number(number) * (ownField(unitMs, unit!) ?? 0);
   return text.startsWith('-') ? -ms : ms;
 }

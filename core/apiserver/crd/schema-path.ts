@@ -2,8 +2,8 @@
 import { isRecord } from '../../runtime/is-record.ts';
 import type { SchemaProps } from './definition.ts';
 
-/** A quoted name, a delimiter, or a name. */
-const tokens = /'(?:[^'\\]|\\.)*'|[.[\]]|[^.[\]]+/gs;
+/** A quoted name, a delimiter, or a name. A quote without an end takes the rest: otherwise each later quote would search to the end again. */
+const tokens = /'(?:[^'\\]|\\.)*'?|[.[\]]|[^.[\]]+/gs;
 
 export interface FoundField {
   readonly path: readonly string[];

@@ -16,7 +16,7 @@ import {
   tooMany,
   typeInvalid,
 } from '../../object/field-error.ts';
-import { equalJson } from '../../object/json-value.ts';
+import { equalJson, ownField } from '../../object/json-value.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 import type { SchemaProps } from './definition.ts';
@@ -27,7 +27,7 @@ import { oldField, oldItems } from './old-values.ts';
 /** Compiles a schema to a check, which runs one closure after the other. Throws SyntaxError if a pattern is not valid. */
 export function compileCheck(schema: SchemaProps): ValueCheck {
   const type = schema['x-kubernetes-int-or-string'] ? 'intOrString' : schema.type;
-  const isType = type === undefined ? undefined : typeTests[type];
+  const isType = type === undefined ? undefined : ownField(typeTests, type);
   const checks = [
     ...constraints(schema),
     ...(schema['x-kubernetes-embedded-resource'] ? [checkEmbedded] : []),

@@ -1,8 +1,10 @@
 /** Reads request bodies up to a maximal size, and parses them by content type. */
+
 import { parseExactJson } from '../../object/exact-integers.ts';
 import { checkJsonBounds } from '../../object/json-bounds.ts';
 import { beyondLimits } from '../../object/json-limits.ts';
 import { duplicateFields } from '../../object/json-text.ts';
+import { ownField } from '../../object/json-value.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 import { yamlToJson } from './yaml-body.ts';
 
@@ -27,7 +29,7 @@ const mediaTypes: Readonly<Record<string, MediaType>> = {
 
 export function mediaTypeOf(header: string | undefined): MediaType {
   const type = (header ?? 'application/json').split(';')[0]!.trim().toLowerCase();
-  const media = mediaTypes[type];
+  const media = ownField(mediaTypes, type);
   if (media) return media;
   const accepted = Object.keys(mediaTypes).join(', ');
   throw new BanyanError(

@@ -13,6 +13,7 @@ import type { Authorizer } from '../../access/authorizer.ts';
 import type { AccessPlace } from '../../access/grant-scope.ts';
 import { rulesReview } from '../../access/rbac.ts';
 import { invalidField } from '../../object/field-error.ts';
+import { ownField } from '../../object/json-value.ts';
 import { BanyanError, type Cause } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 import { decodeProtobuf } from '../protobuf/decode.ts';
@@ -94,7 +95,7 @@ export async function reviewOf(
   { authorizer, place, tokens }: Pick<Question, 'authorizer' | 'place' | 'tokens'>,
 ): Promise<ApiResponse | undefined> {
   const [, group, namespace = '', resource] = path.exec(request.path) ?? [];
-  const kind = kinds[`${group}/${resource}`];
+  const kind = ownField(kinds, `${group}/${resource}`);
   if (!kind || request.method !== 'POST' || (namespace !== '') !== (kind.kind === 'LocalSubjectAccessReview'))
     return undefined;
   checkAcceptsObject(header(request, 'accept'));

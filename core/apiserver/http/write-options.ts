@@ -1,6 +1,7 @@
 /** The parameters of a write, from its URL and its headers. A DELETE may have parameters in its body too. */
 
 import { notSupported } from '../../object/field-error.ts';
+import { ownField } from '../../object/json-value.ts';
 import { BanyanError, type Cause } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 import { decodeProtobuf } from '../protobuf/decode.ts';
@@ -28,7 +29,7 @@ export function invalidOption(kind: OptionsKind, cause: Cause): BanyanError {
 /** The write adds its warnings to the list `warnings`. */
 export function writeOptionsOf(request: ApiRequest, target: Addressed, warnings: string[]): WriteOptions {
   const { query, user } = request;
-  const kind = optionsKinds[request.method] ?? 'PatchOptions';
+  const kind = ownField(optionsKinds, request.method) ?? 'PatchOptions';
   return {
     fieldManager: query.get('fieldManager') ?? (header(request, 'user-agent') ?? 'unknown').split('/')[0]!,
     dryRun: isDryRun(query.get('dryRun'), kind),

@@ -9,7 +9,7 @@ import { splitReplica } from '../../identity/replica.ts';
 import { readBundle } from '../../identity/trusted-authorities.ts';
 import { claimsFlaw, type SubtreeClaims } from '../../match/claims.ts';
 import { forbiddenField, invalidField } from '../../object/field-error.ts';
-import { equalJson } from '../../object/json-value.ts';
+import { equalJson, ownField } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import type { WriteAdmission } from '../space.ts';
@@ -65,7 +65,7 @@ const configuredAgain =
 export function checkMeshWrite(request: Request, path: string): void {
   if (!request.user || request.key.group !== meshGroup) return;
   if (isAdmission(request, path)) return;
-  const rule = nodeWritten[request.key.resource];
+  const rule = ownField(nodeWritten, request.key.resource);
   if (rule) checkNodeWritten(request, rule, path);
   else if (request.key.resource === joinTokenDefinition.spec.names.plural) checkJoinToken(request, path);
 }

@@ -93,11 +93,15 @@ function checkUrl(text: string, field: string): Cause[] {
   return [invalidField(field, text, 'must be a URL with https, or with http to localhost, 127.0.0.1 or [::1]')];
 }
 
+const beginning = '-----BEGIN CERTIFICATE-----';
+const ending = '-----END CERTIFICATE-----';
+
 /** Without this check, a mistake in the certificates would show only when the webhook is called. */
 function checkCertificates(bundle: string | undefined, field: string): Cause[] {
   if (bundle === undefined) return [];
   const pem = Buffer.from(bundle, 'base64').toString();
-  if (/-----BEGIN CERTIFICATE-----[\s\S]+-----END CERTIFICATE-----/.test(pem)) return [];
+  const begin = pem.indexOf(beginning);
+  if (begin >= 0 && pem.lastIndexOf(ending) > begin + beginning.length) return [];
   return [invalidField(field, '…', 'must be certificates in PEM, in base64: base64 -w0 ca.crt')];
 }
 

@@ -2,6 +2,7 @@
  * Compares two states of an object, field by field. Every write makes this comparison, and almost all parts of both states are equal. For equal parts, the
  * comparison allocates no memory.
  */
+import { equalJson, ownField } from '../../object/json-value.ts';
 import type { FieldType, ListType } from '../schema.ts';
 import { type FieldSet, fieldElement, leaf, nodeOf } from './field-set.ts';
 import { type Fields, isDeclaredField, itemElement, itemsByElement, shapeOf, typeOfField } from './typed-value.ts';
@@ -30,7 +31,7 @@ export function compare(
   let removed: Record<string, FieldSet> | undefined;
   for (const name in next) {
     const value = next[name];
-    const before = old[name];
+    const before = ownField(old, name);
     if (value === before || value === undefined || ignored?.has(name)) continue;
     const fieldType = typeOfField(type, name);
     if (before === undefined) {
@@ -49,7 +50,7 @@ export function compare(
     }
   }
   for (const name in old) {
-    if (next[name] !== undefined || old[name] === undefined || ignored?.has(name)) continue;
+    if (ownField(next, name) !== undefined || old[name] === undefined || ignored?.has(name)) continue;
     removed ??= {};
     removed[fieldElement(name)] = leaf;
   }
@@ -64,9 +65,9 @@ function compareValues(old: unknown, next: unknown, type: FieldType, ownsObjects
   const after = shapeOf(next, type);
   if (before.shape === 'map' && after.shape === 'map') return compare(before.value, after.value, type, ownsObjects);
   if (before.shape === 'list' && after.shape === 'list') {
-    return isDeepEqual(old, next) ? none : compareLists(before.value, after.value, after.type, ownsObjects);
+    return equalJson(old, next) ? none : compareLists(before.value, after.value, after.type, ownsObjects);
   }
-  return isDeepEqual(old, next) ? none : replaced(old, next, type, ownsObjects);
+  return equalJson(old, next) ? none : replaced(old, next, type, ownsObjects);
 }
 
 /** The difference if the old value and the new value have different shapes: all fields below the path are removed. */
@@ -135,22 +136,4 @@ function added(value: unknown, type: FieldType, ownsObjects: boolean, isItem: bo
         children[itemElement(item, shape.type)] = added(item, shape.type.items, ownsObjects, true);
       return nodeOf(children, true);
   }
-}
-
-export function isDeepEqual(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
-  if (Array.isArray(a)) {
-    return Array.isArray(b) && a.length === b.length && a.every((item, index) => isDeepEqual(item, b[index]));
-  }
-  if (Array.isArray(b)) return false;
-  let count = 0;
-  for (const name in a) {
-    const value = (a as Fields)[name];
-    if (value === undefined) continue;
-    if (!isDeepEqual(value, (b as Fields)[name])) return false;
-    count += 1;
-  }
-  for (const name in b) if ((b as Fields)[name] !== undefined) count -= 1;
-  return count === 0;
 }

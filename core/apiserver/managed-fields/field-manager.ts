@@ -5,11 +5,12 @@
  * If a new schema makes a granular field atomic, or an atomic field granular, the recorded sets stay until the next write of an owner: that write adapts the
  * owner's set. A Kubernetes API server adapts all sets at the next write of any owner.
  */
+import { cloneWithoutNulls, equalJson } from '../../object/json-value.ts';
 import type { KubeObject, ManagedFieldsEntry } from '../../object/meta.ts';
 import type { FieldType } from '../schema.ts';
 import type { Kind } from '../space.ts';
 import type { FieldManager } from '../verbs/field-manager.ts';
-import { compare, type Difference, isDeepEqual } from './compare.ts';
+import { compare, type Difference } from './compare.ts';
 import { conflictError } from './conflicts.ts';
 import { checkDuplicateItems } from './duplicate-items.ts';
 import {
@@ -112,7 +113,7 @@ function update(
     return;
   }
   // A write of a subresource can't change managedFields. A client that sends an object as it has read it sends the same list, which changes nothing.
-  const replacesList = subresource === '' && sent !== undefined && !isDeepEqual(sent, liveList);
+  const replacesList = subresource === '' && sent !== undefined && !equalJson(sent, liveList);
   const decoded = replacesList ? decodeEntries(sent) : [];
   const before = decoded.length > 0 ? decoded : decodeEntries(liveList);
   const changes = differences(live ?? { apiVersion: next.apiVersion, kind: next.kind, metadata: {} }, next, type, kind);
@@ -208,21 +209,12 @@ function resettable(config: KubeObject, kind: Kind, subresource: string): KubeOb
       ...(config.status === undefined ? {} : { status: config.status }),
     };
   const { managedFields: _, ...meta } = metadata;
-  const cleaned = withoutNulls({ ...config, metadata: meta }, kind) as KubeObject;
+  // For built-in kinds, a null means nothing (`creationTimestamp: null`). In a custom resource, a null may have a meaning.
+  const given: KubeObject = { ...config, metadata: meta };
+  const cleaned = kind.custom ? given : cloneWithoutNulls(given);
   if (!kind.subresources.status || subresource !== '') return cleaned;
   const { status: _status, ...rest } = cleaned;
   return rest as KubeObject;
-}
-
-/** Removes nulls for built-in kinds, where a null means nothing (`creationTimestamp: null`). In a custom resource, a null may have a meaning. */
-function withoutNulls(value: unknown, kind: Kind): unknown {
-  if (kind.custom || typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map((item) => withoutNulls(item, kind));
-  const result: Record<string, unknown> = {};
-  for (const [name, field] of Object.entries(value)) {
-    if (field !== null && field !== undefined) result[name] = withoutNulls(field, kind);
-  }
-  return result;
 }
 
 /** Metadata with the identity of the live object. A new object takes its identity from the configuration. */

@@ -1,4 +1,5 @@
 /** The two steps of server-side apply. The merge adds the configuration to the live object and removes nothing. Then `prune` removes fields. */
+import { ownField, setField } from '../../object/json-value.ts';
 import type { FieldType, ListType } from '../schema.ts';
 import type { FieldSet } from './field-set.ts';
 import { type Fields, fieldName, itemElement, itemsByElement, shapeOf, typeOfField } from './typed-value.ts';
@@ -17,7 +18,8 @@ function mergeMaps(live: Fields, config: Fields, type: FieldType): Fields {
   for (const name in config) {
     const value = config[name];
     if (value === undefined) continue;
-    result[name] = live[name] === undefined ? value : mergeManagedFields(live[name], value, typeOfField(type, name));
+    const before = ownField(live, name);
+    setField(result, name, before === undefined ? value : mergeManagedFields(before, value, typeOfField(type, name)));
   }
   return result;
 }
@@ -70,13 +72,14 @@ function pruneMap(value: Fields, last: FieldSet, owned: FieldSet, type: FieldTyp
   let result: Fields | undefined;
   for (const element in last) {
     const name = fieldName(element);
-    if (name === undefined || value[name] === undefined) continue;
+    const before = name === undefined ? undefined : ownField(value, name);
+    if (name === undefined || before === undefined) continue;
     const owner = owned[element];
-    const rest = owner && prune(value[name], last[element]!, owner, typeOfField(type, name));
-    if (rest === value[name]) continue;
+    const rest = owner && prune(before, last[element]!, owner, typeOfField(type, name));
+    if (rest === before) continue;
     result ??= { ...value };
     if (rest === undefined) delete result[name];
-    else result[name] = rest;
+    else setField(result, name, rest);
   }
   return result ?? value;
 }

@@ -1,8 +1,10 @@
 /** Parses the label and field selectors of lists and watches from a query. */
+import { ownField } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import { checkLabelKey, checkLabelValue } from '../../object/names.ts';
 import { isInteger, type LabelRequirement, matchesRequirement } from '../../object/selector.ts';
 import { BanyanError } from '../../runtime/errors.ts';
+import { isRecord } from '../../runtime/is-record.ts';
 
 export interface RequestSelection {
   /** True if there is no selector. Then every object matches, and no object must be parsed. */
@@ -59,7 +61,7 @@ function parseRequirement(term: string): LabelRequirement | undefined {
     return { key: inSet[1]!, operator: inSet[2] === 'in' ? 'In' : 'NotIn', values };
   }
   const compare = /^([^\s!=<>]+)\s*(==|=|!=|>|<)\s*(\S*)$/.exec(term);
-  if (compare) return { key: compare[1]!, operator: operators[compare[2]!]!, values: [compare[3]!] };
+  if (compare) return { key: compare[1]!, operator: ownField(operators, compare[2]!)!, values: [compare[3]!] };
   const exists = /^(!?)\s*([^\s!=<>()]+)$/.exec(term);
   return exists ? { key: exists[2]!, operator: exists[1] ? 'DoesNotExist' : 'Exists' } : undefined;
 }
@@ -128,8 +130,6 @@ function parseFieldSelector(text: string, selectable: readonly string[]): FieldT
 
 /** The text of the field at the path, for example `spec.nodeName`. `absent` is the text if there is no such field. */
 export function selectedText(object: Pick<KubeObject, 'metadata'>, path: string, absent = ''): string {
-  const value = path
-    .split('.')
-    .reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], object);
+  const value = path.split('.').reduce<unknown>((at, name) => (isRecord(at) ? ownField(at, name) : undefined), object);
   return value === undefined || value === null ? absent : String(value);
 }

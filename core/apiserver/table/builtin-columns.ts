@@ -1,4 +1,5 @@
 /** The columns of `kubectl get` for the built-in kinds that people often list. Each column has a name, a priority and a function for its cell. */
+import { ownField } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import { ageOf, humanDuration } from './ages.ts';
 
@@ -154,7 +155,7 @@ export const builtinColumns: Readonly<Record<string, readonly ComputedColumn[]>>
     field('Capacity', 'status.capacity.storage'),
     column('Access Modes', (o) =>
       list(o, 'status.accessModes')
-        .map((mode) => accessModes[String(mode)] ?? mode)
+        .map((mode) => ownField(accessModes, String(mode)) ?? mode)
         .join(','),
     ),
     field('StorageClass', 'spec.storageClassName'),

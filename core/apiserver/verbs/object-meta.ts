@@ -1,7 +1,9 @@
 /** Sets the metadata that the server decides, keeps this metadata at an update, and checks it at creation and update. */
+
 import { stableStringify } from '../../object/canonical.ts';
 import { timestamp } from '../../object/conditions.ts';
 import { forbiddenField, invalidField, required } from '../../object/field-error.ts';
+import { ownField } from '../../object/json-value.ts';
 import type { KubeObject, ObjectMeta, OwnerReference } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
@@ -108,7 +110,7 @@ export function validateMeta(kind: Kind, meta: ObjectMeta, old?: ObjectMeta): Ca
 
 /** All names are DNS subdomains, except those of some built-in kinds. */
 function checkName(kind: Kind, name: string): readonly string[] {
-  const check = kind.custom ? undefined : nameRules[kind.kind];
+  const check = kind.custom ? undefined : ownField(nameRules, kind.kind);
   return (check ?? dnsSubdomain)(name);
 }
 

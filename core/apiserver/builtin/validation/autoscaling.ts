@@ -1,4 +1,5 @@
 /** HorizontalPodAutoscalers, in the form of autoscaling/v2, and PodDisruptionBudgets. */
+import { ownField } from '../../../object/json-value.ts';
 import { dnsLabel, pathSegment } from './formats.ts';
 import { containerResource, nanosOf } from './resources.ts';
 import { selectorRule } from './selectors.ts';
@@ -107,24 +108,24 @@ const sources: Readonly<Record<string, FieldCheck>> = {
   ),
 };
 
-const sourceOfType: Readonly<Record<string, string>> = {
-  ContainerResource: 'containerResource',
-  External: 'external',
-  Object: 'object',
-  Pods: 'pods',
-  Resource: 'resource',
-};
-const metricTypes = Object.keys(sourceOfType);
+const sourceOfType: ReadonlyMap<string, string> = new Map([
+  ['ContainerResource', 'containerResource'],
+  ['External', 'external'],
+  ['Object', 'object'],
+  ['Pods', 'pods'],
+  ['Resource', 'resource'],
+]);
+const metricTypes = [...sourceOfType.keys()];
 
 const metricSpec: FieldCheck = (value, at) => {
   const spec: ReadValues = recordOf(value);
   const type = wordOf(spec.type);
-  const expected = sourceOfType[type];
+  const expected = sourceOfType.get(type);
   if (type === '') at.required('type', 'must specify a metric source type');
   if (expected === undefined) at.unsupported('type', type, metricTypes);
   const present = Object.keys(sources).filter((name) => isPresent(spec[name]));
   const [first] = present;
-  if (first !== undefined) at.into(first, spec[first], sources[first]!);
+  if (first !== undefined) at.into(first, spec[first], ownField(sources, first)!);
   if (expected === undefined) at.unsupported('type', type, metricTypes);
   else if (!present.includes(expected)) {
     at.required(expected, 'must populate information for the given metric source');

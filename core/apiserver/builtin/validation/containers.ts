@@ -1,4 +1,5 @@
 /** The containers of a pod. */
+import { ownField } from '../../../object/json-value.ts';
 import {
   configKey,
   dnsLabel,
@@ -216,7 +217,7 @@ function handlerOf(pod: PodContext, names: readonly string[]): FieldCheck {
     const handler = recordOf(value);
     const [first, ...others] = names.filter((name) => isPresent(handler[name]));
     if (first === undefined) at.required('', 'must specify a handler type');
-    else at.into(first, handler[first], checks[first]!);
+    else at.into(first, handler[first], ownField(checks, first)!);
     for (const name of others) at.forbidden(name, 'may not specify more than 1 handler type');
   };
 }

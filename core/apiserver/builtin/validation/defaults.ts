@@ -2,7 +2,7 @@
  * The defaults that an API server fills in before it validates and stores (pkg/apis/<group>/v1/defaults.go), by type. Some only add fields; others also drop fields
  * whose features are off by default, and that is for the rules alone: a space stores what was written, because a cluster may have the feature.
  */
-import { cloneJson } from '../../../object/json-value.ts';
+import { cloneJson, ownField } from '../../../object/json-value.ts';
 import type { FieldType, ObjectType } from '../../schema.ts';
 import { isPresent, listOf, recordOf, recordsOf, wordOf } from './visit.ts';
 
@@ -184,7 +184,7 @@ function fill(value: unknown, type: FieldType, purpose: Purpose): void {
   if (type.type === 'map') for (const item of Object.values(recordOf(value))) fill(item, type.values, purpose);
   if (type.type !== 'object') return;
   const object = value as Fields;
-  for (const one of defaults[type.name ?? ''] ?? []) {
+  for (const one of ownField(defaults, type.name ?? '') ?? []) {
     if (typeof one === 'function') one(object, purpose);
     else fillAbsent(object, one, type);
   }
@@ -220,7 +220,8 @@ function rolling(name: string, parameters: Readonly<Fields>): (spec: Fields) => 
 
 function pullPolicy(container: Fields): void {
   const image = wordOf(container.image);
-  const isLatest = !/@|:[^/]*$/.test(image) || image.endsWith(':latest');
+  const hasTag = image.lastIndexOf(':') > image.lastIndexOf('/');
+  const isLatest = (!image.includes('@') && !hasTag) || image.endsWith(':latest');
   container.imagePullPolicy ||= isLatest ? 'Always' : 'IfNotPresent';
 }
 

@@ -72,29 +72,32 @@ const nonResourceRule: FieldCheck = fields({
 });
 
 /** The field that each kind of subject has. */
-const subjectFields: Readonly<Record<string, readonly [string, FieldCheck]>> = {
-  ServiceAccount: [
-    'serviceAccount',
-    fields({
-      name: requiredThen(textOfForm((name) => (name === '*' ? [] : dnsSubdomain(name)))),
-      namespace: requiredThen(textOfForm(dnsLabel), 'must specify namespace for service account'),
-    }),
+const subjectFields: ReadonlyMap<string, readonly [string, FieldCheck]> = new Map([
+  [
+    'ServiceAccount',
+    [
+      'serviceAccount',
+      fields({
+        name: requiredThen(textOfForm((name) => (name === '*' ? [] : dnsSubdomain(name)))),
+        namespace: requiredThen(textOfForm(dnsLabel), 'must specify namespace for service account'),
+      }),
+    ],
   ],
-  User: ['user', fields({ name: filled })],
-  Group: ['group', fields({ name: filled })],
-};
+  ['User', ['user', fields({ name: filled })]],
+  ['Group', ['group', fields({ name: filled })]],
+]);
 
 const subject: FieldCheck = (value, at) => {
   const given = recordOf(value);
   const kind = wordOf(given.kind);
-  const [own, check] = subjectFields[kind] ?? [];
+  const [own, check] = subjectFields.get(kind) ?? [];
   if (own === undefined || check === undefined) {
     at.unsupported('kind', kind, ['Group', 'ServiceAccount', 'User']);
     return;
   }
   if (isPresent(given[own])) at.into(own, given[own], check);
   else at.required(own, `${own} is required when subject kind is '${kind}'`);
-  for (const [other, [field]] of Object.entries(subjectFields)) {
+  for (const [other, [field]] of subjectFields) {
     if (field !== own && isPresent(given[field])) {
       at.forbidden(field, `${field} is forbidden when subject kind is not '${other}'`);
     }

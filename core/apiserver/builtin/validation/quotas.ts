@@ -1,4 +1,5 @@
 /** ResourceQuotas and LimitRanges. */
+import { ownField } from '../../../object/json-value.ts';
 import { qualifiedName } from './formats.ts';
 import {
   amounts,
@@ -29,15 +30,15 @@ const pods = ['pods'];
 const podAmounts = [...pods, 'cpu', 'memory', 'limits.cpu', 'limits.memory', 'requests.cpu', 'requests.memory'];
 const claims = ['persistentvolumeclaims', 'requests.storage'];
 /** The resources that each scope of a quota can count. */
-const countedBy: Readonly<Record<string, readonly string[]>> = {
-  Terminating: podAmounts,
-  NotTerminating: podAmounts,
-  BestEffort: pods,
-  NotBestEffort: podAmounts,
-  PriorityClass: podAmounts,
-  CrossNamespacePodAffinity: podAmounts,
-  VolumeAttributesClass: claims,
-};
+const countedBy: ReadonlyMap<string, readonly string[]> = new Map([
+  ['Terminating', podAmounts],
+  ['NotTerminating', podAmounts],
+  ['BestEffort', pods],
+  ['NotBestEffort', podAmounts],
+  ['PriorityClass', podAmounts],
+  ['CrossNamespacePodAffinity', podAmounts],
+  ['VolumeAttributesClass', claims],
+]);
 const opposites = [
   ['BestEffort', 'NotBestEffort'],
   ['Terminating', 'NotTerminating'],
@@ -45,7 +46,7 @@ const opposites = [
 const withoutValues = ['BestEffort', 'NotBestEffort', 'Terminating', 'NotTerminating', 'CrossNamespacePodAffinity'];
 
 function isCounted(scope: string, resource: string): boolean {
-  return !isQuotaResource(resource) || (countedBy[scope]?.includes(resource) ?? true);
+  return !isQuotaResource(resource) || (countedBy.get(scope)?.includes(resource) ?? true);
 }
 
 function conflicting(given: readonly string[], shown: unknown, at: Visit): void {
@@ -58,7 +59,7 @@ function scopes(hard: ReadValues): FieldCheck {
   return (value, at) => {
     const given = textsOf(value);
     for (const scope of given) {
-      if (!Object.hasOwn(countedBy, scope)) at.invalid('', given, 'unsupported scope');
+      if (!countedBy.has(scope)) at.invalid('', given, 'unsupported scope');
       for (const resource of Object.keys(hard).sort()) {
         if (!isCounted(scope, resource)) at.invalid('', given, 'unsupported scope applied to resource');
       }
@@ -90,7 +91,7 @@ function scopeRequirement(
 ): void {
   const scope = wordOf(scopeName);
   const count = listOf(values).length;
-  if (!Object.hasOwn(countedBy, scope)) at.invalid('scopeName', scope, 'unsupported scope');
+  if (!countedBy.has(scope)) at.invalid('scopeName', scope, 'unsupported scope');
   for (const resource of Object.keys(hard).sort()) {
     if (!isCounted(scope, resource)) at.invalid('', selector, 'unsupported scope applied to resource');
   }
@@ -152,31 +153,33 @@ const orders: readonly (readonly [keyof Limits, string, keyof Limits, string, ke
 
 function ordered(limits: Limits, resource: string, at: Visit): void {
   for (const [smaller, name, greater, otherName, field, shown] of orders) {
-    const a = limits[smaller][resource];
-    const b = limits[greater][resource];
+    const a = ownField(limits[smaller], resource);
+    const b = ownField(limits[greater], resource);
     if (!isPresent(a) || !isPresent(b) || nanosOf(a) <= nanosOf(b)) continue;
     const why = `${name} value ${amountText(a)} is greater than ${otherName} value ${amountText(b)}`;
-    at.invalid(`${field}[${resource}]`, amountText(limits[shown][resource]), why);
+    at.invalid(`${field}[${resource}]`, amountText(ownField(limits[shown], resource)), why);
   }
   ratioOf(limits, resource, at);
-  const { default: limit, defaultRequest: request } = limits;
-  const bothGiven = isPresent(limit[resource]) && isPresent(request[resource]);
-  if (bothGiven && !mayOvercommit(resource) && nanosOf(limit[resource]) !== nanosOf(request[resource])) {
-    const wanted = amountText(request[resource]);
-    const why = `default value ${amountText(limit[resource])} must equal to defaultRequest value ${wanted} in ${resource}`;
+  const limit = ownField(limits.default, resource);
+  const request = ownField(limits.defaultRequest, resource);
+  const bothGiven = isPresent(limit) && isPresent(request);
+  if (bothGiven && !mayOvercommit(resource) && nanosOf(limit) !== nanosOf(request)) {
+    const wanted = amountText(request);
+    const why = `default value ${amountText(limit)} must equal to defaultRequest value ${wanted} in ${resource}`;
     at.invalid(`defaultRequest[${resource}]`, wanted, why);
   }
 }
 
 function ratioOf(limits: Limits, resource: string, at: Visit): void {
-  const ratio = limits.maxLimitRequestRatio[resource];
-  const { min, max } = limits;
+  const ratio = ownField(limits.maxLimitRequestRatio, resource);
+  const min = ownField(limits.min, resource);
+  const max = ownField(limits.max, resource);
   const field = `maxLimitRequestRatio[${resource}]`;
   if (!isPresent(ratio)) return;
   const shown = amountText(ratio);
   if (nanosOf(ratio) < nanosOf(1)) at.invalid(field, shown, `ratio ${shown} is less than 1`);
-  if (!isPresent(min[resource]) || !isPresent(max[resource])) return;
-  const highest = Number(nanosOf(max[resource])) / Number(nanosOf(min[resource]));
+  if (!isPresent(min) || !isPresent(max)) return;
+  const highest = Number(nanosOf(max)) / Number(nanosOf(min));
   if (Number(nanosOf(ratio)) / 1e9 > highest) {
     at.invalid(field, shown, `ratio ${shown} is greater than max/min = ${highest.toFixed(6)}`);
   }

@@ -1,5 +1,6 @@
 /** Amounts of resources: their names, their values, and how requests and limits belong together. */
 import { parseQuantity } from '../../../match/cel/base/quantity.ts';
+import { ownField } from '../../../object/json-value.ts';
 import { dnsLabel, qualifiedName } from './formats.ts';
 import {
   type FieldCheck,
@@ -186,7 +187,7 @@ function amountOf(
 }
 
 function compareToLimit(resource: string, amount: unknown, limits: ReadValues, at: Visit): void {
-  const limit = limits[resource];
+  const limit = ownField(limits, resource);
   const mayBeLess = mayOvercommit(resource);
   if (!isPresent(limit)) {
     if (!mayBeLess) at.required('limits', 'Limit must be set for non overcommitable resources');

@@ -3,11 +3,10 @@
 interface Bounds {
   readonly min: number;
   readonly max: number;
-  readonly names?: Readonly<Record<string, number>>;
+  readonly names?: ReadonlyMap<string, number>;
 }
 
-const named = (first: number, names: string) =>
-  Object.fromEntries(names.split(' ').map((name, i) => [name, first + i] as const));
+const named = (first: number, names: string) => new Map(names.split(' ').map((name, i) => [name, first + i] as const));
 const fieldBounds: readonly Bounds[] = [
   { min: 0, max: 59 },
   { min: 0, max: 23 },
@@ -84,7 +83,7 @@ function rangeMistake(text: string, bounds: Bounds): string | undefined {
 
 /** A text is the mistake. */
 function numberOf(text: string, { names }: Bounds): number | string {
-  const name = names?.[text.toLowerCase()];
+  const name = names?.get(text.toLowerCase());
   if (name !== undefined) return name;
   if (!/^[+-]?\d+$/.test(text)) {
     const quoted = JSON.stringify(text);

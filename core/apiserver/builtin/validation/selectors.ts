@@ -1,4 +1,5 @@
 /** Labels, selectors and tolerations in built-in kinds. */
+import { ownField } from '../../../object/json-value.ts';
 import { dnsSubdomain, labelValue, dnsLabel as namespaceName, qualifiedName } from './formats.ts';
 import {
   all,
@@ -197,7 +198,7 @@ function operatorOf(of: Readonly<Record<string, 'some' | 'none' | 'one'>>): Fiel
   return (value, at) => {
     const { operator, values: given } = recordOf(value);
     const count = listOf(given).length;
-    switch (of[wordOf(operator)]) {
+    switch (ownField(of, wordOf(operator))) {
       case 'some':
         if (count === 0) at.required('values', `must be specified when \`operator\` is ${listed}`);
         return;

@@ -1,4 +1,5 @@
 /** Fields that an update may not change. */
+import { ownField } from '../../../object/json-value.ts';
 import { isRecord } from '../../../runtime/is-record.ts';
 import { type FieldCheck, type Visit, valueAtPath } from './visit.ts';
 
@@ -25,7 +26,9 @@ export function isSameValue(a: unknown, b: unknown): boolean {
   if (Array.isArray(a))
     return Array.isArray(b) && a.length === b.length && a.every((item, i) => isSameValue(item, b[i]));
   if (!isRecord(a) || !isRecord(b)) return false;
-  return [...new Set([...Object.keys(a), ...Object.keys(b)])].every((name) => isSameValue(a[name], b[name]));
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])].every((name) =>
+    isSameValue(ownField(a, name), ownField(b, name)),
+  );
 }
 
 function isNothing(value: unknown): boolean {

@@ -2,10 +2,11 @@
  * The words in which the rules of built-in kinds are written. A check looks at one value and adds its causes; a rule is a check made of smaller ones. The
  * order of the parts of a rule is the order of the causes in the answer.
  */
-import { type FieldPath, formatPath } from '../../../object/field-error.ts';
+import { type FieldPath, formatPath, shownValue } from '../../../object/field-error.ts';
 import type { KubeObject } from '../../../object/meta.ts';
 import type { Cause } from '../../../runtime/errors.ts';
 import { isRecord } from '../../../runtime/is-record.ts';
+import { causesMax } from '../../status-errors.ts';
 
 export type ReadValues = Readonly<Record<string, unknown>>;
 /** Absent values are undefined. A check that needs no value ignores them. */
@@ -13,8 +14,8 @@ export type FieldCheck = (value: unknown, at: Visit) => void;
 /** Returns the mistakes of a text. Empty: the text is right. */
 export type TextCheck = (text: string) => string[];
 
-/** Number of characters of a value that a message shows. A value may be as large as an object. */
-const shownCharactersMax = 512;
+/** Number of characters of a detail that a message has. A detail may name a value as large as an object. */
+const detailCharactersMax = 2048;
 
 /** One validation of one object. The path grows and shrinks with the walk, and becomes a text only for a cause. */
 export class Visit {
@@ -41,7 +42,7 @@ export class Visit {
   }
 
   invalid(below: string, value: unknown, detail: string): void {
-    this.#add('FieldValueInvalid', below, `Invalid value: ${shown(value)}`, detail);
+    this.#add('FieldValueInvalid', below, 'Invalid value', detail, value);
   }
 
   /** A cause whose value is not shown. */
@@ -55,15 +56,15 @@ export class Visit {
 
   unsupported(below: string, value: unknown, supported: readonly string[]): void {
     const list = supported.map((item) => JSON.stringify(item)).join(', ');
-    this.#add('FieldValueNotSupported', below, `Unsupported value: ${shown(value)}`, `supported values: ${list}`);
+    this.#add('FieldValueNotSupported', below, 'Unsupported value', `supported values: ${list}`, value);
   }
 
   duplicate(below: string, value: unknown, detail = ''): void {
-    this.#add('FieldValueDuplicate', below, `Duplicate value: ${shown(value)}`, detail);
+    this.#add('FieldValueDuplicate', below, 'Duplicate value', detail, value);
   }
 
   notFound(below: string, value: unknown, detail = ''): void {
-    this.#add('FieldValueNotFound', below, `Not found: ${shown(value)}`, detail);
+    this.#add('FieldValueNotFound', below, 'Not found', detail, value);
   }
 
   tooLong(below: string, max: number): void {
@@ -79,17 +80,17 @@ export class Visit {
     this.#add('InternalError', below, 'Internal error', detail);
   }
 
-  #add(reason: string, below: string, message: string, detail: string): void {
+  /** The causes after those of an answer are only counted. To show a large value in each of them would take quadratic time. */
+  #add(reason: string, below: string, mistake: string, detail: string, ...values: readonly unknown[]): void {
+    if (this.causes.length >= causesMax) {
+      this.causes.push({ reason, message: mistake, field: '' });
+      return;
+    }
     const field = formatPath(below === '' ? this.#path : [...this.#path, below]);
-    this.causes.push({ reason, message: detail === '' ? message : `${message}: ${detail}`, field: field || '<nil>' });
+    const cut = detail.length > detailCharactersMax ? `${detail.slice(0, detailCharactersMax)}…` : detail;
+    const message = [mistake, ...values.map(shownValue), ...(cut === '' ? [] : [cut])].join(': ');
+    this.causes.push({ reason, message, field: field || '<nil>' });
   }
-}
-
-function shown(value: unknown): string {
-  const text = JSON.stringify(value ?? null);
-  if (text.length <= shownCharactersMax) return text;
-  // Makes a copy: a slice of a string would keep the whole string in memory.
-  return `${Buffer.from(text.slice(0, shownCharactersMax)).toString()}…`;
 }
 
 // ReadValues as Go reads them: an absent text is empty, an absent number is 0, an absent list has no items.

@@ -6,9 +6,9 @@ import type { CelChecker, CelNode, ValueType } from './cel-node.ts';
 
 export const optionalElement = '__optionalElement';
 
-/** One token: a comment, a text, a name or number, space, or one other character. Prefixes of texts (`r`, `b`) belong to the text. */
+/** One token: a comment, a text, a name or number, space, or one other character. Prefixes of texts (`r`, `b`) belong to the text. A text without an end takes the rest. */
 const token =
-  /\/\/[^\n]*|(?:[bB]?[rR]|[rR]?[bB])?(?:"""[\s\S]*?"""|'''[\s\S]*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|\w+|\s+|[\s\S]/g;
+  /\/\/[^\n]*|(?:[bB]?[rR]|[rR]?[bB])?(?:"""[\s\S]*?"""|'''[\s\S]*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|["'][\s\S]*|\w+|\s+|[\s\S]/g;
 
 interface Literal {
   /** Whether the bracket begins a list or a map literal. */

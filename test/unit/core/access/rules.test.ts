@@ -76,3 +76,15 @@ describe('a rule', () => {
     expect(ruleAllows({ verbs: ['get'], nonResourceURLs: ['*'] }, request('get /pods'))).toBe(false);
   });
 });
+
+describe('a path with a million stars', () => {
+  const stars = '*'.repeat(1_000_000);
+
+  it.each([
+    [stars, '/healthz', true],
+    [`/a${stars}`, '/a/b', true],
+    [`/a${stars}/*`, '/a/b', false],
+  ])('is compared without a search from each star', (url, path, allowed) => {
+    expect(allowsPath(url, path)).toBe(allowed);
+  });
+});

@@ -1,5 +1,11 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { bodyBytesMax, type MediaType, parseRequestBody, readBody } from '../../../../../core/apiserver/http/body.ts';
+import {
+  bodyBytesMax,
+  type MediaType,
+  mediaTypeOf,
+  parseRequestBody,
+  readBody,
+} from '../../../../../core/apiserver/http/body.ts';
 import { BodyThread } from '../../../../../core/apiserver/http/body-thread.ts';
 import { decodeProtobuf } from '../../../../../core/apiserver/protobuf/decode.ts';
 import { jsonValuesMax } from '../../../../../core/object/json-bounds.ts';
@@ -154,4 +160,10 @@ it('a body that is nested too deep is refused at the point where it begins, clos
 
 it('a number that is as long as a body is quoted in part', async () => {
   expect((await refusalOf(read(filled('1'), 'json'))).message.length).toBeLessThan(300);
+});
+
+describe('the type of a body', () => {
+  it.each(['text/plain', 'constructor', '__proto__', 'toString'])('is refused: %s', (type) => {
+    expect(() => mediaTypeOf(type)).toThrow(`unknown format (${type.toLowerCase()})`);
+  });
 });

@@ -314,3 +314,16 @@ describe('an apply to status', () => {
     });
   });
 });
+
+describe('a label with the name of a member of every object', () => {
+  const labels = JSON.parse('{"app": "till", "constructor": "a", "__proto__": "b"}') as Record<string, string>;
+  const labelled = { ...one, metadata: { ...one.metadata, labels } };
+
+  it('is owned while the object has the label, and by nobody afterwards', () => {
+    const applied = apply(one, labelled, 'kubectl');
+    expect(Object.entries(applied.metadata.labels!)).toEqual(Object.entries(labels));
+    expect(JSON.stringify(entry(applied, 'kubectl')?.fieldsV1)).toContain('f:constructor');
+    const removed = update(applied, { ...applied, metadata: { ...applied.metadata, labels: { app: 'till' } } }, 'edit');
+    expect(JSON.stringify(entry(removed, 'kubectl')?.fieldsV1)).not.toMatch(/f:constructor|f:__proto__/);
+  });
+});
