@@ -2,6 +2,7 @@
  * The errors of the verbs, with the messages of the Kubernetes API server (apimachinery's api/errors). kubectl prints these messages, and programs search
  * for texts in them.
  */
+import { invalidField } from '../object/field-error.ts';
 import { formatGroupResource, type GroupResource, type ObjectKey } from '../object/key.ts';
 import { type KubeObject, parseApiVersion } from '../object/meta.ts';
 import { BanyanError, type Cause } from '../runtime/errors.ts';
@@ -53,6 +54,11 @@ export function invalidObject(
     name,
     causes: shown,
   });
+}
+
+/** The result of a patch can't be read. `shown` is the patch, or the patched object. */
+export function patchRefused(shown: string, why: string): BanyanError {
+  return invalidObject({ group: '', kind: '' }, '', [invalidField('patch', shown, why)]);
 }
 
 export function badRequest(message: string): BanyanError {

@@ -57,7 +57,9 @@ const shownCharactersMax = 512;
 
 export function shownValue(value: unknown): string {
   // A rule may show the same long text for each of its parts.
-  const text = shownText(typeof value === 'string' ? value.slice(0, shownCharactersMax) : (value ?? null));
+  if (typeof value === 'string' && value.length > shownCharactersMax)
+    return shownText(`${value.slice(0, shownCharactersMax)}…`);
+  const text = shownText(value ?? null);
   if (text.length <= shownCharactersMax) return text;
   // Makes a copy: a slice of a string would keep the whole string in memory.
   return `${Buffer.from(text.slice(0, shownCharactersMax)).toString()}…`;

@@ -44,6 +44,8 @@ export interface ErrorDetails {
   readonly name?: string;
   readonly causes?: readonly Cause[];
   readonly retryAfterSeconds?: number;
+  /** Warnings for the user, from before the error. */
+  readonly warnings?: readonly string[];
   /** The token with which a client may go on with a list. */
   readonly continueToken?: string;
 }

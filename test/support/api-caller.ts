@@ -6,6 +6,8 @@ import { parse } from 'yaml';
 export interface CallerAnswer {
   readonly status: number;
   readonly text: string;
+  /** The texts of the headers `Warning`, in their order. */
+  readonly warnings: readonly string[];
 }
 
 interface Kubeconfig {
@@ -44,12 +46,14 @@ export class ApiCaller implements Disposable {
     method: string,
     path: string,
     options: {
+      /** A Buffer is sent as it is, everything else as JSON. */
       readonly body?: unknown;
+      readonly headers?: Readonly<Record<string, string>>;
       readonly as?: { readonly name: string; readonly groups: readonly string[] };
     } = {},
   ): Promise<CallerAnswer> {
     const { body, as } = options;
-    const headers: Record<string, string | string[]> = { 'content-type': 'application/json' };
+    const headers: Record<string, string | string[]> = { 'content-type': 'application/json', ...options.headers };
     if (as) {
       headers['impersonate-user'] = as.name;
       if (as.groups.length > 0) headers['impersonate-group'] = [...as.groups];
@@ -61,11 +65,14 @@ export class ApiCaller implements Disposable {
         response.on('data', (part: string) => {
           text += part;
         });
-        response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+        response.on('end', () => {
+          const warnings = response.headersDistinct.warning ?? [];
+          resolve({ status: response.statusCode ?? 0, text, warnings });
+        });
         response.on('error', reject);
       });
       asked.on('error', reject);
-      asked.end(body === undefined ? undefined : JSON.stringify(body));
+      asked.end(body === undefined || Buffer.isBuffer(body) ? body : JSON.stringify(body));
     });
   }
 }

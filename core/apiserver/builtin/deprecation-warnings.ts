@@ -6,10 +6,11 @@ import { isRecord } from '../../runtime/is-record.ts';
 import { dnsLabel } from './validation/formats.ts';
 import { amountText, nanosOf } from './validation/resources.ts';
 
-/** API versions that Kubernetes will no longer serve. */
-const deprecatedKinds: Readonly<Record<string, string>> = {
-  Endpoints: 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
-};
+/** Warnings about the kind itself, for every write. */
+export function kindWarnings({ group, kind }: { readonly group: string; readonly kind: string }): string[] {
+  const isDeprecated = group === '' && kind === 'Endpoints';
+  return isDeprecated ? ['v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice'] : [];
+}
 
 /** Kinds whose names become parts of the names of pods. */
 const podOwners: ReadonlySet<string> = new Set([
@@ -56,10 +57,8 @@ const nanosOfOne = 1_000_000_000n;
 export function deprecationWarnings(kind: string, object: KubeObject, isNew: boolean): string[] {
   const { name = '', annotations = {} } = object.metadata;
   const spec: Values = isRecord(object.spec) ? object.spec : {};
-  const ofKind = ownField(deprecatedKinds, kind);
   const mistakes = isNew && podOwners.has(kind) ? dnsLabel(name) : [];
   return [
-    ...(ofKind === undefined ? [] : [ofKind]),
     ...(mistakes.length > 0 ? [`metadata.name: ${surprise}: [${mistakes.join(' ')}]`] : []),
     ...podWarnings(kind, object),
     ...(kind === 'Service' ? serviceWarnings(spec) : []),
@@ -95,7 +94,10 @@ function podWarnings(kind: string, object: KubeObject): string[] {
     ...recordsIn(spec, 'imagePullSecrets').flatMap(({ name }, i) =>
       name ? [] : [`${path}.imagePullSecrets[${i}].name: invalid empty name ""`],
     ),
-    ...containersOf(pod).flatMap(({ path: at, container }) => fractionalBytes(container, at)),
+    ...containersOf(pod).flatMap(({ path: at, container }) => [
+      ...fractionalBytes(container, at),
+      ...uselessAddresses(container, at),
+    ]),
     ...(typeof grace === 'number' && grace < 0
       ? [`${path}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`]
       : []),
@@ -114,6 +116,17 @@ function annotationWarnings(object: KubeObject, path: string): string[] {
   return deprecatedAnnotations
     .filter(([name]) => Object.hasOwn(annotations, name))
     .map(([name, why]) => `${at}[${name}]: ${why}`);
+}
+
+/** Kubernetes shows the port as the value of its Go type. */
+function uselessAddresses(container: Values, at: string): string[] {
+  return recordsIn(container, 'ports').flatMap(
+    ({ name = '', hostPort, containerPort, protocol = 'TCP', hostIP }, i) => {
+      if (!hostIP || hostPort) return [];
+      const shown = `{Name:${name} HostPort:0 ContainerPort:${containerPort} Protocol:${protocol} HostIP:${hostIP}}`;
+      return [`${at}.ports[${i}]: hostIP set without hostPort: ${shown}`];
+    },
+  );
 }
 
 function fractionalBytes({ resources }: Values, at: string): string[] {

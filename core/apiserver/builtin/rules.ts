@@ -10,7 +10,7 @@ import type { ValidationContext } from '../schema.ts';
 import { isPart } from '../verbs/object-parts.ts';
 import type { BuiltinType } from './types-table.ts';
 import { withDefaults } from './validation/defaults.ts';
-import { kindRules } from './validation/kind-rules.ts';
+import { kindRules, validatedTwice } from './validation/kind-rules.ts';
 import { podParts } from './validation/pod-parts.ts';
 import { userStatusRules } from './validation/status-rules.ts';
 import { recordOf, Visit } from './validation/visit.ts';
@@ -23,27 +23,31 @@ export function checkRules(
   old?: KubeObject,
   context: ValidationContext = {},
 ): Cause[] {
-  const causes = visit(kind, type, object, old, context);
+  const isTwice = old !== undefined && context.subresource === undefined && validatedTwice.has(kind);
+  const asNew = isTwice ? visit({ kind, type, object, context }, false) : [];
+  const causes = [...asNew, ...visit({ kind, type, object, old, context })];
   if (causes.length === 0 || !old) return causes;
   // An earlier version of the program may have stored what these rules refuse. An update may keep such a mistake, and may not add one.
-  const kept = new Set(visit(kind, type, old, undefined, context).map((cause) => stableStringify(cause)));
+  const kept = new Set(visit({ kind, type, object: old, context }).map((cause) => stableStringify(cause)));
   return kept.size === 0 ? causes : causes.filter((cause) => !kept.has(stableStringify(cause)));
 }
 
-function visit(
-  kind: string,
-  type: BuiltinType,
-  object: KubeObject,
-  old?: KubeObject,
-  { subresource, user }: ValidationContext = {},
-): Cause[] {
+interface Checked {
+  readonly kind: string;
+  readonly type: BuiltinType;
+  readonly object: KubeObject;
+  readonly old?: KubeObject | undefined;
+  readonly context: ValidationContext;
+}
+
+function visit({ kind, type, object, old, context: { subresource, user } }: Checked, isNew = !old): Cause[] {
   const rules = ownField(kindRules, kind);
   if (!rules) return [];
   const filled = withDefaults(object, type, 'rules');
   const before = old && withDefaults(old, type, 'rules');
   // A subresource may change what an update of the object may not. Nothing else of the spec can be different.
   const isPartOfPod = kind === 'Pod' && isPart(subresource);
-  const at = new Visit(filled, before && isPartOfPod ? { ...before, spec: filled.spec } : before);
+  const at = new Visit(filled, before && isPartOfPod ? { ...before, spec: filled.spec } : before, isNew);
   rules(filled, at);
   if (user && subresource === 'status') at.into('status', filled.status, ownField(userStatusRules, kind) ?? (() => undefined));
   if (before && isPartOfPod) ownField(podParts, subresource ?? '')?.(recordOf(filled.spec), recordOf(before.spec), at);

@@ -5,6 +5,7 @@
 import { ownField } from '../../object/json-value.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
+import { Undecodable } from '../decoding.ts';
 import type { FieldType, ScalarType } from '../schema.ts';
 import { textMistake } from './scalar-texts.ts';
 
@@ -31,6 +32,8 @@ export function checkTypes(
   throw new BanyanError(
     'BadRequest',
     `${kind} in version "${version}" cannot be handled as a ${kind}: ${first.message}`,
+    {},
+    { cause: new Undecodable(first.message, first.restoring) },
   );
 }
 
@@ -42,6 +45,8 @@ interface Decoded {
 
 interface Mistake {
   readonly message: string;
+  /** The words of the other decoder of Kubernetes, which restores the result of a strategic merge patch. */
+  readonly restoring: string;
   /** Go ends at such a mistake, and goes on after others. So it names this one, whatever comes before. */
   readonly isFinal: boolean;
 }
@@ -66,7 +71,11 @@ function walk(value: unknown, type: FieldType, path: string, into: Walk, depth: 
   if (value === null || value === undefined) return;
   const mistake = mistakeIn(value, type, into);
   if (mistake !== undefined) {
-    into.mistakes.set(path, { message: mistake, isFinal: isReadByItself(type) });
+    into.mistakes.set(path, {
+      message: mistake,
+      restoring: restoring(value, type, mistake),
+      isFinal: isReadByItself(type),
+    });
     return;
   }
   switch (type.type) {
@@ -104,6 +113,46 @@ function mistakeIn(value: unknown, type: FieldType, at: Walk): string | undefine
     default:
       return scalarMistake(value, type, mismatch);
   }
+}
+
+/** Kubernetes converts integers only to numbers and texts, although it can't do the latter. */
+function restoring(value: unknown, type: FieldType, mistake: string): string {
+  const from = typeof value === 'number' ? (Number.isInteger(value) ? 'int64' : 'float64') : kindOf(value);
+  switch (type.type) {
+    case 'object':
+      return `cannot restore struct from: ${from}`;
+    case 'map':
+      return `cannot restore map from ${from}`;
+    case 'list':
+      return `cannot restore slice from ${from}`;
+    case 'intOrString':
+      return `json: cannot unmarshal ${shownType(value, type)} into Go value of type int32`;
+    case 'boolean':
+      return 'unrecognized type: bool';
+    case 'integer':
+    case 'number':
+      return typeof value === 'number'
+        ? `cannot convert ${from} to ${goType(type)}`
+        : `unrecognized type: ${goType(type)}`;
+    case 'string':
+      return restoringText(value, type, mistake, from);
+    default:
+      return mistake;
+  }
+}
+
+function restoringText(value: unknown, { format }: ScalarType, mistake: string, from: string): string {
+  if (format === 'byte')
+    return typeof value === 'string' ? `error decoding from json: ${mistake}` : `cannot restore slice from ${from}`;
+  if (format === 'date-time' || format === 'micro-time') {
+    return typeof value === 'string' ? mistake : `json: cannot unmarshal ${typeOf(value)} into Go value of type string`;
+  }
+  return from === 'int64' ? 'cannot convert int64 to string' : 'unrecognized type: string';
+}
+
+function kindOf(value: unknown): string {
+  if (Array.isArray(value)) return 'slice';
+  return typeof value === 'object' ? 'map' : typeof value === 'boolean' ? 'bool' : typeof value;
 }
 
 const int32Max = 2_147_483_647;

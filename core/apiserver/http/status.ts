@@ -2,6 +2,7 @@
 import { BanyanError, describeError, errorTable } from '../../runtime/errors.ts';
 import { prefersDiscovery } from './negotiate.ts';
 import type { ApiResponse } from './requests.ts';
+import { warned } from './warnings.ts';
 
 /** For these statuses of an answer to aggregated discovery, client-go has words of its own, and hides the message: "could not find the requested resource". */
 const hidesMessage: ReadonlySet<number> = new Set([400, 404]);
@@ -12,8 +13,11 @@ const hidesMessage: ReadonlySet<number> = new Set([400, 404]);
  * not exist, because each kubectl command begins with discovery.
  */
 export function failureOf(error: unknown, accept: string): ApiResponse {
-  const { http, body, retryAfterSeconds } = kubernetesStatusOf(error);
-  const headers = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
+  const { http, body, retryAfterSeconds, warnings = [] } = kubernetesStatusOf(error);
+  const headers = {
+    ...warned(warnings),
+    ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
+  };
   if (!prefersDiscovery(accept)) return { status: http, body: Buffer.from(`${JSON.stringify(body)}\n`), headers };
   return {
     status: hidesMessage.has(http) ? errorTable.Forbidden.http : http,
@@ -27,10 +31,11 @@ export function kubernetesStatusOf(error: unknown): {
   http: number;
   body: { message: string };
   retryAfterSeconds?: number;
+  warnings?: readonly string[];
 } {
   const failure = error instanceof BanyanError ? error : new BanyanError('Internal', describeError(error));
   const { http, reason } = errorTable[failure.code];
-  const { group, kind, name, retryAfterSeconds, continueToken } = failure.details;
+  const { group, kind, name, retryAfterSeconds, continueToken, warnings } = failure.details;
   const causes = causesOf(failure);
   const details = {
     ...(name ? { name } : {}),
@@ -49,7 +54,12 @@ export function kubernetesStatusOf(error: unknown): {
     details,
     code: http,
   };
-  return { http, body, ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }) };
+  return {
+    http,
+    body,
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    ...(warnings ? { warnings } : {}),
+  };
 }
 
 /** An internal error contains itself as its cause, as in kube-apiserver. */

@@ -5,6 +5,7 @@ import type { GroupResource, ObjectKey } from '../../object/key.ts';
 import { formatApiVersion, type JsonObject, type KubeObject } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
+import { kindWarnings } from '../builtin/deprecation-warnings.ts';
 import { decodeProtobuf } from '../protobuf/decode.ts';
 import type { RequestSelection } from '../selection/selection.ts';
 import { type Kind, type Patch, type Space, storedKey, type WriteOptions } from '../space.ts';
@@ -30,17 +31,31 @@ export interface WriteTarget {
 /** The verbs that have a body. */
 export const verbs: Readonly<
   Record<ThreadWrite['method'], (request: ApiRequest, target: WriteTarget) => Promise<ApiResponse>>
-> = { POST: create, PUT: update, PATCH: patch };
+> = { POST: warning(create), PUT: warning(update), PATCH: warning(patch) };
 
-async function create(request: ApiRequest, target: WriteTarget): Promise<ApiResponse> {
-  const warnings: string[] = [];
+type WarningWrite = (request: ApiRequest, target: WriteTarget, warnings: string[]) => Promise<ApiResponse>;
+
+/** An error takes along the warnings before it, because Kubernetes sends them with a refusal too. */
+function warning(write: WarningWrite): (request: ApiRequest, target: WriteTarget) => Promise<ApiResponse> {
+  return async (request, target) => {
+    const warnings = kindWarnings(target.kind);
+    try {
+      return await write(request, target, warnings);
+    } catch (error) {
+      if (!(error instanceof BanyanError) || warnings.length === 0) throw error;
+      const { code, message, details, retry } = error;
+      throw new BanyanError(code, message, { ...details, warnings }, { cause: error.cause, retry });
+    }
+  };
+}
+
+async function create(request: ApiRequest, target: WriteTarget, warnings: string[]): Promise<ApiResponse> {
   const { object, options } = await objectOf(request, target, writeOptionsOf(request, target, warnings));
   const made = target.space.create(object, options);
   return written(target, { status: 201, object: made, options, warnings });
 }
 
-async function update(request: ApiRequest, target: WriteTarget): Promise<ApiResponse> {
-  const warnings: string[] = [];
+async function update(request: ApiRequest, target: WriteTarget, warnings: string[]): Promise<ApiResponse> {
   const { object, options } = await objectOf(request, target, writeOptionsOf(request, target, warnings));
   checkName(object, target);
   const result =
@@ -50,9 +65,8 @@ async function update(request: ApiRequest, target: WriteTarget): Promise<ApiResp
   return written(target, { status: 200, object: result, options, warnings });
 }
 
-async function patch(request: ApiRequest, target: WriteTarget): Promise<ApiResponse> {
+async function patch(request: ApiRequest, target: WriteTarget, warnings: string[]): Promise<ApiResponse> {
   const media = mediaTypeOf(header(request, 'content-type'));
-  const warnings: string[] = [];
   const options = writeOptionsOf(request, target, warnings);
   const { body, duplicateFields } = await bodyOf(request, media);
   reportDuplicateFields(duplicateFields, { ...target, options, isPatch: true });

@@ -14,6 +14,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 import type { Random } from '../../runtime/random.ts';
+import { decodePatched } from '../decoding.ts';
 import { applyPatch } from '../patch/apply-patch.ts';
 import {
   type ApplyOptions,
@@ -101,6 +102,8 @@ interface Write {
   readonly options: WriteOptions;
   /** True for a patch. For unknown fields of a patch, the Kubernetes API server has another error. */
   readonly isPatch?: boolean;
+  /** The patch that has made the object. Absent in server-side apply. */
+  readonly patch?: Patch;
   /** True if server-side apply has already made the managedFields. */
   readonly isApplied?: boolean;
 }
@@ -188,10 +191,10 @@ export class EmbeddedSpace implements Space {
     if (options.subresource === 'scale') return this.#patchScale(kind, live, patch, options);
     const next = applyPatch(patch, live, kind.custom ? undefined : kind.schema(version)) as KubeObject;
     checkPreconditionIdentity(live, next);
-    const clean = incoming(kind, next);
+    const clean = decodePatched(patch, next, () => incoming(kind, next));
     // A patch without a resourceVersion applies to every state. So the version that was copied from the live object must not be checked.
     if (clean.metadata.resourceVersion === live.metadata.resourceVersion) delete clean.metadata.resourceVersion;
-    return this.#replace({ kind, version, key, options, isPatch: true }, stored, clean);
+    return this.#replace({ kind, version, key, options, isPatch: true, patch }, stored, clean);
   }
 
   apply(object: KubeObject, options: ApplyOptions): KubeObject {
@@ -337,11 +340,12 @@ export class EmbeddedSpace implements Space {
   #replace(write: Write, stored: StoredObject, sent: KubeObject, applied?: KubeObject): KubeObject {
     const { kind, version, key, options } = write;
     const { live: old, isRewrite, note } = this.#liveFor(write, stored);
-    checkUpdatable(kind, key, sent, old, write.isPatch ?? false);
     checkSubresource(kind, options.subresource);
+    const asSent = { ...sent, metadata: { ...sent.metadata } };
     const next = this.#withKept(write, sent, old);
     const own = this.#travels ? noteOfPart(options.subresource) : undefined;
     const filled = bothNotes(this.#prepare(write, next, isRewrite ? undefined : old), own);
+    checkUpdatable(kind, key, asSent, old, write.isPatch ?? false);
     const strategy = strategyOf(kind);
     strategy.prepareUpdate?.(next, old, options.subresource);
     this.#admit({
@@ -398,7 +402,8 @@ export class EmbeddedSpace implements Space {
 
   /** Changes `next` in place. Returns the fields that the space has filled in and that do not travel. Undefined: none. */
   #prepare(write: Write, next: KubeObject, old?: KubeObject): FilledIn | undefined {
-    const unknown = write.kind.rules.prepare(next, write.version, old);
+    const decode = () => write.kind.rules.prepare(next, write.version, old);
+    const unknown = write.patch ? decodePatched(write.patch, next, decode) : decode();
     // In server-side apply, `next` is the merged object. `apply` has already checked the fields of the sent object.
     if (!write.isApplied) reportUnknownFields(unknown, write, next);
     const warning = dropRepeatedOwners(next.metadata, write.isPatch ?? false);

@@ -4,6 +4,7 @@ import type { GroupResource } from '../../object/key.ts';
 import type { KubeObject, ObjectMeta } from '../../object/meta.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 import type { Kind } from '../space.ts';
+import { prepareServiceUpdate } from './service-type.ts';
 
 export interface KindStrategy {
   /** Changes the object in place. Called after defaults are filled in. */
@@ -63,15 +64,17 @@ export interface Namespace extends KubeObject {
 
 const versionedUpdates: ReadonlySet<string> = new Set([
   'admissionregistration.k8s.io/mutatingwebhookconfigurations',
+  'admissionregistration.k8s.io/validatingadmissionpolicies',
+  'admissionregistration.k8s.io/validatingadmissionpolicybindings',
   'admissionregistration.k8s.io/validatingwebhookconfigurations',
   'apiextensions.k8s.io/customresourcedefinitions',
   'apiregistration.k8s.io/apiservices',
   'coordination.k8s.io/leases',
-  'discovery.k8s.io/endpointslices',
   'node.k8s.io/runtimeclasses',
   'policy/poddisruptionbudgets',
   'storage.k8s.io/csidrivers',
   'storage.k8s.io/csinodes',
+  'storage.k8s.io/csistoragecapacities',
   'storage.k8s.io/volumeattachments',
 ]);
 
@@ -110,11 +113,12 @@ const pending: KindStrategy = {
   },
 };
 
-const coreStrategies: ReadonlyMap<string, KindStrategy> = new Map([
+const coreStrategies: ReadonlyMap<string, KindStrategy> = new Map<string, KindStrategy>([
   ['persistentvolumeclaims', pending],
   ['persistentvolumes', pending],
   ['pods', pending],
   ['secrets', secrets],
+  ['services', { prepareUpdate: prepareServiceUpdate }],
   ['namespaces', namespaces],
 ]);
 

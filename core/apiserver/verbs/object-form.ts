@@ -4,6 +4,8 @@ import { objectBeyondLimits } from '../../object/json-limits.ts';
 import { cloneJson, cloneWithoutNulls, equalJson } from '../../object/json-value.ts';
 import type { ObjectKey } from '../../object/key.ts';
 import type { KubeObject } from '../../object/meta.ts';
+import { BanyanError } from '../../runtime/errors.ts';
+import { Undecodable } from '../decoding.ts';
 import { type Kind, storedResource } from '../space.ts';
 import { badRequest, notConvertible, objectBytesMax, tooLarge } from '../status-errors.ts';
 import { takeNote } from './filled-in.ts';
@@ -14,7 +16,8 @@ export function incoming(kind: Kind, object: KubeObject): KubeObject {
   const wrong = checkMetaTypes(object);
   if (wrong) {
     const { apiVersion } = object;
-    throw badRequest(`${kind.kind} in version "${apiVersion}" cannot be handled as a ${kind.kind}: ${wrong}`);
+    const message = `${kind.kind} in version "${apiVersion}" cannot be handled as a ${kind.kind}: ${wrong}`;
+    throw new BanyanError('BadRequest', message, {}, { cause: new Undecodable(wrong) });
   }
   // In Kubernetes, built-in kinds are Go types. A null in them is the same as an absent field.
   const copy = kind.custom ? cloneJson(object) : cloneWithoutNulls(object);

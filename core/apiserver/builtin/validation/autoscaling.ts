@@ -36,7 +36,8 @@ const scaled: FieldCheck = (value, at) => {
   fields({ kind: segment, name: segment })(value, at);
   if (at.old && before.kind === kind && before.apiVersion === version) return;
   at.into('apiVersion', version, apiVersion);
-  if (kind !== 'ReplicationController' && !/^[^/]+\/[^/]*$/.test(wordOf(version))) {
+  const [group = '', ...rest] = wordOf(version).split('/', 3);
+  if (kind !== 'ReplicationController' && rest.length < 2 && (group === '' || rest.length === 0)) {
     at.invalid('apiVersion', wordOf(version), 'apiVersion must specify API group');
   }
 };

@@ -290,7 +290,7 @@ export const volumeAttachment: FieldCheck = all(
   (value, at) => {
     const { attacher, source } = recordOf(recordOf(value).spec);
     // These paths are texts with dots in Kubernetes, too.
-    if (!at.old) {
+    if (at.isNew) {
       at.into('spec.attacher', attacher, driverName);
       at.into(
         'spec.source.persistentVolumeName',

@@ -90,6 +90,8 @@ export const nodeKind: FieldCheck = (value, at) => {
   const now = recordOf(spec);
   at.into('spec', { podCIDRs: podRangesOf(now) }, fields({ podCIDRs: podRanges }));
   if (!at.old) return;
+  // An update checks the taints again.
+  at.into('metadata', spec, fields({ taints }));
   const before = recordOf(at.old.spec);
   if (podRangesOf(before).length > 0 && !isSameValue(podRangesOf(now), podRangesOf(before))) {
     at.forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid');
@@ -166,8 +168,10 @@ const eventTexts: readonly (readonly [string, boolean, number])[] = [
   ['reason', true, 128],
   ['message', false, 1024],
 ];
+/** Kubernetes checks the reason twice. */
 const fixedEventFields = [
   'involvedObject',
+  'reason',
   'reason',
   'message',
   'source',
@@ -208,7 +212,14 @@ export const coreEvent: FieldCheck = anyEvent('reportingComponent');
 
 export const newerEvent: FieldCheck = all(anyEvent('reportingController'), (value, at) => {
   if (!at.old) createdEvent(value, at);
-  else for (const field of fixedEventFields) fixed(field)(value, at);
+  else {
+    for (const field of fixedEventFields) {
+      const now = recordOf(value)[field];
+      const before = at.old[field];
+      const shownAs = field === 'reportingComponent' ? 'reportingController' : field;
+      if (now || before) fixedWith(shownAs, now, before, at);
+    }
+  }
 });
 
 const createdEvent: FieldCheck = (value, at) => {

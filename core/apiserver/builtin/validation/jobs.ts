@@ -294,7 +294,7 @@ const completions: FieldCheck = (value, at) => {
 export const job: FieldCheck = all(
   fields({ spec: all(jobSpec, ownSelector) }),
   (value, at) => {
-    if (!at.old) hostname(value, at);
+    if (at.isNew) hostname(value, at);
   },
   completions,
   fixed('spec.selector'),

@@ -95,6 +95,22 @@ export const kindRules: Readonly<Record<string, FieldCheck>> = {
   VolumeAttributesClass: volumeAttributesClass,
 };
 
+/** Kinds whose update Kubernetes validates as a new object first, and then as an update. So the causes of a wrong value come twice. */
+export const validatedTwice: ReadonlySet<string> = new Set([
+  'ClusterRole',
+  'ClusterRoleBinding',
+  'CSINode',
+  'Job',
+  'NetworkPolicy',
+  'PersistentVolume',
+  'PersistentVolumeClaim',
+  'ReplicationController',
+  'Role',
+  'RoleBinding',
+  'VolumeAttachment',
+  'VolumeAttributesClass',
+]);
+
 /** Kinds whose names are no DNS subdomain. */
 export const nameRules: Readonly<Record<string, TextCheck>> = {
   APIService: pathSegment,

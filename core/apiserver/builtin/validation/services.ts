@@ -109,9 +109,11 @@ const clusterIPs: FieldCheck = (value, at) => {
   if (clusterIP && ips[0] !== clusterIP) at.invalid('clusterIPs', ips, 'first value must match `clusterIP`');
   if (!clusterIP && ips.length > 0) at.invalid('clusterIPs', ips, 'must be empty when `clusterIP` is not specified');
   const given = textsOf(spec.ipFamilies);
+  const seen = new Set<string>();
   for (const [i, family] of given.entries()) {
     if (!families.includes(family)) at.unsupported(`ipFamilies[${i}]`, family, families);
-    if (given.indexOf(family) < i) at.duplicate(`ipFamilies[${i}]`, family);
+    if (seen.has(family)) at.duplicate(`ipFamilies[${i}]`, family);
+    seen.add(family);
   }
   at.into('ipFamilyPolicy', spec.ipFamilyPolicy, ifGiven(oneOf('PreferDualStack', 'RequireDualStack', 'SingleStack')));
   const before = clusterIPsOf(recordOf(at.old?.spec));
@@ -135,7 +137,7 @@ const clusterIPs: FieldCheck = (value, at) => {
   if (isHeadless(spec)) return;
   for (const [i, ip] of ips.entries()) {
     const wanted = given[i];
-    if (wanted === undefined || `IPv${kinds[i]}` === wanted) continue;
+    if (wanted === undefined || !families.includes(wanted) || `IPv${kinds[i]}` === wanted) continue;
     at.invalid(`clusterIPs[${i}]`, ip, `expected an ${wanted} value as indicated by \`ipFamilies[${i}]\``);
   }
 };
@@ -170,21 +172,28 @@ const nodePorts: FieldCheck = (value, at) => {
 
 const rangesAnnotation = 'service.beta.kubernetes.io/load-balancer-source-ranges';
 
+const onlyBalanced = "may only be used when `type` is 'LoadBalancer'";
+
+const balancerClass: FieldCheck = (value, at) => {
+  const { type, loadBalancerClass } = recordOf(value);
+  if (type === 'LoadBalancer') at.into('loadBalancerClass', loadBalancerClass, ifGiven(textOfForm(qualifiedName)));
+  else if (isPresent(loadBalancerClass)) at.forbidden('loadBalancerClass', onlyBalanced);
+};
+
 const loadBalancer: FieldCheck = (value, at) => {
-  const { type, loadBalancerSourceRanges: ranges, allocateLoadBalancerNodePorts, loadBalancerClass } = recordOf(value);
+  const { type, loadBalancerSourceRanges: ranges, allocateLoadBalancerNodePorts } = recordOf(value);
   const isBalanced = type === 'LoadBalancer';
-  const only = "may only be used when `type` is 'LoadBalancer'";
   if (listOf(ranges).length > 0) {
-    if (!isBalanced) at.forbidden('LoadBalancerSourceRanges', only);
+    if (!isBalanced) at.forbidden('LoadBalancerSourceRanges', onlyBalanced);
     for (const [i, range] of textsOf(ranges).entries()) {
       for (const mistake of addressRange(range.trim())) {
         at.invalid(`LoadBalancerSourceRanges[${i}]`, range.trim(), mistake);
       }
     }
   }
-  if (isPresent(allocateLoadBalancerNodePorts) && !isBalanced) at.forbidden('allocateLoadBalancerNodePorts', only);
-  if (isBalanced) at.into('loadBalancerClass', loadBalancerClass, ifGiven(textOfForm(qualifiedName)));
-  else if (isPresent(loadBalancerClass)) at.forbidden('loadBalancerClass', only);
+  if (isPresent(allocateLoadBalancerNodePorts) && !isBalanced)
+    at.forbidden('allocateLoadBalancerNodePorts', onlyBalanced);
+  balancerClass(value, at);
 };
 
 /** True if traffic from outside reaches the Service. */
@@ -241,14 +250,17 @@ function kept(value: unknown, at: Visit): void {
   if (!at.old) return;
   const now = recordOf(recordOf(value).spec);
   const before = recordOf(at.old.spec);
-  const isExternalName = now.type === 'ExternalName' || before.type === 'ExternalName';
-  if (!isExternalName && !(isHeadless(now) && isHeadless(before))) keptAddresses(now, before, at);
+  const haveAddresses = [now, before].every(({ type }) => addressTypes.has(type));
+  if (haveAddresses && !(isHeadless(now) && isHeadless(before))) keptAddresses(now, before, at);
   if (now.type === 'LoadBalancer' && before.type === 'LoadBalancer') {
     if (!isSameValue(now.loadBalancerClass, before.loadBalancerClass)) {
       at.invalid('spec.loadBalancerClass', now.loadBalancerClass, 'may not change once set');
     }
   }
+  at.into('spec', now, balancerClass);
 }
+
+const addressTypes: ReadonlySet<unknown> = new Set(['ClusterIP', 'NodePort', 'LoadBalancer']);
 
 function keptAddresses(now: ReadValues, before: ReadValues, at: Visit): void {
   const ips = clusterIPsOf(now);
@@ -264,9 +276,9 @@ function keptAddresses(now: ReadValues, before: ReadValues, at: Visit): void {
   }
 }
 
-/** As in Kubernetes, the addresses of a new Service are checked first, and alone: they would be allocated before the rest is read. */
+/** As in Kubernetes, the addresses of a Service are checked first, and alone: they would be allocated before the rest is read. */
 export const service: FieldCheck = (value, at) => {
-  if (!at.old) fields({ spec: clusterIPs })(value, at);
+  fields({ spec: clusterIPs })(value, at);
   if (at.causes.length > 0) return;
   kept(value, at);
   fields({ spec: serviceSpec })(value, at);
@@ -274,17 +286,21 @@ export const service: FieldCheck = (value, at) => {
 };
 
 const endpointAddress: FieldCheck = fields({
-  ip: [textOfForm(address), textOfForm(reachableAddress)],
+  ip: textOfForm(address),
   hostname: ifFilled(textOfForm(dnsLabel)),
   nodeName: ifGiven(textOfForm(dnsSubdomain)),
 });
+const reachable: FieldCheck = fields({ ip: textOfForm(reachableAddress) });
 
 const subset: FieldCheck = (value, at) => {
   const { addresses, notReadyAddresses, ports: list } = recordOf(value);
   if (listOf(addresses).length + listOf(notReadyAddresses).length === 0) {
     at.required('', 'must specify `addresses` or `notReadyAddresses`');
   }
-  fields({ addresses: each(endpointAddress), notReadyAddresses: each(endpointAddress) })(value, at);
+  fields({
+    addresses: each(all(endpointAddress, reachable)),
+    notReadyAddresses: each(all(endpointAddress, reachable)),
+  })(value, at);
   const isNameRequired = listOf(list).length > 1;
   at.into(
     'ports',

@@ -1,7 +1,8 @@
 /** Fields that an update may not change. */
 import { ownField } from '../../../object/json-value.ts';
 import { isRecord } from '../../../runtime/is-record.ts';
-import { type FieldCheck, type Visit, valueAtPath } from './visit.ts';
+import { pointerNames } from '../types-table.ts';
+import { type FieldCheck, isPresent, type Visit, valueAtPath } from './visit.ts';
 
 const immutable = 'field is immutable';
 
@@ -20,15 +21,24 @@ export function fixedWith(path: string, now: unknown, before: unknown, at: Visit
   if (!isSameValue(now, before)) at.invalid(path, now, immutable);
 }
 
-/** Compares as Kubernetes does: an absent value equals null, an empty list and an empty map. */
+/** Compares as Kubernetes does: an absent value equals null, an empty list, an empty map, and the zero value of a field that is no pointer. */
 export function isSameValue(a: unknown, b: unknown): boolean {
   if (a === b || (isNothing(a) && isNothing(b))) return true;
   if (Array.isArray(a))
     return Array.isArray(b) && a.length === b.length && a.every((item, i) => isSameValue(item, b[i]));
   if (!isRecord(a) || !isRecord(b)) return false;
   return [...new Set([...Object.keys(a), ...Object.keys(b)])].every((name) =>
-    isSameValue(ownField(a, name), ownField(b, name)),
+    isSameField(name, ownField(a, name), ownField(b, name)),
   );
+}
+
+let pointers: ReadonlySet<string> | undefined;
+
+function isSameField(name: string, a: unknown, b: unknown): boolean {
+  if (isPresent(a) === isPresent(b)) return isSameValue(a, b);
+  pointers ??= pointerNames();
+  const given = a ?? b;
+  return !pointers.has(name) && (given === '' || given === 0 || given === false || isNothing(given));
 }
 
 function isNothing(value: unknown): boolean {

@@ -23,11 +23,14 @@ export class Visit {
   readonly object: KubeObject;
   /** The object before the update. Undefined: the object is new. */
   readonly old: KubeObject | undefined;
+  /** The object is created. In the first validation of some updates, `old` is absent too. */
+  readonly isNew: boolean;
   readonly #path: FieldPath = [];
 
-  constructor(object: KubeObject, old?: KubeObject) {
+  constructor(object: KubeObject, old?: KubeObject, isNew = !old) {
     this.object = object;
     this.old = old;
+    this.isNew = isNew;
   }
 
   /** Runs the check with the longer path. */

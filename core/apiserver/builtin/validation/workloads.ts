@@ -206,10 +206,19 @@ const changeable = [
   'minReadySeconds',
 ];
 
+/** Kubernetes keeps the kind of no template. */
+function withoutKinds(templates: unknown): unknown[] {
+  return recordsOf(templates).map(({ apiVersion: _a, kind: _k, ...template }) => template);
+}
+
 export const statefulSet: FieldCheck = all(fields({ spec: statefulSpec }), (value, at) => {
   if (!at.old) return;
   const fixedPart = (spec: unknown) =>
-    Object.fromEntries(Object.entries(recordOf(spec)).filter(([name]) => !changeable.includes(name)));
+    Object.fromEntries(
+      Object.entries(recordOf(spec))
+        .filter(([name]) => !changeable.includes(name))
+        .map(([name, field]) => [name, name === 'volumeClaimTemplates' ? withoutKinds(field) : field]),
+    );
   if (isSameValue(fixedPart(recordOf(value).spec), fixedPart(at.old.spec))) return;
   const last = changeable.at(-1);
   const names = `${changeable

@@ -1,0 +1,54 @@
+/**
+ * What an update of a Service fills in and drops, as in Kubernetes. An update that leaves out what was allocated keeps it. When the type changes, fields that
+ * only the type before has are dropped if the user has left them as they were.
+ */
+import { equalJson } from '../../object/json-value.ts';
+import type { KubeObject } from '../../object/meta.ts';
+import { isRecord } from '../../runtime/is-record.ts';
+
+type Spec = Record<string, unknown>;
+
+const isBalanced = ({ type }: Spec) => type === 'LoadBalancer';
+const hasNodePorts = (spec: Spec) =>
+  spec.type === 'NodePort' || (isBalanced(spec) && spec.allocateLoadBalancerNodePorts !== false);
+const hasAddresses = ({ type }: Spec) => type === 'ClusterIP' || type === 'NodePort' || type === 'LoadBalancer';
+const isExternal = (spec: Spec) =>
+  spec.type === 'NodePort' ||
+  isBalanced(spec) ||
+  (spec.type === 'ClusterIP' && Array.isArray(spec.externalIPs) && spec.externalIPs.length > 0);
+
+/** Fields that go together, and the Services that have them. */
+const dependent: readonly (readonly [has: (spec: Spec) => boolean, ...fields: string[]])[] = [
+  [hasAddresses, 'clusterIP', 'clusterIPs'],
+  [hasAddresses, 'ipFamilies'],
+  [hasAddresses, 'ipFamilyPolicy'],
+  [(spec) => isBalanced(spec) && spec.externalTrafficPolicy === 'Local', 'healthCheckNodePort'],
+  [isBalanced, 'allocateLoadBalancerNodePorts'],
+  [isBalanced, 'loadBalancerClass'],
+  [isExternal, 'externalTrafficPolicy'],
+];
+
+/** Changes `object` in place. */
+export function prepareServiceUpdate(object: KubeObject, old: KubeObject): void {
+  const { spec } = object;
+  const before = old.spec;
+  if (!isRecord(spec) || !isRecord(before)) return;
+  if (hasAddresses(before) && hasAddresses(spec)) keepAddresses(spec, before);
+  const lost = dependent.filter(([has, ...names]) => {
+    return has(before) && !has(spec) && names.every((name) => equalJson(spec[name], before[name]));
+  });
+  if (hasNodePorts(before) && !hasNodePorts(spec) && equalJson(nodePorts(spec), nodePorts(before))) {
+    for (const port of Array.isArray(spec.ports) ? spec.ports : []) if (isRecord(port)) delete port.nodePort;
+  }
+  for (const [, ...names] of lost) for (const name of names) delete spec[name];
+}
+
+function keepAddresses(spec: Spec, before: Spec): void {
+  if (!spec.clusterIP && before.clusterIP) spec.clusterIP = before.clusterIP;
+  const isLeftOut = !Array.isArray(spec.clusterIPs) || spec.clusterIPs.length === 0;
+  if (isLeftOut && before.clusterIPs && spec.clusterIP === before.clusterIP) spec.clusterIPs = before.clusterIPs;
+}
+
+function nodePorts({ ports }: Spec): unknown[] {
+  return Array.isArray(ports) ? ports.map((port) => (isRecord(port) ? (port.nodePort ?? 0) : 0)) : [];
+}
