@@ -22,11 +22,15 @@ export function required(field: string, detail = ''): Cause {
 }
 
 export function invalidField(field: string, value: unknown, detail: string): Cause {
-  return { reason: 'FieldValueInvalid', message: withDetail(`Invalid value: ${shownValue(value)}`, detail), field };
+  return { reason: 'FieldValueInvalid', message: withDetail(`Invalid value: ${messageValue(value)}`, detail), field };
 }
 
 export function typeInvalid(field: string, value: unknown, detail: string): Cause {
-  return { reason: 'FieldValueTypeInvalid', message: withDetail(`Invalid value: ${shownValue(value)}`, detail), field };
+  return {
+    reason: 'FieldValueTypeInvalid',
+    message: withDetail(`Invalid value: ${messageValue(value)}`, detail),
+    field,
+  };
 }
 
 export function forbiddenField(field: string, detail: string): Cause {
@@ -34,12 +38,12 @@ export function forbiddenField(field: string, detail: string): Cause {
 }
 
 export function duplicate(field: string, value: unknown): Cause {
-  return { reason: 'FieldValueDuplicate', message: `Duplicate value: ${shownValue(value)}`, field };
+  return { reason: 'FieldValueDuplicate', message: `Duplicate value: ${messageValue(value)}`, field };
 }
 
 export function notSupported(field: string, value: unknown, supported: readonly unknown[]): Cause {
   const values = supported.map((item) => JSON.stringify(typeof item === 'string' ? item : JSON.stringify(item)));
-  const message = `Unsupported value: ${shownValue(value)}: supported values: ${values.join(', ')}`;
+  const message = `Unsupported value: ${messageValue(value)}: supported values: ${values.join(', ')}`;
   return { reason: 'FieldValueNotSupported', message, field };
 }
 
@@ -55,7 +59,7 @@ export function tooMany(field: string, actual: number, max: number): Cause {
 /** Number of characters of a value that a message shows. A value may be as large as an object. */
 const shownCharactersMax = 512;
 
-export function shownValue(value: unknown): string {
+export function messageValue(value: unknown): string {
   // A rule may show the same long text for each of its parts.
   if (typeof value === 'string' && value.length > shownCharactersMax)
     return shownText(`${value.slice(0, shownCharactersMax)}…`);

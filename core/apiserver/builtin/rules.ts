@@ -8,7 +8,7 @@ import type { KubeObject } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import type { ValidationContext } from '../schema.ts';
 import { isPart } from '../verbs/object-parts.ts';
-import type { BuiltinType } from './types-table.ts';
+import { type BuiltinType, pointerNames } from './types-table.ts';
 import { withDefaults } from './validation/defaults.ts';
 import { kindRules, validatedTwice } from './validation/kind-rules.ts';
 import { podParts } from './validation/pod-parts.ts';
@@ -32,6 +32,9 @@ export function checkRules(
   return kept.size === 0 ? causes : causes.filter((cause) => !kept.has(stableStringify(cause)));
 }
 
+let names: ReadonlySet<string> | undefined;
+const pointers = () => (names ??= pointerNames());
+
 interface Checked {
   readonly kind: string;
   readonly type: BuiltinType;
@@ -47,7 +50,8 @@ function visit({ kind, type, object, old, context: { subresource, user } }: Chec
   const before = old && withDefaults(old, type, 'rules');
   // A subresource may change what an update of the object may not. Nothing else of the spec can be different.
   const isPartOfPod = kind === 'Pod' && isPart(subresource);
-  const at = new Visit(filled, before && isPartOfPod ? { ...before, spec: filled.spec } : before, isNew);
+  const compared = before && isPartOfPod ? { ...before, spec: filled.spec } : before;
+  const at = new Visit(filled, { old: compared, isNew, pointers: pointers() });
   rules(filled, at);
   if (user && subresource === 'status') at.into('status', filled.status, ownField(userStatusRules, kind) ?? (() => undefined));
   if (before && isPartOfPod) ownField(podParts, subresource ?? '')?.(recordOf(filled.spec), recordOf(before.spec), at);

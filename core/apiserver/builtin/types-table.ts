@@ -99,7 +99,7 @@ export class BuiltinType implements ObjectType {
   }
 }
 
-/** Names of fields that are pointers in some Go type, and maps in none: there, an empty value is another one than an absent value. */
+/** Names of fields that are pointers in some Go type, and maps in none: in these types, an empty value is another one than an absent value. */
 export function pointerNames(): ReadonlySet<string> {
   const fields = Object.keys(table.types).flatMap((name) => [...builtinType(name).fields()]);
   const maps = new Set(fields.filter(([, { type }]) => type.type === 'map').map(([name]) => name));

@@ -1,4 +1,5 @@
 /** PersistentVolumeClaims, PersistentVolumes and the other kinds of storage. */
+import { equalJson } from '../../../object/json-value.ts';
 import { dnsLabel, dnsSubdomain, qualifiedName } from './formats.ts';
 import { amountText, nanosOf, quantityNotNegative, quantityPositive } from './resources.ts';
 import { labelName, nodeSelector, selectorRule } from './selectors.ts';
@@ -103,7 +104,7 @@ export const claim: FieldCheck = all(fields({ spec: claimSpec }), (value, at) =>
     ...(before.volumeName ? {} : { volumeName: undefined }),
     ...(isPresent(before.storageClassName) ? {} : { storageClassName: undefined }),
   });
-  if (!isSameValue(compared(now), compared(before))) at.forbidden('spec', immutableClaim);
+  if (!isSameValue(compared(now), compared(before), at)) at.forbidden('spec', immutableClaim);
   const capacity = nanosOf(recordOf(recordOf(status).capacity).storage);
   const size = storageOf(now);
   if (size < storageOf(before) && size <= capacity) {
@@ -177,11 +178,11 @@ export const persistentVolume: FieldCheck = all(fields({ spec: persistentVolumeS
   const before = recordOf(at.old.spec);
   const sourceOf = (spec: ReadValues) =>
     persistentVolumeSources.map(([field]) => (isPresent(spec[field]) ? [spec[field]] : null));
-  if (!isSameValue(sourceOf(now), sourceOf(before))) {
+  if (!isSameValue(sourceOf(now), sourceOf(before), at)) {
     at.forbidden('spec.persistentvolumesource', 'spec.persistentvolumesource is immutable after creation');
   }
   fixedWith('volumeMode', now.volumeMode, before.volumeMode, at);
-  if (isPresent(before.nodeAffinity) && !isSameValue(now.nodeAffinity, before.nodeAffinity)) {
+  if (isPresent(before.nodeAffinity) && !isSameValue(now.nodeAffinity, before.nodeAffinity, at)) {
     const why = 'field is immutable, except for updating from beta label to GA';
     at.invalid('nodeAffinity', now.nodeAffinity ?? null, why);
   }
@@ -224,7 +225,7 @@ const topologies: FieldCheck = (value, at) => {
 };
 
 function isSameTerm(a: ReadValues, b: ReadValues): boolean {
-  return Object.keys(a).length === Object.keys(b).length && isSameValue(a, b);
+  return Object.keys(a).length === Object.keys(b).length && equalJson(a, b);
 }
 
 const topology: FieldCheck = (term, at) => {

@@ -93,7 +93,7 @@ export const nodeKind: FieldCheck = (value, at) => {
   // An update checks the taints again.
   at.into('metadata', spec, fields({ taints }));
   const before = recordOf(at.old.spec);
-  if (podRangesOf(before).length > 0 && !isSameValue(podRangesOf(now), podRangesOf(before))) {
+  if (podRangesOf(before).length > 0 && !isSameValue(podRangesOf(now), podRangesOf(before), at)) {
     at.forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid');
   }
   if (before.providerID && before.providerID !== now.providerID) {

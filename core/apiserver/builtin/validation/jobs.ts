@@ -272,7 +272,7 @@ const template: FieldCheck = (value, at) => {
     const { nodeAffinity: _a, ...otherAffinity } = recordOf(affinity);
     return { spec: { ...rest, affinity: otherAffinity } };
   };
-  if (!isSameValue(compared(now.template), compared(before.template))) {
+  if (!isSameValue(compared(now.template), compared(before.template), at)) {
     at.invalid('spec.template', now.template, 'field is immutable');
   }
 };

@@ -377,7 +377,7 @@ function podUpdate(spec: ReadValues, old: ReadValues, at: Visit): void {
   }
   const withoutSeconds = (toleration: unknown) => ({ ...recordOf(toleration), tolerationSeconds: undefined });
   for (const toleration of listOf(old.tolerations)) {
-    const isKept = listOf(now).some((other) => isSameValue(withoutSeconds(other), withoutSeconds(toleration)));
+    const isKept = listOf(now).some((other) => isSameValue(withoutSeconds(other), withoutSeconds(toleration), at));
     if (!isKept) {
       at.forbidden('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds');
     }
@@ -388,7 +388,7 @@ function podUpdate(spec: ReadValues, old: ReadValues, at: Visit): void {
     const why = `only deletion is allowed, but found new scheduling gate '${wordOf(name)}'`;
     at.forbidden(`spec.schedulingGates[${i}].name`, why);
   }
-  if (!isSameValue(fixedPart(spec, gatesBefore.size > 0), fixedPart(old, gatesBefore.size > 0))) {
+  if (!isSameValue(fixedPart(spec, gatesBefore.size > 0), fixedPart(old, gatesBefore.size > 0), at)) {
     at.forbidden('spec', `pod updates may not change fields other than ${changeable}`);
   }
 }

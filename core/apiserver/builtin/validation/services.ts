@@ -253,7 +253,7 @@ function kept(value: unknown, at: Visit): void {
   const haveAddresses = [now, before].every(({ type }) => addressTypes.has(type));
   if (haveAddresses && !(isHeadless(now) && isHeadless(before))) keptAddresses(now, before, at);
   if (now.type === 'LoadBalancer' && before.type === 'LoadBalancer') {
-    if (!isSameValue(now.loadBalancerClass, before.loadBalancerClass)) {
+    if (!isSameValue(now.loadBalancerClass, before.loadBalancerClass, at)) {
       at.invalid('spec.loadBalancerClass', now.loadBalancerClass, 'may not change once set');
     }
   }
@@ -315,7 +315,7 @@ const subset: FieldCheck = (value, at) => {
 };
 
 export const endpoints: FieldCheck = (value, at) => {
-  if (at.old && isSameValue(recordOf(value).subsets, at.old.subsets)) return;
+  if (at.old && isSameValue(recordOf(value).subsets, at.old.subsets, at)) return;
   fields({ subsets: each(subset) })(value, at);
 };
 
@@ -389,7 +389,7 @@ export const endpointSlice: FieldCheck = all(
   fields({ addressType: requiredOneOf('FQDN', 'IPv4', 'IPv6'), ports: slicePorts }),
   (value, at) => {
     const { addressType, endpoints: list } = recordOf(value);
-    if (at.old && isSameValue(list, at.old.endpoints)) return;
+    if (at.old && isSameValue(list, at.old.endpoints, at)) return;
     const endpoint = fields({
       addresses: sliceAddresses(addressType),
       nodeName: ifGiven(textOfForm(dnsSubdomain)),

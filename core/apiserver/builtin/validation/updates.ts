@@ -1,7 +1,6 @@
 /** Fields that an update may not change. */
 import { ownField } from '../../../object/json-value.ts';
 import { isRecord } from '../../../runtime/is-record.ts';
-import { pointerNames } from '../types-table.ts';
 import { type FieldCheck, isPresent, type Visit, valueAtPath } from './visit.ts';
 
 const immutable = 'field is immutable';
@@ -11,34 +10,31 @@ export function fixed(path: string, refused?: (at: Visit, value: unknown) => voi
   return (value, at) => {
     if (!at.old) return;
     const now = valueAtPath(value, path);
-    if (isSameValue(now, valueAtPath(at.old, path))) return;
+    if (isSameValue(now, valueAtPath(at.old, path), at)) return;
     if (refused) refused(at, now);
     else at.invalid(path, now, immutable);
   };
 }
 
 export function fixedWith(path: string, now: unknown, before: unknown, at: Visit): void {
-  if (!isSameValue(now, before)) at.invalid(path, now, immutable);
+  if (!isSameValue(now, before, at)) at.invalid(path, now, immutable);
 }
 
 /** Compares as Kubernetes does: an absent value equals null, an empty list, an empty map, and the zero value of a field that is no pointer. */
-export function isSameValue(a: unknown, b: unknown): boolean {
+export function isSameValue(a: unknown, b: unknown, at: Pick<Visit, 'pointers'>): boolean {
   if (a === b || (isNothing(a) && isNothing(b))) return true;
   if (Array.isArray(a))
-    return Array.isArray(b) && a.length === b.length && a.every((item, i) => isSameValue(item, b[i]));
+    return Array.isArray(b) && a.length === b.length && a.every((item, i) => isSameValue(item, b[i], at));
   if (!isRecord(a) || !isRecord(b)) return false;
   return [...new Set([...Object.keys(a), ...Object.keys(b)])].every((name) =>
-    isSameField(name, ownField(a, name), ownField(b, name)),
+    isSameField(name, [ownField(a, name), ownField(b, name)], at),
   );
 }
 
-let pointers: ReadonlySet<string> | undefined;
-
-function isSameField(name: string, a: unknown, b: unknown): boolean {
-  if (isPresent(a) === isPresent(b)) return isSameValue(a, b);
-  pointers ??= pointerNames();
+function isSameField(name: string, [a, b]: readonly [unknown, unknown], at: Pick<Visit, 'pointers'>): boolean {
+  if (isPresent(a) === isPresent(b)) return isSameValue(a, b, at);
   const given = a ?? b;
-  return !pointers.has(name) && (given === '' || given === 0 || given === false || isNothing(given));
+  return !at.pointers.has(name) && (given === '' || given === 0 || given === false || isNothing(given));
 }
 
 function isNothing(value: unknown): boolean {

@@ -2,7 +2,7 @@
  * The words in which the rules of built-in kinds are written. A check looks at one value and adds its causes; a rule is a check made of smaller ones. The
  * order of the parts of a rule is the order of the causes in the answer.
  */
-import { type FieldPath, formatPath, shownValue } from '../../../object/field-error.ts';
+import { type FieldPath, formatPath, messageValue } from '../../../object/field-error.ts';
 import type { KubeObject } from '../../../object/meta.ts';
 import type { Cause } from '../../../runtime/errors.ts';
 import { isRecord } from '../../../runtime/is-record.ts';
@@ -17,6 +17,12 @@ export type TextCheck = (text: string) => string[];
 /** Number of characters of a detail that a message has. A detail may name a value as large as an object. */
 const detailCharactersMax = 2048;
 
+interface VisitOptions {
+  readonly old?: KubeObject | undefined;
+  readonly isNew?: boolean;
+  readonly pointers?: ReadonlySet<string>;
+}
+
 /** One validation of one object. The path grows and shrinks with the walk, and becomes a text only for a cause. */
 export class Visit {
   readonly causes: Cause[] = [];
@@ -25,12 +31,15 @@ export class Visit {
   readonly old: KubeObject | undefined;
   /** The object is created. In the first validation of some updates, `old` is absent too. */
   readonly isNew: boolean;
+  /** Names of fields that are pointers in Go: there, an empty value is another one than an absent value. */
+  readonly pointers: ReadonlySet<string>;
   readonly #path: FieldPath = [];
 
-  constructor(object: KubeObject, old?: KubeObject, isNew = !old) {
+  constructor(object: KubeObject, { old, isNew = !old, pointers = new Set() }: VisitOptions = {}) {
     this.object = object;
     this.old = old;
     this.isNew = isNew;
+    this.pointers = pointers;
   }
 
   /** Runs the check with the longer path. */
@@ -91,7 +100,7 @@ export class Visit {
     }
     const field = formatPath(below === '' ? this.#path : [...this.#path, below]);
     const cut = detail.length > detailCharactersMax ? `${detail.slice(0, detailCharactersMax)}…` : detail;
-    const message = [mistake, ...values.map(shownValue), ...(cut === '' ? [] : [cut])].join(': ');
+    const message = [mistake, ...values.map(messageValue), ...(cut === '' ? [] : [cut])].join(': ');
     this.causes.push({ reason, message, field: field || '<nil>' });
   }
 }

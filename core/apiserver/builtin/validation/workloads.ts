@@ -219,7 +219,7 @@ export const statefulSet: FieldCheck = all(fields({ spec: statefulSpec }), (valu
         .filter(([name]) => !changeable.includes(name))
         .map(([name, field]) => [name, name === 'volumeClaimTemplates' ? withoutKinds(field) : field]),
     );
-  if (isSameValue(fixedPart(recordOf(value).spec), fixedPart(at.old.spec))) return;
+  if (isSameValue(fixedPart(recordOf(value).spec), fixedPart(at.old.spec), at)) return;
   const last = changeable.at(-1);
   const names = `${changeable
     .slice(0, -1)
