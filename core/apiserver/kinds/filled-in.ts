@@ -32,7 +32,8 @@ export const shownAddresses: Pick<Filling, 'drop' | 'fill'> = {
     const spec = object.spec as ServiceSpec;
     if (spec.type === 'ExternalName') return;
     const { ipFamilies: families = ['IPv4'], ipFamilyPolicy: policy = 'SingleStack' } = spec;
-    if (!spec.clusterIPs) spec.clusterIP ||= shownAddress(key.namespace, key.name, families[0]);
+    // A list without its first address is a mistake, and validation says so.
+    if (!spec.clusterIPs?.length) spec.clusterIP ||= shownAddress(key.namespace, key.name, families[0]);
     // The space shows one address, also where a cluster gives two.
     if (!spec.clusterIP || (spec.clusterIP !== 'None' && (families.length > 1 || policy !== 'SingleStack'))) return;
     spec.clusterIPs ??= [spec.clusterIP];
