@@ -37,7 +37,6 @@ const selectable: Readonly<Record<string, readonly string[]>> = {
   Node: ['.spec.unschedulable'],
   Job: ['.status.successful'],
   Service: ['.spec.clusterIP', '.spec.type'],
-  ReplicaSet: ['.status.replicas'],
   ReplicationController: ['.status.replicas'],
   CertificateSigningRequest: ['.spec.signerName'],
 };
