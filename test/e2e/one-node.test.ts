@@ -38,11 +38,41 @@ describe.skipIf(withoutKubectl)(`a tree with one node${why}`, () => {
     expect(get('.metadata.resourceVersion')).toBe(version);
   }
 
-  it('stores large objects, starts the node again after kill -9, and ends properly', async () => {
+  /** The pages of a list that kubectl asks for, and the number that remains behind the first page. */
+  function listsInPages(): void {
+    const file = join(directory, 'maps.yaml');
+    const names = Array.from({ length: 7 }, (_, i) => `page-${i}`);
+    const items = names.map((name) => ({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name, namespace: 'default', labels: { page: 'yes' } },
+    }));
+    writeFileSync(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+    tree.ok('node/center', 'apply', '-f', file);
+    const listed = (...args: string[]) =>
+      tree
+        .ok('node/center', 'get', 'configmaps', '-n', 'default', '-o', 'name', ...args)
+        .trim()
+        .split('\n')
+        .map((line) => line.replace('configmap/', ''));
+    const all = listed('--chunk-size=0');
+    expect(all).toEqual(expect.arrayContaining(names));
+    expect(listed('--chunk-size=3')).toEqual(all);
+    expect(listed('--chunk-size=3', '-l', 'page')).toEqual(names);
+    const path = '/api/v1/namespaces/default/configmaps?limit=3';
+    const page = JSON.parse(tree.ok('node/center', 'get', '--raw', path)) as {
+      metadata: { remainingItemCount: number };
+      items: unknown[];
+    };
+    expect([page.items.length, page.metadata.remainingItemCount]).toEqual([3, all.length - 3]);
+  }
+
+  it('stores large objects, lists in pages, starts the node again after kill -9, and ends properly', async () => {
     const topology = { apiVersion: 'banyan.io/v1alpha1', kind: 'Topology', metadata: { name: 'one' }, spec: {} };
     writeFileSync(join(directory, 'topology.yaml'), JSON.stringify(topology));
     await tree.up();
     writesLargeObjects();
+    listsInPages();
     const before = tree.pid('center');
     tree.kill('center');
     await until('the node is back', () => ![0, before].includes(tree.pid('center')), 30);
