@@ -2,6 +2,7 @@
 
 import type { OutgoingHttpHeaders } from 'node:http';
 import { Agent, type RequestOptions, request } from 'node:https';
+import { jsonText, parseJson } from '../../core/object/json.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError, type ErrorCode, errorTable } from '../../core/runtime/errors.ts';
 import type { EntryNode } from './through-tree.ts';
@@ -83,7 +84,7 @@ export class NodeApiClient {
     const { status, body } = await this.#ask(context, `${path}?fieldManager=banyan-cli&force=true`, {
       method: 'PATCH',
       contentType: 'application/apply-patch+yaml',
-      body: JSON.stringify(object),
+      body: jsonText(object),
     });
     return this.#parsed(context, path, status, body);
   }
@@ -94,7 +95,7 @@ export class NodeApiClient {
     const { status, body } = await this.#ask(context, path, {
       method: 'DELETE',
       contentType: 'application/json',
-      body: JSON.stringify({ apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } }),
+      body: jsonText({ apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } }),
     });
     if (status === 404) return;
     if (status === 409) {
@@ -105,17 +106,17 @@ export class NodeApiClient {
 
   /** Gets a URL of the node itself; with `sent`, posts this value to it. Throws an error with the server's message. */
   async ask<T>(context: string, path: string, withinMs = timeoutMs, sent?: object): Promise<T> {
-    const send = sent && { method: 'POST', contentType: 'application/json', body: JSON.stringify(sent) };
+    const send = sent && { method: 'POST', contentType: 'application/json', body: jsonText(sent) };
     const { status, body } = await this.#ask(context, path, send, withinMs);
-    if (status === 200) return JSON.parse(body) as T;
+    if (status === 200) return parseJson(body) as T;
     throw new BanyanError(codeOf(status), messageOf(body));
   }
 
   /** Creates, replaces, patches (by a merge patch) or deletes an object, or tries to with `?dryRun=All`. Returns the object, or why the node refused. */
   async write(context: string, method: WriteMethod, path: string, sent: object): Promise<WriteAnswer> {
     const contentType = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
-    const { status, body } = await this.#ask(context, path, { method, contentType, body: JSON.stringify(sent) });
-    if (status === 200 || status === 201) return { object: JSON.parse(body) as KubeObject };
+    const { status, body } = await this.#ask(context, path, { method, contentType, body: jsonText(sent) });
+    if (status === 200 || status === 201) return { object: parseJson(body) as KubeObject };
     const { details } = statusOf(body);
     const causes = (details?.causes ?? []).map(({ field = '', message = '' }) => ({ field, message }));
     return { refused: { code: codeOf(status), message: messageOf(body), causes } };
@@ -126,7 +127,7 @@ export class NodeApiClient {
   }
 
   #parsed(context: string, path: string, status: number, body: string): KubeObject {
-    if (status === 200 || status === 201) return JSON.parse(body) as KubeObject;
+    if (status === 200 || status === 201) return parseJson(body) as KubeObject;
     throw new BanyanError(codeOf(status), `${context}: ${path}: ${messageOf(body)}`);
   }
 
@@ -194,7 +195,7 @@ interface ShownError {
 /** The Kubernetes Status in the body of an answer. Empty if the body is no JSON. */
 function statusOf(body: string): ShownError {
   try {
-    return JSON.parse(body) as ShownError;
+    return parseJson(body) as ShownError;
   } catch {
     return {};
   }

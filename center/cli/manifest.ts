@@ -2,7 +2,9 @@
  * The objects of files that a person would apply, as the space would store them: checked by dry runs, so with defaults and with all mistakes, each with its line.
  * Nothing is written.
  */
+
 import { readFileSync } from 'node:fs';
+import { parseJson } from '../../core/object/json.ts';
 import type { JsonObject, KubeObject } from '../../core/object/meta.ts';
 import { describeError } from '../../core/runtime/errors.ts';
 import { isRecord } from '../../core/runtime/is-record.ts';
@@ -150,7 +152,7 @@ function patchOf(before: unknown, next: JsonObject): JsonObject {
 
 function parsedOr(json: string, otherwise: unknown): unknown {
   try {
-    return JSON.parse(json);
+    return parseJson(json);
   } catch {
     return otherwise;
   }

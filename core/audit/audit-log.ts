@@ -1,4 +1,5 @@
 /** The log of a node: events as lines, and what the node does when the lines can't be written. */
+import { jsonText } from '../object/json.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { AuditPort } from './audit-port.ts';
@@ -53,7 +54,7 @@ export class AuditLog implements AuditPort {
    */
   write(event: AuditEvent): void {
     const { lines } = this.#options;
-    if ((isCarriedOut(event) || !lines.isFilling) && lines.write(`${JSON.stringify(event)}\n`)) return;
+    if ((isCarriedOut(event) || !lines.isFilling) && lines.write(`${jsonText(event)}\n`)) return;
     this.#lost += 1;
     this.#report();
   }

@@ -1,4 +1,5 @@
 /** The body of a request or an answer as an event has the body. */
+import { parseJson } from '../object/json.ts';
 import { isRecord } from '../runtime/is-record.ts';
 
 export interface RecordedBody {
@@ -21,7 +22,7 @@ export function recordedBody(
 export function recordedJson(body: Buffer, bytesMax: number, omitManagedFields: boolean): RecordedBody {
   if (body.length > bytesMax) return recordedBody(undefined, body.length, bytesMax, false);
   try {
-    return recordedBody(JSON.parse(body.toString()), body.length, bytesMax, omitManagedFields);
+    return recordedBody(parseJson(body.toString()), body.length, bytesMax, omitManagedFields);
   } catch {
     return { cut: 'no JSON' };
   }

@@ -1,6 +1,7 @@
 /** Converts the result of an expression to JSON. */
 import { UnsignedInt } from '@marcbachmann/cel-js/evaluator';
 import { CelError } from '../match/cel/cel-error.ts';
+import { exactInteger } from '../object/json.ts';
 import { setField } from '../object/json-value.ts';
 import type { Json, JsonObject } from '../object/meta.ts';
 
@@ -8,7 +9,7 @@ import type { Json, JsonObject } from '../object/meta.ts';
 const scalarCharacters = 8;
 
 /**
- * The value as JSON. Throws CelError for values that JSON does not have: durations, quantities, optional values, integers beyond 2^53. Calls `grow` with a
+ * The value as JSON. Throws CelError for values that JSON does not have: durations, quantities, optional values, integers beyond 64 bits. Calls `grow` with a
  * number of characters for each part while the result grows, because a short expression can use a large value many times.
  */
 export function celToJson(value: unknown, grow: (characters: number) => void): Json {
@@ -21,8 +22,8 @@ export function celToJson(value: unknown, grow: (characters: number) => void): J
       if (!Number.isFinite(value)) throw unfit(`the number ${value}`);
       return value;
     case 'bigint':
-      if (!Number.isSafeInteger(Number(value))) throw unfit(`the integer ${value}, beyond 2^53`);
-      return Number(value);
+      if (BigInt.asIntN(64, value) !== value) throw unfit(`the integer ${value}, beyond 64 bits`);
+      return exactInteger(value);
     case 'object':
       if (value === null) return null;
       if (Array.isArray(value)) return value.map((item) => celToJson(item, grow));

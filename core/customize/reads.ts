@@ -2,8 +2,10 @@
  * Records which values of a destination an evaluation reads. An evaluation depends only on its key and on these values. So an evaluation that reads the
  * same values gives the same result, and a change of any other value does not change the result.
  */
+
 import { type CelValue, celValue } from '../match/cel/values.ts';
 import { stableStringify } from '../object/canonical.ts';
+import { jsonText, parseJson } from '../object/json.ts';
 import type { DestinationFacts } from './customizer.ts';
 
 /** One read of a destination: the field at a path, for example location, metadata, annotations, store-name. */
@@ -41,8 +43,9 @@ export function observe(facts: DestinationFacts, { path, look }: Read): string {
 function typeOfFirst(fields: Record<string, unknown>): string {
   const [name] = namesOf(fields);
   const value = name === undefined ? undefined : fields[name];
-  if (isObject(value)) return `{${JSON.stringify(name)}`;
+  if (isObject(value)) return `{${jsonText(name)}`;
   if (Array.isArray(value)) return stableStringify(value);
+  if (typeof value === 'bigint') return 'number';
   return typeof value === 'number' && !Number.isSafeInteger(value) ? 'double' : typeof value;
 }
 
@@ -161,7 +164,7 @@ class LazyMap extends Map<string, CelValue> {
 
   #whole(): Map<string, CelValue> {
     this.#recorder?.note(this.#path, 'whole');
-    this.#all ??= celValue(JSON.parse(stableStringify(this.#fields))) as Map<string, CelValue>;
+    this.#all ??= celValue(parseJson(stableStringify(this.#fields))) as Map<string, CelValue>;
     return this.#all;
   }
 }

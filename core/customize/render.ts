@@ -11,6 +11,7 @@ import { defaultBudget, type EvaluationBudget } from '../match/cel/budget.ts';
 import type { CelProgram } from '../match/cel/cel.ts';
 import { CelError } from '../match/cel/cel-error.ts';
 import type { CelValue } from '../match/cel/values.ts';
+import { jsonText } from '../object/json.ts';
 import { cloneJson } from '../object/json-value.ts';
 import { type JsonObject, type KubeObject, type ObjectMeta, parseApiVersion } from '../object/meta.ts';
 import { matchesSelector } from '../object/selector.ts';
@@ -207,7 +208,7 @@ class RenderWork implements TemplateContext {
   /** Applies consecutive operations as one patch, so that the object is copied only once. */
   #patched(object: RenderFields, run: readonly OperationPatch[]): RenderFields {
     const operations = run.map(({ operation, value, field }) => {
-      const copied = operation.op === 'copy' ? JSON.stringify(valueAt(object, operation.from ?? ''))?.length : 0;
+      const copied = operation.op === 'copy' ? jsonText(valueAt(object, operation.from ?? ''))?.length : 0;
       this.at(field, () => this.grow(copied ?? 0));
       return value ? { ...operation, value: value(this) } : operation;
     });
@@ -224,7 +225,7 @@ class RenderWork implements TemplateContext {
     const result = cloneJson(object);
     for (const { field, path, steps, value } of replacements) {
       const given = value(this);
-      const characters = JSON.stringify(given).length;
+      const characters = jsonText(given).length;
       const places = this.at(field, () => {
         this.#spend(this.#characters / charactersPerStep);
         return replaceAt(result, steps, () => {

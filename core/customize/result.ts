@@ -1,7 +1,9 @@
 /** Checks the result of a customization: it is still the same object, it is valid if this node knows its kind, and it is not too large. */
+
 import type { Kind } from '../apiserver/space.ts';
 import { objectBytesMax } from '../apiserver/status-errors.ts';
 import { canonicalBytes } from '../object/canonical.ts';
+import { jsonText } from '../object/json.ts';
 import { cloneJson } from '../object/json-value.ts';
 import { type KubeObject, parseApiVersion } from '../object/meta.ts';
 import { BanyanError } from '../runtime/errors.ts';
@@ -43,7 +45,7 @@ function sameObject(result: Record<string, unknown>, original: KubeObject): Kube
 
 function mustBe(field: string, actual: unknown, expected: unknown): void {
   if (actual === expected) return;
-  const change = `was changed from ${JSON.stringify(expected)} to ${JSON.stringify(actual)?.slice(0, 100)}`;
+  const change = `was changed from ${jsonText(expected)} to ${jsonText(actual)?.slice(0, 100)}`;
   throw new CustomizeError(field, `${change}: a customization may not change which object it is`);
 }
 
@@ -57,11 +59,7 @@ function textsOf(
   const result: Record<string, string> = {};
   for (const [key, value] of Object.entries(texts)) {
     if (typeof value === 'string') result[key] = value;
-    else
-      throw new CustomizeError(
-        `metadata.${name}[${key}]`,
-        `must be a text, is ${JSON.stringify(value)?.slice(0, 100)}`,
-      );
+    else throw new CustomizeError(`metadata.${name}[${key}]`, `must be a text, is ${jsonText(value)?.slice(0, 100)}`);
   }
   return Object.keys(result).length > 0 ? result : undefined;
 }

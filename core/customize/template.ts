@@ -6,6 +6,7 @@
 
 import type { CelProgram } from '../match/cel/cel.ts';
 import type { CelValue } from '../match/cel/values.ts';
+import { jsonText } from '../object/json.ts';
 import { cloneJson, setField } from '../object/json-value.ts';
 import type { Json, JsonObject } from '../object/meta.ts';
 import { celToJson } from './cel-to-json.ts';
@@ -144,5 +145,5 @@ function resultOf(context: TemplateContext, program: CelProgram, field: string):
 }
 
 function textOf(value: Json): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'string' ? value : jsonText(value);
 }

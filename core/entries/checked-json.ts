@@ -1,5 +1,7 @@
 /** Parses the JSON of an entry and checks it against a schema. If the JSON is wrong, a text for people describes the first fault. */
+
 import type * as z from 'zod';
+import { parseJson } from '../object/json.ts';
 import { beyondLimits } from '../object/json-limits.ts';
 import { describeError } from '../runtime/errors.ts';
 import { checkSchema, problemText } from '../runtime/schema-problems.ts';
@@ -9,7 +11,7 @@ import { asText } from '../store/bytes.ts';
 export function checkedJson(what: 'the attributes' | 'the body', shape: z.ZodType, bytes: Uint8Array): object | string {
   let value: unknown;
   try {
-    value = JSON.parse(asText(bytes));
+    value = parseJson(asText(bytes));
   } catch (error) {
     return `${what} ${what === 'the body' ? 'is' : 'are'} no JSON: ${describeError(error)}`;
   }

@@ -2,6 +2,7 @@
  * Canonical bytes: exactly one JSON text for each object. Keys are sorted, but `metadata` is first and has no resourceVersion. So the text always begins
  * with `{"metadata":{`. The server can insert its fields after this prefix, or a status before the last brace, without parsing the text.
  */
+import { parseJson } from './json.ts';
 import type { KubeObject } from './meta.ts';
 
 const prefix = Buffer.from('{"metadata":{');
@@ -24,6 +25,7 @@ export function canonicalBytes(object: KubeObject): Uint8Array {
 export function stableStringify(value: unknown): string {
   if (Array.isArray(value))
     return `[${value.map((item) => stableStringify(item === undefined ? null : item)).join(',')}]`;
+  if (typeof value === 'bigint') return String(value);
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
   const fields: string[] = [];
   for (const key of Object.keys(value).sort()) {
@@ -96,7 +98,7 @@ export function appendMember(body: Uint8Array, name: string, json: Uint8Array): 
 }
 
 export function parseBody(body: Uint8Array): KubeObject {
-  return JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')) as KubeObject;
+  return parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')) as KubeObject;
 }
 
 /** Whether the canonical bytes contain the word. Most objects lack it, so this search avoids parsing them. */

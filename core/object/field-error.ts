@@ -1,5 +1,7 @@
 /** Causes of an Invalid answer, worded like those of the Kubernetes API server (apimachinery's validation/field package), and paths of fields. */
+
 import type { Cause } from '../runtime/errors.ts';
+import { jsonText } from './json.ts';
 
 /**
  * The path of the field that a check looks at now. The check adds a part when it goes into a field, and removes the part when it leaves the field. So a
@@ -42,17 +44,17 @@ export function duplicate(field: string, value: unknown): Cause {
 }
 
 export function notSupported(field: string, value: unknown, supported: readonly unknown[]): Cause {
-  const values = supported.map((item) => JSON.stringify(typeof item === 'string' ? item : JSON.stringify(item)));
+  const values = supported.map((item) => jsonText(typeof item === 'string' ? item : jsonText(item)));
   const message = `Unsupported value: ${messageValue(value)}: supported values: ${values.join(', ')}`;
   return { reason: 'FieldValueNotSupported', message, field };
 }
 
-export function tooLong(field: string, max: number): Cause {
+export function tooLong(field: string, max: number | bigint): Cause {
   const detail = max < 0 ? 'value is too long' : `may not be more than ${max} bytes`;
   return { reason: 'FieldValueTooLong', message: `Too long: ${detail}`, field };
 }
 
-export function tooMany(field: string, actual: number, max: number): Cause {
+export function tooMany(field: string, actual: number, max: number | bigint): Cause {
   return { reason: 'FieldValueTooMany', message: `Too many: ${actual}: must have at most ${max} items`, field };
 }
 
@@ -71,7 +73,7 @@ export function messageValue(value: unknown): string {
 
 /** Go writes these characters so in objects and lists. */
 function shownText(value: unknown): string {
-  const text = JSON.stringify(value);
+  const text = jsonText(value);
   if (typeof value !== 'object') return text;
   return text.replace(/[<>&]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`);
 }

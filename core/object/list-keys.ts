@@ -4,6 +4,7 @@
  */
 
 import { envOnce } from './env-variables.ts';
+import { jsonText } from './json.ts';
 import { cloneJson, equalJson } from './json-value.ts';
 import type { KubeObject } from './meta.ts';
 import { containersOf, podSpecOf, recordsIn, type Values } from './pod-template.ts';
@@ -121,5 +122,5 @@ function variablesOnce(env: readonly Values[]): { items: Values[] } | { why: str
 
 /** `[containerPort=53,protocol="UDP"]`, as an API server writes the key. */
 function keyText(item: Values, { keys, defaults = {} }: KeyedList): string {
-  return `[${keys.map((key) => `${key}=${JSON.stringify(item[key] ?? defaults[key])}`).join(',')}]`;
+  return `[${keys.map((key) => `${key}=${jsonText(item[key] ?? defaults[key])}`).join(',')}]`;
 }

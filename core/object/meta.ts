@@ -1,6 +1,7 @@
 /** The shape of every Kubernetes object: only the fields that this code uses. */
 
-export type Json = null | boolean | number | string | Json[] | JsonObject;
+/** A bigint is an integer that a double does not hold (json.ts). */
+export type Json = null | boolean | number | bigint | string | Json[] | JsonObject;
 
 export interface JsonObject {
   [field: string]: Json;

@@ -2,6 +2,7 @@
  * Keeps one copy of a value that thousands of rows share, for example the names of their placements. Otherwise an index with the parsed form of each row
  * would hold one copy per row.
  */
+import { jsonText } from './json.ts';
 
 /**
  * Number of distinct values in memory, larger than the number of kinds of rows in an index. At the bound, the class forgets all values. This costs a second
@@ -14,7 +15,7 @@ export class SharedValues {
 
   /** The first value that had the same JSON text; this may be `value` itself. The caller must not change the result. */
   of<T>(value: T): T {
-    const text = JSON.stringify(value);
+    const text = jsonText(value);
     if (text === undefined) return value;
     const shared = this.#byText.get(text);
     if (shared !== undefined) return shared as T;

@@ -2,6 +2,7 @@
 
 import { type FieldSet, isEmptyFieldSet } from '../../core/apiserver/managed-fields/field-set.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
+import { jsonText, parseJson } from '../../core/object/json.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { compareText } from '../../core/object/text-order.ts';
 import { isRecord } from '../../core/runtime/is-record.ts';
@@ -83,7 +84,7 @@ function compareWhole(wanted: unknown, live: unknown, path: string, found: Drift
     for (const [i, item] of wanted.entries()) compareWhole(item, live[i], `${path}[${i}]`, found);
     return;
   }
-  if (JSON.stringify(wanted) === JSON.stringify(live)) return;
+  if (jsonText(wanted) === jsonText(live)) return;
   const applied = wanted === undefined ? 'was not applied' : `was applied as ${shown(wanted)}`;
   if (found.isSecret && secret.test(`${path}.`)) found.differences.push(`${path} is not as it was applied`);
   else found.differences.push(`${path} is ${shown(live)} and ${applied}`);
@@ -91,7 +92,7 @@ function compareWhole(wanted: unknown, live: unknown, path: string, found: Drift
 
 /** The index of the list item that a path element names (core/apiserver/managed-fields/field-set.ts). -1: the list has no such item. */
 function indexOf(list: readonly unknown[], element: string): number {
-  const named: unknown = JSON.parse(element.slice(2));
+  const named: unknown = parseJson(element.slice(2));
   if (element.startsWith('i:')) return Number(named);
   if (element.startsWith('v:') || !isRecord(named)) {
     const text = stableStringify(named);
@@ -110,6 +111,6 @@ function joined(path: string, name: string): string {
 }
 
 function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'missing';
+  const text = jsonText(value) ?? 'missing';
   return text.length > valueCharsMax ? `${text.slice(0, valueCharsMax)}…` : text;
 }

@@ -2,9 +2,11 @@
  * Fields of an applied object that belong to the cluster (spec.drift.ignoredFields). Earlier applies contained such a field, so an apply without the field
  * would remove it. Therefore the agent applies the field with the value that the cluster has now.
  */
+
 import { type FieldSet, fieldElement, isEmptyFieldSet, leaf } from '../../core/apiserver/managed-fields/field-set.ts';
 import { replaceAt } from '../../core/customize/replace-at.ts';
 import type { ApplyRules } from '../../core/entries/apply-rules.ts';
+import { jsonText, parseJson } from '../../core/object/json.ts';
 import { evaluateJsonPath, type JsonPathStep, parseJsonPath } from '../../core/object/jsonpath.ts';
 import { type KubeObject, parseApiVersion } from '../../core/object/meta.ts';
 
@@ -47,7 +49,7 @@ export function withoutFields(object: KubeObject, ignored: readonly string[]): K
     const steps = parseJsonPath(path);
     if (steps && evaluateJsonPath(rest, path).length > 0) replaceAt(rest, steps, () => undefined);
   }
-  return JSON.parse(JSON.stringify(rest)) as KubeObject;
+  return parseJson(jsonText(rest)) as KubeObject;
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import { type FieldSet, isEmptyFieldSet } from '../../core/apiserver/managed-fields/field-set.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
+import { parseJson } from '../../core/object/json.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { isRecord } from '../../core/runtime/is-record.ts';
 import { bare } from '../cluster/mark.ts';
@@ -41,7 +42,7 @@ export function elementsOf(set: FieldSet): string[] {
 /** Whether the path element names this item of a list. */
 export function isItemOf(element: string, item: unknown, index: number): boolean {
   if (element.startsWith('i:')) return element === `i:${index}`;
-  if (element.startsWith('v:')) return stableStringify(JSON.parse(element.slice(2))) === stableStringify(item);
+  if (element.startsWith('v:')) return stableStringify(parseJson(element.slice(2))) === stableStringify(item);
   return (
     isRecord(item) &&
     Object.entries(keysOf(element)).every(
@@ -55,5 +56,5 @@ const keyDefaults: Readonly<Record<string, string>> = { protocol: 'TCP' };
 
 /** The keys that identify the item of a list. */
 function keysOf(element: string): Record<string, unknown> {
-  return element.startsWith('k:') ? (JSON.parse(element.slice(2)) as Record<string, unknown>) : {};
+  return element.startsWith('k:') ? (parseJson(element.slice(2)) as Record<string, unknown>) : {};
 }

@@ -2,6 +2,7 @@
  * A copy: one object at one edge cluster, as the parent of the agent knows it. A placed object is the delivered form with the last reported status. Associated
  * and upsynced objects are whole, as the agent reported them.
  */
+
 import { entryKey } from '../../core/entries/entry-keys.ts';
 import type { StateAttributes } from '../../core/entries/up-attributes.ts';
 import type { Content, FeedRow, Table } from '../../core/feed/feed.ts';
@@ -9,6 +10,7 @@ import { segmentsOf } from '../../core/identity/node-path.ts';
 import { parseBody, stableStringify } from '../../core/object/canonical.ts';
 import { timestamp } from '../../core/object/conditions.ts';
 import { hash128 } from '../../core/object/hash.ts';
+import { parseJson } from '../../core/object/json.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { asText, hex, text } from '../../core/store/bytes.ts';
@@ -80,14 +82,14 @@ function versionOf(row: LiveRow): string {
 }
 
 function isConflicted(state: Content | undefined): boolean {
-  return state !== undefined && (JSON.parse(asText(state.attributes)) as StateAttributes).reason === 'Conflicted';
+  return state !== undefined && (parseJson(asText(state.attributes)) as StateAttributes).reason === 'Conflicted';
 }
 
 /** The reported status, with generations of the origin. Undefined: the cluster has reported none. */
 function statusOf({ attributes, body }: Content): Uint8Array | undefined {
   if (body.length === 0) return undefined;
-  const { generation, local } = JSON.parse(asText(attributes)) as StateAttributes;
-  return text(stableStringify(inTermsOfOrigin(JSON.parse(asText(body)) as Record<string, unknown>, generation, local)));
+  const { generation, local } = parseJson(asText(attributes)) as StateAttributes;
+  return text(stableStringify(inTermsOfOrigin(parseJson(asText(body)) as Record<string, unknown>, generation, local)));
 }
 
 /** The object that clients see, without a resourceVersion. `staleSinceMs`: wall time since which the agent is not connected. */

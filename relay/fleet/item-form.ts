@@ -4,6 +4,7 @@ import type { PrinterColumn } from '../../core/apiserver/schema.ts';
 import type { Kind } from '../../core/apiserver/space.ts';
 import { humanDuration } from '../../core/apiserver/table/ages.ts';
 import { columnDefinitions, partialMetadata, type TableOptions, tableRow } from '../../core/apiserver/table/table.ts';
+import { jsonText } from '../../core/object/json.ts';
 import { type KubeObject, parseApiVersion } from '../../core/object/meta.ts';
 import { staleAnnotation } from './copy.ts';
 import type { Item } from './fleet-lines.ts';
@@ -24,7 +25,7 @@ export function itemOf(object: KubeObject, place: Place, revision: number, optio
   const { form, kind, known } = options;
   const converted = inVersion(object, kind.version, known);
   const item = (value: object, stampAt: number): Item => {
-    return { ...place, revision, payload: Buffer.from(JSON.stringify(value)), stampAt };
+    return { ...place, revision, payload: Buffer.from(jsonText(value)), stampAt };
   };
   if (form.as === 'Table') return rowItem(converted, place, revision, options);
   if (form.as === 'object') return item(converted, metadataAt);
@@ -37,10 +38,10 @@ function rowItem(object: KubeObject, place: Place, revision: number, { kind, for
   const row = tableRow(columnsOf(kind), kind.version, object, options) as { cells: unknown[]; object?: KubeObject };
   const [name, ...others] = row.cells;
   const cells = [name, clusterOf(place.path), ...others, staleCell(object, nowMs)];
-  if (!row.object) return { ...place, revision, payload: Buffer.from(JSON.stringify({ cells })), stampAt: -1 };
+  if (!row.object) return { ...place, revision, payload: Buffer.from(jsonText({ cells })), stampAt: -1 };
   const { metadata, ...rest } = row.object;
   const shown = { object: { metadata, ...rest }, cells };
-  const payload = Buffer.from(JSON.stringify(shown));
+  const payload = Buffer.from(jsonText(shown));
   return { ...place, revision, payload, stampAt: '{"object":'.length + metadataAt };
 }
 

@@ -6,6 +6,7 @@
  * - `GET /spaces/NAME/history/PLACEMENT`: the promoted revisions of a placement.
  * - `GET /spaces/NAME/undo/PLACEMENT?to=N`: what has to be written to go back to a revision.
  */
+
 import * as z from 'zod';
 import type { NodeUrls } from '../../core/apiserver/http/node-urls.ts';
 import { type ApiRequest, integerOf, jsonResponse } from '../../core/apiserver/http/requests.ts';
@@ -17,7 +18,7 @@ import { placementId } from '../../core/entries/placement-id.ts';
 import type { Content, Table } from '../../core/feed/feed.ts';
 import { objectName } from '../../core/identity/node-path.ts';
 import { canonicalBytes, stableStringify } from '../../core/object/canonical.ts';
-import { parseExactJson } from '../../core/object/exact-integers.ts';
+import { jsonText, parseExactJson, parseJson } from '../../core/object/json.ts';
 import { checkJsonBounds } from '../../core/object/json-bounds.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
@@ -99,7 +100,7 @@ async function planAt({ store, ...ports }: PlanUrlsPorts, agent: string, request
   // The same check as for rows that come from the parent.
   for (const row of planned.rows) {
     const flaw = judgeRow(row);
-    if (flaw) throw new BanyanError('BadRequest', `rows: ${JSON.stringify(row.key)}: ${flaw.reason}`);
+    if (flaw) throw new BanyanError('BadRequest', `rows: ${jsonText(row.key)}: ${flaw.reason}`);
   }
   return jsonResponse(
     200,
@@ -128,7 +129,7 @@ async function history(
 }
 
 function shownRow({ key, attributes, body }: Content): ShownRow {
-  return { key, attributes: JSON.parse(asText(attributes)), body: JSON.parse(asText(body)) };
+  return { key, attributes: JSON.parse(asText(attributes)), body: parseJson(asText(body)) as ShownRow['body'] };
 }
 
 /** The bytes are canonical, as in the row that this JSON shows. */

@@ -14,12 +14,6 @@ import { withoutKubectl } from '../support/kubectl.ts';
 const missing = withoutKubectl ?? withoutConformance;
 const why = missing ? ` [not run: ${missing}]` : '';
 
-/** The tests that a space does not pass yet. */
-const notYet: ReadonlySet<string> = new Set([
-  // The test writes the integer 2^63 - 1, and a space refuses integers that a double can't hold (decision 0041).
-  '[sig-api-machinery] CustomResourceDefinition Watch [Privileged:ClusterAdmin] CustomResourceDefinition Watch watch on custom resource definition objects [Conformance]',
-]);
-
 describe.skipIf(missing)(`conformance${why}`, () => {
   const directory = mkdtempSync(join(tmpdir(), 'banyan-conformance-'));
   const tree = new LocalTree(join(directory, 'topology.yaml'));
@@ -59,10 +53,8 @@ describe.skipIf(missing)(`conformance${why}`, () => {
       const own = join(directory, `${context.replaceAll('/', '-')}.kubeconfig`);
       writeFileSync(own, tree.ok(context, 'config', 'view', '--raw', '--minify', '--flatten'));
       const { passed, failed } = await runConformance(own, withoutPods, `${own}.json`);
-      const unexpected = [...failed].filter(([test]) => !notYet.has(test));
-      expect(Object.fromEntries(unexpected)).toEqual({});
-      expect(passed.filter((test) => notYet.has(test))).toEqual([]);
-      expect(passed.length).toBe(withoutPods.length - notYet.size);
+      expect(Object.fromEntries(failed)).toEqual({});
+      expect(passed.length).toBe(withoutPods.length);
     },
     30 * 60_000,
   );

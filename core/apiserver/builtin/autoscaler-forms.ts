@@ -2,6 +2,8 @@
  * The two forms of a HorizontalPodAutoscaler: `autoscaling/v2`, in which the objects are stored, and `autoscaling/v1`. The older form has a field for the
  * utilization of the processor only. As in Kubernetes (pkg/apis/autoscaling/v1/conversion.go), everything else is in annotations.
  */
+
+import { jsonText, parseJson } from '../../object/json.ts';
 import { ownField } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import { isRecord } from '../../runtime/is-record.ts';
@@ -28,12 +30,12 @@ function toOlder(object: KubeObject): KubeObject {
   const processor = list.find(isProcessorUtilization);
   const others = list.filter((metric) => !isProcessorUtilization(metric)).map((metric) => metricToOlder(metric));
   const added = {
-    ...(others.length > 0 ? { [metrics]: JSON.stringify(others) } : {}),
+    ...(others.length > 0 ? { [metrics]: jsonText(others) } : {}),
     ...(recordsOf(current).length > 0
-      ? { [currentMetrics]: JSON.stringify(recordsOf(current).map((metric) => metricToOlder(metric))) }
+      ? { [currentMetrics]: jsonText(recordsOf(current).map((metric) => metricToOlder(metric))) }
       : {}),
-    ...(recordsOf(states).length > 0 ? { [conditions]: JSON.stringify(states) } : {}),
-    ...(rules === undefined ? {} : { [behavior]: JSON.stringify(renamed(rules, upperFirst)) }),
+    ...(recordsOf(states).length > 0 ? { [conditions]: jsonText(states) } : {}),
+    ...(rules === undefined ? {} : { [behavior]: jsonText(renamed(rules, upperFirst)) }),
   };
   const target = processor && recordOf(recordOf(processor.resource).target).averageUtilization;
   const measured = recordsOf(current).find(isProcessorUtilization);
@@ -210,7 +212,7 @@ function lowerFirst(name: string): string {
 
 function read(text: string | undefined): unknown {
   try {
-    return text === undefined ? undefined : JSON.parse(text);
+    return text === undefined ? undefined : parseJson(text);
   } catch {
     // As in Kubernetes, an annotation that is no JSON has no effect.
     return undefined;

@@ -2,6 +2,8 @@
  * Checks JSON against a built-in type like Go's decoder: what typed clients can't decode is refused, because one such object would break every list and watch
  * of its kind. Unknown fields are returned.
  */
+
+import { isNumber, isWhole, jsonText } from '../../object/json.ts';
 import { ownField } from '../../object/json-value.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
@@ -167,11 +169,11 @@ function scalarMistake(value: unknown, type: ScalarType, mismatch: () => string)
     case 'integer':
       return isInteger(value, format) ? undefined : mismatch();
     case 'number':
-      return typeof value === 'number' ? undefined : mismatch();
+      return isNumber(value) ? undefined : mismatch();
     case 'intOrString':
       return typeof value === 'string' || isInteger(value, 'int32') ? undefined : mismatch();
     case 'quantity':
-      return textMistake('quantity', typeof value === 'string' ? value : JSON.stringify(value));
+      return textMistake('quantity', typeof value === 'string' ? value : jsonText(value));
   }
 }
 
@@ -182,20 +184,20 @@ function isReadByItself(type: FieldType): boolean {
 }
 
 function isInteger(value: unknown, format: string): boolean {
-  return (
-    Number.isInteger(value) && (format !== 'int32' || Math.abs(value as number) <= int32Max || value === -int32Max - 1)
-  );
+  if (format !== 'int32') return isWhole(value);
+  return Number.isInteger(value) && (Math.abs(value as number) <= int32Max || value === -int32Max - 1);
 }
 
 function typeOf(value: unknown): string {
   if (Array.isArray(value)) return 'array';
+  if (isNumber(value)) return 'number';
   return typeof value === 'boolean' ? 'bool' : typeof value;
 }
 
 /** Go shows only numbers that do not fit into a number. */
 function shownType(value: unknown, { type }: FieldType): string {
   const isNumeric = type === 'integer' || type === 'number' || type === 'intOrString';
-  return typeof value === 'number' && isNumeric ? `number ${JSON.stringify(value)}` : typeOf(value);
+  return isNumber(value) && isNumeric ? `number ${jsonText(value)}` : typeOf(value);
 }
 
 const goTypes: Readonly<Record<string, string>> = {

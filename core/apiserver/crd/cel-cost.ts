@@ -81,9 +81,9 @@ function cardinalityBelow(schema: SchemaProps, own: Cardinality): Cardinality {
 }
 
 function factorOf(schema: SchemaProps): number | undefined {
-  if (schema.type === 'array') return schema.maxItems === undefined ? undefined : Math.max(0, schema.maxItems);
+  if (schema.type === 'array') return schema.maxItems === undefined ? undefined : Math.max(0, Number(schema.maxItems));
   if (schema.type !== 'object' || !schema.additionalProperties) return 1;
-  return schema.maxProperties === undefined ? undefined : Math.max(0, schema.maxProperties);
+  return schema.maxProperties === undefined ? undefined : Math.max(0, Number(schema.maxProperties));
 }
 
 /** The greatest cost of the expression for one value of the schema. 0: it does not compile. */
@@ -133,10 +133,10 @@ function sizeMax(schema: SchemaProps): number | undefined {
   if (schema['x-kubernetes-int-or-string']) return textMax(maxLength);
   switch (schema.type) {
     case 'array':
-      return items && (maxItems ?? Math.floor(valueMax / (minBytes(items) + 1)));
+      return items && Number(maxItems ?? Math.floor(valueMax / (minBytes(items) + 1)));
     case 'object':
       if (typeof additionalProperties !== 'object') return 0;
-      return maxProperties ?? Math.floor(valueMax / (minBytes(additionalProperties) + 6));
+      return Number(maxProperties ?? Math.floor(valueMax / (minBytes(additionalProperties) + 6)));
     case 'string':
       return stringMax(schema);
     case 'boolean':
@@ -153,7 +153,7 @@ const formatMax: Readonly<Record<string, number>> = { duration: 32, date: 12, 'd
 function stringMax({ format = '', maxLength, enum: values = [] }: SchemaProps): number {
   const max = ownField(formatMax, format);
   if (max !== undefined) return max;
-  if (format === 'byte') return maxLength ?? valueMax;
+  if (format === 'byte') return Number(maxLength ?? valueMax);
   if (maxLength === undefined && values.length > 0) {
     return Math.max(0, ...values.map((value) => (typeof value === 'string' ? Buffer.byteLength(value) : 0)));
   }
@@ -161,8 +161,8 @@ function stringMax({ format = '', maxLength, enum: values = [] }: SchemaProps): 
 }
 
 /** A character has at most four bytes. */
-function textMax(maxLength: number | undefined): number {
-  return maxLength === undefined ? valueMax : 4 * Math.max(0, maxLength);
+function textMax(maxLength: SchemaProps['maxLength']): number {
+  return maxLength === undefined ? valueMax : 4 * Math.max(0, Number(maxLength));
 }
 
 const formatMin: Readonly<Record<string, number>> = { duration: 3, date: 12, 'date-time': 21 };

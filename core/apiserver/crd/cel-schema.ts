@@ -3,6 +3,7 @@
 import { Duration } from '@marcbachmann/cel-js/evaluator';
 import type { CelType } from '../../match/cel/cel.ts';
 import { type CelValue, celFieldName, celValue } from '../../match/cel/values.ts';
+import { isWhole } from '../../object/json.ts';
 import { ownField } from '../../object/json-value.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 import type { SchemaProps } from './definition.ts';
@@ -76,9 +77,9 @@ function nonNullConverter(schema: SchemaProps): Convert {
       return (value) => (Array.isArray(value) ? value.map(item) : null);
     }
     case 'integer':
-      return (value) => (typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : null);
+      return (value) => (isWhole(value) ? BigInt(value) : null);
     case 'number':
-      return (value) => (typeof value === 'number' ? value : null);
+      return (value) => (typeof value === 'number' || typeof value === 'bigint' ? Number(value) : null);
     case 'string':
       return stringConverter(schema.format);
     default:

@@ -1,5 +1,7 @@
 /** Checks the fields of an object that its definition names for the scale subresource. The schema may allow other values there. */
+
 import { invalidField } from '../../object/field-error.ts';
+import { isWhole, jsonText } from '../../object/json.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 import type { ScalePaths } from '../space.ts';
@@ -46,7 +48,7 @@ function valueAt(
 }
 
 function accessorFlaw(names: readonly string[], value: unknown, expected: string): string {
-  const shown = typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '<nil>');
+  const shown = typeof value === 'object' && value !== null ? jsonText(value) : String(value ?? '<nil>');
   return `.${names.join('.')} accessor error: ${shown} is of the type ${goType(value)}, expected ${expected}`;
 }
 
@@ -54,7 +56,8 @@ function accessorFlaw(names: readonly string[], value: unknown, expected: string
 function goType(value: unknown): string {
   if (value === null) return '<nil>';
   if (Array.isArray(value)) return '[]interface {}';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
+  if (isWhole(value)) return 'int64';
+  if (typeof value === 'number') return 'float64';
   if (typeof value === 'boolean') return 'bool';
   return typeof value === 'object' ? 'map[string]interface {}' : 'string';
 }

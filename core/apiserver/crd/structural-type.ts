@@ -45,7 +45,7 @@ function typeOfList(schema: SchemaProps): ListType {
   const defaults: Record<string, string | number | boolean> = {};
   for (const key of mapKeys ?? []) {
     const value = items.properties?.[key]?.default;
-    if (value !== undefined && value !== null && typeof value !== 'object') defaults[key] = value;
+    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') defaults[key] = value;
   }
   return {
     type: 'list',

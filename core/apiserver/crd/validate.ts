@@ -16,6 +16,7 @@ import {
   tooMany,
   typeInvalid,
 } from '../../object/field-error.ts';
+import { isNumber, isWhole } from '../../object/json.ts';
 import { equalJson, ownField } from '../../object/json-value.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
@@ -48,9 +49,9 @@ const typeTests: Readonly<Record<string, (value: unknown) => boolean>> = {
   array: Array.isArray,
   string: (value) => typeof value === 'string',
   boolean: (value) => typeof value === 'boolean',
-  number: (value) => typeof value === 'number',
-  integer: (value) => Number.isInteger(value),
-  intOrString: (value) => typeof value === 'string' || Number.isInteger(value),
+  number: isNumber,
+  integer: isWhole,
+  intOrString: (value) => typeof value === 'string' || isWhole(value),
 };
 
 function constraints(schema: SchemaProps): ValueCheck[] {
@@ -137,9 +138,9 @@ function listChecks(schema: SchemaProps): ValueCheck[] {
 
 function numberChecks(schema: SchemaProps): ValueCheck[] {
   const checks: ValueCheck[] = [];
-  const push = (isRight: (value: number) => boolean, text: string) =>
+  const push = (isRight: (value: number | bigint) => boolean, text: string) =>
     checks.push((value, path, causes) => {
-      if (typeof value === 'number' && !isRight(value)) causes.push(inBody(value, path, text));
+      if (isNumber(value) && !isRight(value)) causes.push(inBody(value, path, text));
     });
   const { minimum, maximum, multipleOf } = schema;
   if (minimum !== undefined && schema.exclusiveMinimum) push((v) => v > minimum, `should be greater than ${minimum}`);
@@ -147,10 +148,10 @@ function numberChecks(schema: SchemaProps): ValueCheck[] {
   if (maximum !== undefined && schema.exclusiveMaximum) push((v) => v < maximum, `should be less than ${maximum}`);
   else if (maximum !== undefined) push((v) => v <= maximum, `should be less than or equal to ${maximum}`);
   if (multipleOf !== undefined && multipleOf > 0) {
-    push((v) => isMultiple(v, multipleOf), `should be a multiple of ${multipleOf}`);
+    push((v) => isMultiple(Number(v), Number(multipleOf)), `should be a multiple of ${multipleOf}`);
   } else if (multipleOf !== undefined) {
     checks.push((value, path, causes) => {
-      if (typeof value !== 'number') return;
+      if (!isNumber(value)) return;
       const field = formatPath(path);
       const why = `factor MultipleOf declared for ${field} must be positive: ${multipleOf}`;
       causes.push(invalidField(field, multipleOf, why));
@@ -158,7 +159,8 @@ function numberChecks(schema: SchemaProps): ValueCheck[] {
   }
   if (schema.format === 'int32' && schema.type === 'integer') {
     checks.push((value, path, causes) => {
-      if (typeof value === 'number' && value !== (value | 0)) causes.push(wrongType(value, path, 'int32'));
+      if (isNumber(value) && (typeof value === 'bigint' || value !== (value | 0)))
+        causes.push(wrongType(value, path, 'int32'));
     });
   }
   return checks;
@@ -245,6 +247,6 @@ function wrongType(value: unknown, path: FieldPath, type: string): Cause {
 function typeName(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
+  if (isNumber(value)) return isWhole(value) ? 'integer' : 'number';
   return typeof value;
 }

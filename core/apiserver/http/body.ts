@@ -1,6 +1,5 @@
 /** Reads request bodies up to a maximal size, and parses them by content type. */
-
-import { parseExactJson } from '../../object/exact-integers.ts';
+import { parseExactJson, parseJson } from '../../object/json.ts';
 import { checkJsonBounds } from '../../object/json-bounds.ts';
 import { beyondLimits } from '../../object/json-limits.ts';
 import { duplicateFields } from '../../object/json-text.ts';
@@ -120,5 +119,5 @@ async function parsedYaml(text: string, readLong: (text: string) => Promise<stri
     throw new BanyanError('TooLarge', message);
   }
   checkJsonBounds(json);
-  return JSON.parse(json);
+  return parseJson(json);
 }

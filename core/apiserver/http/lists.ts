@@ -2,6 +2,7 @@
  * Reads the objects of one space as bytes. Lists are made from stored bytes, without parsing. Objects are parsed only if a selector or the form of the
  * answer needs their fields. The server makes a list while its client reads, and does not keep the part that the client has not read yet.
  */
+import { jsonText } from '../../object/json.ts';
 import { formatApiVersion } from '../../object/meta.ts';
 import type { Kind } from '../space.ts';
 import type { Snapshot } from '../storage/snapshot.ts';
@@ -21,7 +22,7 @@ export function bytesInVersion({ space, kind, version }: InVersion, stored: Stor
   if (isShownAsStored(kind, stored)) return publicBytes(kind, stored);
   const object = publicParsed(space, kind, stored);
   const shown = shownIn(kind, object, version);
-  return shown === object ? publicBytes(kind, stored) : Buffer.from(JSON.stringify(shown));
+  return shown === object ? publicBytes(kind, stored) : Buffer.from(jsonText(shown));
 }
 
 function isShownAsStored(kind: Kind, stored: StoredObject): boolean {
@@ -138,11 +139,11 @@ interface ListForm {
 function formOf(listing: ListRequest, metadata: object): ListForm {
   const { space, form, kind, version } = listing;
   if (form.as === 'Table') {
-    const empty = JSON.stringify(table(columnDefinitions(kind, version), [], metadata, form.version));
+    const empty = jsonText(table(columnDefinitions(kind, version), [], metadata, form.version));
     return {
       // The rows are the last field of the table.
       head: empty.slice(0, -']}'.length),
-      add: (text, stored) => text.add(Buffer.from(JSON.stringify(rowOf(listing, form, stored, listing.nowMs)))),
+      add: (text, stored) => text.add(Buffer.from(jsonText(rowOf(listing, form, stored, listing.nowMs)))),
     };
   }
   const isMetadata = form.as === 'PartialObjectMetadataList' || form.as === 'PartialObjectMetadata';
@@ -150,10 +151,10 @@ function formOf(listing: ListRequest, metadata: object): ListForm {
     ? { kind: 'PartialObjectMetadataList', apiVersion: `meta.k8s.io/${form.version}` }
     : { kind: kind.listKind, apiVersion: formatApiVersion(kind.group, version) };
   return {
-    head: JSON.stringify({ ...type, metadata, items: [] }).slice(0, -']}'.length),
+    head: jsonText({ ...type, metadata, items: [] }).slice(0, -']}'.length),
     add: isMetadata
       ? (text, stored) =>
-          text.add(Buffer.from(JSON.stringify(partialMetadata(publicParsed(space, kind, stored), form.version))))
+          text.add(Buffer.from(jsonText(partialMetadata(publicParsed(space, kind, stored), form.version))))
       : (text, stored) => {
           if (isShownAsStored(kind, stored)) addPublic(text, kind, stored);
           else text.add(bytesInVersion(listing, stored));
@@ -162,5 +163,5 @@ function formOf(listing: ListRequest, metadata: object): ListForm {
 }
 
 function json(value: object): Buffer {
-  return Buffer.from(`${JSON.stringify(value)}\n`);
+  return Buffer.from(`${jsonText(value)}\n`);
 }

@@ -1,4 +1,5 @@
 /** The types of a request and an answer. They do not depend on the connection. */
+import { jsonText } from '../../object/json.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { UserInfo } from '../space.ts';
 import type { ThreadWrite, ThreadWritten } from './thread-write.ts';
@@ -67,5 +68,5 @@ export function jsonResponse(
   value: object,
   headers: Record<string, string | string[]> = {},
 ): ApiResponse {
-  return { status, body: Buffer.from(`${JSON.stringify(value)}\n`), headers };
+  return { status, body: Buffer.from(`${jsonText(value)}\n`), headers };
 }

@@ -1,4 +1,5 @@
 /** Watches: the events of a storage, from one revision on, as a stream. Each event has the form that the client asked for. */
+import { jsonText } from '../../object/json.ts';
 import { formatApiVersion } from '../../object/meta.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
@@ -194,11 +195,11 @@ export class WatchRequest {
       const definitions = this.#columnsSent ? [] : columnDefinitions(kind, version);
       this.#columnsSent = true;
       return Buffer.from(
-        JSON.stringify(table(definitions, [row], { resourceVersion: String(stored.revision) }, form.version)),
+        jsonText(table(definitions, [row], { resourceVersion: String(stored.revision) }, form.version)),
       );
     }
     if (form.as === 'PartialObjectMetadata')
-      return Buffer.from(JSON.stringify(partialMetadata(publicParsed(space, kind, stored), form.version)));
+      return Buffer.from(jsonText(partialMetadata(publicParsed(space, kind, stored), form.version)));
     return bytesInVersion(this.#listing, stored);
   }
 
@@ -223,7 +224,7 @@ export class WatchRequest {
             form.version,
           )
         : { kind: kind.kind, apiVersion: formatApiVersion(kind.group, version), metadata };
-    this.#write(lineOf('BOOKMARK', Buffer.from(JSON.stringify(object))));
+    this.#write(lineOf('BOOKMARK', Buffer.from(jsonText(object))));
   }
 
   #scheduleBookmark(): void {
@@ -242,7 +243,7 @@ export class WatchRequest {
   }
 
   #fail(error: BanyanError): void {
-    this.#write(lineOf('ERROR', Buffer.from(JSON.stringify(kubernetesStatusOf(error).body))));
+    this.#write(lineOf('ERROR', Buffer.from(jsonText(kubernetesStatusOf(error).body))));
     this.end();
   }
 

@@ -1,6 +1,7 @@
 /** The parameters of a write, from its URL and its headers. A DELETE may have parameters in its body too. */
 
 import { notSupported } from '../../object/field-error.ts';
+import { jsonText } from '../../object/json.ts';
 import { ownField } from '../../object/json-value.ts';
 import { BanyanError, type Cause } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
@@ -111,11 +112,11 @@ function deleteBody(body: unknown): DeleteBody {
   const { preconditions, dryRun } = body;
   const isRight = isRecord(preconditions) && Object.values(preconditions).every((value) => typeof value === 'string');
   if (preconditions !== undefined && preconditions !== null && !isRight) {
-    const message = `preconditions: must be an object with the texts uid and resourceVersion, not ${JSON.stringify(preconditions)}`;
+    const message = `preconditions: must be an object with the texts uid and resourceVersion, not ${jsonText(preconditions)}`;
     throw new BanyanError('BadRequest', message);
   }
   if (dryRun !== undefined && dryRun !== null && !Array.isArray(dryRun)) {
-    throw new BanyanError('BadRequest', `dryRun: must be a list, not ${JSON.stringify(dryRun)}`);
+    throw new BanyanError('BadRequest', `dryRun: must be a list, not ${jsonText(dryRun)}`);
   }
   return body as DeleteBody;
 }

@@ -1,6 +1,7 @@
 /** The write requests of one space: calls the verbs with bodies and parameters, and encodes the results. The answer is sent after the write is durable. */
 
 import { required } from '../../object/field-error.ts';
+import { jsonText } from '../../object/json.ts';
 import type { GroupResource, ObjectKey } from '../../object/key.ts';
 import { formatApiVersion, type JsonObject, type KubeObject } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
@@ -197,7 +198,7 @@ function asObject(body: unknown, target: WriteTarget): KubeObject {
     throw new BanyanError('BadRequest', message);
   }
   if (!isRecord(object.metadata ?? {})) {
-    throw new BanyanError('BadRequest', `metadata: must be an object, not ${JSON.stringify(object.metadata)}`);
+    throw new BanyanError('BadRequest', `metadata: must be an object, not ${jsonText(object.metadata)}`);
   }
   const metadata = { ...object.metadata };
   const { namespace } = target.key;

@@ -1,4 +1,5 @@
 /** Parses a YAML text to a JSON value. This takes a few microseconds per byte, but a malicious text takes several seconds: see body-thread.ts. */
+
 import {
   type Document,
   isScalar,
@@ -9,7 +10,7 @@ import {
   visit,
   type YAMLParseError,
 } from 'yaml';
-import { exactNumbers, mayHaveLongInteger } from '../../object/exact-integers.ts';
+import { exactIntegers, jsonText } from '../../object/json.ts';
 import { jsonValuesMax, tooManyValues } from '../../object/json-bounds.ts';
 import { beyondLimits, depthMax } from '../../object/json-limits.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
@@ -17,10 +18,13 @@ import { BanyanError, describeError } from '../../runtime/errors.ts';
 /** Maximal number of aliases: enough for people, but too few to make a huge value with nested aliases. */
 const aliasesMax = 50;
 
+/** A text without these has no integer beyond 2^53. */
+const longInteger = /\d{16}|0[xo]/;
+
 /** Throws BadRequest, or TooLarge if the text has more values than a body may have. */
 export function parseYaml(text: string): unknown {
   checkTokens(text);
-  const intAsBigInt = mayHaveLongInteger(text);
+  const intAsBigInt = longInteger.test(text);
   const lineCounter = new LineCounter();
   // Without uniqueKeys, the library does not compare each key of a mapping with all keys before it. Without prettyErrors, it does not quote the text for
   // each one of perhaps a million errors.
@@ -34,7 +38,7 @@ export function parseYaml(text: string): unknown {
     throw new BanyanError('BadRequest', message);
   }
   const parsed: unknown = document.toJS({ maxAliasCount: aliasesMax });
-  const value = intAsBigInt ? exactNumbers(parsed) : parsed;
+  const value = intAsBigInt ? exactIntegers(parsed) : parsed;
   const beyond = beyondLimits(value);
   if (beyond !== undefined) throw new BanyanError('BadRequest', beyond);
   return value;
@@ -43,7 +47,7 @@ export function parseYaml(text: string): unknown {
 /** The JSON of a YAML text. Throws like `parseYaml`, and BadRequest for every other error of the parser. */
 export function yamlToJson(text: string): string {
   try {
-    return JSON.stringify(parseYaml(text));
+    return jsonText(parseYaml(text));
   } catch (error) {
     if (error instanceof BanyanError) throw error;
     const message = `the object provided is unrecognized (must be valid yaml): ${describeError(error)}`;
@@ -97,7 +101,7 @@ function repeatedKeys(document: Document.Parsed, lines: LineCounter): string[] {
         const name = isScalar(key) ? key.value : key;
         if (seen.has(name)) {
           const { line } = lines.linePos((key as Node).range?.[0] ?? 0);
-          wrong.push(`line ${line}: key ${JSON.stringify(String(name))} already set in map`);
+          wrong.push(`line ${line}: key ${jsonText(String(name))} already set in map`);
           if (wrong.length === repeatedKeysMax) return visit.BREAK;
         }
         seen.add(name);

@@ -2,8 +2,10 @@
  * Refuses a Customizer that would change the identity of an object, as far as the text of the Customizer shows this. If only an evaluation shows it, the
  * destination reports the mistake.
  */
+
 import type { CustomizerSpec, CustomizerTarget, PatchItem } from '../../customize/customizer.ts';
 import { forbiddenField } from '../../object/field-error.ts';
+import { jsonText } from '../../object/json.ts';
 import { parseJsonPath } from '../../object/jsonpath.ts';
 import { parseApiVersion } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
@@ -49,17 +51,16 @@ function checkMerge(merge: unknown, target: CustomizerTarget, field: string): Ca
   const { apiVersion, kind, metadata } = merge;
   const causes = checkDirective(merge, field);
   if (apiVersion !== undefined && !isSame(apiVersion, target.group, (text) => parseApiVersion(text).group))
-    causes.push(forbiddenField(`${field}.apiVersion`, `${JSON.stringify(apiVersion)} ${detail}`));
+    causes.push(forbiddenField(`${field}.apiVersion`, `${jsonText(apiVersion)} ${detail}`));
   if (kind !== undefined && !isSame(kind, target.kind))
-    causes.push(forbiddenField(`${field}.kind`, `${JSON.stringify(kind)} ${detail}`));
+    causes.push(forbiddenField(`${field}.kind`, `${jsonText(kind)} ${detail}`));
   if (metadata === undefined) return causes;
-  if (!isRecord(metadata))
-    return [...causes, forbiddenField(`${field}.metadata`, `${JSON.stringify(metadata)} ${detail}`)];
+  if (!isRecord(metadata)) return [...causes, forbiddenField(`${field}.metadata`, `${jsonText(metadata)} ${detail}`)];
   causes.push(...checkDirective(metadata, `${field}.metadata`));
   for (const [name, wanted] of [['name', target.name] as const, ['namespace', undefined] as const]) {
     const value = metadata[name];
     if (value !== undefined && !isSame(value, wanted))
-      causes.push(forbiddenField(`${field}.metadata.${name}`, `${JSON.stringify(value)} ${detail}`));
+      causes.push(forbiddenField(`${field}.metadata.${name}`, `${jsonText(value)} ${detail}`));
   }
   return causes;
 }

@@ -18,8 +18,10 @@ export function string(description: string, more: SchemaProps = {}): SchemaProps
   return { type: 'string', description, ...more };
 }
 
+/** Integers with which a node calculates. So they are integers that a double holds. */
 export function integer(description: string, more: SchemaProps = {}): SchemaProps {
-  return { type: 'integer', format: 'int64', description, ...more };
+  const [minimum, maximum] = [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER];
+  return { type: 'integer', format: 'int64', description, minimum, maximum, ...more };
 }
 
 export function boolean(description: string, more: SchemaProps = {}): SchemaProps {

@@ -12,7 +12,9 @@
  *
  * No function changes its arguments. Results share parts with the arguments. An absent set is the empty set.
  */
+
 import { stableStringify } from '../../object/canonical.ts';
+import { jsonText, parseJson } from '../../object/json.ts';
 
 export interface FieldSet {
   readonly [element: string]: FieldSet;
@@ -163,8 +165,8 @@ export function elementText(element: string): string {
     case 'v:':
       return `[=${rest}]`;
     case 'k:': {
-      const keys = Object.entries(JSON.parse(rest) as Record<string, unknown>);
-      return `[${keys.map(([name, value]) => `${name}=${JSON.stringify(value)}`).join(',')}]`;
+      const keys = Object.entries(parseJson(rest) as Record<string, unknown>);
+      return `[${keys.map(([name, value]) => `${name}=${jsonText(value)}`).join(',')}]`;
     }
     default:
       return `[${rest}]`;

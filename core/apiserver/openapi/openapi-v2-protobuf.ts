@@ -2,7 +2,9 @@
  * Encodes an OpenAPI v2 document as protobuf, the only encoding that kubectl reads. Field numbers are those of the message `openapi.v2.Document`:
  * https://github.com/google/gnostic-models/blob/v0.7.0/openapiv2/OpenAPIv2.proto
  */
+
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
+import { jsonText } from '../../object/json.ts';
 import type { DocumentV2, OperationV2, SchemaV2 } from './openapi-v2.ts';
 
 /** The media type that clients request. A valid media type must not contain `@`, so the answer has a dot instead, as in Kubernetes. */
@@ -65,7 +67,7 @@ function schema(writer: BinaryWriter, of: SchemaV2): void {
 /** Each extension is a NamedAny whose value is YAML. JSON is valid YAML. */
 function extensions(writer: BinaryWriter, field: number, values: object): void {
   for (const [name, value] of Object.entries(values)) {
-    if (name.startsWith('x-')) named(writer, field, name, (w) => text(w, 2, JSON.stringify(value)));
+    if (name.startsWith('x-')) named(writer, field, name, (w) => text(w, 2, jsonText(value)));
   }
 }
 

@@ -2,7 +2,9 @@
  * OpenAPI v3 of a space: an index, and one document for each group version. A document contains only the parts that clients use: the component schemas with
  * their kind, and the operations with `x-kubernetes-group-version-kind` and the fieldValidation parameter.
  */
+
 import { hash128 } from '../../object/hash.ts';
+import { jsonText } from '../../object/json.ts';
 import { groupVersions } from '../discovery/discovery.ts';
 import type { Field, FieldType, ObjectType } from '../schema.ts';
 import type { Kind, Kinds } from '../space.ts';
@@ -78,8 +80,7 @@ function addPublished(name: string, schemas: Record<string, Schema>): string {
   const schema = publishedSchemas()[name];
   if (schemas[name] || !schema) return name;
   schemas[name] = schema;
-  for (const [, other] of JSON.stringify(schema).matchAll(/#\/components\/schemas\/([^"]+)"/g))
-    addPublished(other!, schemas);
+  for (const [, other] of jsonText(schema).matchAll(/#\/components\/schemas\/([^"]+)"/g)) addPublished(other!, schemas);
   return name;
 }
 

@@ -1,5 +1,6 @@
 /** Applies one of the three patches of the Kubernetes API that do not use field ownership. */
 
+import { jsonText } from '../../object/json.ts';
 import type { JsonObject, KubeObject } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
@@ -28,7 +29,7 @@ export function applyPatch(patch: Patch, object: KubeObject, schema: ObjectType 
 
 /** Checks that the patch is an object. It comes from a request body, which may be any value. */
 function checked(patch: JsonObject): JsonObject {
-  if (!isRecord(patch)) throw badRequest(`error decoding patch: it must be an object, not ${JSON.stringify(patch)}`);
+  if (!isRecord(patch)) throw badRequest(`error decoding patch: it must be an object, not ${jsonText(patch)}`);
   return patch;
 }
 

@@ -3,7 +3,9 @@
  * `test`. The library would compute the smallest difference of two lists, which costs time and memory proportional to the product of their lengths. But a
  * test needs to know only whether the values are equal.
  */
+
 import { applyPatch, type Operation } from 'rfc6902';
+import { jsonText } from '../../object/json.ts';
 import { cloneJson, equalJson, ownField } from '../../object/json-value.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
@@ -34,7 +36,7 @@ export function applyJsonPatch(target: unknown, operations: unknown): unknown {
       continue;
     }
     if (operation.op === 'copy') {
-      copied += JSON.stringify(value)?.length ?? 0;
+      copied += jsonText(value)?.length ?? 0;
       if (copied > copiedCharactersMax) throw copiesTooMuch(copied);
     }
     const [error] = applyPatch(result, [operation]);
@@ -45,7 +47,7 @@ export function applyJsonPatch(target: unknown, operations: unknown): unknown {
 
 function decode(item: unknown): Operation {
   if (!isRecord(item) || typeof item.path !== 'string') {
-    throw badRequest(`error decoding patch: not an operation with a path: ${JSON.stringify(item)}`);
+    throw badRequest(`error decoding patch: not an operation with a path: ${jsonText(item)}`);
   }
   const { op, path, from } = item;
   checkPointer(path);

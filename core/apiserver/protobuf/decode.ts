@@ -3,12 +3,13 @@
  * object. The generated table of built-in types contains the names of the fields. Values that Go leaves out of JSON are left out here too.
  */
 
-import { exactNumber, parseExactJson } from '../../object/exact-integers.ts';
+import { exactInteger, parseExactJson } from '../../object/json.ts';
 import { checkJsonBounds, jsonValuesMax, tooManyValues } from '../../object/json-bounds.ts';
 import { setField } from '../../object/json-value.ts';
 import { parseApiVersion } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { type BuiltinField, type BuiltinType, builtinType, tableKinds } from '../builtin/types-table.ts';
+import { numberedFields } from './numbered-fields.ts';
 import { FieldBudget, type WireField, wireFields } from './wire-reader.ts';
 
 const magic = Buffer.from('k8s\0');
@@ -61,17 +62,16 @@ function typeOf(apiVersion: string, kind: string): BuiltinType {
 function message(bytes: Buffer, type: BuiltinType, at: At): Record<string, unknown> {
   if (at.depth > depthMax)
     throw new BanyanError('BadRequest', `the protobuf body is nested more than ${depthMax} levels deep`);
-  const byNumber = fieldsByNumber(type);
+  const byNumber = numberedFields(type);
   const object: Record<string, unknown> = {};
   for (const field of wireFields(bytes, at.budget)) {
-    const inlined = type.inlined().find(({ number }) => number === field.number);
-    if (inlined) {
-      Object.assign(object, message(field.bytes, inlined.type, below(at)));
-      continue;
-    }
     const known = byNumber.get(field.number);
     if (!known) continue;
-    const [name, of] = known;
+    if ('inlined' in known) {
+      Object.assign(object, message(field.bytes, known.inlined, below(at)));
+      continue;
+    }
+    const { name, field: of } = known;
     if (of.wireType.startsWith('[')) {
       // Each item is a separate field, and a body may have a million fields. So this code adds items to the list in place.
       object[name] ??= [];
@@ -93,25 +93,6 @@ function isLeftOut(value: unknown, field: BuiltinField): boolean {
   if (value === null) return true;
   if (field.pointer || !field.omitEmpty) return false;
   return value === '' || value === 0 || value === false;
-}
-
-const numbers = new Map<BuiltinType, Map<number, [string, BuiltinField]>>();
-
-function fieldsByNumber(type: BuiltinType): Map<number, [string, BuiltinField]> {
-  const cached = numbers.get(type);
-  if (cached) return cached;
-  const hidden = new Set(
-    type
-      .inlined()
-      .filter(({ number }) => number > 0)
-      .flatMap((one) => [...one.type.fields()].map(([name]) => name)),
-  );
-  const byNumber = new Map<number, [string, BuiltinField]>();
-  for (const [name, field] of type.fields()) {
-    if (field.protobufNumber > 0 && !hidden.has(name)) byNumber.set(field.protobufNumber, [name, field]);
-  }
-  numbers.set(type, byNumber);
-  return byNumber;
 }
 
 function mapEntry(bytes: Buffer, valueType: string, at: At): [string, unknown] {
@@ -147,7 +128,7 @@ function single(field: WireField, wireType: string, at: At): unknown {
       return field.value !== 0n;
     case 'int32':
     case 'int64':
-      return exactNumber(BigInt.asIntN(64, field.value));
+      return exactInteger(BigInt.asIntN(64, field.value));
     case 'double': {
       const bytes = Buffer.alloc(8);
       bytes.writeBigUInt64LE(field.value);

@@ -21,6 +21,8 @@ export function celValue(value: unknown): CelValue {
     case 'string':
     case 'boolean':
       return value;
+    case 'bigint':
+      return value;
     case 'number':
       return Number.isSafeInteger(value) ? BigInt(value) : value;
     case 'object': {

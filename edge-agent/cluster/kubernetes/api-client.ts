@@ -2,11 +2,13 @@
  * Sends requests to one API server, over connections that stay open. Errors have the server's own message. If the server asks the client to wait (429, or 503
  * with Retry-After), the client waits and asks again a few times, before it returns an error.
  */
+
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent as PlainAgent, request as plainRequest } from 'node:http';
 import { Agent, type RequestOptions, request } from 'node:https';
 import type { Socket } from 'node:net';
 import { type Credentials, unreadable } from '../../../core/kubeconfig/credentials.ts';
+import { jsonText, parseJson } from '../../../core/object/json.ts';
 import type { Clock, Timer } from '../../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
 import type { ForwardedRequest } from '../../../core/stream/pass-on.ts';
@@ -331,11 +333,11 @@ function retire(agent: Agent | PlainAgent): void {
 }
 
 function certificatesOf(of: Credentials | undefined): string {
-  return JSON.stringify([String(of?.ca), String(of?.cert), String(of?.key)]);
+  return jsonText([String(of?.ca), String(of?.cert), String(of?.key)]);
 }
 
 function encoded({ body }: ClusterApiRequest): Buffer | undefined {
-  return body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+  return body === undefined ? undefined : Buffer.from(jsonText(body));
 }
 
 async function bodyOf(
@@ -364,7 +366,7 @@ function tooLarge(bytesMax: number): BanyanError {
 
 function parse(text: string, server: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (error) {
     // The answer comes from a proxy or a login page.
     throw new BanyanError('Unavailable', `${server} answered no JSON: ${text.slice(0, 200)}`, {}, { cause: error });

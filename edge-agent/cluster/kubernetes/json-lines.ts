@@ -1,4 +1,5 @@
 /** Splits the bytes of a watch into lines, and parses the JSON of each complete line. */
+import { parseJson } from '../../../core/object/json.ts';
 
 /** Many times the size of etcd's largest object. A longer line can't be a watch event. */
 const lineBytesMax = 32 << 20;
@@ -15,7 +16,7 @@ export class JsonLines {
       this.#parts = [];
       this.#bytes = 0;
       from = end + 1;
-      if (line.trim() !== '') yield JSON.parse(line);
+      if (line.trim() !== '') yield parseJson(line);
     }
     if (from === chunk.length) return;
     this.#parts.push(chunk.subarray(from));

@@ -9,6 +9,7 @@ import type { AggregateAttributes, StateAttributes } from '../../../core/entries
 import type { Content, Table } from '../../../core/feed/feed.ts';
 import { stableStringify } from '../../../core/object/canonical.ts';
 import { hash128 } from '../../../core/object/hash.ts';
+import { parseJson } from '../../../core/object/json.ts';
 import { displayKey, type ObjectKey } from '../../../core/object/key.ts';
 import { asText } from '../../../core/store/bytes.ts';
 import type { Reader } from '../../../core/store/store.ts';
@@ -211,12 +212,12 @@ function isUsable({ uid, rules }: ObjectForm, { form, applied }: StateAttributes
 }
 
 function stateIn({ attributes }: Content): StateAttributes {
-  return JSON.parse(asText(attributes)) as StateAttributes;
+  return parseJson(asText(attributes)) as StateAttributes;
 }
 
 function statusOf({ body }: Content, { generation, local }: StateAttributes): Status | undefined {
   if (body.length === 0) return undefined;
-  return inTermsOfOrigin(JSON.parse(asText(body)) as Status, generation, local);
+  return inTermsOfOrigin(parseJson(asText(body)) as Status, generation, local);
 }
 
 /** Adds destinations that a placement has got below the relay, and that the relay's report about the object does not have yet. */

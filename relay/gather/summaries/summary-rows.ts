@@ -9,6 +9,7 @@ import type { StateAttributes } from '../../../core/entries/up-attributes.ts';
 import type { Content, ContentReference, FeedRow as TableRow } from '../../../core/feed/feed.ts';
 import { type CelValue, celValue } from '../../../core/match/cel/values.ts';
 import { parseBody, stableStringify } from '../../../core/object/canonical.ts';
+import { parseJson } from '../../../core/object/json.ts';
 import { displayKey, type ObjectKey } from '../../../core/object/key.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { asText } from '../../../core/store/bytes.ts';
@@ -131,7 +132,7 @@ function pick(object: object, fields: FieldNames): object {
 
 function returnedOf({ body }: Content, fields: FieldNames): object {
   if (body.length === 0 || (fields && !fields.has('status'))) return {};
-  return { status: JSON.parse(asText(body)) as unknown };
+  return { status: parseJson(asText(body)) };
 }
 
 const edgeObjectPropagation = celValue({

@@ -3,6 +3,7 @@
  * order of the parts of a rule is the order of the causes in the answer.
  */
 import { type FieldPath, formatPath, messageValue } from '../../../object/field-error.ts';
+import { isNumber, jsonText } from '../../../object/json.ts';
 import type { KubeObject } from '../../../object/meta.ts';
 import type { Cause } from '../../../runtime/errors.ts';
 import { isRecord } from '../../../runtime/is-record.ts';
@@ -67,7 +68,7 @@ export class Visit {
   }
 
   unsupported(below: string, value: unknown, supported: readonly string[]): void {
-    const list = supported.map((item) => JSON.stringify(item)).join(', ');
+    const list = supported.map((item) => jsonText(item)).join(', ');
     this.#add('FieldValueNotSupported', below, 'Unsupported value', `supported values: ${list}`, value);
   }
 
@@ -112,7 +113,7 @@ export function wordOf(value: unknown): string {
 }
 
 export function numberOf(value: unknown): number {
-  return typeof value === 'number' ? value : 0;
+  return isNumber(value) ? Number(value) : 0;
 }
 
 export function recordOf(value: unknown): ReadValues {
@@ -222,14 +223,14 @@ export const positiveNumber: FieldCheck = atLeast(1, 'must be greater than zero'
 
 export function atLeast(min: number, detail: string): FieldCheck {
   return (value, at) => {
-    if (numberOf(value) < min) at.invalid('', numberOf(value), detail);
+    if (numberOf(value) < min) at.invalid('', value ?? 0, detail);
   };
 }
 
 export function between(min: number, max: number, detail = `must be between ${min} and ${max}, inclusive`): FieldCheck {
   return (value, at) => {
     const number = numberOf(value);
-    if (number < min || number > max) at.invalid('', number, detail);
+    if (number < min || number > max) at.invalid('', value ?? 0, detail);
   };
 }
 

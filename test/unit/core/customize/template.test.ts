@@ -53,7 +53,7 @@ describe('a string with expressions', () => {
   it.each([
     ['${{ duration("1h") }}', 'a Duration'],
     ['${{ quantity("1Gi") }}', 'a Quantity'],
-    ['${{ 9223372036854775807 }}', 'beyond 2^53'],
+    ['${{ 18446744073709551615u }}', 'beyond 64 bits'],
   ])('%s gives a value that no field can hold, and the error says so', (value, what) => {
     const message = failure(configMap({}), { replacements: [{ path: '$.data.a', value }] });
     expect(message).toContain('Customizer shop/greet: spec.replacements[0].value: gives ');
