@@ -8,6 +8,8 @@ export interface CallerAnswer {
   readonly text: string;
   /** The texts of the headers `Warning`, in their order. */
   readonly warnings: readonly string[];
+  readonly bytes: Buffer;
+  readonly type: string | undefined;
 }
 
 interface Kubeconfig {
@@ -49,25 +51,29 @@ export class ApiCaller implements Disposable {
       /** A Buffer is sent as it is, everything else as JSON. */
       readonly body?: unknown;
       readonly headers?: Readonly<Record<string, string>>;
+      readonly accept?: string;
       readonly as?: { readonly name: string; readonly groups: readonly string[] };
     } = {},
   ): Promise<CallerAnswer> {
-    const { body, as } = options;
-    const headers: Record<string, string | string[]> = { 'content-type': 'application/json', ...options.headers };
+    const { body, as, accept = 'application/json' } = options;
+    const headers: Record<string, string | string[]> = {
+      'content-type': 'application/json',
+      accept,
+      ...options.headers,
+    };
     if (as) {
       headers['impersonate-user'] = as.name;
       if (as.groups.length > 0) headers['impersonate-group'] = [...as.groups];
     }
     return new Promise((resolve, reject) => {
       const asked = request(`${this.#server}${path}`, { method, headers, agent: this.#agent }, (response) => {
-        let text = '';
-        response.setEncoding('utf8');
-        response.on('data', (part: string) => {
-          text += part;
-        });
+        const parts: Buffer[] = [];
+        response.on('data', (part: Buffer) => parts.push(part));
         response.on('end', () => {
+          const bytes = Buffer.concat(parts);
+          const { statusCode: status = 0, headers: got } = response;
           const warnings = response.headersDistinct.warning ?? [];
-          resolve({ status: response.statusCode ?? 0, text, warnings });
+          resolve({ status, text: bytes.toString('utf8'), bytes, type: got['content-type'], warnings });
         });
         response.on('error', reject);
       });

@@ -6,7 +6,9 @@ import type { Logger } from '../../runtime/logger.ts';
 import { sendHead } from '../../stream/pass-on.ts';
 import { EventLines } from './event-lines.ts';
 import type { Handled } from './handler.ts';
+import type { ListHead } from './lists.ts';
 import { type AnswerOf, breakOff, type OutgoingAnswer, OutgoingAnswers, writePieces, writeStream } from './outgoing.ts';
+import { protobufWatchType, sentForm } from './protobuf-answer.ts';
 import type { RequestAudits } from './request-audits.ts';
 import type { ApiResponse, StreamedResponse } from './requests.ts';
 import { failureOf } from './status.ts';
@@ -46,7 +48,6 @@ export class Answers {
   }
 
   whole(response: Http2ServerResponse, answer: ApiResponse): void {
-    const { status, body, headers } = answer;
     if (response.writableEnded || response.destroyed) return;
     if (response.headersSent) {
       // A part is already sent. The client must see that this part is not the whole answer.
@@ -54,6 +55,7 @@ export class Answers {
       return;
     }
     this.#ports.audits.known(response)?.answered(answer);
+    const { status, body, headers } = sentForm(answer);
     response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length, ...headers });
     response.end(body);
     this.#outgoing.sends(response);
@@ -90,7 +92,10 @@ export class Answers {
   handled(handled: Handled, outgoing: OutgoingAnswer, response: Http2ServerResponse): void {
     const audit = this.#ports.audits.known(response);
     if ('answer' in handled) return this.whole(response, handled.answer);
-    if ('list' in handled) return this.#list(audit?.pieces(handled.list) ?? handled.list, outgoing, response);
+    if ('list' in handled) {
+      const { list, head } = handled;
+      return this.#list(audit?.pieces(list) ?? list, head, outgoing, response);
+    }
     audit?.started(200);
     this.#watch(handled.watch, outgoing, response);
   }
@@ -105,10 +110,15 @@ export class Answers {
     this.#outgoing.end();
   }
 
-  #list(pieces: Generator<Buffer, void>, outgoing: OutgoingAnswer, response: Http2ServerResponse): void {
+  #list(
+    pieces: Generator<Buffer, void>,
+    head: ListHead,
+    outgoing: OutgoingAnswer,
+    response: Http2ServerResponse,
+  ): void {
     writePieces(pieces, outgoing, (length) => {
       const known = length === undefined ? {} : { 'content-length': length };
-      response.writeHead(200, { 'content-type': 'application/json', ...known });
+      response.writeHead(200, { 'content-type': head.contentType, ...known });
     });
   }
 
@@ -123,7 +133,7 @@ export class Answers {
       this.#watches.delete(watch);
       watch.end();
     });
-    response.writeHead(200, { 'content-type': 'application/json' });
+    response.writeHead(200, { 'content-type': listing.form.protobuf ? protobufWatchType : 'application/json' });
     sendHead(response);
     watch.start();
   }

@@ -2,6 +2,7 @@
 
 import { forbiddenField } from '../../object/field-error.ts';
 import { formatGroupResource, type ObjectKey } from '../../object/key.ts';
+import { formatApiVersion } from '../../object/meta.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import {
@@ -15,6 +16,7 @@ import {
 import { openapiV2 } from '../openapi/openapi-v2.ts';
 import { encodeOpenapiV2, openapiV2Asked, openapiV2ContentType } from '../openapi/openapi-v2-protobuf.ts';
 import { openapiDocument, openapiIndex } from '../openapi/openapi-v3.ts';
+import { hasProtobuf } from '../protobuf/encode.ts';
 import { selectionOf } from '../selection/selection.ts';
 import { type Kind, type Space, storedKey } from '../space.ts';
 import { notFound, notServed } from '../status-errors.ts';
@@ -22,8 +24,8 @@ import { isNamespace } from '../verbs/kind-strategy.ts';
 import { isPart } from '../verbs/object-parts.ts';
 import { write } from './large-writes.ts';
 import type { ListRequest } from './list-request.ts';
-import { listPieces, oneBytes } from './lists.ts';
-import { negotiate } from './negotiate.ts';
+import { type ListHead, listPieces, oneBytes } from './lists.ts';
+import { type InProtobuf, negotiate, prefersProtobuf } from './negotiate.ts';
 import { actedResource, type PodAct, podActOf } from './pod-acts.ts';
 import { type ApiRequest, type ApiResponse, header, integerOf, jsonResponse, resourceVersionOf } from './requests.ts';
 import { type Route, routeOf } from './route.ts';
@@ -43,8 +45,8 @@ const watchTimeoutMsMax = 24 * 3_600_000;
 
 export type Handled =
   | { readonly answer: ApiResponse }
-  /** A list. The caller must begin to read it at once. */
-  | { readonly list: Generator<Buffer, void> }
+  /** A list. The caller must begin to read it at once. `head` is known after the first piece with bytes. */
+  | { readonly list: Generator<Buffer, void>; readonly head: ListHead }
   | { readonly watch: { readonly listing: ListRequest; readonly options: WatchParameters } };
 
 export class SpaceHandler {
@@ -63,8 +65,11 @@ export class SpaceHandler {
     if (route.type !== 'resource') return { answer: this.#document(route, request) };
     const act = podActOf(route);
     const kind = this.#kindOf(act ? { ...route, of: actedResource } : route, request.method);
-    if (act) return { answer: await this.#act(act, route, kind, request) };
-    return this.#resource(route, kind, request);
+    const handled = act
+      ? { answer: await this.#act(act, route, kind, request) }
+      : await this.#resource(route, kind, request);
+    if (!('answer' in handled) || handled.answer.inProtobuf !== undefined) return handled;
+    return { answer: { ...handled.answer, inProtobuf: prefersProtobuf(header(request, 'accept') ?? '') } };
   }
 
   #document(route: Route, request: ApiRequest): ApiResponse {
@@ -173,7 +178,8 @@ export class SpaceHandler {
     await this.#waitFor(request);
     const stored = this.space.storage.get(storedKey(kind, key));
     if (!stored) throw notFound(key);
-    return { status: 200, body: oneBytes(this.#listing(route, kind, request), stored) };
+    const listing = this.#listing(route, kind, request);
+    return { status: 200, body: oneBytes(listing, stored), inProtobuf: listing.form.protobuf !== undefined };
   }
 
   async #list(route: ResourceRoute, kind: Kind, request: ApiRequest): Promise<Handled> {
@@ -183,7 +189,8 @@ export class SpaceHandler {
     checkInitialEvents(query, isWatch);
     if (!isWatch) {
       await this.#waitFor(request);
-      return { list: listPieces(listing, integerOf(query, 'limit'), query.get('continue')) };
+      const head = { contentType: 'application/json' };
+      return { list: listPieces(listing, integerOf(query, 'limit'), query.get('continue'), head), head };
     }
     const seconds = integerOf(query, 'timeoutSeconds');
     const options: WatchParameters = {
@@ -204,7 +211,7 @@ export class SpaceHandler {
       version: route.version,
       namespace: route.namespace,
       selection,
-      form: negotiate(header(request, 'accept')),
+      form: negotiate(header(request, 'accept'), inProtobuf(kind, route.version)),
       includeObject: include === 'None' || include === 'Object' ? include : 'Metadata',
       nowMs: this.#clock.wallMs(),
     };
@@ -248,6 +255,10 @@ export class SpaceHandler {
 /** The words of kube-apiserver. */
 function notAllowedHere(): BanyanError {
   return new BanyanError('MethodNotAllowed', 'the server does not allow this method on the requested resource');
+}
+
+function inProtobuf({ group, kind }: Kind, version: string): InProtobuf {
+  return hasProtobuf(formatApiVersion(group, version), kind) ? 'objects' : 'metadata';
 }
 
 /** Throws Invalid if the parameters for initial events of a watch do not fit together. */

@@ -42,7 +42,13 @@ export function selectsStored(listing: Selecting, stored: StoredObject): boolean
 
 /** Whether the server has to parse the objects in order to show them in this form. */
 export function mustParse({ form, kind }: Pick<ListRequest, 'form' | 'kind'>): boolean {
-  return form.as !== 'object' || kind.hasSeveralVersions || kind.storedAs !== undefined || kind.definedAt !== undefined;
+  return (
+    form.as !== 'object' ||
+    form.protobuf !== undefined ||
+    kind.hasSeveralVersions ||
+    kind.storedAs !== undefined ||
+    kind.definedAt !== undefined
+  );
 }
 
 /** The namespace of a list, as an option of a scan. */

@@ -2,8 +2,10 @@
  * Reads the objects of one space as bytes. Lists are made from stored bytes, without parsing. Objects are parsed only if a selector or the form of the
  * answer needs their fields. The server makes a list while its client reads, and does not keep the part that the client has not read yet.
  */
-import { jsonText } from '../../object/json.ts';
-import { formatApiVersion } from '../../object/meta.ts';
+import { jsonText, parseJson } from '../../object/json.ts';
+import { formatApiVersion, type KubeObject } from '../../object/meta.ts';
+import { BanyanError } from '../../runtime/errors.ts';
+import { encodeItem, encodeList } from '../protobuf/encode.ts';
 import type { Kind } from '../space.ts';
 import type { Snapshot } from '../storage/snapshot.ts';
 import type { StoredObject } from '../storage.ts';
@@ -12,6 +14,7 @@ import { isOlderThanDefinition, shownIn } from '../verbs/object-form.ts';
 import { ByteText } from './byte-text.ts';
 import { continueOf, type Page, pageOf, snapshotFor } from './list-pages.ts';
 import { Effort, type InVersion, type ListRequest, mustParse, pause, placeIn, selectsStored } from './list-request.ts';
+import { protobufType } from './negotiate.ts';
 import { addPublic, publicBytes, publicParsed } from './public-form.ts';
 
 /**
@@ -70,20 +73,30 @@ const firstPieceBytes = 16 * 1024;
  * The text of a list in pieces; all pieces are of one revision. A caller that stops before the end must call `return`. The first piece throws if the
  * request has a mistake. Another piece throws Expired if, since the first piece, more objects have changed than a snapshot keeps.
  */
-export function* listPieces(listing: ListRequest, limit: number, token: string | null): Generator<Buffer, void> {
+export function* listPieces(
+  listing: ListRequest,
+  limit: number,
+  token: string | null,
+  head: ListHead,
+): Generator<Buffer, void> {
   const from = token ? continueOf(token) : undefined;
   const snapshot = snapshotFor(listing, from);
   try {
     const effort = new Effort();
     const page = yield* pageOf(listing, snapshot, { limit: Math.max(limit, 0), from, effort });
-    const { head, add } = formOf(listing, {
+    const form = formOf(listing, {
       resourceVersion: String(snapshot.revision),
       ...(page.next ? { continue: page.next } : {}),
       ...(page.remaining === undefined ? {} : { remainingItemCount: page.remaining }),
     });
+    const whole = listing.form.protobuf && (yield* inProtobuf(listing, snapshot, page, { form, effort }));
+    if (whole) {
+      head.contentType = protobufType;
+      return yield whole;
+    }
     const text = new ByteText(firstPieceBytes);
-    text.add(Buffer.from(head));
-    yield* itemsOf(listing, snapshot, page, { text, add, effort });
+    text.add(Buffer.from(form.head));
+    yield* itemsOf(listing, snapshot, page, { text, add: form.add, separator: ',', effort });
     text.ascii(']}\n');
     yield text.take();
   } finally {
@@ -91,10 +104,48 @@ export function* listPieces(listing: ListRequest, limit: number, token: string |
   }
 }
 
+/** What the head of the answer says about a list. */
+export interface ListHead {
+  contentType: string;
+}
+
+/** Bytes of a list in protobuf. The length of the list is written before its items, so the whole list is in memory. */
+const protobufBytesMax = 8 * 1024 * 1024;
+
+/** The whole list, if it is short enough. A longer list is JSON if the client reads JSON too. Throws TooLarge if it does not. */
+function* inProtobuf(
+  listing: ListRequest,
+  snapshot: Snapshot,
+  page: Page,
+  { form, effort }: { readonly form: ListForm; readonly effort: Effort },
+): Generator<Buffer, Buffer | undefined> {
+  const item = new ByteText(firstPieceBytes);
+  const add = (text: ByteText, stored: StoredObject) => {
+    form.add(item, stored);
+    text.add(encodeItem(parseJson(item.take(firstPieceBytes).toString('utf8')) as Record<string, unknown>));
+  };
+  const text = new ByteText(firstPieceBytes);
+  const items: Buffer[] = [];
+  let bytes = 0;
+  for (const piece of itemsOf(listing, snapshot, page, { text, add, separator: '', effort })) {
+    if (piece.length === 0) yield piece;
+    else items.push(piece);
+    bytes += piece.length;
+    if (bytes <= protobufBytesMax) continue;
+    if (listing.form.protobuf?.orJson) return undefined;
+    const remedy = 'list in chunks (limit), or accept application/json';
+    throw new BanyanError('TooLarge', `the list has more than ${protobufBytesMax} bytes: ${remedy}`);
+  }
+  const { apiVersion, kind, metadata } = JSON.parse(`${form.head}]}`) as KubeObject;
+  return encodeList(apiVersion, kind, metadata, [...items, text.take()]);
+}
+
 interface Writing {
   /** Gets the items. What is left in the text at the end belongs to the list too. */
   readonly text: ByteText;
   readonly add: ListForm['add'];
+  /** Stands between two items. */
+  readonly separator: string;
   readonly effort: Effort;
 }
 
@@ -103,13 +154,13 @@ function* itemsOf(
   listing: ListRequest,
   snapshot: Snapshot,
   page: Page,
-  { text, add, effort }: Writing,
+  { text, add, separator, effort }: Writing,
 ): Generator<Buffer, void> {
   const { selection } = listing;
   const isRead = mustParse(listing) || !selection.isEmpty;
   let written = 0;
   const item = (stored: StoredObject) => {
-    if (written++ > 0) text.ascii(',');
+    if (written++ > 0) text.ascii(separator);
     add(text, stored);
   };
   for (const stored of page.held) item(stored);

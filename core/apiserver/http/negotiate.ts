@@ -2,24 +2,35 @@
 
 import { BanyanError } from '../../runtime/errors.ts';
 
-export type Form =
+/** `protobuf`: the answer is in protobuf; `orJson`: the client reads JSON too. Absent: the answer is JSON. */
+export type Form = { readonly protobuf?: { readonly orJson: boolean } } & (
   | { readonly as: 'object' }
   | { readonly as: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList'; readonly version: 'v1' | 'v1beta1' }
-  | { readonly as: 'discovery'; readonly version: 'v2' | 'v2beta1' };
+  | { readonly as: 'discovery'; readonly version: 'v2' | 'v2beta1' }
+);
 
-/** The client that asks for protobuf or YAML gets JSON, which its header names too or which its parser reads too. */
+/** What has a protobuf form: objects and their metadata, or only the metadata. `nothing`: a client that asks for protobuf gets JSON. */
+export type InProtobuf = 'objects' | 'metadata' | 'nothing';
+
+export const protobufType = 'application/vnd.kubernetes.protobuf';
+
+/** The client that asks for YAML gets JSON, which its parser reads too. */
 const ownTypes: ReadonlySet<string> = new Set([
   'application/json',
   'application/yaml',
-  'application/vnd.kubernetes.protobuf',
+  protobufType,
   'application/*',
   '*/*',
 ]);
 
 /** Throws NotAcceptable if the header has no clause that the server supports. */
-export function negotiate(accept: string | undefined): Form {
+export function negotiate(accept: string | undefined, inProtobuf: InProtobuf = 'nothing'): Form {
   if (!accept) return { as: 'object' };
-  const [form] = formsOf(accept);
+  const forms = formsOf(accept, inProtobuf);
+  const [first] = forms;
+  const form = first?.protobuf
+    ? { ...first, protobuf: { orJson: forms.some(({ as, protobuf }) => as === first.as && !protobuf) } }
+    : first;
   if (form) return form;
   const message = `only the following media types are accepted: application/json, application/yaml; the Accept header is ${JSON.stringify(accept.slice(0, shownCharactersMax))}`;
   throw new BanyanError('NotAcceptable', message);
@@ -42,12 +53,36 @@ export function checkAcceptsObject(accept: string | undefined): void {
 /** Number of characters of a header that a message shows. */
 const shownCharactersMax = 200;
 
-function formsOf(accept: string): Form[] {
+/**
+ * Whether a Status, or an answer whose form the client does not choose, goes out in protobuf: the first clause that asks for no other form than the object
+ * decides, as in kube-apiserver.
+ */
+export function prefersProtobuf(accept: string): boolean {
+  const first = clausesOf(accept).find(({ parameters }) => parameters.as === undefined);
+  return first?.type === protobufType;
+}
+
+function formsOf(accept: string, inProtobuf: InProtobuf = 'nothing'): Form[] {
+  return clausesOf(accept).flatMap(({ type, parameters }) => {
+    const form = formOf(parameters);
+    if (!form) return [];
+    if (type !== protobufType || inProtobuf === 'nothing') return [form];
+    const isThere = form.as === 'object' ? inProtobuf === 'objects' : form.as.startsWith('PartialObjectMetadata');
+    return isThere ? [{ ...form, protobuf: { orJson: false } }] : [];
+  });
+}
+
+interface Clause {
+  readonly type: string;
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+/** The clauses with a media type that the server knows, in the order of the header. */
+function clausesOf(accept: string): Clause[] {
   return accept.split(',').flatMap((clause) => {
-    const [type, ...parameters] = clause.split(';').map((part) => part.trim());
-    if (!ownTypes.has(type!)) return [];
-    const form = formOf(Object.fromEntries(parameters.map((part) => part.split('=') as [string, string])));
-    return form ? [form] : [];
+    const [type = '', ...parameters] = clause.split(';').map((part) => part.trim());
+    if (!ownTypes.has(type)) return [];
+    return [{ type, parameters: Object.fromEntries(parameters.map((part) => part.split('=') as [string, string])) }];
   });
 }
 

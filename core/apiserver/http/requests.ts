@@ -33,6 +33,8 @@ export interface ApiResponse {
   readonly status: number;
   readonly body: Buffer;
   readonly headers?: Readonly<Record<string, string | string[]>>;
+  /** The client gets the JSON of `body` as protobuf, if the kind of the object has this form. */
+  readonly inProtobuf?: boolean;
 }
 
 /** An answer that is made while its client reads it. The server asks for the next piece when the client has taken most of the pieces before. */

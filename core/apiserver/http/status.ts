@@ -1,6 +1,6 @@
 /** Errors in the form that Kubernetes clients expect. */
 import { BanyanError, describeError, errorTable } from '../../runtime/errors.ts';
-import { prefersDiscovery } from './negotiate.ts';
+import { prefersDiscovery, prefersProtobuf } from './negotiate.ts';
 import type { ApiResponse } from './requests.ts';
 import { warned } from './warnings.ts';
 
@@ -18,7 +18,10 @@ export function failureOf(error: unknown, accept: string): ApiResponse {
     ...warned(warnings),
     ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
   };
-  if (!prefersDiscovery(accept)) return { status: http, body: Buffer.from(`${JSON.stringify(body)}\n`), headers };
+  if (!prefersDiscovery(accept)) {
+    const inProtobuf = prefersProtobuf(accept);
+    return { status: http, body: Buffer.from(`${JSON.stringify(body)}\n`), headers, inProtobuf };
+  }
   return {
     status: hidesMessage.has(http) ? errorTable.Forbidden.http : http,
     body: Buffer.from(`${body.message}\n`),

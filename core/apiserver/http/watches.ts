@@ -3,6 +3,7 @@ import { jsonText } from '../../object/json.ts';
 import { formatApiVersion } from '../../object/meta.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
+import { encodeEvent } from '../protobuf/encode.ts';
 import { storedResource } from '../space.ts';
 import { namespacedNameOf, orderOf, placeText } from '../storage/event-log.ts';
 import type { StorageEvent, StoredObject } from '../storage.ts';
@@ -11,6 +12,7 @@ import type { EventLines } from './event-lines.ts';
 import { Effort, type ListRequest, mustParse, selectsStored } from './list-request.ts';
 import { bytesInVersion, rowOf } from './lists.ts';
 import { aheadBytesMax, type WatchSink } from './outgoing.ts';
+import { protobufOf } from './protobuf-answer.ts';
 import { publicParsed } from './public-form.ts';
 import { kubernetesStatusOf } from './status.ts';
 
@@ -176,7 +178,7 @@ export class WatchRequest {
   }
 
   #send(type: string, stored: StoredObject): void {
-    this.#write(lineOf(type, this.#encode(stored)));
+    this.#write(this.#lineOf(type, this.#encode(stored)));
   }
 
   /** Sends an event of the storage. `type` and `stored` depend on nothing but the event and the states that the watch selects. */
@@ -184,8 +186,9 @@ export class WatchRequest {
     const { form, kind, version } = this.#listing;
     // A row has the age of its object, and the first one has the columns.
     if (form.as === 'Table') return this.#send(type, stored);
-    const shownAs = `${type} ${version} ${form.as} ${form.as === 'object' ? '' : form.version}`;
-    this.#write(this.#lines.of(event, { kind, shownAs }, () => lineOf(type, this.#encode(stored))));
+    const format = form.protobuf ? 'protobuf' : 'json';
+    const shownAs = `${type} ${version} ${format} ${form.as} ${form.as === 'object' ? '' : form.version}`;
+    this.#write(this.#lines.of(event, { kind, shownAs }, () => this.#lineOf(type, this.#encode(stored))));
   }
 
   #encode(stored: StoredObject): Buffer {
@@ -224,7 +227,7 @@ export class WatchRequest {
             form.version,
           )
         : { kind: kind.kind, apiVersion: formatApiVersion(kind.group, version), metadata };
-    this.#write(lineOf('BOOKMARK', Buffer.from(jsonText(object))));
+    this.#write(this.#lineOf('BOOKMARK', Buffer.from(jsonText(object))));
   }
 
   #scheduleBookmark(): void {
@@ -243,7 +246,7 @@ export class WatchRequest {
   }
 
   #fail(error: BanyanError): void {
-    this.#write(lineOf('ERROR', Buffer.from(jsonText(kubernetesStatusOf(error).body))));
+    this.#write(this.#lineOf('ERROR', Buffer.from(jsonText(kubernetesStatusOf(error).body))));
     this.end();
   }
 
@@ -254,8 +257,9 @@ export class WatchRequest {
     this.#sink.break();
     this.end();
   }
-}
 
-function lineOf(type: string, object: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(`{"type":"${type}","object":`), object, Buffer.from('}\n')]);
+  #lineOf(type: string, object: Buffer): Buffer {
+    if (this.#listing.form.protobuf) return encodeEvent(type, protobufOf(object)!);
+    return Buffer.concat([Buffer.from(`{"type":"${type}","object":`), object, Buffer.from('}\n')]);
+  }
 }

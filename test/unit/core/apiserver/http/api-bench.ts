@@ -34,6 +34,7 @@ export interface Answer {
   /** Texts of the Warning headers. */
   readonly warnings: string;
   readonly text: string;
+  readonly bytes: Buffer;
   /** A field of the answer's JSON. */
   json<T>(): T;
 }
@@ -168,12 +169,14 @@ export function answerOf(stream: ClientHttp2Stream): Promise<Answer> {
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
     stream.once('error', reject);
     stream.once('end', () => {
-      const text = Buffer.concat(chunks).toString();
+      const bytes = Buffer.concat(chunks);
+      const text = bytes.toString();
       resolve({
         status: Number(head[':status']),
         type: String(head['content-type']),
         warnings: [head.warning ?? []].flat().join('\n'),
         text,
+        bytes,
         json: <T>() => JSON.parse(text) as T,
       });
     });

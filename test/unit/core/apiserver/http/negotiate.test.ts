@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { negotiate } from '../../../../../core/apiserver/http/negotiate.ts';
+import { negotiate, prefersProtobuf } from '../../../../../core/apiserver/http/negotiate.ts';
 
 const object = { as: 'object' };
 
@@ -41,6 +41,39 @@ describe('the Accept header', () => {
     expect(() => negotiate(accept)).toThrow(expect.objectContaining({ code: 'NotAcceptable' }));
     const next = `${accept}, application/json;as=Table;v=v1beta1;g=meta.k8s.io`;
     expect(negotiate(next)).toEqual({ as: 'Table', version: 'v1beta1' });
+  });
+
+  describe('in protobuf', () => {
+    const protobuf = 'application/vnd.kubernetes.protobuf';
+    const metadata = 'as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
+    const table = 'as=Table;g=meta.k8s.io;v=v1';
+
+    it('is what the header asks for first, and says whether the client reads JSON too', () => {
+      expect(negotiate(`${protobuf},application/json`, 'objects')).toEqual({ ...object, protobuf: { orJson: true } });
+      expect(negotiate(`application/json,${protobuf}`, 'objects')).toEqual(object);
+      expect(negotiate(protobuf, 'objects')).toEqual({ ...object, protobuf: { orJson: false } });
+      expect(negotiate(`${protobuf};stream=watch`, 'objects')).toEqual({ ...object, protobuf: { orJson: false } });
+    });
+
+    it('only metadata of custom resources go out, and no table of any kind', () => {
+      expect(negotiate(`${protobuf},application/json`, 'metadata')).toEqual(object);
+      expect(() => negotiate(protobuf, 'metadata')).toThrow(expect.objectContaining({ code: 'NotAcceptable' }));
+      const asked = negotiate(`${protobuf};${metadata}`, 'metadata');
+      expect(asked).toEqual({ as: 'PartialObjectMetadata', version: 'v1', protobuf: { orJson: false } });
+      const refused = expect.objectContaining({ code: 'NotAcceptable' });
+      expect(() => negotiate(`${protobuf};${table}`, 'objects')).toThrow(refused);
+    });
+
+    it.each([
+      [protobuf, true],
+      [`${protobuf},application/json`, true],
+      [`application/json;${table},${protobuf}`, true],
+      [`application/json,${protobuf}`, false],
+      [`${protobuf};${metadata}`, false],
+      ['', false],
+    ])('a Status for %s goes out in protobuf: %s', (accept, is) => {
+      expect(prefersProtobuf(accept)).toBe(is);
+    });
   });
 
   it('may have spaces around its parts', () => {
