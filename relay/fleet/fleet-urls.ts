@@ -3,12 +3,8 @@
  * or the source of a space above, as in `/spaces/SOURCE`.
  */
 
-import {
-  checkInitialEvents,
-  checkPlace,
-  type ResourceRoute,
-  type SpaceHandler,
-} from '../../core/apiserver/http/handler.ts';
+import { checkPlace, type ResourceRoute, type SpaceHandler } from '../../core/apiserver/http/handler.ts';
+import { checkListOptions } from '../../core/apiserver/http/list-options.ts';
 import { type Form, negotiate } from '../../core/apiserver/http/negotiate.ts';
 import type { NodeUrls } from '../../core/apiserver/http/node-urls.ts';
 import {
@@ -104,7 +100,7 @@ async function resource(
     return oneAnswer(lines, question, { ...route.of, namespace: route.namespace, name: route.name });
   }
   const isWatch = query.get('watch') === 'true' || query.get('watch') === '1';
-  checkInitialEvents(query, isWatch);
+  checkListOptions(query, isWatch);
   if (isWatch) return watch(ports, asked, which, kind);
   if (query.get('resourceVersionMatch') === 'Exact') throw expired('a fleet shows only its present state');
   resourceVersionOf(query);

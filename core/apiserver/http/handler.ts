@@ -1,6 +1,5 @@
 /** Turns one request to a space into one answer. api-server.ts serves watches, because a watch needs the connection. */
 
-import { forbiddenField } from '../../object/field-error.ts';
 import { formatGroupResource, type ObjectKey } from '../../object/key.ts';
 import { formatApiVersion } from '../../object/meta.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -23,6 +22,7 @@ import { notFound, notServed } from '../status-errors.ts';
 import { isNamespace } from '../verbs/kind-strategy.ts';
 import { isPart } from '../verbs/object-parts.ts';
 import { write } from './large-writes.ts';
+import { checkListOptions } from './list-options.ts';
 import type { ListRequest } from './list-request.ts';
 import { type ListHead, listPieces, oneBytes } from './lists.ts';
 import { type InProtobuf, negotiate, prefersProtobuf } from './negotiate.ts';
@@ -30,7 +30,6 @@ import { actedResource, type PodAct, podActOf } from './pod-acts.ts';
 import { type ApiRequest, type ApiResponse, header, integerOf, jsonResponse, resourceVersionOf } from './requests.ts';
 import { type Route, routeOf } from './route.ts';
 import type { WatchParameters } from './watches.ts';
-import { invalidOption } from './write-options.ts';
 import * as writes from './writes.ts';
 
 export type ResourceRoute = Route & { type: 'resource' };
@@ -186,7 +185,7 @@ export class SpaceHandler {
     const { query } = request;
     const listing = this.#listing(route, kind, request);
     const isWatch = query.get('watch') === 'true' || query.get('watch') === '1';
-    checkInitialEvents(query, isWatch);
+    checkListOptions(query, isWatch);
     if (!isWatch) {
       await this.#waitFor(request);
       const head = { contentType: 'application/json' };
@@ -195,7 +194,7 @@ export class SpaceHandler {
     const seconds = integerOf(query, 'timeoutSeconds');
     const options: WatchParameters = {
       resourceVersion: resourceVersionOf(query),
-      sendInitialEvents: query.get('sendInitialEvents') === 'true',
+      initialEvents: initialEventsOf(query.get('sendInitialEvents')),
       bookmarks: query.get('allowWatchBookmarks') === 'true',
       timeoutMs: seconds > 0 ? Math.min(seconds * 1000, watchTimeoutMsMax) : watchTimeoutMs,
     };
@@ -257,19 +256,13 @@ function notAllowedHere(): BanyanError {
   return new BanyanError('MethodNotAllowed', 'the server does not allow this method on the requested resource');
 }
 
-function inProtobuf({ group, kind }: Kind, version: string): InProtobuf {
-  return hasProtobuf(formatApiVersion(group, version), kind) ? 'objects' : 'metadata';
+function initialEventsOf(asked: string | null): WatchParameters['initialEvents'] {
+  if (asked === null) return 'by revision';
+  return asked === 'true' || asked === '1' ? 'all' : 'none';
 }
 
-/** Throws Invalid if the parameters for initial events of a watch do not fit together. */
-export function checkInitialEvents(query: URLSearchParams, isWatch: boolean): void {
-  if (query.get('sendInitialEvents') === null) return;
-  const match = query.get('resourceVersionMatch');
-  if (isWatch && match === 'NotOlderThan') return;
-  const cause = isWatch
-    ? forbiddenField('resourceVersionMatch', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan')
-    : forbiddenField('sendInitialEvents', 'sendInitialEvents is forbidden for list');
-  throw invalidOption('ListOptions', cause);
+function inProtobuf({ group, kind }: Kind, version: string): InProtobuf {
+  return hasProtobuf(formatApiVersion(group, version), kind) ? 'objects' : 'metadata';
 }
 
 /**

@@ -19,7 +19,8 @@ import { kubernetesStatusOf } from './status.ts';
 export interface WatchParameters {
   /** Empty, or decimal digits. */
   readonly resourceVersion: string;
-  readonly sendInitialEvents: boolean;
+  /** `by revision`: the client did not say it. A watch without a revision, or from revision 0, then begins with the present objects. */
+  readonly initialEvents: 'all' | 'none' | 'by revision';
   readonly bookmarks: boolean;
   readonly timeoutMs: number;
 }
@@ -61,8 +62,8 @@ export class WatchRequest {
 
   start(): void {
     const { storage, name } = this.#listing.space;
-    const { resourceVersion, sendInitialEvents, timeoutMs } = this.#options;
-    const fromNow = resourceVersion === '' || resourceVersion === '0' || sendInitialEvents;
+    const { resourceVersion, initialEvents, timeoutMs } = this.#options;
+    const fromNow = resourceVersion === '' || resourceVersion === '0' || initialEvents === 'all';
     const since = fromNow ? storage.revision() : Number(resourceVersion);
     const missed = fromNow ? [] : storage.eventsSince(since);
     this.#revision = Math.max(since, fromNow ? storage.revision() : 0);
@@ -73,7 +74,7 @@ export class WatchRequest {
     // The client lists again, and reads that there is no such space.
     const removed = () => this.#fail(new BanyanError('Expired', `the space ${JSON.stringify(name)} was removed`));
     this.#unsubscribe = storage.subscribe((events) => this.#onEvents(events), removed);
-    if (fromNow) this.#sendInitial();
+    if (fromNow && initialEvents !== 'none') this.#sendInitial();
     // The log keeps these events, so copies of them get the lines.
     this.#onEvents(missed.map((event) => ({ ...event })));
     if (this.#ended) return;
@@ -128,7 +129,8 @@ export class WatchRequest {
   }
 
   #endInitial(): void {
-    if (this.#options.sendInitialEvents) this.#bookmark({ 'k8s.io/initial-events-end': 'true' });
+    const { initialEvents, bookmarks } = this.#options;
+    if (initialEvents === 'all' && bookmarks) this.#bookmark({ 'k8s.io/initial-events-end': 'true' });
   }
 
   #onEvents(events: readonly StorageEvent[]): void {

@@ -23,8 +23,8 @@ type OptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions' | 'DeleteO
 const optionsKinds: Readonly<Record<string, OptionsKind>> = { POST: 'CreateOptions', PUT: 'UpdateOptions' };
 
 /** The error for an invalid parameter. kube-apiserver and its clients treat the parameters of a request as an object of a kind such as PatchOptions. */
-export function invalidOption(kind: OptionsKind, cause: Cause): BanyanError {
-  return invalidObject({ group: 'meta.k8s.io', kind }, '', [cause]);
+export function invalidOption(kind: OptionsKind, ...causes: readonly Cause[]): BanyanError {
+  return invalidObject({ group: 'meta.k8s.io', kind }, '', causes);
 }
 
 /** The write adds its warnings to the list `warnings`. */

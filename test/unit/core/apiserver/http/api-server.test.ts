@@ -252,7 +252,7 @@ describe('a watch over the wire', () => {
     for (let i = 0; i < objects; i++) {
       api.space.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: `c${i}`, namespace: 'shop' }, data });
     }
-    const url = `${configMaps}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`;
+    const url = `${configMaps}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`;
     const { ca, user } = await tls;
     const asked = get(`${api.url}${url}`, { ca, key: user.keyPem, cert: user.certPem });
     const [response] = (await once(asked, 'response')) as [IncomingMessage];

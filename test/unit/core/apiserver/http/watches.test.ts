@@ -249,6 +249,20 @@ describe('sendInitialEvents', () => {
     expect(watch.received()).toEqual(['ADDED c']);
   });
 
+  it('sends no bookmark to a client that wants none', async () => {
+    add('a');
+    const watch = await api.watch(`${initial.replace('&allowWatchBookmarks=true', '')}&resourceVersion=`);
+    expect(watch.received()).toEqual(['ADDED a']);
+  });
+
+  it.each(['', '0'])('sends no present objects if it is false, from revision "%s"', async (from) => {
+    add('a');
+    const watch = await api.watch(`${initial.replace('Events=true', 'Events=false')}&resourceVersion=${from}`);
+    expect(watch.received()).toEqual([]);
+    add('b');
+    expect(watch.received()).toEqual(['ADDED b']);
+  });
+
   it('sends the bookmark even without objects, and selects', async () => {
     add('a');
     const watch = await api.watch(`${initial}&labelSelector=tier`);
