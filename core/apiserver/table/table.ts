@@ -3,7 +3,8 @@ import { evaluateJsonPath } from '../../object/jsonpath.ts';
 import { formatApiVersion, type KubeObject, parseApiVersion } from '../../object/meta.ts';
 import type { Kind } from '../space.ts';
 import { ageOf } from './ages.ts';
-import { builtinColumns, type ComputedColumn, defaultColumns } from './builtin-columns.ts';
+import { builtinColumns } from './builtin-columns.ts';
+import { type ComputedColumn, nameColumn } from './cells.ts';
 
 export interface TableOptions {
   readonly version: 'v1' | 'v1beta1';
@@ -15,14 +16,10 @@ export interface TableOptions {
 export type ColumnKind = Pick<Kind, 'group' | 'resource' | 'columns'> &
   Partial<Pick<Kind, 'storesAsWritten' | 'storedAs'>>;
 
-const nameColumn = { name: 'Name', type: 'string', format: 'name', description: '', priority: 0 };
-
 export function columnDefinitions(kind: ColumnKind, version: string): object[] {
-  const columns = columnsOf(kind, version);
-  return [
-    nameColumn,
-    ...columns.map(({ name, type, priority }) => ({ name, type, format: '', description: '', priority })),
-  ];
+  return columnsOf(kind, version).map(({ name, type, format = '', priority }) => {
+    return { name, type, format, description: '', priority };
+  });
 }
 
 /**
@@ -30,10 +27,7 @@ export function columnDefinitions(kind: ColumnKind, version: string): object[] {
  * in the object's own version.
  */
 export function tableRow(kind: ColumnKind, version: string, object: KubeObject, options: TableOptions): object {
-  const cells = [
-    object.metadata.name,
-    ...columnsFor(kind, version, object).map(({ cell }) => cell(object, options.nowMs)),
-  ];
+  const cells = columnsFor(kind, version, object).map(({ cell }) => cell(object, options.nowMs));
   return { cells, ...rowObject(object, options) };
 }
 
@@ -58,7 +52,13 @@ function columnsFor(kind: ColumnKind, version: string, object: KubeObject): read
   return columns.map(({ name }) => ownColumns.get(name) ?? { cell: () => `<${own}>` });
 }
 
+/** All columns, with the one of the name. A table of Events shows the name last. */
 function columnsOf(kind: ColumnKind, version: string): readonly ComputedColumn[] {
+  const columns = columnsBesideName(kind, version);
+  return columns.some(({ name }) => name === nameColumn.name) ? columns : [nameColumn, ...columns];
+}
+
+function columnsBesideName(kind: ColumnKind, version: string): readonly ComputedColumn[] {
   const own = kind.columns(version);
   const { storedAs } = kind;
   if (storedAs) {
@@ -68,7 +68,7 @@ function columnsOf(kind: ColumnKind, version: string): readonly ComputedColumn[]
       cell: (object, nowMs) => column.cell(storedForm(object), nowMs),
     }));
   }
-  if (own.length === 0) return builtinColumns[`${kind.group}/${kind.resource}`] ?? defaultColumns;
+  if (own.length === 0) return builtinColumns(kind.group, kind.resource);
   return own.map(
     (column): ComputedColumn => ({
       name: column.name,

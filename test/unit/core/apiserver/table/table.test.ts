@@ -70,7 +70,7 @@ describe('what kubectl get prints of built-in kinds', () => {
       Ready: '0/1',
       'Up-to-date': 0,
       Available: 0,
-      '(Selector)': '<none>',
+      '(Selector)': '',
     });
   });
 
@@ -91,18 +91,22 @@ describe('what kubectl get prints of built-in kinds', () => {
 
   it('Pod', () => {
     const containerStatuses = [
-      { ready: true, restartCount: 2 },
-      { ready: false, restartCount: 1 },
+      { ready: true, restartCount: 2, state: { running: {} } },
+      { ready: false, restartCount: 1, lastState: { terminated: { finishedAt: '2026-01-01T00:08:00Z' } } },
     ];
-    const status = { phase: 'Running', podIP: '10.0.0.7', containerStatuses };
-    expect(shown('Pod', { spec: { ...podSpec, nodeName: 'n1' }, status })).toEqual({
+    const conditions = [{ type: 'shop/ready', status: 'True' }];
+    const status = { phase: 'Running', podIP: '10.0.0.7', containerStatuses, conditions };
+    const readinessGates = [{ conditionType: 'shop/ready' }, { conditionType: 'shop/open' }];
+    expect(shown('Pod', { spec: { ...podSpec, nodeName: 'n1', readinessGates }, status })).toEqual({
       Name: 'a',
       Ready: '1/2',
       Status: 'Running',
-      Restarts: 3,
+      Restarts: '3 (2m ago)',
       Age: '10m',
       '(IP)': '10.0.0.7',
       '(Node)': 'n1',
+      '(Nominated Node)': '<none>',
+      '(Readiness Gates)': '1/2',
     });
   });
 
@@ -119,6 +123,36 @@ describe('what kubectl get prints of built-in kinds', () => {
     ],
     ['its own reason', { phase: 'Failed', reason: 'Evicted' }, 'Evicted'],
     ['nothing yet', {}, 'Pending'],
+    [
+      'the exit code of a container without a reason',
+      { containerStatuses: [{ state: { terminated: { exitCode: 2 } } }] },
+      'ExitCode:2',
+    ],
+    [
+      'a running container beside a completed one',
+      {
+        containerStatuses: [
+          { state: { terminated: { reason: 'Completed' } } },
+          { ready: true, state: { running: {} } },
+        ],
+      },
+      'NotReady',
+    ],
+    [
+      'what its scheduling waits for',
+      { conditions: [{ type: 'PodScheduled', reason: 'SchedulingGated' }] },
+      'SchedulingGated',
+    ],
+    [
+      'an init container that fails',
+      {
+        initContainerStatuses: [
+          { name: 'first', state: { terminated: { exitCode: 0 } } },
+          { name: 'second', state: { waiting: { reason: 'ErrImagePull' } } },
+        ],
+      },
+      'Init:ErrImagePull',
+    ],
   ])('Pod with %s as its status', (_, status, expected) => {
     expect(shown('Pod', { spec: podSpec, status }).Status).toBe(expected);
   });
@@ -146,8 +180,13 @@ describe('what kubectl get prints of built-in kinds', () => {
       Age: '10m',
       '(Selector)': 'app=a',
     });
-    const ingress = [{ ip: '1.2.3.4' }, { hostname: 'lb.example.com' }];
-    expect(shown('Service', { status: { loadBalancer: { ingress } } })['External-IP']).toBe('1.2.3.4,lb.example.com');
+    const external = (fields: object, ingress: readonly object[] = []) =>
+      shown('Service', { spec: fields, status: { loadBalancer: { ingress } } })['External-IP'];
+    expect(external({ type: 'LoadBalancer' }, [{ ip: '1.2.3.4' }, { hostname: 'lb.a' }])).toBe('1.2.3.4,lb.a');
+    expect(external({ type: 'LoadBalancer' }, [{ hostname: 'lb.shop.example.com' }])).toBe('lb.shop.examp...');
+    expect(external({ type: 'LoadBalancer' })).toBe('<pending>');
+    expect(external({ type: 'ExternalName', externalName: 'shop.example.com' })).toBe('shop.example.com');
+    expect(external({ externalIPs: ['1.2.3.4', '1.2.3.5'] })).toBe('1.2.3.4,1.2.3.5');
   });
 
   it('ConfigMap and Secret by the number of their entries', () => {
@@ -160,7 +199,11 @@ describe('what kubectl get prints of built-in kinds', () => {
     const conditions = [{ type: 'Ready', status: 'True' }];
     const status = { conditions, nodeInfo: { kubeletVersion: 'v1.34.0' } };
     expect(shown('Node', { status })).toMatchObject({ Status: 'Ready', Version: 'v1.34.0' });
-    expect(shown('Node', { status: {} })).toMatchObject({ Status: 'NotReady' });
+    const metadata = { name: 'a', labels: { 'node-role.kubernetes.io/worker': '', 'kubernetes.io/role': 'edge' } };
+    expect(shown('Node', { metadata, spec: { unschedulable: true } })).toMatchObject({
+      Status: 'Unknown,SchedulingDisabled',
+      Roles: 'edge,worker',
+    });
     const claim = { phase: 'Bound', capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce', 'ReadOnlyMany'] };
     expect(shown('PersistentVolumeClaim', { spec: { volumeName: 'v' }, status: claim })).toMatchObject({
       Status: 'Bound',
@@ -210,25 +253,82 @@ describe('what kubectl get prints of built-in kinds', () => {
       lastTimestamp: '2026-01-01T00:09:30Z',
     };
     expect(shown('Event', event)).toEqual({
-      Name: 'a',
       'Last Seen': '30s',
       Type: 'Warning',
       Reason: 'BackOff',
       Object: 'pod/till',
+      '(Subobject)': '',
+      '(Source)': '',
       Message: 'why',
+      '(First Seen)': '<unknown>',
+      '(Count)': 1,
+      '(Name)': 'a',
+    });
+    const series = { count: 7, lastObservedTime: '2026-01-01T00:09:50.000000Z' };
+    const source = { component: 'kubelet', host: 'n1' };
+    expect(shown('Event', { ...event, eventTime: creationTimestamp, series, source })).toMatchObject({
+      'Last Seen': '10s',
+      '(First Seen)': '10m',
+      '(Count)': 7,
+      '(Source)': 'kubelet, n1',
     });
   });
 
   it('Ingress, roles and their bindings', () => {
     const spec = { ingressClassName: 'nginx', rules: [{ host: 'a.example.com' }, {}], tls: [{}] };
-    expect(shown('Ingress', { spec })).toMatchObject({ Class: 'nginx', Hosts: 'a.example.com,*', Ports: '80, 443' });
+    expect(shown('Ingress', { spec })).toMatchObject({ Class: 'nginx', Hosts: 'a.example.com', Ports: '80, 443' });
     expect(shown('Ingress', {})).toMatchObject({ Class: '<none>', Hosts: '*', Ports: '80' });
     expect(shown('RoleBinding', { roleRef: { kind: 'Role', name: 'r' } })).toMatchObject({ Role: 'Role/r' });
     expect(shown('Role', {})).toMatchObject({ 'Created At': creationTimestamp });
   });
 
-  it('every other kind by name and age', () => {
-    expect(shown('LimitRange', {})).toEqual({ Name: 'a', Age: '10m' });
+  it('HorizontalPodAutoscaler by its first two metrics', () => {
+    const resource = (averageUtilization: number) => ({
+      type: 'Resource',
+      resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization } },
+    });
+    const pods = { type: 'Pods', pods: { metric: { name: 'queue' }, target: { averageValue: '5' } } };
+    const external = { type: 'External', external: { target: { averageValue: '7' } } };
+    const currentMetrics = [{ type: 'Resource', resource: { current: { averageUtilization: 40 } } }];
+    const targets = (metrics: readonly object[]) =>
+      shown('HorizontalPodAutoscaler', { spec: { metrics }, status: { currentMetrics } }).Targets;
+    expect(targets([])).toBe('<none>');
+    expect(targets([resource(50)])).toBe('cpu: 40%/50%');
+    expect(targets([resource(50), pods])).toBe('cpu: 40%/50%, <unknown>/5');
+    expect(targets([pods, external, resource(1)])).toBe('<unknown>/5, <unknown>/7 (avg) + 1 more...');
+  });
+
+  it('EndpointSlice, StorageClass and ResourceQuota', () => {
+    const addresses = ['10.0.0.1', '10.0.0.2'];
+    const slice = { addressType: 'IPv4', endpoints: [{ addresses }, { addresses }], ports: [{ port: 80 }, {}] };
+    expect(shown('EndpointSlice', slice)).toMatchObject({
+      Ports: '80,*',
+      Endpoints: '10.0.0.1,10.0.0.2,10.0.0.1 + 1 more...',
+    });
+    const annotations = { 'storageclass.kubernetes.io/is-default-class': 'true' };
+    expect(shown('StorageClass', { metadata: { name: 'a', annotations }, provisioner: 'p' })).toMatchObject({
+      Name: 'a (default)',
+      ReclaimPolicy: 'Delete',
+      AllowVolumeExpansion: false,
+    });
+    const hard = { pods: '3', 'limits.cpu': '2', 'count/jobs': '1' };
+    expect(shown('ResourceQuota', { status: { hard, used: { pods: '1' } } })).toMatchObject({
+      Request: 'count/jobs: 0/1, pods: 1/3',
+      Limit: 'limits.cpu: 0/2',
+    });
+  });
+
+  it('selectors with the requirements in the order of their keys', () => {
+    const matchExpressions = [
+      { key: 'b', operator: 'In', values: ['y', 'x'] },
+      { key: 'a', operator: 'DoesNotExist' },
+    ];
+    const selector = { matchLabels: { c: 'd' }, matchExpressions };
+    expect(shown('DaemonSet', { spec: { selector } })['(Selector)']).toBe('!a,b in (x,y),c=d');
+  });
+
+  it('every other kind by name and time of creation', () => {
+    expect(shown('LimitRange', {})).toEqual({ Name: 'a', 'Created At': creationTimestamp });
   });
 
   it.each(builtinKinds().map((kind) => [kind.kind, kind] as const))(

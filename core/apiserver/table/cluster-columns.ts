@@ -1,0 +1,353 @@
+/** The columns of `kubectl get` for kinds around workloads: services, storage, nodes, access, admission. */
+import type { KubeObject } from '../../object/meta.ts';
+import { humanDuration } from './ages.ts';
+import {
+  age,
+  boolean,
+  type ComputedColumn,
+  column,
+  entries,
+  field,
+  firstOf,
+  get,
+  integer,
+  labelsText,
+  list,
+  nameColumn,
+  selectorText,
+  text,
+  textOr,
+  type Values,
+  wide,
+} from './cells.ts';
+
+const bindingColumns = [
+  column('Role', (o) => `${text(o, 'roleRef.kind')}/${text(o, 'roleRef.name')}`),
+  age,
+  wide(subjects('Users', 'User')),
+  wide(subjects('Groups', 'Group')),
+  wide(subjects('ServiceAccounts', 'ServiceAccount')),
+];
+const webhookColumns = [column('Webhooks', (o) => list(o, 'webhooks').length, 0, 'integer'), age];
+const paramKind = column('ParamKind', (o) =>
+  get(o, 'spec.paramKind') ? `${text(o, 'spec.paramKind.apiVersion')}/${text(o, 'spec.paramKind.kind')}` : '<unset>',
+);
+const policyBindingColumns = [field('PolicyName', 'spec.policyName'), column('ParamRef', paramRef), age];
+const counted = (name: string, path: string) => column(name, (o) => list(o, path).length, 0, 'integer');
+const isDefault = (one: KubeObject, annotation: string) => one.metadata.annotations?.[annotation] === 'true';
+/** Width of a list of addresses that is not shown in whole. */
+const addressesWidth = 16;
+
+export const clusterColumns: Readonly<Record<string, readonly ComputedColumn[]>> = {
+  '/services': [
+    field('Type', 'spec.type', 'ClusterIP'),
+    column('Cluster-IP', (o) => textOr(o, 'spec.clusterIP', '<none>')),
+    column('External-IP', externalIp),
+    column('Port(s)', (o) => list(o, 'spec.ports').map(portText).join(',') || '<none>'),
+    age,
+    wide(column('Selector', (o) => labelsText(get(o, 'spec.selector')))),
+  ],
+  '/endpoints': [column('Endpoints', endpointsText), age],
+  'discovery.k8s.io/endpointslices': [
+    field('AddressType', 'addressType'),
+    column('Ports', (o) => firstOf(list(o, 'ports').map(slicePort), 3) || '<unset>'),
+    column('Endpoints', (o) => firstOf(list(o, 'endpoints').flatMap(addressesOf), 3) || '<unset>'),
+    age,
+  ],
+  'networking.k8s.io/ingresses': [
+    field('Class', 'spec.ingressClassName', '<none>'),
+    column('Hosts', hostsText),
+    column('Address', (o) => loadBalancerText(o)),
+    column('Ports', (o) => (list(o, 'spec.tls').length > 0 ? '80, 443' : '80')),
+    age,
+  ],
+  'networking.k8s.io/ingressclasses': [
+    field('Controller', 'spec.controller'),
+    column('Parameters', (o) => parametersText(get(o, 'spec.parameters'))),
+    age,
+  ],
+  'networking.k8s.io/networkpolicies': [
+    column('Pod-Selector', (o) => selectorText(get(o, 'spec.podSelector')) || '<none>'),
+    age,
+  ],
+  'networking.k8s.io/servicecidrs': [column('CIDRs', (o) => list(o, 'spec.cidrs').join(',')), age],
+  '/configmaps': [entries('Data', 'data', 'binaryData'), age],
+  '/secrets': [field('Type', 'type'), entries('Data', 'data'), age],
+  '/serviceaccounts': [column('Secrets', (o) => list(o, 'secrets').length), age],
+  '/namespaces': [field('Status', 'status.phase'), age],
+  '/nodes': [
+    column('Status', nodeStatus),
+    column('Roles', nodeRoles),
+    age,
+    field('Version', 'status.nodeInfo.kubeletVersion'),
+    wide(column('Internal-IP', (o) => nodeAddress(o, 'InternalIP'))),
+    wide(column('External-IP', (o) => nodeAddress(o, 'ExternalIP'))),
+    wide(column('OS-Image', (o) => textOr(o, 'status.nodeInfo.osImage', '<unknown>'))),
+    wide(column('Kernel-Version', (o) => textOr(o, 'status.nodeInfo.kernelVersion', '<unknown>'))),
+    wide(column('Container-Runtime', (o) => textOr(o, 'status.nodeInfo.containerRuntimeVersion', '<unknown>'))),
+  ],
+  '/resourcequotas': [column('Request', (o) => quotaText(o, false)), column('Limit', (o) => quotaText(o, true)), age],
+  '/persistentvolumes': [
+    field('Capacity', 'spec.capacity.storage', '0'),
+    column('Access Modes', (o) => accessModesText(get(o, 'spec.accessModes'))),
+    field('Reclaim Policy', 'spec.persistentVolumeReclaimPolicy'),
+    column('Status', volumePhase),
+    column('Claim', (o) =>
+      get(o, 'spec.claimRef') ? `${text(o, 'spec.claimRef.namespace')}/${text(o, 'spec.claimRef.name')}` : '',
+    ),
+    column('StorageClass', volumeClass),
+    field('VolumeAttributesClass', 'spec.volumeAttributesClassName', '<unset>'),
+    field('Reason', 'status.reason'),
+    age,
+    wide(field('VolumeMode', 'spec.volumeMode', '<unset>')),
+  ],
+  '/persistentvolumeclaims': [
+    column('Status', volumePhase),
+    field('Volume', 'spec.volumeName'),
+    column('Capacity', (o) => (get(o, 'spec.volumeName') ? text(o, 'status.capacity.storage', '0') : '')),
+    column('Access Modes', (o) => (get(o, 'spec.volumeName') ? accessModesText(get(o, 'status.accessModes')) : '')),
+    column('StorageClass', volumeClass),
+    field('VolumeAttributesClass', 'spec.volumeAttributesClassName', '<unset>'),
+    age,
+    wide(field('VolumeMode', 'spec.volumeMode', '<unset>')),
+  ],
+  'storage.k8s.io/storageclasses': [
+    { ...nameColumn, cell: (o) => `${o.metadata.name}${isDefaultClass(o) ? ' (default)' : ''}` },
+    field('Provisioner', 'provisioner'),
+    field('ReclaimPolicy', 'reclaimPolicy', 'Delete'),
+    field('VolumeBindingMode', 'volumeBindingMode', 'Immediate'),
+    { ...boolean('AllowVolumeExpansion', 'allowVolumeExpansion'), type: 'string' },
+    age,
+  ],
+  'storage.k8s.io/volumeattributesclasses': [
+    {
+      ...nameColumn,
+      cell: (o) =>
+        `${o.metadata.name}${isDefault(o, 'volumeattributesclass.storage.kubernetes.io/is-default-class') ? ' (default)' : ''}`,
+    },
+    field('DriverName', 'driverName'),
+    age,
+  ],
+  'storage.k8s.io/volumeattachments': [
+    { ...field('Attacher', 'spec.attacher'), format: 'name' },
+    field('PV', 'spec.source.persistentVolumeName'),
+    field('Node', 'spec.nodeName'),
+    boolean('Attached', 'status.attached'),
+    age,
+  ],
+  'storage.k8s.io/csinodes': [counted('Drivers', 'spec.drivers'), age],
+  'storage.k8s.io/csidrivers': [
+    boolean('AttachRequired', 'spec.attachRequired', true),
+    boolean('PodInfoOnMount', 'spec.podInfoOnMount'),
+    boolean('StorageCapacity', 'spec.storageCapacity'),
+    column('TokenRequests', (o) =>
+      get(o, 'spec.tokenRequests')
+        ? list(o, 'spec.tokenRequests')
+            .map(({ audience }) => audience)
+            .join(',')
+        : '<unset>',
+    ),
+    boolean('RequiresRepublish', 'spec.requiresRepublish'),
+    column('Modes', (o) => list(o, 'spec.volumeLifecycleModes').join(',') || '<none>'),
+    age,
+  ],
+  'storage.k8s.io/csistoragecapacities': [
+    field('StorageClassName', 'storageClassName'),
+    field('Capacity', 'capacity', '<unset>'),
+  ],
+  'node.k8s.io/runtimeclasses': [field('Handler', 'handler'), age],
+  'rbac.authorization.k8s.io/rolebindings': bindingColumns,
+  'rbac.authorization.k8s.io/clusterrolebindings': bindingColumns,
+  'certificates.k8s.io/certificatesigningrequests': [
+    age,
+    field('SignerName', 'spec.signerName', '<none>'),
+    field('Requestor', 'spec.username'),
+    column('RequestedDuration', (o) => {
+      const seconds = get(o, 'spec.expirationSeconds');
+      return typeof seconds === 'number' ? humanDuration(seconds * 1_000) : '<none>';
+    }),
+    column('Condition', requestCondition),
+  ],
+  'coordination.k8s.io/leases': [field('Holder', 'spec.holderIdentity'), age],
+  'admissionregistration.k8s.io/mutatingwebhookconfigurations': webhookColumns,
+  'admissionregistration.k8s.io/validatingwebhookconfigurations': webhookColumns,
+  'admissionregistration.k8s.io/validatingadmissionpolicies': [
+    counted('Validations', 'spec.validations'),
+    paramKind,
+    age,
+  ],
+  'admissionregistration.k8s.io/validatingadmissionpolicybindings': policyBindingColumns,
+  'flowcontrol.apiserver.k8s.io/flowschemas': [
+    field('PriorityLevel', 'spec.priorityLevelConfiguration.name'),
+    { ...integer('MatchingPrecedence', 'spec.matchingPrecedence'), type: 'string' },
+    field('DistinguisherMethod', 'spec.distinguisherMethod.type', '<none>'),
+    age,
+    column('MissingPL', (o) => {
+      const dangling = list(o, 'status.conditions').find(({ type }) => type === 'Dangling');
+      return String(dangling?.status ?? '?');
+    }),
+  ],
+  'flowcontrol.apiserver.k8s.io/prioritylevelconfigurations': [
+    field('Type', 'spec.type'),
+    limited('NominalConcurrencyShares', 'nominalConcurrencyShares'),
+    limited('Queues', 'limitResponse.queuing.queues'),
+    limited('HandSize', 'limitResponse.queuing.handSize'),
+    limited('QueueLengthLimit', 'limitResponse.queuing.queueLengthLimit'),
+    age,
+  ],
+  'apiregistration.k8s.io/apiservices': [
+    column('Service', (o) =>
+      get(o, 'spec.service') ? `${text(o, 'spec.service.namespace')}/${text(o, 'spec.service.name')}` : 'Local',
+    ),
+    column('Available', availability),
+    age,
+  ],
+};
+
+function subjects(name: string, wanted: string): ComputedColumn {
+  return column(name, (o) =>
+    list(o, 'subjects')
+      .filter(({ kind }) => kind === wanted)
+      .map((one) => (wanted === 'ServiceAccount' ? `${one.namespace ?? ''}/${one.name}` : one.name))
+      .join(', '),
+  );
+}
+
+function limited(name: string, path: string): ComputedColumn {
+  return column(name, (o) => (get(o, `spec.limited.${path}`) ?? '<none>') as string | number);
+}
+
+function portText({ port, nodePort, protocol = 'TCP' }: Values): string {
+  return nodePort ? `${port}:${nodePort}/${protocol}` : `${port}/${protocol}`;
+}
+
+function externalIp(service: KubeObject): string {
+  const own = list(service, 'spec.externalIPs').join(',');
+  switch (get(service, 'spec.type') ?? 'ClusterIP') {
+    case 'ClusterIP':
+    case 'NodePort':
+      return own || '<none>';
+    case 'LoadBalancer':
+      return [loadBalancerText(service), own].filter((one) => one !== '').join(',') || '<pending>';
+    case 'ExternalName':
+      return text(service, 'spec.externalName');
+    default:
+      return '<unknown>';
+  }
+}
+
+/** The addresses of a load balancer. A table that is not wide would show 16 characters of them; kubectl asks for all columns at once. */
+function loadBalancerText(object: KubeObject): string {
+  const addresses = list(object, 'status.loadBalancer.ingress').map(({ ip, hostname }) => String(ip ?? hostname ?? ''));
+  const shown = [...new Set(addresses.filter((one) => one !== ''))].sort().join(',');
+  return shown.length > addressesWidth ? `${shown.slice(0, addressesWidth - 3)}...` : shown;
+}
+
+function endpointsText(endpoints: KubeObject): string {
+  const subsets = list(endpoints, 'subsets');
+  const all = subsets.flatMap((subset) => {
+    const addresses = list(subset, 'addresses').map(({ ip }) => String(ip));
+    const ports = list(subset, 'ports');
+    return ports.length === 0
+      ? addresses
+      : ports.flatMap(({ port }) => addresses.map((ip) => `${ip.includes(':') ? `[${ip}]` : ip}:${port}`));
+  });
+  return subsets.length === 0 ? '<none>' : firstOf(all, 3);
+}
+
+function slicePort({ port, name }: Values): string {
+  return String(port ?? name ?? '*');
+}
+
+function addressesOf(endpoint: Values): string[] {
+  return list(endpoint, 'addresses').map(String);
+}
+
+function hostsText(ingress: KubeObject): string {
+  const rules = list(ingress, 'spec.rules');
+  const hosts = rules.flatMap(({ host }) => (host ? [String(host)] : []));
+  return hosts.length === 0 ? '*' : firstOf(hosts, 3, hosts.length < 3 ? hosts.length : rules.length);
+}
+
+function parametersText(parameters: unknown): string {
+  if (!parameters) return '<none>';
+  const group = get(parameters, 'apiGroup');
+  return `${text(parameters, 'kind')}${group === undefined ? '' : `.${group}`}/${text(parameters, 'name')}`;
+}
+
+function nodeStatus(node: KubeObject): string {
+  const ready = list(node, 'status.conditions').find(({ type }) => type === 'Ready');
+  const status = ready === undefined ? 'Unknown' : ready.status === 'True' ? 'Ready' : 'NotReady';
+  return get(node, 'spec.unschedulable') ? `${status},SchedulingDisabled` : status;
+}
+
+const roleLabel = 'node-role.kubernetes.io/';
+
+function nodeRoles({ metadata }: KubeObject): string {
+  const roles = Object.entries(metadata.labels ?? {}).flatMap(([key, value]) => {
+    if (key.startsWith(roleLabel) && key.length > roleLabel.length) return [key.slice(roleLabel.length)];
+    return key === 'kubernetes.io/role' && value !== '' ? [value] : [];
+  });
+  return [...new Set(roles)].sort().join(',') || '<none>';
+}
+
+function nodeAddress(node: KubeObject, wanted: string): string {
+  return String(list(node, 'status.addresses').find(({ type }) => type === wanted)?.address ?? '<none>');
+}
+
+/** The used and the allowed amounts of the resources that are limits of containers, or of the others. */
+function quotaText(quota: KubeObject, ofLimits: boolean): string {
+  const hard = Object.entries((get(quota, 'status.hard') ?? {}) as Record<string, string>);
+  const used = (get(quota, 'status.used') ?? {}) as Record<string, string>;
+  return hard
+    .filter(([name]) => name.startsWith('limits.') === ofLimits)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, amount]) => `${name}: ${used[name] ?? '0'}/${amount}`)
+    .join(', ');
+}
+
+const modeNames = [
+  ['ReadWriteOnce', 'RWO'],
+  ['ReadOnlyMany', 'ROX'],
+  ['ReadWriteMany', 'RWX'],
+  ['ReadWriteOncePod', 'RWOP'],
+] as const;
+
+function accessModesText(modes: unknown): string {
+  const given = (modes ?? []) as unknown[];
+  return modeNames.flatMap(([mode, short]) => (given.includes(mode) ? [short] : [])).join(',');
+}
+
+function volumePhase(volume: KubeObject): string {
+  return volume.metadata.deletionTimestamp ? 'Terminating' : text(volume, 'status.phase');
+}
+
+function volumeClass(volume: KubeObject): string {
+  const former = volume.metadata.annotations?.['volume.beta.kubernetes.io/storage-class'];
+  return former ?? text(volume, 'spec.storageClassName');
+}
+
+function isDefaultClass(storageClass: KubeObject): boolean {
+  return ['storageclass.kubernetes.io/is-default-class', 'storageclass.beta.kubernetes.io/is-default-class'].some(
+    (annotation) => isDefault(storageClass, annotation),
+  );
+}
+
+function requestCondition(request: KubeObject): string {
+  const types = list(request, 'status.conditions').map(({ type }) => String(type));
+  const decided = ['Denied', 'Approved'].find((type) => types.includes(type)) ?? 'Pending';
+  const failed = types.includes('Failed') ? ['Failed'] : [];
+  const issued = get(request, 'status.certificate') ? ['Issued'] : [];
+  return [decided, ...failed, ...issued].join(',');
+}
+
+function paramRef(binding: KubeObject): string {
+  const name = text(binding, 'spec.paramRef.name');
+  return name ? `${textOr(binding, 'spec.paramRef.namespace', '*')}/${name}` : '<unset>';
+}
+
+function availability(service: KubeObject): string {
+  const found = list(service, 'status.conditions').find(({ type }) => type === 'Available');
+  if (found === undefined) return 'Unknown';
+  return found.status === 'True' || !found.reason ? String(found.status) : `${found.status} (${found.reason})`;
+}
