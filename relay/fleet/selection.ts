@@ -1,5 +1,6 @@
 /** Which copies a question is about. */
-import { parseLabelSelector, type RequestSelection, selectionOf } from '../../core/apiserver/selection/selection.ts';
+import { parseLabelSelector } from '../../core/apiserver/selection/label-selector.ts';
+import { type RequestSelection, selectionOf } from '../../core/apiserver/selection/selection.ts';
 import { type Facet, pathLabel, pathOfValue } from './copy.ts';
 import type { CopiesQuestion } from './fleet-question.ts';
 

@@ -1,10 +1,10 @@
 /** Parses the label and field selectors of lists and watches from a query. */
 import { ownField } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
-import { checkLabelKey, checkLabelValue } from '../../object/names.ts';
-import { isInteger, type LabelRequirement, matchesRequirement } from '../../object/selector.ts';
+import { matchesRequirement } from '../../object/selector.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
+import { parseLabelSelector } from './label-selector.ts';
 
 export interface RequestSelection {
   /** True if there is no selector. Then every object matches, and no object must be parsed. */
@@ -41,66 +41,6 @@ export function selectionOf(
   };
 }
 
-/** Parses the syntax of https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors */
-export function parseLabelSelector(text: string): LabelRequirement[] {
-  return splitTerms(text).map((term) => {
-    const requirement = parseRequirement(term);
-    const wrong = requirement ? mistakeIn(requirement) : 'must be like key, !key, key=value, key in (a,b) or key>1';
-    if (!requirement || wrong) {
-      const of = `${JSON.stringify(term)} of the label selector ${JSON.stringify(text)}`;
-      throw new BanyanError('BadRequest', `unable to parse requirement: ${of}: ${wrong}`);
-    }
-    return requirement;
-  });
-}
-
-function parseRequirement(term: string): LabelRequirement | undefined {
-  const inSet = /^([^\s!=<>]+)\s+(in|notin)\s*\(([^)]*)\)$/.exec(term);
-  if (inSet) {
-    const values = inSet[3]!.split(',').map((value) => value.trim());
-    return { key: inSet[1]!, operator: inSet[2] === 'in' ? 'In' : 'NotIn', values };
-  }
-  const compare = /^([^\s!=<>]+)\s*(==|=|!=|>|<)\s*(\S*)$/.exec(term);
-  if (compare) return { key: compare[1]!, operator: ownField(operators, compare[2]!)!, values: [compare[3]!] };
-  const exists = /^(!?)\s*([^\s!=<>()]+)$/.exec(term);
-  return exists ? { key: exists[2]!, operator: exists[1] ? 'DoesNotExist' : 'Exists' } : undefined;
-}
-
-/** The mistake in a requirement: a key or value that no label can have. Such a requirement selects nothing, and is probably a typing mistake. */
-function mistakeIn({ key, operator, values = [] }: LabelRequirement): string | undefined {
-  const wrongKey = checkLabelKey(key);
-  if (wrongKey) return `${JSON.stringify(key)}: ${wrongKey}`;
-  for (const value of values) {
-    const wrong =
-      (operator === 'Gt' || operator === 'Lt') && !isInteger(value) ? 'must be an integer' : checkLabelValue(value);
-    if (wrong) return `${JSON.stringify(value)}: ${wrong}`;
-  }
-  return undefined;
-}
-
-const operators: Readonly<Record<string, LabelRequirement['operator']>> = {
-  '=': 'In',
-  '==': 'In',
-  '!=': 'NotIn',
-  '>': 'Gt',
-  '<': 'Lt',
-};
-
-/** Splits at commas, except commas in parentheses. */
-function splitTerms(text: string): string[] {
-  const terms: string[] = [];
-  let start = 0;
-  for (let at = 0, isInside = false; at <= text.length; at++) {
-    const sign = text[at];
-    if (sign === '(') isInside = text.includes(')', at);
-    else if (sign === ')') isInside = false;
-    if (sign !== undefined && (sign !== ',' || isInside)) continue;
-    terms.push(text.slice(start, at).trim());
-    start = at + 1;
-  }
-  return terms.filter((term) => term !== '');
-}
-
 interface FieldTerm {
   readonly path: string;
   readonly equals: boolean;
@@ -113,7 +53,7 @@ function parseFieldSelector(text: string, selectable: readonly string[]): FieldT
     .filter((term) => term !== '')
     .map((term) => {
       const match = /^([^!=]+)(==|=|!=)(.*)$/.exec(term);
-      if (!match) throw new BanyanError('BadRequest', `invalid selector: ${JSON.stringify(term)}; can't understand it`);
+      if (!match) throw new BanyanError('BadRequest', `invalid selector: '${text}'; can't understand '${term}'`);
       const path = match[1]!.trim();
       if (path !== 'metadata.name' && path !== 'metadata.namespace' && !selectable.includes(`.${path}`)) {
         // The message of Kubernetes for a kind without fields of its own.

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { builtinKinds } from '../../../../../core/apiserver/builtin/builtin-kinds.ts';
-import { everything, parseLabelSelector, selectionOf } from '../../../../../core/apiserver/selection/selection.ts';
+import { parseLabelSelector } from '../../../../../core/apiserver/selection/label-selector.ts';
+import { everything, selectionOf } from '../../../../../core/apiserver/selection/selection.ts';
 import type { KubeObject } from '../../../../../core/object/meta.ts';
 import { BanyanError } from '../../../../../core/runtime/errors.ts';
 
@@ -62,21 +63,40 @@ describe('a label selector', () => {
     expect(byLabels('cores>9', { cores: '10' })).toBe(true);
   });
 
+  // The messages are those of kube-apiserver 1.34.
   it.each([
-    ['a in (b', '"a in (b"', 'must be like key'],
-    ['a b', '"a b"', 'must be like key'],
-    ['=b', '"=b"', 'must be like key'],
-    ['a=b=c', '"a=b=c"', '"b=c": a valid label must be an empty string or consist of'],
-    ['a=b d', '"a=b d"', 'must be like key'],
-    ['a in (b d)', '"a in (b d)"', '"b d": a valid label must be'],
-    ['x,a_=b', '"a_=b"', '"a_": name part must consist of'],
-    ['A/b/c', '"A/b/c"', 'a qualified name has at most one slash'],
-    ['cores>many', '"cores>many"', '"many": must be an integer'],
-  ])('%s is refused with the term and what is wrong', (text, term, why) => {
+    ['tier in (', "unable to parse requirement: found '', expected: ',', ')' or identifier"],
+    ['a b', "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt"],
+    ['a=b c', "found 'c', expected: ',' or 'end of string'"],
+    ['a in (x y)', "unable to parse requirement: found 'y', expected: ',' or ')'"],
+    ['a in b', "unable to parse requirement: found 'b' expected: '('"],
+    ['=x', "found '=', expected: !, identifier, or 'end of string'"],
+    ['a=x,', "found '', expected: identifier after ','"],
+    [',a', "found ',', expected: !, identifier, or 'end of string'"],
+    ['a==!b', "unable to parse requirement: found '!', expected: identifier"],
+    ['!a=b', "found '=', expected: ',' or 'end of string'"],
+    ['a in (b))', "found ')', expected: ',' or 'end of string'"],
+    ['a=(b)', "unable to parse requirement: found '(', expected: identifier"],
+    [
+      'a>x',
+      `unable to parse requirement: values[0]: Invalid value: "x": for 'Gt', 'Lt' operators, the value must be an integer`,
+    ],
+  ])('%s is refused in the words of Kubernetes', (text, expected) => {
     const { code, message } = refusal(() => parseLabelSelector(text));
-    expect(code).toBe('BadRequest');
-    expect(message).toContain(`unable to parse requirement: ${term} of the label selector ${JSON.stringify(text)}: `);
-    expect(message).toContain(why);
+    expect([code, message]).toEqual(['BadRequest', expected]);
+  });
+
+  it.each([
+    ['Bad_/x=1', '<nil>: Invalid value: "Bad_/x": prefix part a lowercase RFC 1123 subdomain must'],
+    ['-x', '<nil>: Invalid value: "-x": name part must consist of'],
+    ['a=b_', 'values[0][a]: Invalid value: "b_": a valid label must be an empty string or consist of'],
+  ])('%s is refused, and the message names the key or value', (text, expected) => {
+    expect(refusal(() => parseLabelSelector(text)).message).toContain(`unable to parse requirement: ${expected}`);
+  });
+
+  it('takes an empty set, and empty values in a set', () => {
+    expect(parseLabelSelector('a in ()')).toEqual([{ key: 'a', operator: 'In', values: [] }]);
+    expect(parseLabelSelector('a notin (,x,)')).toEqual([{ key: 'a', operator: 'NotIn', values: ['', 'x'] }]);
   });
 
   it('finds the objects that its requirements describe, for any requirements', () => {
@@ -149,7 +169,7 @@ describe('a field selector', () => {
 
   it('is refused without an operator', () => {
     expect(refusal(() => finds('metadata.name')).message).toBe(
-      `invalid selector: "metadata.name"; can't understand it`,
+      `invalid selector: 'metadata.name'; can't understand 'metadata.name'`,
     );
   });
 
