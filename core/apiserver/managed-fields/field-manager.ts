@@ -35,6 +35,7 @@ import {
   isEmptyFieldSet,
   union,
 } from './field-set.ts';
+import { fieldsOfLastApplied, lastApplied, setLastApplied } from './last-applied.ts';
 import { mergeManagedFields, prune } from './merge.ts';
 import { checkRewrite, withoutContent } from './rewrite.ts';
 
@@ -82,7 +83,10 @@ function apply(
   const pruned = last ? (prune(merged, last.fields, owned, type) as KubeObject) : merged;
   const result: KubeObject = { ...pruned, metadata: metadataOf(pruned, live, config) };
   const changes = differences(base, result, type, kind);
-  const remaining = yieldTo(others, changes, force);
+  const text = lastApplied(live, manager);
+  const differencesTo = (earlier: KubeObject) => differences(earlier, base, type, kind);
+  const yielded = text === undefined ? undefined : fieldsOfLastApplied(text, base, type, differencesTo);
+  const remaining = yieldTo(others, changes, force, yielded);
   // The entry is replaced only if the applier has changed its version or its fields. So if an apply is repeated, nothing changes, not even the time.
   const isSame =
     last !== undefined &&
@@ -92,6 +96,7 @@ function apply(
     isEmptyFieldSet(changes.removed);
   const entry: FieldsEntry = isSame ? last : { ...owner, time: nowIso, fields: own };
   setEntries(result, isEmptyFieldSet(own) ? remaining : [...remaining, entry], live?.metadata.managedFields);
+  if (text !== undefined) setLastApplied(result, config);
   return result;
 }
 
@@ -131,12 +136,21 @@ function update(
 
 // ---------------------------------------------------------------------------------------------- ownership
 
-/** Removes the changed and removed fields from the sets of other owners. Without `force`, throws Conflict if another owner has a changed field. */
-function yieldTo(others: readonly FieldsEntry[], { changed, removed }: Difference, force: boolean): FieldsEntry[] {
+/**
+ * Removes the changed and removed fields from the sets of other owners. Without `force`, throws Conflict if another owner has a changed field that is not one
+ * of `yielded`.
+ */
+function yieldTo(
+  others: readonly FieldsEntry[],
+  { changed, removed }: Difference,
+  force: boolean,
+  yielded: FieldSet = {},
+): FieldsEntry[] {
   if (changed && !force) {
     const conflicts = others.flatMap((entry) => {
-      const fields = intersection(entry.fields, changed);
-      return fields ? [{ entry, fields }] : [];
+      const taken = intersection(entry.fields, changed);
+      const fields = taken ? fieldDifference(taken, yielded) : {};
+      return isEmptyFieldSet(fields) ? [] : [{ entry, fields }];
     });
     if (conflicts.length > 0) throw conflictError(conflicts);
   }

@@ -43,7 +43,7 @@ export function refuseUntypedFields(
 ): void {
   if (paths.length === 0) return;
   const texts = [...new Set(paths)].map((path) => `.${path}: field not declared in schema${hint(kind, version, path)}`);
-  const which = `/${object.metadata.name}; ${kind.group}/${version}, Kind=${kind.kind}`;
+  const which = `${object.metadata.namespace ?? ''}/${object.metadata.name}; ${kind.group}/${version}, Kind=${kind.kind}`;
   const list = texts.length === 1 ? texts[0] : `errors:\n  ${texts.join('\n  ')}`;
   throw new BanyanError('NotTyped', `failed to create typed patch object (${which}): ${list}`);
 }

@@ -184,6 +184,42 @@ describe('a repeated apply', () => {
   });
 });
 
+describe('an object of kubectl apply without --server-side', () => {
+  const annotation = 'kubectl.kubernetes.io/last-applied-configuration';
+  const withAnnotation = (text: string) =>
+    update(undefined, { ...one, metadata: { ...one.metadata, annotations: { [annotation]: text } } }, 'kubectl-create');
+  const live = withAnnotation(JSON.stringify(one));
+  const three = deployment({ replicas: 3 });
+
+  it('gives kubectl the fields that it applied, and the annotation follows', () => {
+    const applied = apply(live, three, 'kubectl');
+    expect(applied.spec).toMatchObject({ replicas: 3 });
+    expect(entry(applied, 'kubectl-create')?.fieldsV1).not.toHaveProperty(['f:spec', 'f:replicas']);
+    const metadata = '{"name":"till","namespace":"shop"}';
+    expect(applied.metadata.annotations?.[annotation]).toBe(
+      `{"apiVersion":"apps/v1","kind":"Deployment","metadata":${metadata},"spec":{"replicas":3}}\n`,
+    );
+  });
+
+  it('gives kubectl no field that another manager has changed since', () => {
+    const changed = update(live, { ...live, spec: { ...(live.spec as object), replicas: 2 } }, 'scaler', { now: late });
+    expect(refusal(() => apply(changed, three, 'kubectl')).message).toBe(
+      'Apply failed with 1 conflict: conflict with "scaler" using apps/v1: .spec.replicas',
+    );
+  });
+
+  it('keeps its fields and its annotation before another manager', () => {
+    expect(refusal(() => apply(live, three, 'other')).code).toBe('Conflict');
+    const forced = apply(live, three, 'other', { force: true });
+    expect(forced.metadata.annotations).toEqual(live.metadata.annotations);
+  });
+
+  it('is one like others if the annotation is no configuration', () => {
+    for (const text of ['{', 'null', '[]', '{"apiVersion":"apps/v2","metadata":{}}'])
+      expect(refusal(() => apply(withAnnotation(text), three, 'kubectl')).code).toBe('Conflict');
+  });
+});
+
 describe('conflicts', () => {
   const live = update(undefined, deployment({ replicas: 1, paused: false }), 'kubectl-client-side-apply');
 
