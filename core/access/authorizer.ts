@@ -3,6 +3,7 @@ import { AccessGrants } from './access-grants.ts';
 import { type AccessAttributes, isForResource, type Requester } from './attributes.ts';
 import type { AccessPlace } from './grant-scope.ts';
 import type { HeldRules, Rbac, Rights } from './rbac.ts';
+import type { PolicyRule } from './rbac-objects.ts';
 import type { AccessDecision } from './refusal.ts';
 import { isPrivileged } from './subjects.ts';
 import { systemRights } from './system-rights.ts';
@@ -41,7 +42,10 @@ export class NodeAuthorizer implements Authorizer {
 
   rulesAt(user: Requester, place: AccessPlace, namespace: string): HeldRules {
     if (this.#isHere(place)) return this.rights.rulesOf(user, namespace);
-    return this.grants.rulesAt(user, place, namespace);
+    const granted = this.grants.rulesAt(user, place, namespace);
+    const ofNode = this.rights.rulesOf(user, '').rules;
+    const shared = isPrivileged(user) ? ofNode : ofNode.filter((rule) => this.#isRuleForEverybody(rule, user, place));
+    return { rules: [...shared, ...granted.rules], missing: granted.missing };
   }
 
   reaches(user: Requester, place: AccessPlace): boolean {
@@ -55,6 +59,11 @@ export class NodeAuthorizer implements Authorizer {
   #isForEverybody(attributes: AccessAttributes, place: AccessPlace): boolean {
     if (isForResource(attributes)) return reviewGroups.has(attributes.apiGroup);
     return this.reaches(attributes.user, place);
+  }
+
+  /** The same for a rule of these roles. */
+  #isRuleForEverybody({ apiGroups = [], resources }: PolicyRule, user: Requester, place: AccessPlace): boolean {
+    return resources ? apiGroups.every((group) => reviewGroups.has(group)) : this.reaches(user, place);
   }
 
   #isHere(place: AccessPlace): boolean {
