@@ -24,7 +24,7 @@ import { isPart } from '../verbs/object-parts.ts';
 import { write } from './large-writes.ts';
 import { checkListOptions } from './list-options.ts';
 import type { ListRequest } from './list-request.ts';
-import { type ListHead, listPieces, oneBytes } from './lists.ts';
+import { includeObjectOf, type ListHead, listPieces, oneBytes, scaleBytes } from './lists.ts';
 import { type InProtobuf, negotiate, prefersProtobuf } from './negotiate.ts';
 import { actedResource, type PodAct, podActOf } from './pod-acts.ts';
 import { type ApiRequest, type ApiResponse, header, integerOf, jsonResponse, resourceVersionOf } from './requests.ts';
@@ -172,7 +172,7 @@ export class SpaceHandler {
     if (route.subresource === 'scale') {
       const scale = this.space.getScale(key);
       if (!scale) throw notFound(key);
-      return jsonResponse(200, scale);
+      return { status: 200, body: scaleBytes(this.#listing(route, kind, request), scale) };
     }
     await this.#waitFor(request);
     const stored = this.space.storage.get(storedKey(kind, key));
@@ -186,12 +186,12 @@ export class SpaceHandler {
     const listing = this.#listing(route, kind, request);
     const isWatch = query.get('watch') === 'true' || query.get('watch') === '1';
     checkListOptions(query, isWatch);
+    const [limit, seconds] = [integerOf(query, 'limit'), integerOf(query, 'timeoutSeconds')];
     if (!isWatch) {
       await this.#waitFor(request);
       const head = { contentType: 'application/json' };
-      return { list: listPieces(listing, integerOf(query, 'limit'), query.get('continue'), head), head };
+      return { list: listPieces(listing, limit, query.get('continue'), head), head };
     }
-    const seconds = integerOf(query, 'timeoutSeconds');
     const options: WatchParameters = {
       resourceVersion: resourceVersionOf(query),
       initialEvents: initialEventsOf(query.get('sendInitialEvents')),
@@ -202,7 +202,6 @@ export class SpaceHandler {
   }
 
   #listing(route: ResourceRoute, kind: Kind, request: ApiRequest): ListRequest {
-    const include = request.query.get('includeObject');
     const selection = this.#selection(kind, route.version, request);
     return {
       space: this.space,
@@ -211,7 +210,7 @@ export class SpaceHandler {
       namespace: route.namespace,
       selection,
       form: negotiate(header(request, 'accept'), inProtobuf(kind, route.version)),
-      includeObject: include === 'None' || include === 'Object' ? include : 'Metadata',
+      includeObject: includeObjectOf(request.query.get('includeObject') || 'Metadata'),
       nowMs: this.#clock.wallMs(),
     };
   }

@@ -9,7 +9,14 @@ import { encodeItem, encodeList } from '../protobuf/encode.ts';
 import type { Kind } from '../space.ts';
 import type { Snapshot } from '../storage/snapshot.ts';
 import type { StoredObject } from '../storage.ts';
-import { columnDefinitions, partialMetadata, type TableOptions, table, tableRow } from '../table/table.ts';
+import {
+  type ColumnKind,
+  columnDefinitions,
+  partialMetadata,
+  type TableOptions,
+  table,
+  tableRow,
+} from '../table/table.ts';
 import { isOlderThanDefinition, shownIn } from '../verbs/object-form.ts';
 import { ByteText } from './byte-text.ts';
 import { continueOf, type Page, pageOf, snapshotFor } from './list-pages.ts';
@@ -60,6 +67,17 @@ export function oneBytes(listing: ListRequest, stored: StoredObject): Buffer {
   if (form.as === 'PartialObjectMetadata')
     return json(partialMetadata(publicParsed(listing.space, kind, stored), form.version));
   return bytesInVersion(listing, stored);
+}
+
+/** The kind of the subresource `scale` of every kind, for its columns. */
+const scaleKind: ColumnKind = { group: 'autoscaling', resource: 'scales', columns: () => [] };
+
+/** The subresource `scale` of an object in the requested form. */
+export function scaleBytes({ form, includeObject, nowMs }: ListRequest, scale: KubeObject): Buffer {
+  if (form.as !== 'Table') return json(scale);
+  const rows = [tableRow(scaleKind, 'v1', scale, { version: form.version, includeObject, nowMs })];
+  const metadata = { resourceVersion: scale.metadata.resourceVersion };
+  return json(table(columnDefinitions(scaleKind, 'v1'), rows, metadata, form.version));
 }
 
 /**
@@ -215,4 +233,11 @@ function formOf(listing: ListRequest, metadata: object): ListForm {
 
 function json(value: object): Buffer {
   return Buffer.from(`${jsonText(value)}\n`);
+}
+
+/** Throws if a Table can't have this content. */
+export function includeObjectOf(text: string): TableOptions['includeObject'] {
+  if (text === 'None' || text === 'Metadata' || text === 'Object') return text;
+  const message = `Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(text)}: must be 'Metadata', 'Object', 'None', or empty`;
+  throw new BanyanError('BadRequest', message);
 }

@@ -1,6 +1,6 @@
 /** The parameters of a write, from its URL and its headers. A DELETE may have parameters in its body too. */
 
-import { notSupported } from '../../object/field-error.ts';
+import { invalidField, notSupported } from '../../object/field-error.ts';
 import { jsonText } from '../../object/json.ts';
 import { ownField } from '../../object/json-value.ts';
 import { BanyanError, type Cause } from '../../runtime/errors.ts';
@@ -32,7 +32,7 @@ export function writeOptionsOf(request: ApiRequest, target: Addressed, warnings:
   const { query, user } = request;
   const kind = ownField(optionsKinds, request.method) ?? 'PatchOptions';
   return {
-    fieldManager: query.get('fieldManager') ?? (header(request, 'user-agent') ?? 'unknown').split('/')[0]!,
+    fieldManager: fieldManagerOf(query.get('fieldManager'), kind) ?? managerOfAgent(request),
     dryRun: isDryRun(query.get('dryRun'), kind),
     fieldValidation: fieldValidationOf(query.get('fieldValidation'), kind),
     warn: (text) => warnings.push(text),
@@ -40,6 +40,25 @@ export function writeOptionsOf(request: ApiRequest, target: Addressed, warnings:
     user,
     ...(isSubresource(target.subresource) ? { subresource: target.subresource } : {}),
   };
+}
+
+/** Bytes of the name of a manager, as in Kubernetes. */
+const managerBytesMax = 128;
+
+function fieldManagerOf(value: string | null, kind: OptionsKind): string | undefined {
+  if (value === null || value === '') return undefined;
+  if (Buffer.byteLength(value) <= managerBytesMax) return value;
+  throw invalidOption(kind, {
+    reason: 'FieldValueTooLong',
+    field: 'fieldManager',
+    message: `Too long: may not be more than ${managerBytesMax} bytes`,
+  });
+}
+
+/** The name of a client that names no manager: that of its program, cut where Kubernetes cuts it. */
+function managerOfAgent(request: ApiRequest): string {
+  const name = (header(request, 'user-agent') ?? 'unknown').split('/')[0]!;
+  return Buffer.from(name).subarray(0, managerBytesMax).toString();
 }
 
 function fieldValidationOf(value: string | null, kind: OptionsKind): NonNullable<WriteOptions['fieldValidation']> {
@@ -84,6 +103,10 @@ export function deleteOptionsIn(
   const body = sent === undefined || sent === null ? {} : deleteBody(sent);
   const policy =
     body.propagationPolicy ?? request.query.get('propagationPolicy') ?? (body.orphanDependents ? 'Orphan' : undefined);
+  if (body.orphanDependents !== undefined && body.orphanDependents !== null && body.propagationPolicy !== undefined) {
+    const message = 'orphanDependents and deletionPropagation cannot be both set';
+    throw invalidOption('DeleteOptions', invalidField('propagationPolicy', policy, message));
+  }
   if (policy !== undefined && policy !== 'Foreground' && policy !== 'Background' && policy !== 'Orphan') {
     throw unsupported('DeleteOptions', 'propagationPolicy', policy, ['Foreground', 'Background', 'Orphan']);
   }

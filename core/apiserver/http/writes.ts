@@ -72,6 +72,10 @@ async function patch(request: ApiRequest, target: WriteTarget, warnings: string[
   const { body, duplicateFields } = await bodyOf(request, media);
   reportDuplicateFields(duplicateFields, { ...target, options, isPatch: true });
   if (media === 'apply-patch') return apply(request, target, body, options, warnings);
+  if (request.query.get('force')) {
+    const message = 'Forbidden: may not be specified for non-apply patch';
+    throw invalidOption('PatchOptions', { reason: 'FieldValueForbidden', field: 'force', message });
+  }
   const { type, ...rest } = patchOf(media, body);
   const result = target.space.patch(target.key, { type, ...rest } as Patch, options);
   return written(target, { status: 200, object: result, options, warnings });
@@ -88,6 +92,8 @@ async function apply(
   if (!fieldManager) {
     throw invalidOption('PatchOptions', required('fieldManager', 'is required for apply patch'));
   }
+  if (isRecord(body) && !(body.apiVersion && body.kind))
+    throw new BanyanError('BadRequest', 'invalid object type: an applied object must have apiVersion and kind');
   const object = asObject(body, target);
   if (object.metadata.name !== undefined) checkName(object, target);
   const existed = target.space.storage.get(storedKey(target.kind, target.key)) !== undefined;

@@ -127,14 +127,9 @@ export const workloadColumns: Readonly<Record<string, readonly ComputedColumn[]>
     wide(column('Count', (o) => Number(get(o, 'series.count') ?? (number(o, 'count') || 1)))),
     wide(nameColumn),
   ],
+  // The subresource `scale` of every kind.
+  'autoscaling/scales': [integer('Desired', 'spec.replicas'), integer('Available', 'status.replicas'), age],
 };
-
-/** The columns of the subresource `scale`. */
-export const scaleColumns: readonly ComputedColumn[] = [
-  integer('Desired', 'spec.replicas'),
-  integer('Available', 'status.replicas'),
-  age,
-];
 
 function controllerOf({ metadata }: KubeObject): string {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller);

@@ -256,6 +256,56 @@ describe('an invalid URL or parameter is refused', () => {
         message: 'limit: Invalid value: "many": must be an integer',
       },
       {
+        what: 'a limit that is no number, in a watch',
+        request: ['GET', `${configMaps}?watch=true&limit=many`],
+        ...bad,
+        message: 'limit: Invalid value: "many": must be an integer',
+      },
+      {
+        what: 'a time that is no number, in a list',
+        request: ['GET', `${configMaps}?timeoutSeconds=many`],
+        ...bad,
+        message: 'timeoutSeconds: Invalid value: "many": must be an integer',
+      },
+      {
+        what: 'a Table with unknown content',
+        request: ['GET', `${configMaps}?includeObject=All`],
+        ...bad,
+        message: /^Unable to convert to Table as requested: includeObject: Invalid value: "All": must be 'Metadata'/,
+      },
+      {
+        what: 'force, of a patch that is no apply',
+        request: ['PATCH', `${configMaps}/x?force=true`, { body: '{}', type: 'application/merge-patch+json' }],
+        reason: 'Invalid',
+        code: 422,
+        message: 'PatchOptions.meta.k8s.io "" is invalid: force: Forbidden: may not be specified for non-apply patch',
+      },
+      {
+        what: 'a manager with a name that is too long',
+        request: ['POST', `${configMaps}?fieldManager=${'m'.repeat(129)}`, { body: '{"metadata":{"name":"x"}}' }],
+        reason: 'Invalid',
+        code: 422,
+        message: 'CreateOptions.meta.k8s.io "" is invalid: fieldManager: Too long: may not be more than 128 bytes',
+      },
+      {
+        what: 'an applied object without a kind',
+        request: ['PATCH', `${configMaps}/x?fieldManager=a`, { body: '{}', type: 'application/apply-patch+yaml' }],
+        ...bad,
+        message: 'invalid object type: an applied object must have apiVersion and kind',
+      },
+      {
+        what: 'a deletion with two policies',
+        request: [
+          'DELETE',
+          `${configMaps}/x`,
+          { body: '{"orphanDependents":false,"propagationPolicy":"Background"}', type: 'application/json' },
+        ],
+        reason: 'Invalid',
+        code: 422,
+        message:
+          /propagationPolicy: Invalid value: "Background": orphanDependents and deletionPropagation cannot be both set$/,
+      },
+      {
         what: 'a revision that is no number, in a list',
         request: ['GET', `${configMaps}?resourceVersion=new`],
         ...bad,
