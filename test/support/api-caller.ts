@@ -9,7 +9,8 @@ export interface CallerAnswer {
   /** The texts of the headers `Warning`, in their order. */
   readonly warnings: readonly string[];
   readonly bytes: Buffer;
-  readonly type: string | undefined;
+  /** The media type of the text. */
+  readonly type: string;
 }
 
 interface Kubeconfig {
@@ -50,21 +51,26 @@ export class ApiCaller implements Disposable {
     options: {
       /** A Buffer is sent as it is, everything else as JSON. */
       readonly body?: unknown;
+      /** The body as it is sent, instead of `body` as JSON. */
+      readonly sent?: string;
       readonly headers?: Readonly<Record<string, string>>;
       readonly accept?: string;
       readonly as?: { readonly name: string; readonly groups: readonly string[] };
     } = {},
   ): Promise<CallerAnswer> {
-    const { body, as, accept = 'application/json' } = options;
+    const { body, as, accept } = options;
+    const sent = options.sent ?? (body === undefined || Buffer.isBuffer(body) ? body : JSON.stringify(body));
     const headers: Record<string, string | string[]> = {
       'content-type': 'application/json',
-      accept,
+      ...(accept === undefined ? {} : { accept }),
       ...options.headers,
     };
     if (as) {
       headers['impersonate-user'] = as.name;
       if (as.groups.length > 0) headers['impersonate-group'] = [...as.groups];
     }
+    // Node sends no length of the body of a DELETE by itself.
+    if (sent !== undefined) headers['content-length'] = String(Buffer.byteLength(sent));
     return new Promise((resolve, reject) => {
       const asked = request(`${this.#server}${path}`, { method, headers, agent: this.#agent }, (response) => {
         const parts: Buffer[] = [];
@@ -73,12 +79,12 @@ export class ApiCaller implements Disposable {
           const bytes = Buffer.concat(parts);
           const { statusCode: status = 0, headers: got } = response;
           const warnings = response.headersDistinct.warning ?? [];
-          resolve({ status, text: bytes.toString('utf8'), bytes, type: got['content-type'], warnings });
+          resolve({ status, text: bytes.toString('utf8'), bytes, type: got['content-type'] ?? '', warnings });
         });
         response.on('error', reject);
       });
       asked.on('error', reject);
-      asked.end(body === undefined || Buffer.isBuffer(body) ? body : JSON.stringify(body));
+      asked.end(sent);
     });
   }
 }

@@ -2,10 +2,11 @@
  * `npm run programs`: builds the external programs that tests run. They come from the Go modules beside this file, one after the other, and versions of Node from npm. The command lists the
  * programs that this machine can't have. The built programs are kept outside the checkout, so a second run takes a second.
  */
+import { buildClientPrograms } from './client-programs.ts';
 import { buildConformance } from './conformance.ts';
 import { controlPlaneBinaries } from './control-plane/binaries.ts';
 import { helmProgram } from './helm.ts';
-import { buildKubectl, buildKubectl27 } from './kubectl.ts';
+import { buildKubectl, buildOlderKubectls } from './kubectl.ts';
 import { nodePrograms, withoutHost } from './kubelet/programs.ts';
 import { otherKinds } from './other-kinds.ts';
 import { installNodes } from './other-nodes.ts';
@@ -14,7 +15,7 @@ import { buildToxiproxy } from './toxiproxy.ts';
 
 const wanted: readonly { name: string; impossible?: string | undefined; build: () => Promise<unknown> }[] = [
   { name: 'kubectl', build: buildKubectl },
-  { name: 'kubectl 1.27', build: buildKubectl27 },
+  { name: 'older versions of kubectl', build: buildOlderKubectls },
   { name: 'other versions of Node', build: installNodes },
   { name: 'toxiproxy', build: buildToxiproxy },
   { name: 'control plane', build: controlPlaneBinaries },
@@ -22,6 +23,7 @@ const wanted: readonly { name: string; impossible?: string | undefined; build: (
   { name: 'helm 4', build: () => helmProgram(4) },
   { name: 'kinds of other projects', build: otherKinds },
   { name: 'tool health', build: toolHealthProgram },
+  { name: 'programs of clients', build: buildClientPrograms },
   { name: 'conformance', build: buildConformance },
   { name: 'kubelet', impossible: withoutHost(), build: nodePrograms },
 ];

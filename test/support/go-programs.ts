@@ -9,6 +9,8 @@ import { promisify } from 'node:util';
 export interface GoModule {
   /** The folder of the module, with go.mod and go.sum. */
   readonly directory: string;
+  /** The file in the folder that is used instead of go.mod, with its own sums beside it: `27.mod` and `27.sum`. */
+  readonly modfile?: string;
   /** The packages to build, keyed by the name of the program. */
   readonly packages: Readonly<Record<string, string>>;
   /** Files of modules that go.mod requires, such as definitions of kinds: the module and the path in it. They are copied as they are. */
@@ -27,8 +29,8 @@ const buildMsMax = 40 * 60_000;
 /** The folder of the built programs. */
 export function directoryOf(name: string, modules: readonly GoModule[]): string {
   const hash = createHash('sha256');
-  for (const { directory, sources = [] } of modules)
-    for (const file of ['go.sum', ...sources]) hash.update(readFileSync(join(directory, file)));
+  for (const { directory, modfile = 'go.mod', sources = [] } of modules)
+    for (const file of [modfile.replace(/mod$/, 'sum'), ...sources]) hash.update(readFileSync(join(directory, file)));
   const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
   return join(cache, 'banyan', `${name}-${hash.digest('hex').slice(0, 16)}`);
 }
@@ -68,13 +70,13 @@ export async function builtOnce(name: string, modules: readonly GoModule[]): Pro
 }
 
 async function build(
-  { directory, packages, files = [], isStatic, variables = {} }: GoModule,
+  { directory, modfile = 'go.mod', packages, files = [], isStatic, variables = {} }: GoModule,
   out: string,
 ): Promise<void> {
   const set = Object.entries({ ...versionOf(directory), ...variables }).map(([name, value]) => ` -X ${name}=${value}`);
-  const flags = `-s -w${set.join('')}`;
+  const flags = [`-modfile=${modfile}`, '-ldflags', `-s -w${set.join('')}`];
   for (const [program, path] of Object.entries(packages)) {
-    await promisify(execFile)('go', ['build', '-ldflags', flags, '-o', join(out, program), path], {
+    await promisify(execFile)('go', ['build', ...flags, '-o', join(out, program), path], {
       cwd: directory,
       timeout: buildMsMax,
       maxBuffer: 1 << 24,

@@ -1,8 +1,10 @@
 /** Runs the kubectl commands of test/fixtures/sessions against an API server, and compares the answers of two servers. */
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { acceptedCommands } from './accepted-answers.ts';
+import type { ControlPlaneOptions } from './control-plane/control-plane.ts';
 
 export interface Answered {
   readonly command: string;
@@ -11,37 +13,57 @@ export interface Answered {
   readonly err: string;
 }
 
-interface Accepted {
-  /** The commands that have the difference: all that begin with one of these texts. */
-  readonly commands: readonly string[];
-  readonly reason: string;
-  /** Texts that are removed from both answers. Absent: only the exit codes are compared. */
-  readonly without?: readonly RegExp[];
-}
-
 const folder = join(import.meta.dirname, '../fixtures/sessions');
 /** Some commands wait for a condition. */
 const commandMsMax = 60_000;
+/** The longest answers are the fields of a kind with their descriptions. */
+const outputBytesMax = 1 << 24;
 
-export const sessionCommands: readonly string[] = readFileSync(join(folder, 'commands.txt'), 'utf8')
-  .split('\n')
-  .filter((line) => line !== '' && !line.startsWith('#'));
+/**
+ * A real control plane with the controllers that a workload space has too. The others work on workloads, which no space runs: with them, most answers would
+ * differ for this one reason.
+ */
+export const likeSpaces: Pick<ControlPlaneOptions, 'components' | 'controllers'> = {
+  components: ['etcd', 'kube-apiserver', 'kube-controller-manager'],
+  controllers: [
+    'namespace-controller',
+    'garbage-collector-controller',
+    'serviceaccount-controller',
+    'root-ca-certificate-publisher-controller',
+    'persistentvolume-protection-controller',
+    'persistentvolumeclaim-protection-controller',
+  ],
+};
 
-/** Runs all commands in the namespace `session`, as the current user of the kubeconfig. */
-export function runSession(kubectl: string, kubeconfig: string): Answered[] {
+/** Each session is a file of commands, and has a namespace of the same name. */
+export const sessions = ['basics', 'apply', 'change', 'make', 'read', 'pods'] as const;
+export type Session = (typeof sessions)[number];
+
+export function commandsOf(session: Session): string[] {
+  const lines = readFileSync(join(folder, `${session}.txt`), 'utf8').split('\n');
+  return lines.filter((line) => line !== '' && !line.startsWith('#'));
+}
+
+/** Runs the commands one after the other, as the current user of the kubeconfig. */
+export async function runSession(session: Session, kubectl: string, kubeconfig: string): Promise<Answered[]> {
   // Discovery that another version of kubectl or another server has left would change the answers.
   const home = mkdtempSync(join(tmpdir(), 'banyan-session-'));
-  const run = (command: string): Answered => {
-    const args = command.replaceAll('{dir}', folder).split(' ');
-    const { status, stdout, stderr } = spawnSync(kubectl, ['--kubeconfig', kubeconfig, '-n', 'session', ...args], {
-      encoding: 'utf8',
-      env: { PATH: process.env.PATH, HOME: home },
-      timeout: commandMsMax,
+  const program = `#!/bin/sh\nexec "${kubectl}" --kubeconfig "${kubeconfig}" -n ${session} "$@"\n`;
+  writeFileSync(join(home, 'kubectl'), program, { mode: 0o755 });
+  const env = { PATH: `${home}:${process.env.PATH}`, HOME: home };
+  const run = (command: string): Promise<Answered> =>
+    new Promise((resolve) => {
+      const options = { cwd: folder, env, timeout: commandMsMax, maxBuffer: outputBytesMax };
+      const child = execFile('sh', ['-c', command], options, (error, stdout, stderr) => {
+        const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
+        resolve({ command, code, out: masked(stdout), err: masked(stderr) });
+      });
+      child.stdin?.end();
     });
-    return { command, code: status ?? -1, out: masked(stdout), err: masked(stderr) };
-  };
   try {
-    return sessionCommands.map(run);
+    const answers: Answered[] = [];
+    for (const command of commandsOf(session)) answers.push(await run(command));
+    return answers;
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
@@ -50,16 +72,45 @@ export function runSession(kubectl: string, kubeconfig: string): Answered[] {
 /** What is different at every server and in every run. */
 const masks: readonly (readonly [RegExp, string])[] = [
   [/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'UID'],
-  [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, 'TIME'],
-  [/"resourceVersion":"\d+"/g, 'RESOURCE-VERSION'],
-  [/https:\/\/127\.0\.0\.1:\d+(\/spaces\/[a-z]+)?/g, 'SERVER'],
+  [/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| \+0000( UTC)?)/g, 'TIME'],
+  [/[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d \+0000/g, 'TIME'],
+  [/^[IWE]\d{4} [\d:.]+ +\d+ /gm, 'LOG '],
+  [/(resource ?version"?:?\s*"?)\d+/gi, '$1REVISION'],
+  [/(resource version to be 1, was )\d+/g, '$1REVISION'],
+  [/"continue":"[^"]+"/g, '"continue":"TOKEN"'],
+  [/https:\/\/127\.0\.0\.1:\d+(\/spaces\/[a-z0-9-]+)?/g, 'SERVER'],
+  [/\b\d{1,3}(\.\d{1,3}){3}\b/g, 'ADDRESS'],
   [/\beyJ[\w-]+\.[\w-]+\.[\w-]+/g, 'TOKEN'],
+  [/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----(\\n)?/g, 'CERTIFICATE'],
   [/(?<=\s)\d+(s|m\d*s?)$/gm, 'AGE'],
-  [/\/tmp\/(LIVE|MERGED)-\d+/g, '$1'],
+  [/(?<=\s)\d+(s|m\d+s)(?=\s)/gm, 'AGE'],
+  [/\/tmp\/(LIVE|MERGED|kubectl-edit)-\d+/g, '$1'],
+  [/\b(kube-api-access|debugger)-[a-z0-9]{5}\b/g, '$1'],
+  // The width of a column depends on the masked texts.
+  [/(?<=\S) {2,}/g, '  '],
 ];
 
 function masked(text: string): string {
-  return masks.reduce((all, [pattern, name]) => all.replaceAll(pattern, name), text);
+  const lines = text.startsWith('{') ? inOneOrder(text) : text;
+  return masks.reduce((all, [pattern, name]) => all.replaceAll(pattern, name), lines);
+}
+
+/** JSON with the fields ordered by name: one document, or one a line. The order of fields means nothing to clients. */
+function inOneOrder(text: string): string {
+  const ordered = (_: string, value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value;
+  const again = (one: string) => JSON.stringify(JSON.parse(one), ordered);
+  try {
+    return again(text);
+  } catch {
+    try {
+      return text.trim().split('\n').map(again).join('\n');
+    } catch {
+      return text;
+    }
+  }
 }
 
 /** The answers that differ, except for accepted differences. */
@@ -75,47 +126,10 @@ export function differences(
 }
 
 function comparable({ command, code, out, err }: Answered): object {
-  const found = accepted.filter(({ commands }) => commands.some((text) => command.startsWith(text)));
+  const found = acceptedCommands.filter(({ commands }) => commands.some((text) => command.startsWith(text)));
+  if (found.some(({ otherCode }) => otherCode)) return {};
   if (found.some(({ without }) => without === undefined)) return { code };
   const strip = (text: string) =>
     found.flatMap(({ without = [] }) => without).reduce((all, pattern) => all.replaceAll(pattern, ''), text);
   return { code, out: strip(out), err: strip(err) };
 }
-
-/** The accepted differences between a workload space and a real control plane. */
-export const accepted: readonly Accepted[] = [
-  {
-    commands: ['api-versions'],
-    reason:
-      'a space has the kinds of the mesh, and no devices (dynamic resource allocation), which no workload in a space uses',
-    without: [/edge\.banyan\.io\/v1alpha1\n/g, /resource\.k8s\.io\/v1\n/g],
-  },
-  {
-    commands: ['api-resources --api-group= '],
-    reason:
-      'ComponentStatus has been deprecated since 1.19: its answers are about processes that a space does not have',
-    without: [/componentstatuses .*\n/g, / +/g],
-  },
-  {
-    commands: ['patch deployment web --type=json -p [{"op":"test"'],
-    reason: 'the message also names the operation that failed',
-    without: [/: testing value .* failed: test failed/g],
-  },
-  {
-    commands: ['patch deployment web --type=merge -p {"spec":{"replicas":"many"}}'],
-    reason: 'the message of Kubernetes repeats the whole object; here it names the value and the field',
-  },
-  {
-    commands: ['patch pod walker -p {"spec":{"nodeName"'],
-    reason: 'Kubernetes adds a difference of Go values',
-    without: [/\n?@@[\s\S]*$/g, /\s+$/g],
-  },
-  {
-    commands: ['create token'],
-    reason: 'the ServiceAccounts of a workload space are cargo, and sign in at edge clusters only',
-  },
-  {
-    commands: ['get events', 'get deployment web -o jsonpath={.metadata.managedFields'],
-    reason: 'no controller works on the objects of a workload space',
-  },
-];

@@ -11,18 +11,30 @@ const modules: readonly GoModule[] = [
   },
 ];
 const found = foundOrBuilt(name, modules);
-const oldName = 'kubectl27';
-const oldModules: readonly GoModule[] = [
-  {
-    directory: join(import.meta.dirname, oldName),
-    packages: { kubectl: '.' },
-    variables: { 'k8s.io/component-base/version.gitVersion': 'v1.27.16' },
-  },
-];
 
-/** A text for the titles of tests that can't run: they need the oldest kubectl that spaces support. */
-export const withoutKubectl27 = notBuilt(oldName, oldModules);
-export const kubectl27Program = join(directoryOf(oldName, oldModules), 'kubectl');
+/** The minor versions, from the oldest that spaces support, with the version that each program reports. 1.34 is the version of the control plane. */
+const olderVersions = { 27: 'v1.27.16', 29: 'v1.29.15', 31: 'v1.31.14', 32: 'v1.32.8' } as const;
+export type OlderKubectl = keyof typeof olderVersions;
+
+function modulesOf(minor: OlderKubectl): readonly GoModule[] {
+  return [
+    {
+      directory: join(import.meta.dirname, name),
+      modfile: `${minor}.mod`,
+      packages: { kubectl: '.' },
+      variables: { 'k8s.io/component-base/version.gitVersion': olderVersions[minor] },
+    },
+  ];
+}
+
+/** A text for the titles of tests that can't run: they need a kubectl of this version. */
+export function withoutOlderKubectl(minor: OlderKubectl): string | undefined {
+  return notBuilt(`kubectl${minor}`, modulesOf(minor));
+}
+
+export function olderKubectlProgram(minor: OlderKubectl): string {
+  return join(directoryOf(`kubectl${minor}`, modulesOf(minor)), 'kubectl');
+}
 
 /** A text for the titles of tests that can't run. */
 export const withoutKubectl = found ? undefined : notBuilt(name, modules);
@@ -41,6 +53,6 @@ export async function buildKubectl(): Promise<void> {
   if (!found) await builtOnce(name, modules);
 }
 
-export async function buildKubectl27(): Promise<void> {
-  await builtOnce(oldName, oldModules);
+export async function buildOlderKubectls(): Promise<void> {
+  for (const minor of [27, 29, 31, 32] as const) await builtOnce(`kubectl${minor}`, modulesOf(minor));
 }

@@ -71,6 +71,7 @@ export const clusterColumns: Readonly<Record<string, readonly ComputedColumn[]>>
     age,
   ],
   'networking.k8s.io/servicecidrs': [column('CIDRs', (o) => list(o, 'spec.cidrs').join(',')), age],
+  'networking.k8s.io/ipaddresses': [column('ParentRef', parentRef)],
   '/configmaps': [entries('Data', 'data', 'binaryData'), age],
   '/secrets': [field('Type', 'type'), entries('Data', 'data'), age],
   '/serviceaccounts': [column('Secrets', (o) => list(o, 'secrets').length), age],
@@ -150,10 +151,6 @@ export const clusterColumns: Readonly<Record<string, readonly ComputedColumn[]>>
     boolean('RequiresRepublish', 'spec.requiresRepublish'),
     column('Modes', (o) => list(o, 'spec.volumeLifecycleModes').join(',') || '<none>'),
     age,
-  ],
-  'storage.k8s.io/csistoragecapacities': [
-    field('StorageClassName', 'storageClassName'),
-    field('Capacity', 'capacity', '<unset>'),
   ],
   'node.k8s.io/runtimeclasses': [field('Handler', 'handler'), age],
   'rbac.authorization.k8s.io/rolebindings': bindingColumns,
@@ -344,6 +341,14 @@ function requestCondition(request: KubeObject): string {
 function paramRef(binding: KubeObject): string {
   const name = text(binding, 'spec.paramRef.name');
   return name ? `${textOr(binding, 'spec.paramRef.namespace', '*')}/${name}` : '<unset>';
+}
+
+function parentRef(address: KubeObject): string {
+  const parent = get(address, 'spec.parentRef');
+  if (!parent) return '<none>';
+  const [resource, group] = [text(parent, 'resource'), text(parent, 'group')];
+  const owner = `${resource}${group ? `.${group}` : ''}`.toLowerCase();
+  return [owner, text(parent, 'namespace'), text(parent, 'name')].filter((part) => part !== '').join('/');
 }
 
 function availability(service: KubeObject): string {

@@ -113,7 +113,7 @@ export const workloadColumns: Readonly<Record<string, readonly ComputedColumn[]>
     integer('Value', 'value'),
     boolean('Global-Default', 'globalDefault'),
     age,
-    wide(field('PreemptionPolicy', 'preemptionPolicy')),
+    field('PreemptionPolicy', 'preemptionPolicy'),
   ],
   '/events': [
     column('Last Seen', (o, nowMs) => eventTimes(o, nowMs).last),

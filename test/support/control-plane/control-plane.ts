@@ -25,6 +25,8 @@ export interface ControlPlaneOptions {
   readonly components?: readonly Component[];
   /** True: etcd flushes each write to the disk before it answers. The data of a test need not survive the test, so by default etcd does not. */
   readonly durable?: boolean;
+  /** The controllers that run, by their names. Absent: all. */
+  readonly controllers?: readonly string[];
 }
 
 /** A request with its answer. The fields are those of https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/#audit-k8s-io-v1-Event */
@@ -236,6 +238,7 @@ export class ControlPlane implements AsyncDisposable {
       case 'kube-controller-manager':
         return [
           kubeconfig,
+          `--controllers=${this.#options.controllers?.join(',') ?? '*'}`,
           '--leader-elect=false',
           '--secure-port=0',
           '--use-service-account-credentials=true',
