@@ -7,22 +7,22 @@ export interface ComputedColumn {
   readonly priority: number;
   readonly type: 'string' | 'integer' | 'boolean' | 'date';
   readonly format?: 'name';
-  cell(object: KubeObject, nowMs: number): Cell;
+  cell(object: KubeObject, nowMs: number): CellValue;
 }
 
-export type Cell = string | number | boolean;
-export type Values = Record<string, unknown>;
+export type CellValue = string | number | boolean;
+export type ReadFields = Record<string, unknown>;
 
 /** The value at a path of names. The type is not checked, because a table prints any value. */
 export function get(object: unknown, path: string): unknown {
-  return path.split('.').reduce<unknown>((at, name) => (at as Values | undefined | null)?.[name], object);
+  return path.split('.').reduce<unknown>((at, name) => (at as ReadFields | undefined | null)?.[name], object);
 }
 
 export const number = (object: unknown, path: string, otherwise = 0) => Number(get(object, path) ?? otherwise);
-export const text = (object: unknown, path: string, otherwise = '') => String(get(object, path) ?? otherwise);
+export const textAt = (object: unknown, path: string, otherwise = '') => String(get(object, path) ?? otherwise);
 /** As `text`, and an empty text counts as absent. */
-export const textOr = (object: unknown, path: string, otherwise: string) => text(object, path) || otherwise;
-export const list = (object: unknown, path: string) => (get(object, path) ?? []) as Values[];
+export const textOr = (object: unknown, path: string, otherwise: string) => textAt(object, path) || otherwise;
+export const listAt = (object: unknown, path: string) => (get(object, path) ?? []) as ReadFields[];
 export const count = (object: unknown, path: string) => Object.keys((get(object, path) ?? {}) as object).length;
 
 export const column = (
@@ -32,9 +32,9 @@ export const column = (
   type: ComputedColumn['type'] = 'string',
 ): ComputedColumn => ({ name, cell, priority, type });
 export const field = (name: string, path: string, otherwise = '', priority = 0) =>
-  column(name, (o) => text(o, path, otherwise), priority);
-export const integer = (name: string, path: string) => column(name, (o) => number(o, path), 0, 'integer');
-export const boolean = (name: string, path: string, otherwise = false) =>
+  column(name, (o) => textAt(o, path, otherwise), priority);
+export const integerColumn = (name: string, path: string) => column(name, (o) => number(o, path), 0, 'integer');
+export const booleanColumn = (name: string, path: string, otherwise = false) =>
   column(name, (o) => (get(o, path) ?? otherwise) === true, 0, 'boolean');
 /** The number of entries. Kubernetes calls the type of such columns a string, and sends a number. */
 export const entries = (name: string, ...paths: readonly string[]) =>
@@ -42,18 +42,18 @@ export const entries = (name: string, ...paths: readonly string[]) =>
 export const wide = (one: ComputedColumn): ComputedColumn => ({ ...one, priority: 1 });
 
 export const nameColumn: ComputedColumn = { ...column('Name', (o) => o.metadata.name ?? ''), format: 'name' };
-export const age = column('Age', (o, nowMs) => ageOf(o.metadata.creationTimestamp, nowMs));
+export const ageColumn = column('Age', (o, nowMs) => ageOf(o.metadata.creationTimestamp, nowMs));
 /** The only column beside the name of a built-in kind for which Kubernetes has no columns. */
-export const createdAt = column('Created At', (o) => text(o, 'metadata.creationTimestamp'), 0, 'date');
+export const createdAt = column('Created At', (o) => textAt(o, 'metadata.creationTimestamp'), 0, 'date');
 
-export const containers = (path: string) =>
+export const containerColumns = (path: string) =>
   [
     ['Containers', 'name'],
     ['Images', 'image'],
   ].map(([title, of]) =>
     column(title!, (o) =>
-      list(o, `${path}.containers`)
-        .map((one) => text(one, of!))
+      listAt(o, `${path}.containers`)
+        .map((one) => textAt(one, of!))
         .join(','),
     ),
   );
@@ -64,11 +64,11 @@ export function labelsText(labels: unknown): string {
 }
 
 /** A label selector as text: the requirements ordered by key. Empty: it has none. */
-export function selectorText(selector: unknown): string {
+export function requirementsText(selector: unknown): string {
   const equal = Object.entries((get(selector, 'matchLabels') ?? {}) as Record<string, string>);
   const requirements = [
     ...equal.map(([key, value]) => ({ key, shown: `${key}=${value}` })),
-    ...list(selector, 'matchExpressions').map((one) => ({ key: String(one.key), shown: requirementText(one) })),
+    ...listAt(selector, 'matchExpressions').map((one) => ({ key: String(one.key), shown: requirementText(one) })),
   ];
   return requirements
     .sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
@@ -76,8 +76,8 @@ export function selectorText(selector: unknown): string {
     .join(',');
 }
 
-function requirementText(one: Values): string {
-  const values = `(${(list(one, 'values') as unknown as string[]).toSorted().join(',')})`;
+function requirementText(one: ReadFields): string {
+  const values = `(${(listAt(one, 'values') as unknown as string[]).toSorted().join(',')})`;
   switch (one.operator) {
     case 'In':
       return `${one.key} in ${values}`;
@@ -90,7 +90,8 @@ function requirementText(one: Values): string {
   }
 }
 
-export const selector = (path: string) => wide(column('Selector', (o) => selectorText(get(o, path)) || '<none>'));
+export const selectorColumn = (path: string) =>
+  wide(column('Selector', (o) => requirementsText(get(o, path)) || '<none>'));
 
 /** The first texts of a list, and how many more there are. Absent texts do not count as shown. */
 export function firstOf(texts: readonly string[], most: number, total = texts.length): string {

@@ -2,21 +2,21 @@
 import type { KubeObject } from '../../object/meta.ts';
 import { ageOf, humanDuration } from './ages.ts';
 import {
-  age,
-  boolean,
+  ageColumn,
+  booleanColumn,
   type ComputedColumn,
   column,
-  containers,
+  containerColumns,
   field,
   get,
-  integer,
+  integerColumn,
   labelsText,
-  list,
+  listAt,
   nameColumn,
   number,
-  selector,
-  selectorText,
-  text,
+  requirementsText,
+  selectorColumn,
+  textAt,
   textOr,
   wide,
 } from './cells.ts';
@@ -24,37 +24,42 @@ import { metricsText } from './metric-cells.ts';
 import { podCells } from './pod-cells.ts';
 
 const template = 'spec.template.spec';
-const wideContainers = (path: string) => containers(path).map(wide);
+const wideContainers = (path: string) => containerColumns(path).map(wide);
 const replicas = column('Desired', (o) => number(o, 'spec.replicas', 1), 0, 'integer');
-const replicaColumns = [replicas, integer('Current', 'status.replicas'), integer('Ready', 'status.readyReplicas'), age];
+const replicaColumns = [
+  replicas,
+  integerColumn('Current', 'status.replicas'),
+  integerColumn('Ready', 'status.readyReplicas'),
+  ageColumn,
+];
 const readyOfReplicas = column('Ready', (o) => `${number(o, 'status.readyReplicas')}/${number(o, 'spec.replicas', 1)}`);
 
 export const workloadColumns: Readonly<Record<string, readonly ComputedColumn[]>> = {
   'apps/deployments': [
     readyOfReplicas,
-    { ...integer('Up-to-date', 'status.updatedReplicas'), type: 'string' },
-    { ...integer('Available', 'status.availableReplicas'), type: 'string' },
-    age,
+    { ...integerColumn('Up-to-date', 'status.updatedReplicas'), type: 'string' },
+    { ...integerColumn('Available', 'status.availableReplicas'), type: 'string' },
+    ageColumn,
     ...wideContainers(template),
-    wide(column('Selector', (o) => selectorText(get(o, 'spec.selector')))),
+    wide(column('Selector', (o) => requirementsText(get(o, 'spec.selector')))),
   ],
-  'apps/replicasets': [...replicaColumns, ...wideContainers(template), selector('spec.selector')],
-  'apps/statefulsets': [readyOfReplicas, age, ...wideContainers(template)],
+  'apps/replicasets': [...replicaColumns, ...wideContainers(template), selectorColumn('spec.selector')],
+  'apps/statefulsets': [readyOfReplicas, ageColumn, ...wideContainers(template)],
   'apps/daemonsets': [
-    integer('Desired', 'status.desiredNumberScheduled'),
-    integer('Current', 'status.currentNumberScheduled'),
-    integer('Ready', 'status.numberReady'),
-    integer('Up-to-date', 'status.updatedNumberScheduled'),
-    integer('Available', 'status.numberAvailable'),
+    integerColumn('Desired', 'status.desiredNumberScheduled'),
+    integerColumn('Current', 'status.currentNumberScheduled'),
+    integerColumn('Ready', 'status.numberReady'),
+    integerColumn('Up-to-date', 'status.updatedNumberScheduled'),
+    integerColumn('Available', 'status.numberAvailable'),
     column('Node Selector', (o) => labelsText(get(o, `${template}.nodeSelector`))),
-    age,
+    ageColumn,
     ...wideContainers(template),
-    selector('spec.selector'),
+    selectorColumn('spec.selector'),
   ],
   'apps/controllerrevisions': [
     column('Controller', controllerOf),
-    { ...integer('Revision', 'revision'), type: 'string' },
-    age,
+    { ...integerColumn('Revision', 'revision'), type: 'string' },
+    ageColumn,
   ],
   '/replicationcontrollers': [
     ...replicaColumns,
@@ -62,57 +67,57 @@ export const workloadColumns: Readonly<Record<string, readonly ComputedColumn[]>
     wide(column('Selector', (o) => labelsText(get(o, 'spec.selector')))),
   ],
   '/podtemplates': [
-    ...containers('template.spec'),
+    ...containerColumns('template.spec'),
     column('Pod Labels', (o) => labelsText(get(o, 'template.metadata.labels'))),
   ],
   'batch/jobs': [
     column('Status', jobStatus),
     column('Completions', jobCompletions),
     column('Duration', jobDuration),
-    age,
+    ageColumn,
     ...wideContainers(template),
-    selector('spec.selector'),
+    selectorColumn('spec.selector'),
   ],
   'batch/cronjobs': [
     field('Schedule', 'spec.schedule'),
     field('Timezone', 'spec.timeZone', '<none>'),
     column('Suspend', (o) => (get(o, 'spec.suspend') ? 'True' : 'False'), 0, 'boolean'),
-    column('Active', (o) => list(o, 'status.active').length, 0, 'integer'),
+    column('Active', (o) => listAt(o, 'status.active').length, 0, 'integer'),
     column('Last Schedule', (o, nowMs) =>
-      get(o, 'status.lastScheduleTime') ? ageOf(text(o, 'status.lastScheduleTime'), nowMs) : '<none>',
+      get(o, 'status.lastScheduleTime') ? ageOf(textAt(o, 'status.lastScheduleTime'), nowMs) : '<none>',
     ),
-    age,
+    ageColumn,
     ...wideContainers('spec.jobTemplate.spec.template.spec'),
-    selector('spec.jobTemplate.spec.selector'),
+    selectorColumn('spec.jobTemplate.spec.selector'),
   ],
   '/pods': [
     column('Ready', (o, nowMs) => podCells(o, nowMs).ready),
     column('Status', (o, nowMs) => podCells(o, nowMs).status),
     column('Restarts', (o, nowMs) => podCells(o, nowMs).restarts),
-    age,
-    wide(column('IP', (o) => text(list(o, 'status.podIPs')[0], 'ip') || textOr(o, 'status.podIP', '<none>'))),
+    ageColumn,
+    wide(column('IP', (o) => textAt(listAt(o, 'status.podIPs')[0], 'ip') || textOr(o, 'status.podIP', '<none>'))),
     wide(column('Node', (o) => textOr(o, 'spec.nodeName', '<none>'))),
     wide(column('Nominated Node', (o) => textOr(o, 'status.nominatedNodeName', '<none>'))),
     wide(column('Readiness Gates', readinessGates)),
   ],
   'autoscaling/horizontalpodautoscalers': [
-    column('Reference', (o) => `${text(o, 'spec.scaleTargetRef.kind')}/${text(o, 'spec.scaleTargetRef.name')}`),
+    column('Reference', (o) => `${textAt(o, 'spec.scaleTargetRef.kind')}/${textAt(o, 'spec.scaleTargetRef.name')}`),
     column('Targets', metricsText),
     field('MinPods', 'spec.minReplicas', '<unset>'),
-    { ...integer('MaxPods', 'spec.maxReplicas'), type: 'string' },
-    { ...integer('Replicas', 'status.currentReplicas'), type: 'string' },
-    age,
+    { ...integerColumn('MaxPods', 'spec.maxReplicas'), type: 'string' },
+    { ...integerColumn('Replicas', 'status.currentReplicas'), type: 'string' },
+    ageColumn,
   ],
   'policy/poddisruptionbudgets': [
     field('Min Available', 'spec.minAvailable', 'N/A'),
     field('Max Unavailable', 'spec.maxUnavailable', 'N/A'),
-    integer('Allowed Disruptions', 'status.disruptionsAllowed'),
-    age,
+    integerColumn('Allowed Disruptions', 'status.disruptionsAllowed'),
+    ageColumn,
   ],
   'scheduling.k8s.io/priorityclasses': [
-    integer('Value', 'value'),
-    boolean('Global-Default', 'globalDefault'),
-    age,
+    integerColumn('Value', 'value'),
+    booleanColumn('Global-Default', 'globalDefault'),
+    ageColumn,
     field('PreemptionPolicy', 'preemptionPolicy'),
   ],
   '/events': [
@@ -122,13 +127,17 @@ export const workloadColumns: Readonly<Record<string, readonly ComputedColumn[]>
     column('Object', eventTarget),
     wide(field('Subobject', 'involvedObject.fieldPath')),
     wide(column('Source', eventSource)),
-    column('Message', (o) => text(o, 'message').trim()),
+    column('Message', (o) => textAt(o, 'message').trim()),
     wide(column('First Seen', (o, nowMs) => eventTimes(o, nowMs).first)),
     wide(column('Count', (o) => Number(get(o, 'series.count') ?? (number(o, 'count') || 1)))),
     wide(nameColumn),
   ],
   // The subresource `scale` of every kind.
-  'autoscaling/scales': [integer('Desired', 'spec.replicas'), integer('Available', 'status.replicas'), age],
+  'autoscaling/scales': [
+    integerColumn('Desired', 'spec.replicas'),
+    integerColumn('Available', 'status.replicas'),
+    ageColumn,
+  ],
 };
 
 function controllerOf({ metadata }: KubeObject): string {
@@ -139,32 +148,32 @@ function controllerOf({ metadata }: KubeObject): string {
 }
 
 function readinessGates(pod: KubeObject): string {
-  const gates = list(pod, 'spec.readinessGates');
+  const gates = listAt(pod, 'spec.readinessGates');
   const isTrue = ({ conditionType }: Record<string, unknown>) =>
-    list(pod, 'status.conditions').find(({ type }) => type === conditionType)?.status === 'True';
+    listAt(pod, 'status.conditions').find(({ type }) => type === conditionType)?.status === 'True';
   return gates.length === 0 ? '<none>' : `${gates.filter(isTrue).length}/${gates.length}`;
 }
 
 function eventTimes(event: KubeObject, nowMs: number): { first: string; last: string } {
-  const ago = (path: string) => ageOf(text(event, path), nowMs);
+  const ago = (path: string) => ageOf(textAt(event, path), nowMs);
   const first = get(event, 'firstTimestamp') ? ago('firstTimestamp') : ago('eventTime');
   if (get(event, 'series')) return { first, last: ago('series.lastObservedTime') };
   return { first, last: get(event, 'lastTimestamp') ? ago('lastTimestamp') : first };
 }
 
 function eventTarget(event: KubeObject): string {
-  const [kind, name] = [text(event, 'involvedObject.kind').toLowerCase(), text(event, 'involvedObject.name')];
+  const [kind, name] = [textAt(event, 'involvedObject.kind').toLowerCase(), textAt(event, 'involvedObject.name')];
   return name ? `${kind}/${name}` : kind;
 }
 
 function eventSource(event: KubeObject): string {
-  const component = textOr(event, 'source.component', text(event, 'reportingComponent'));
-  const instance = textOr(event, 'source.host', text(event, 'reportingInstance'));
+  const component = textOr(event, 'source.component', textAt(event, 'reportingComponent'));
+  const instance = textOr(event, 'source.host', textAt(event, 'reportingInstance'));
   return instance ? `${component}, ${instance}` : component;
 }
 
 function jobStatus(job: KubeObject): string {
-  const is = (type: string) => list(job, 'status.conditions').find((one) => one.type === type)?.status === 'True';
+  const is = (type: string) => listAt(job, 'status.conditions').find((one) => one.type === type)?.status === 'True';
   if (is('Complete')) return 'Complete';
   if (is('Failed')) return 'Failed';
   if (job.metadata.deletionTimestamp) return 'Terminating';
@@ -179,8 +188,8 @@ function jobCompletions(job: KubeObject): string {
 }
 
 function jobDuration(job: KubeObject, nowMs: number): string {
-  const start = text(job, 'status.startTime');
+  const start = textAt(job, 'status.startTime');
   if (!start) return '';
-  const end = text(job, 'status.completionTime');
+  const end = textAt(job, 'status.completionTime');
   return humanDuration((end ? Date.parse(end) : nowMs) - Date.parse(start));
 }
