@@ -69,13 +69,13 @@ function readValue(tokens: Tokens): string {
   return value;
 }
 
-/** The values in parentheses. Between two commas, and at the ends of the list, there may be the empty value. */
+/** The values in parentheses. Between two commas, at the ends of the list, and alone, there may be the empty value. */
 function readSet(tokens: Tokens): string[] {
   const open = tokens.take();
   if (open !== '(') throw wrong(`found '${open}' expected: '('`);
   if (tokens.next === ')') {
     tokens.take();
-    return [];
+    return [''];
   }
   if (tokens.next === '' || (isSign(tokens.next) && tokens.next !== ','))
     throw wrong(foundText(tokens.next, "',', ')' or identifier"));

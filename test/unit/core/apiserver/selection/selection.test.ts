@@ -94,8 +94,8 @@ describe('a label selector', () => {
     expect(refusal(() => parseLabelSelector(text)).message).toContain(`unable to parse requirement: ${expected}`);
   });
 
-  it('takes an empty set, and empty values in a set', () => {
-    expect(parseLabelSelector('a in ()')).toEqual([{ key: 'a', operator: 'In', values: [] }]);
+  it('takes empty values in a set, also as the only one', () => {
+    expect(parseLabelSelector('a in ()')).toEqual([{ key: 'a', operator: 'In', values: [''] }]);
     expect(parseLabelSelector('a notin (,x,)')).toEqual([{ key: 'a', operator: 'NotIn', values: ['', 'x'] }]);
   });
 
