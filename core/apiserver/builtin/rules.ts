@@ -53,7 +53,8 @@ function visit({ kind, type, object, old, context: { subresource, user } }: Chec
   const compared = before && isPartOfPod ? { ...before, spec: filled.spec } : before;
   const at = new Visit(filled, { old: compared, isNew, pointers: pointers() });
   rules(filled, at);
-  if (user && subresource === 'status') at.into('status', filled.status, ownField(userStatusRules, kind) ?? (() => undefined));
+  if (user && subresource === 'status')
+    at.into('status', filled.status, ownField(userStatusRules, kind) ?? (() => undefined));
   if (before && isPartOfPod) ownField(podParts, subresource ?? '')?.(recordOf(filled.spec), recordOf(before.spec), at);
   return at.causes;
 }

@@ -19,7 +19,8 @@ const { note: anyNote } = fc.letrec<{ note: FilledIn; leaf: FilledIn | 1 }>((tie
   leaf: fc.oneof({ maxDepth: 3 }, fc.constant<1>(1), tie('note')),
   note: fc.dictionary(step, tie('leaf'), { minKeys: 1, maxKeys: 3 }) as fc.Arbitrary<FilledIn>,
 }));
-const shown = (bytes: Uint8Array) => `{"metadata":{${Buffer.from(bytes.subarray(afterFirstMetadataText(bytes, noteField)))}`;
+const shown = (bytes: Uint8Array) =>
+  `{"metadata":{${Buffer.from(bytes.subarray(afterFirstMetadataText(bytes, noteField)))}`;
 const object = (metadata: object = {}): KubeObject => ({ apiVersion: 'v1', kind: 'Thing', metadata, spec: { a: 1 } });
 
 describe('a note', () => {
