@@ -101,6 +101,7 @@ function withOneStorage(all: readonly Kind[]): readonly Kind[] {
 
 function builtinKind(entries: readonly [TableKind, ...TableKind[]]): Kind {
   const [entry] = entries;
+  const ownParts = ownField(parts, entry.k);
   return {
     group: entry.g,
     resource: entry.r!,
@@ -117,7 +118,7 @@ function builtinKind(entries: readonly [TableKind, ...TableKind[]]): Kind {
     subresources: {
       status: entry.st ?? false,
       ...(entry.sc ? { scale: scalePaths } : {}),
-      ...(parts[entry.k] ? { parts: parts[entry.k]! } : {}),
+      ...(ownParts ? { parts: ownParts } : {}),
     },
     custom: false,
     hidesGeneration: !withGeneration.has(`${entry.g}/${entry.r}`),

@@ -16,7 +16,7 @@ import {
   tooMany,
   typeInvalid,
 } from '../../object/field-error.ts';
-import { isNumber, isWhole } from '../../object/json.ts';
+import { isNumber, isWhole, jsonText } from '../../object/json.ts';
 import { equalJson, ownField } from '../../object/json-value.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
@@ -197,7 +197,7 @@ function stringChecks(schema: SchemaProps): ValueCheck[] {
   if (isFormat) {
     checks.push((value, path, causes) => {
       if (typeof value !== 'string' || isFormat(value)) return;
-      const detail = `${formatPath(path)} in body must be of type ${format}: ${JSON.stringify(value)}`;
+      const detail = `${formatPath(path)} in body must be of type ${format}: ${jsonText(value)}`;
       causes.push(typeInvalid(formatPath(path), value, detail));
     });
   }

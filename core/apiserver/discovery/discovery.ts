@@ -1,4 +1,5 @@
 /** The discovery documents of a space, in the legacy form and in the aggregated form. */
+import { ownField } from '../../object/json-value.ts';
 import { formatApiVersion } from '../../object/meta.ts';
 import type { Kind, Kinds } from '../space.ts';
 
@@ -208,7 +209,7 @@ function subresourcesOf(kind: Kind, readOnly: boolean): readonly Subresource[] {
   const { status, scale, parts = [] } = kind.subresources;
   const verbs = readOnly ? ['get'] : ['get', 'patch', 'update'];
   const named = [...parts, ...(status ? ['status'] : [])].map((name) => ({ name, verbs }));
-  const own = kind.group === '' && !readOnly ? (ownSubresources[kind.resource] ?? []) : [];
+  const own = kind.group === '' && !readOnly ? (ownField(ownSubresources, kind.resource) ?? []) : [];
   const ofScale = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
   return [...own, ...named, ...(scale ? [{ name: 'scale', of: ofScale, verbs }] : [])];
 }

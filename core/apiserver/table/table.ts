@@ -1,4 +1,5 @@
 /** The Table form of objects, which `kubectl get` prints. */
+import { jsonText } from '../../object/json.ts';
 import { evaluateJsonPath } from '../../object/jsonpath.ts';
 import { formatApiVersion, type KubeObject, parseApiVersion } from '../../object/meta.ts';
 import type { Kind } from '../space.ts';
@@ -84,5 +85,5 @@ function customCell(object: KubeObject, path: string, type: string, nowMs: numbe
   if (values.length === 0) return '';
   if (type === 'date') return ageOf(String(values[0]), nowMs);
   if ((type === 'integer' || type === 'number') && typeof values[0] === 'number') return values[0];
-  return values.map((value) => (typeof value === 'object' ? JSON.stringify(value) : String(value))).join(',');
+  return values.map((value) => (typeof value === 'object' ? jsonText(value) : String(value))).join(',');
 }

@@ -3,6 +3,7 @@
 import { stableStringify } from '../../object/canonical.ts';
 import { timestamp } from '../../object/conditions.ts';
 import { forbiddenField, invalidField, required } from '../../object/field-error.ts';
+import { jsonText } from '../../object/json.ts';
 import { ownField } from '../../object/json-value.ts';
 import type { KubeObject, ObjectMeta, OwnerReference } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
@@ -66,14 +67,14 @@ export function checkMetaTypes(object: KubeObject): string | undefined {
   if (!isRecord(object.metadata)) return 'metadata: must be an object';
   const meta = object.metadata as Record<string, unknown>;
   for (const name of ['name', 'generateName', 'namespace', 'uid', 'resourceVersion']) {
-    if (!isTextOrAbsent(meta[name])) return `metadata.${name}: must be a string, not ${JSON.stringify(meta[name])}`;
+    if (!isTextOrAbsent(meta[name])) return `metadata.${name}: must be a string, not ${jsonText(meta[name])}`;
   }
   for (const name of ['labels', 'annotations']) {
     const map = meta[name];
     if (map === undefined || map === null) continue;
     if (!isRecord(map)) return `metadata.${name}: must be an object`;
     for (const [key, value] of Object.entries(map)) {
-      if (typeof value !== 'string') return `metadata.${name}.${key}: must be a string, not ${JSON.stringify(value)}`;
+      if (typeof value !== 'string') return `metadata.${name}.${key}: must be a string, not ${jsonText(value)}`;
     }
   }
   for (const name of ['finalizers', 'ownerReferences', 'managedFields']) {

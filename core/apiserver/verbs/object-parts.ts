@@ -1,5 +1,5 @@
 /** Subresources that write one part of an object: everything else stays as it is stored, whatever the client sends. */
-import { cloneJson } from '../../object/json-value.ts';
+import { cloneJson, ownField } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import type { PartName } from '../space.ts';
 import type { FilledIn } from './filled-in.ts';
@@ -57,7 +57,7 @@ export function isPart(subresource: string | undefined): subresource is PartName
 
 /** The fields that a write of the subresource gives to the space alone. */
 export function noteOfPart(subresource: string | undefined): FilledIn | undefined {
-  return subresource === undefined ? undefined : ofSpace[subresource];
+  return subresource === undefined ? undefined : ownField(ofSpace, subresource);
 }
 
 /** The stored object with the part of the sent object. */

@@ -112,7 +112,7 @@ describe('an agent that was enrolled', () => {
     ]);
     expect([text('ca.crt'), text('tls.key')]).toEqual([ca, key]);
     expect([statSync(file('tls.crt')).mode & 0o777, readdirSync(directory).sort()]).toEqual([
-      0o640,
+      0o640 & ~process.umask(),
       ['ca.crt', 'tls.crt', 'tls.key'],
     ]);
     clock.advance(1_000);

@@ -61,6 +61,18 @@ describe('a body that does not match its content type is refused', () => {
           'Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: duplicate field "spec.template.spec.containers[0].name"',
       },
       {
+        what: 'a name that is an integer beyond the integers of a double',
+        request: ['POST', configMaps, { body: '{"metadata":{"name":9007199254740993}}' }],
+        ...bad,
+        message: /metadata\.name: must be a string, not 9007199254740993$/,
+      },
+      {
+        what: 'a label that is an integer beyond the integers of a double',
+        request: ['POST', configMaps, { body: '{"metadata":{"name":"a","labels":{"n":-9223372036854775808}}}' }],
+        ...bad,
+        message: /metadata\.labels\.n: must be a string, not -9223372036854775808$/,
+      },
+      {
         what: 'a patch with a field twice, when it is to be strict',
         request: [
           'PATCH',

@@ -307,7 +307,7 @@ describe('server-side apply', () => {
     for (const fieldValidation of ['Strict', 'Warn', 'Ignore'] as const) {
       const error = errorOf(() => space.apply(unknown, { fieldManager: 'ann', fieldValidation }));
       expect(error.message).toBe(
-        'failed to create typed patch object (/a; /v1, Kind=ConfigMap): .dta: field not declared in schema',
+        'failed to create typed patch object (shop/a; /v1, Kind=ConfigMap): .dta: field not declared in schema',
       );
     }
   });
