@@ -36,31 +36,15 @@ import type { SpaceStorage, StoredObject } from '../storage.ts';
 import { decideDeletion, isReadyToGo } from './deletion.ts';
 import type { FieldManager } from './field-manager.ts';
 import { refuseUntypedFields, reportUnknownFields } from './field-validation.ts';
-import {
-  bothNotes,
-  type FilledIn,
-  fieldsAdded,
-  fieldsKept,
-  lastAppliedOf,
-  noteText,
-  putNote,
-  readNote,
-  takeNote,
-} from './filled-in.ts';
-import { isNamespace, metadataWithStatus, strategyOf } from './kind-strategy.ts';
+import { bothNotes, type FilledIn, noteText, putNote, takeNote } from './filled-in.ts';
+import { strategyOf } from './kind-strategy.ts';
 import { checkMayBeDeleted, checkNamespaceTakesObjects, namespaceResource } from './namespace-guard.ts';
 import { incoming, inVersion, isContentChanged, keyInForm, shownIn, storedBytes } from './object-form.ts';
-import {
-  dropRepeatedOwners,
-  fillNewMeta,
-  generateName,
-  keepServerMeta,
-  nameRequired,
-  validateMeta,
-} from './object-meta.ts';
-import { isPart, noteOfPart, withPart } from './object-parts.ts';
+import { dropRepeatedOwners, fillNewMeta, generateName, nameRequired, validateMeta } from './object-meta.ts';
 import { checkPreconditionIdentity, checkPreconditions, checkUpdatable } from './preconditions.ts';
 import { type Scale, scaleOf, withScale } from './scale.ts';
+import { SpaceFilling } from './space-filling.ts';
+import { checkSubresource, type Write, warnAbout, withKept, withWriter } from './write.ts';
 
 export interface EmbeddedSpaceOptions {
   readonly name: string;
@@ -94,20 +78,6 @@ export type WriteQuota = (
  */
 export type DryRunPreview = (key: ObjectKey, object: KubeObject, options: WriteOptions) => void;
 
-/** The facts about one write that its steps need. */
-interface Write {
-  readonly kind: Kind;
-  readonly version: string;
-  readonly key: ObjectKey;
-  readonly options: WriteOptions;
-  /** True for a patch. For unknown fields of a patch, the Kubernetes API server has another error. */
-  readonly isPatch?: boolean;
-  /** The patch that has made the object. Absent in server-side apply. */
-  readonly patch?: Patch;
-  /** True if server-side apply has already made the managedFields. */
-  readonly isApplied?: boolean;
-}
-
 /** Number of tries to find a generated name that is not in use. There are 27^5 names, so a second try is rare. */
 const nameAttemptsMax = 8;
 /** The field manager of the node's own writes that do not name one. */
@@ -117,7 +87,7 @@ export class EmbeddedSpace implements Space {
   readonly name: string;
   readonly kinds: Kinds;
   readonly storage: SpaceStorage;
-  readonly #filling: Filling | undefined;
+  readonly #filling: SpaceFilling;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #fields: FieldManager;
@@ -133,13 +103,13 @@ export class EmbeddedSpace implements Space {
     this.#random = options.random;
     this.#fields = options.fields;
     this.#admissions = options.admissions;
-    this.#filling = options.filling;
+    this.#filling = new SpaceFilling(options.filling);
     this.#preview = options.preview;
     this.#quota = options.quota;
   }
 
   get fills(): FilledAs | undefined {
-    return this.#filling?.as;
+    return this.#filling.as;
   }
 
   get(key: ObjectKey, version?: string): KubeObject | undefined {
@@ -342,8 +312,8 @@ export class EmbeddedSpace implements Space {
     const { live: old, isRewrite, note } = this.#liveFor(write, stored);
     checkSubresource(kind, options.subresource);
     const asSent = { ...sent, metadata: { ...sent.metadata } };
-    const next = this.#withKept(write, sent, old);
-    const own = this.#travels ? noteOfPart(options.subresource) : undefined;
+    const next = withKept(write, sent, old);
+    const own = this.#filling.ofPart(options.subresource);
     const filled = bothNotes(this.#prepare(write, next, isRewrite ? undefined : old), own);
     checkUpdatable(kind, key, asSent, old, write.isPatch ?? false);
     const strategy = strategyOf(kind);
@@ -369,7 +339,7 @@ export class EmbeddedSpace implements Space {
       warnAbout(kind, next, options, old);
     }
     if (!write.isApplied) this.#manageFields(write, old, next);
-    putNote(next, this.#noteOf(write, { note, old, next, filled, applied }));
+    putNote(next, this.#filling.noteOf(write, { note, old, next, filled, applied }));
     const bytes = storedBytes(kind, key, next);
     if (old.metadata.deletionTimestamp && isReadyToGo(kind, next)) return this.#remove(key, next, options);
     if (options.dryRun || Buffer.compare(bytes, stored.body) === 0) {
@@ -381,25 +351,6 @@ export class EmbeddedSpace implements Space {
     return this.#put(key, bytes, next);
   }
 
-  /** The object to write: the fields that the client may write are from `sent`, all others from `old`. */
-  #withKept({ kind, options }: Write, sent: KubeObject, old: KubeObject): KubeObject {
-    if (isPart(options.subresource)) return withPart(options.subresource, old, sent);
-    if (options.subresource === 'status' || options.subresource === 'finalize') {
-      const field = options.subresource === 'status' ? 'status' : 'spec';
-      const { [field]: _before, ...next } = cloneJson(old);
-      keepServerMeta(sent.metadata, old.metadata);
-      next.metadata = metadataWithStatus(kind, sent.metadata, old.metadata);
-      if (sent[field] !== undefined && sent[field] !== null) next[field] = sent[field];
-      return next as KubeObject;
-    }
-    keepServerMeta(sent.metadata, old.metadata);
-    if (kind.subresources.status) {
-      if (old.status === undefined) delete sent.status;
-      else sent.status = cloneJson(old.status);
-    }
-    return sent;
-  }
-
   /** Changes `next` in place. Returns the fields that the space has filled in and that do not travel. Undefined: none. */
   #prepare(write: Write, next: KubeObject, old?: KubeObject): FilledIn | undefined {
     const decode = () => write.kind.rules.prepare(next, write.version, old);
@@ -408,23 +359,7 @@ export class EmbeddedSpace implements Space {
     if (!write.isApplied) reportUnknownFields(unknown, write, next);
     const warning = dropRepeatedOwners(next.metadata, write.isPatch ?? false);
     if (warning !== undefined) write.options.warn?.(warning);
-    return this.#fillIn(write, next, old === undefined);
-  }
-
-  #fillIn({ kind, version, key }: Write, next: KubeObject, isNew: boolean): FilledIn | undefined {
-    this.#filling?.drop?.(key, next);
-    const filled = kind.rules.withDefaults?.(next, version) ?? next;
-    if (filled === next) return undefined;
-    this.#filling?.fill(key, filled, isNew);
-    const form = (object: KubeObject) => inVersion(kind, object, kind.storageVersion);
-    const added = this.#travels ? fieldsAdded(form(next), form(filled)) : undefined;
-    Object.assign(next, filled);
-    return added;
-  }
-
-  /** Whether the objects of the space travel, without the fields that the space has filled in. */
-  get #travels(): boolean {
-    return this.#filling?.as === 'Workload';
+    return this.#filling.fillIn(write, next, old === undefined);
   }
 
   #put(key: ObjectKey, bytes: Uint8Array, next: KubeObject): KubeObject {
@@ -438,26 +373,6 @@ export class EmbeddedSpace implements Space {
     const removed = this.storage.write((writer) => writer.remove(key));
     if (removed) object.metadata.resourceVersion = String(removed.revision);
     return object;
-  }
-
-  /** The note of the object after a write. `note`: before the write. `filled`: the fields that the space has filled in now. */
-  #noteOf(
-    { kind, options }: Write,
-    of: {
-      note: string | undefined;
-      old: KubeObject;
-      next: KubeObject;
-      filled: FilledIn | undefined;
-      applied: KubeObject | undefined;
-    },
-  ): string | undefined {
-    const { note, old, next, filled, applied } = of;
-    if (note === undefined) return noteText(filled);
-    // Most writes are of a status, and change nothing else.
-    if (options.subresource === 'status' && !filled) return note;
-    const form = (object: KubeObject) => inVersion(kind, object, kind.storageVersion);
-    const given = options.subresource === undefined ? (applied ?? lastAppliedOf(next)) : undefined;
-    return noteText(bothNotes(fieldsKept(readNote(note), form(old), form(next), given), filled));
   }
 
   /** The stored object in `version`, and the note about its filled in fields. Also fills in defaults that the kind got after the object was written. */
@@ -536,22 +451,4 @@ export class EmbeddedSpace implements Space {
   #now(): string {
     return timestamp(this.#clock.wallMs());
   }
-}
-
-function checkSubresource(kind: Kind, subresource: WriteOptions['subresource']): void {
-  const isThere =
-    subresource === undefined ||
-    (subresource === 'status' && kind.subresources.status) ||
-    (subresource === 'scale' && kind.subresources.scale !== undefined) ||
-    (isPart(subresource) && (kind.subresources.parts?.includes(subresource) || subresource === 'binding')) ||
-    (subresource === 'finalize' && isNamespace(kind));
-  if (!isThere) throw status.notServed(`${formatGroupResource(kind)}/${subresource}`);
-}
-
-function warnAbout(kind: Kind, object: KubeObject, { warn }: WriteOptions, old?: KubeObject): void {
-  if (warn) for (const text of kind.rules.warnings?.(object, old) ?? []) warn(text);
-}
-
-function withWriter({ user, warn }: WriteOptions): Pick<Parameters<WriteAdmission>[0], 'user' | 'warn'> {
-  return { ...(user ? { user } : {}), ...(warn ? { warn } : {}) };
 }
