@@ -40,6 +40,21 @@ describe('the check of the fence', () => {
     expect(made.violations).toEqual(['center commits to what r reports, and no frame of it came']);
   });
 
+  it('lets the node take a row out of quarantine without a frame, and no other row with it', () => {
+    const released = (rows: WrittenRows) => {
+      report(rows);
+      rows.released(reported, 'labels');
+    };
+    const made = withSession(2);
+    made.commit('', released);
+    expect(made.violations).toEqual([]);
+    made.commit('', (rows) => {
+      released(rows);
+      rows.row(reported, 'other', {});
+    });
+    expect(made.violations).toEqual(['center commits to what r reports, and no frame of it came']);
+  });
+
   it('finds an acknowledgement of an older session that is stored later', () => {
     const made = withSession(1);
     made.delivered(made.connection('r', '', 1), 'parent', ack(5));

@@ -141,6 +141,11 @@ export class WrittenRows {
     this.put(Buffer.concat([prefix('tableRow'), u32(id), Buffer.from(hash128(key))]), row);
   }
 
+  /** Removes the record of a quarantined row, as a node does when the row is right now. */
+  released(id: number, key: string): void {
+    this.changes.push({ key: Buffer.concat([prefix('quarantined'), u32(id), Buffer.from(hash128(key))]) });
+  }
+
   /** The cursor that a producer knows to be stored. */
   acknowledged(id: number, cursor: number): void {
     const value = Buffer.alloc(12);
