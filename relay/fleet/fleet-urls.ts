@@ -170,8 +170,7 @@ function atOf(own: string, text: string | null): string | undefined {
 function formOf(form: Form, include: string | null): AnswerForm {
   const includeObject = include === 'None' || include === 'Object' ? include : 'Metadata';
   if (form.as === 'Table') return { as: 'Table', version: form.version, includeObject };
-  const isMetadata = form.as === 'PartialObjectMetadata' || form.as === 'PartialObjectMetadataList';
-  return isMetadata
+  return form.as === 'PartialObjectMetadata'
     ? { as: 'PartialObjectMetadata', version: form.version, includeObject }
     : { as: 'object', version: 'v1', includeObject };
 }

@@ -1,4 +1,4 @@
-/** What a list, a get or a watch asks for, and which stored objects the question selects. */
+/** The question of a list, a get or a watch, and the stored objects that the question selects. */
 import { labelsInBody } from '../../object/body-labels.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import type { RequestSelection } from '../selection/selection.ts';
@@ -59,7 +59,7 @@ export function placeIn({ namespace }: Pick<ListRequest, 'namespace'>): { readon
 /** Whether the answer contains more of the objects than their metadata and columns. */
 export function showsContent({ form, includeObject }: ListRequest): boolean {
   if (form.as === 'Table') return includeObject === 'Object';
-  return form.as !== 'PartialObjectMetadataList' && form.as !== 'PartialObjectMetadata';
+  return form.as !== 'PartialObjectMetadata';
 }
 
 /**

@@ -2,8 +2,8 @@
  * Reads the objects of one space as bytes. Lists are made from stored bytes, without parsing. Objects are parsed only if a selector or the form of the
  * answer needs their fields. The server makes a list while its client reads, and does not keep the part that the client has not read yet.
  */
-import { jsonText, parseJson } from '../../object/json.ts';
-import { formatApiVersion, type KubeObject } from '../../object/meta.ts';
+import { jsonText } from '../../object/json.ts';
+import { formatApiVersion, type JsonObject, type KubeObject } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { encodeItem, encodeList } from '../protobuf/encode.ts';
 import type { Kind } from '../space.ts';
@@ -63,10 +63,21 @@ export function oneBytes(listing: ListRequest, stored: StoredObject): Buffer {
       table(columnDefinitions(kind, version), rows, { resourceVersion: String(stored.revision) }, form.version),
     );
   }
+  return bytesOf(listing, stored);
+}
+
+/** One object in a form that is no table. */
+export function bytesOf(listing: ListRequest, stored: StoredObject): Buffer {
+  return listing.form.as === 'PartialObjectMetadata'
+    ? Buffer.from(jsonText(shownObject(listing, stored)))
+    : bytesInVersion(listing, stored);
+}
+
+/** The same, not yet written as JSON or protobuf. Throws if the object can't be converted to the version. */
+export function shownObject({ space, kind, version, form }: ListRequest, stored: StoredObject): object {
+  const object = publicParsed(space, kind, stored);
   // The metadata of an object is the same in all versions.
-  if (form.as === 'PartialObjectMetadata')
-    return json(partialMetadata(publicParsed(listing.space, kind, stored), form.version));
-  return bytesInVersion(listing, stored);
+  return form.as === 'PartialObjectMetadata' ? partialMetadata(object, form.version) : shownIn(kind, object, version);
 }
 
 /** The kind of the subresource `scale` of every kind, for its columns. */
@@ -102,16 +113,17 @@ export function* listPieces(
   try {
     const effort = new Effort();
     const page = yield* pageOf(listing, snapshot, { limit: Math.max(limit, 0), from, effort });
-    const form = formOf(listing, {
+    const metadata = {
       resourceVersion: String(snapshot.revision),
       ...(page.next ? { continue: page.next } : {}),
       ...(page.remaining === undefined ? {} : { remainingItemCount: page.remaining }),
-    });
-    const whole = listing.form.protobuf && (yield* inProtobuf(listing, snapshot, page, { form, effort }));
+    };
+    const whole = listing.form.protobuf && (yield* inProtobuf(listing, snapshot, page, { metadata, effort }));
     if (whole) {
       head.contentType = protobufType;
       return yield whole;
     }
+    const form = formOf(listing, metadata);
     const text = new ByteText(firstPieceBytes);
     text.add(Buffer.from(form.head));
     yield* itemsOf(listing, snapshot, page, { text, add: form.add, separator: ',', effort });
@@ -122,7 +134,7 @@ export function* listPieces(
   }
 }
 
-/** What the head of the answer says about a list. */
+/** The fields of the answer's head that depend on the list. */
 export interface ListHead {
   contentType: string;
 }
@@ -135,13 +147,9 @@ function* inProtobuf(
   listing: ListRequest,
   snapshot: Snapshot,
   page: Page,
-  { form, effort }: { readonly form: ListForm; readonly effort: Effort },
+  { metadata, effort }: { readonly metadata: JsonObject; readonly effort: Effort },
 ): Generator<Buffer, Buffer | undefined> {
-  const item = new ByteText(firstPieceBytes);
-  const add = (text: ByteText, stored: StoredObject) => {
-    form.add(item, stored);
-    text.add(encodeItem(parseJson(item.take(firstPieceBytes).toString('utf8')) as Record<string, unknown>));
-  };
+  const add = (text: ByteText, stored: StoredObject) => text.add(encodeItem(shownObject(listing, stored)));
   const text = new ByteText(firstPieceBytes);
   const items: Buffer[] = [];
   let bytes = 0;
@@ -154,7 +162,7 @@ function* inProtobuf(
     const remedy = 'list in chunks (limit), or accept application/json';
     throw new BanyanError('TooLarge', `the list has more than ${protobufBytesMax} bytes: ${remedy}`);
   }
-  const { apiVersion, kind, metadata } = JSON.parse(`${form.head}]}`) as KubeObject;
+  const { apiVersion, kind } = listType(listing);
   return encodeList(apiVersion, kind, metadata, [...items, text.take()]);
 }
 
@@ -205,8 +213,8 @@ interface ListForm {
   add(text: ByteText, stored: StoredObject): void;
 }
 
-function formOf(listing: ListRequest, metadata: object): ListForm {
-  const { space, form, kind, version } = listing;
+function formOf(listing: ListRequest, metadata: JsonObject): ListForm {
+  const { form, kind, version } = listing;
   if (form.as === 'Table') {
     const empty = jsonText(table(columnDefinitions(kind, version), [], metadata, form.version));
     return {
@@ -215,20 +223,20 @@ function formOf(listing: ListRequest, metadata: object): ListForm {
       add: (text, stored) => text.add(Buffer.from(jsonText(rowOf(listing, form, stored, listing.nowMs)))),
     };
   }
-  const isMetadata = form.as === 'PartialObjectMetadataList' || form.as === 'PartialObjectMetadata';
-  const type = isMetadata
+  return {
+    head: jsonText({ ...listType(listing), metadata, items: [] }).slice(0, -']}'.length),
+    add: (text, stored) => {
+      if (form.as === 'object' && isShownAsStored(kind, stored)) addPublic(text, kind, stored);
+      else text.add(bytesOf(listing, stored));
+    },
+  };
+}
+
+/** The type of a list that is no table. */
+function listType({ form, kind, version }: ListRequest): { readonly kind: string; readonly apiVersion: string } {
+  return form.as === 'PartialObjectMetadata'
     ? { kind: 'PartialObjectMetadataList', apiVersion: `meta.k8s.io/${form.version}` }
     : { kind: kind.listKind, apiVersion: formatApiVersion(kind.group, version) };
-  return {
-    head: jsonText({ ...type, metadata, items: [] }).slice(0, -']}'.length),
-    add: isMetadata
-      ? (text, stored) =>
-          text.add(Buffer.from(jsonText(partialMetadata(publicParsed(space, kind, stored), form.version))))
-      : (text, stored) => {
-          if (isShownAsStored(kind, stored)) addPublic(text, kind, stored);
-          else text.add(bytesInVersion(listing, stored));
-        },
-  };
 }
 
 function json(value: object): Buffer {

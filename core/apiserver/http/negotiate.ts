@@ -2,14 +2,17 @@
 
 import { BanyanError } from '../../runtime/errors.ts';
 
-/** `protobuf`: the answer is in protobuf; `orJson`: the client reads JSON too. Absent: the answer is JSON. */
+/**
+ * `protobuf`: the answer is in protobuf; `orJson`: the client reads JSON too. Absent: the answer is JSON. `PartialObjectMetadata`: the metadata of one object, or of
+ * each object of a list.
+ */
 export type Form = { readonly protobuf?: { readonly orJson: boolean } } & (
   | { readonly as: 'object' }
-  | { readonly as: 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList'; readonly version: 'v1' | 'v1beta1' }
+  | { readonly as: 'Table' | 'PartialObjectMetadata'; readonly version: 'v1' | 'v1beta1' }
   | { readonly as: 'discovery'; readonly version: 'v2' | 'v2beta1' }
 );
 
-/** What has a protobuf form: objects and their metadata, or only the metadata. `nothing`: a client that asks for protobuf gets JSON. */
+/** The forms of a kind that exist in protobuf: objects and their metadata, or only the metadata. `nothing`: a client that asks for protobuf gets JSON. */
 export type InProtobuf = 'objects' | 'metadata' | 'nothing';
 
 export const protobufType = 'application/vnd.kubernetes.protobuf';
@@ -67,7 +70,7 @@ function formsOf(accept: string, inProtobuf: InProtobuf = 'nothing'): Form[] {
     const form = formOf(parameters);
     if (!form) return [];
     if (type !== protobufType || inProtobuf === 'nothing') return [form];
-    const isThere = form.as === 'object' ? inProtobuf === 'objects' : form.as.startsWith('PartialObjectMetadata');
+    const isThere = form.as === 'object' ? inProtobuf === 'objects' : form.as === 'PartialObjectMetadata';
     return isThere ? [{ ...form, protobuf: { orJson: false } }] : [];
   });
 }
@@ -92,6 +95,7 @@ function formOf({ as, g, v }: Record<string, string>): Form | undefined {
   if (as === 'APIGroupDiscoveryList' && g === 'apidiscovery.k8s.io' && (v === 'v2' || v === 'v2beta1'))
     return { as: 'discovery', version: v };
   if (g !== 'meta.k8s.io' || (v !== 'v1' && v !== 'v1beta1')) return undefined;
-  if (as === 'Table' || as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList') return { as, version: v };
-  return undefined;
+  if (as === 'Table') return { as, version: v };
+  const isMetadata = as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList';
+  return isMetadata ? { as: 'PartialObjectMetadata', version: v } : undefined;
 }

@@ -3,17 +3,15 @@ import { jsonText } from '../../object/json.ts';
 import { formatApiVersion } from '../../object/meta.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
-import { encodeEvent } from '../protobuf/encode.ts';
+import { encodeEvent, encodeProtobuf } from '../protobuf/encode.ts';
 import { storedResource } from '../space.ts';
 import { namespacedNameOf, orderOf, placeText } from '../storage/event-log.ts';
 import type { StorageEvent, StoredObject } from '../storage.ts';
 import { columnDefinitions, partialMetadata, table } from '../table/table.ts';
 import type { EventLines } from './event-lines.ts';
 import { Effort, type ListRequest, mustParse, selectsStored } from './list-request.ts';
-import { bytesInVersion, rowOf } from './lists.ts';
+import { bytesOf, rowOf, shownObject } from './lists.ts';
 import { aheadBytesMax, type WatchSink } from './outgoing.ts';
-import { protobufOf } from './protobuf-answer.ts';
-import { publicParsed } from './public-form.ts';
 import { kubernetesStatusOf } from './status.ts';
 
 export interface WatchParameters {
@@ -180,7 +178,7 @@ export class WatchRequest {
   }
 
   #send(type: string, stored: StoredObject): void {
-    this.#write(this.#lineOf(type, this.#encode(stored)));
+    this.#write(this.#lineOf(type, stored));
   }
 
   /** Sends an event of the storage. `type` and `stored` depend on nothing but the event and the states that the watch selects. */
@@ -190,11 +188,16 @@ export class WatchRequest {
     if (form.as === 'Table') return this.#send(type, stored);
     const format = form.protobuf ? 'protobuf' : 'json';
     const shownAs = `${type} ${version} ${format} ${form.as} ${form.as === 'object' ? '' : form.version}`;
-    this.#write(this.#lines.of(event, { kind, shownAs }, () => this.#lineOf(type, this.#encode(stored))));
+    this.#write(this.#lines.of(event, { kind, shownAs }, () => this.#lineOf(type, stored)));
   }
 
-  #encode(stored: StoredObject): Buffer {
-    const { form, kind, version, space } = this.#listing;
+  #lineOf(type: string, stored: StoredObject): Buffer {
+    if (this.#listing.form.protobuf) return this.#madeLine(type, shownObject(this.#listing, stored));
+    return jsonLine(type, this.#json(stored));
+  }
+
+  #json(stored: StoredObject): Buffer {
+    const { form, kind, version } = this.#listing;
     if (form.as === 'Table') {
       const row = rowOf(this.#listing, form, stored, this.#clock.wallMs());
       const definitions = this.#columnsSent ? [] : columnDefinitions(kind, version);
@@ -203,33 +206,26 @@ export class WatchRequest {
         jsonText(table(definitions, [row], { resourceVersion: String(stored.revision) }, form.version)),
       );
     }
-    if (form.as === 'PartialObjectMetadata')
-      return Buffer.from(jsonText(partialMetadata(publicParsed(space, kind, stored), form.version)));
-    return bytesInVersion(this.#listing, stored);
+    return bytesOf(this.#listing, stored);
   }
 
   #bookmark(annotations?: Record<string, string>): void {
-    const { kind, version, form } = this.#listing;
     const metadata = {
       resourceVersion: String(this.#revision),
       creationTimestamp: null,
       ...(annotations ? { annotations } : {}),
     };
-    const object =
-      form.as === 'Table'
-        ? table(
-            [],
-            [
-              {
-                cells: [],
-                object: { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${form.version}`, metadata },
-              },
-            ],
-            { resourceVersion: String(this.#revision) },
-            form.version,
-          )
-        : { kind: kind.kind, apiVersion: formatApiVersion(kind.group, version), metadata };
-    this.#write(this.#lineOf('BOOKMARK', Buffer.from(jsonText(object))));
+    this.#write(this.#madeLine('BOOKMARK', this.#marked(metadata)));
+  }
+
+  /** An object of the form that the client asked for, with nothing but metadata. */
+  #marked(metadata: { readonly resourceVersion: string }): object {
+    const { kind, version, form } = this.#listing;
+    const object = { kind: kind.kind, apiVersion: formatApiVersion(kind.group, version), metadata };
+    if (form.as === 'object' || form.as === 'discovery') return object;
+    const partial = partialMetadata(object, form.version);
+    if (form.as === 'PartialObjectMetadata') return partial;
+    return table([], [{ cells: [], object: partial }], { resourceVersion: metadata.resourceVersion }, form.version);
   }
 
   #scheduleBookmark(): void {
@@ -248,7 +244,7 @@ export class WatchRequest {
   }
 
   #fail(error: BanyanError): void {
-    this.#write(this.#lineOf('ERROR', Buffer.from(jsonText(kubernetesStatusOf(error).body))));
+    this.#write(this.#madeLine('ERROR', kubernetesStatusOf(error).body));
     this.end();
   }
 
@@ -260,8 +256,12 @@ export class WatchRequest {
     this.end();
   }
 
-  #lineOf(type: string, object: Buffer): Buffer {
-    if (this.#listing.form.protobuf) return encodeEvent(type, protobufOf(object)!);
-    return Buffer.concat([Buffer.from(`{"type":"${type}","object":`), object, Buffer.from('}\n')]);
+  #madeLine(type: string, object: object): Buffer {
+    if (this.#listing.form.protobuf) return encodeEvent(type, encodeProtobuf(object)!);
+    return jsonLine(type, Buffer.from(jsonText(object)));
   }
+}
+
+function jsonLine(type: string, object: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`{"type":"${type}","object":`), object, Buffer.from('}\n')]);
 }

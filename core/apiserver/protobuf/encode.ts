@@ -24,10 +24,10 @@ export function hasProtobuf(apiVersion: string, kind: string): boolean {
 }
 
 /** Undefined: the kind has no protobuf form. */
-export function encodeProtobuf(object: Fields): Buffer | undefined {
-  const { apiVersion = '', kind = '' } = object;
+export function encodeProtobuf(object: object): Buffer | undefined {
+  const { apiVersion = '', kind = '' } = object as Fields;
   const write = writeOf(String(apiVersion), String(kind));
-  return write && enveloped(String(apiVersion), String(kind), (writer) => write(writer, object));
+  return write && enveloped(String(apiVersion), String(kind), (writer) => write(writer, object as Fields));
 }
 
 /** The list of already encoded items (`encodeItem`), in pieces of any length. */
@@ -39,10 +39,11 @@ export function encodeList(apiVersion: string, kind: string, metadata: object, i
 }
 
 /** An object as the field of a list. The list names the kind for all of its items. The kind must have a protobuf form. */
-export function encodeItem(object: Fields): Uint8Array {
+export function encodeItem(object: object): Uint8Array {
   const writer = new BinaryWriter();
-  const write = writeOf(String(object.apiVersion), String(object.kind))!;
-  message(writer, 2, (w) => write(w, object));
+  const { apiVersion, kind } = object as Fields;
+  const write = writeOf(String(apiVersion), String(kind))!;
+  message(writer, 2, (w) => write(w, object as Fields));
   return writer.finish();
 }
 

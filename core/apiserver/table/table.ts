@@ -36,7 +36,7 @@ export function table(definitions: object[], rows: object[], metadata: object, v
   return { kind: 'Table', apiVersion: `meta.k8s.io/${version}`, metadata, columnDefinitions: definitions, rows };
 }
 
-export function partialMetadata(object: KubeObject, version: 'v1' | 'v1beta1'): object {
+export function partialMetadata(object: { readonly metadata: object }, version: 'v1' | 'v1beta1'): object {
   return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}`, metadata: object.metadata };
 }
 

@@ -27,7 +27,7 @@ describe('the Accept header', () => {
     // client-go's metadata client prefers protobuf
     const metadata =
       'application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
-    expect(negotiate(metadata)).toEqual({ as: 'PartialObjectMetadataList', version: 'v1' });
+    expect(negotiate(metadata)).toEqual({ as: 'PartialObjectMetadata', version: 'v1' });
   });
 
   it.each([
