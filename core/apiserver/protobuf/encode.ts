@@ -1,9 +1,10 @@
 /**
  * Encodes objects of built-in kinds as `application/vnd.kubernetes.protobuf`, with the bytes that a Kubernetes API server sends for them. The reader
- * (decode.ts) has the format. Go writes the fields in the order of their numbers, and writes each field that is not a pointer, even if it is empty.
+ * (decode.ts) has the format. Go writes the fields in the order of their numbers, and writes each field that is not a pointer, even if it is empty. A view shows
+ * objects that another node has checked: a value of the wrong type is written as the empty value.
  */
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
-import { jsonText } from '../../object/json.ts';
+import { isNumber, isWhole, jsonText } from '../../object/json.ts';
 import { ownField } from '../../object/json-value.ts';
 import { parseApiVersion } from '../../object/meta.ts';
 import { compareText } from '../../object/text-order.ts';
@@ -131,16 +132,16 @@ function single(writer: BinaryWriter, number: number, wireType: string, value: u
     return message(writer, number, (w) => writeType(w, builtinType(wireType.slice(1)), fieldsOf(value)));
   switch (wireType) {
     case 'string':
-      return text(writer, number, String(value ?? ''));
+      return text(writer, number, textOf(value));
     case 'bool':
       return void writer.tag(number, WireType.Varint).bool(value === true);
     case 'int32':
     case 'int64':
       return integer(writer, number, value);
     case 'double':
-      return void writer.tag(number, WireType.Bit64).double(Number(value ?? 0));
+      return void writer.tag(number, WireType.Bit64).double(isNumber(value) ? Number(value) : 0);
     case 'bytes':
-      return void writer.tag(number, WireType.LengthDelimited).bytes(Buffer.from(String(value ?? ''), 'base64'));
+      return void writer.tag(number, WireType.LengthDelimited).bytes(Buffer.from(textOf(value), 'base64'));
     default:
       return message(writer, number, (w) => special(w, wireType, value));
   }
@@ -153,7 +154,7 @@ function special(writer: BinaryWriter, wireType: string, value: unknown): void {
     case 'microtime':
       return typeof value === 'string' ? time(writer, value, wireType === 'microtime') : undefined;
     case 'quantity':
-      return text(writer, 1, String(value ?? '0'));
+      return text(writer, 1, textOf(value ?? '0'));
     case 'intstr':
       integer(writer, 1, typeof value === 'string' ? 1 : 0);
       integer(writer, 2, typeof value === 'string' ? 0 : value);
@@ -179,7 +180,7 @@ function schemaOr(writer: BinaryWriter, wireType: string, value: unknown): void 
   } else {
     for (const item of listOf(value)) {
       if (wireType === 'schemaOrArray') schema(2, item);
-      else text(writer, 2, String(item));
+      else text(writer, 2, textOf(item));
     }
   }
 }
@@ -189,6 +190,7 @@ const millisPerSecond = 1_000;
 /** Go keeps whole seconds of a time, and the first six digits of a time with fractions. */
 function time(writer: BinaryWriter, value: string, hasFraction: boolean): void {
   const millis = Date.parse(value);
+  if (Number.isNaN(millis)) return;
   const fraction = hasFraction ? (/\.(\d+)/.exec(value)?.[1] ?? '') : '';
   integer(writer, 1, Math.floor(millis / millisPerSecond));
   integer(writer, 2, Number(fraction.slice(0, 6).padEnd(6, '0')) * millisPerSecond);
@@ -205,7 +207,12 @@ function text(writer: BinaryWriter, number: number, value: string): void {
 }
 
 function integer(writer: BinaryWriter, number: number, value: unknown): void {
-  writer.tag(number, WireType.Varint).int64(typeof value === 'number' || typeof value === 'bigint' ? value : 0);
+  writer.tag(number, WireType.Varint).int64(isWhole(value) ? BigInt.asIntN(64, BigInt(value)) : 0);
+}
+
+/** The text of a scalar. */
+function textOf(value: unknown): string {
+  return value === null || typeof value === 'object' ? '' : String(value ?? '');
 }
 
 function fieldsOf(value: unknown): Fields {

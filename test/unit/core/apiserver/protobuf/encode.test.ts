@@ -17,3 +17,24 @@ it.each(cases.map((one) => [`${one.json.kind} ${one.json.metadata?.name}`, one] 
     expect(encodeProtobuf(json)?.toString('hex')).toBe(Buffer.from(protobuf, 'base64').toString('hex'));
   },
 );
+
+// A view shows what other nodes report.
+it.each([[null], [true], [1.5], [-1], [1e300], [2n ** 63n - 1n], ['no time'], [[[]]], [[{}]], [{ toString: 1 }]])(
+  'an object with %s in place of any value has a form',
+  (wrong) => {
+    for (const { json } of cases) {
+      for (let depth = 1; depth <= 8; depth++) {
+        const { apiVersion, kind } = json;
+        expect(encodeProtobuf({ ...(below(json, depth, wrong) as object), apiVersion, kind })).toBeDefined();
+      }
+    }
+  },
+);
+
+/** The value with `wrong` in each place of this depth. */
+function below(value: unknown, depth: number, wrong: unknown): unknown {
+  if (depth === 0) return wrong;
+  if (Array.isArray(value)) return value.map((item) => below(item, depth - 1, wrong));
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, below(field, depth - 1, wrong)]));
+}
