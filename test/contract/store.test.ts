@@ -355,6 +355,7 @@ describe.each(stores)('$name', ({ open }) => {
       ['skips entries before the limit', { from: text('a'), to: text('d'), offset: 1, limit: 2 }, ['ab', 'b']],
       ['skips entries backwards', { from: text('a'), to: text('d'), offset: 1, reverse: true }, ['b', 'ab', 'a']],
       ['gives nothing if all are skipped', { from: text('a'), to: text('d'), offset: 4 }, []],
+      ['gives nothing if more than 2^32 are skipped', { from: text('a'), to: text('d'), offset: 2 ** 32 + 1 }, []],
       ['gives nothing for a limit of 0', { from: text('a'), to: text('z'), limit: 0 }, []],
       ['gives nothing when the bounds are equal', { from: text('a'), to: text('a') }, []],
       ['gives nothing when the bounds are the wrong way round', { from: text('c'), to: text('a') }, []],

@@ -14,6 +14,8 @@ const pieceBytesMax = 256 * 1024;
 /** Lower than every key: keys are never empty, so none is lower than one zero byte. */
 const lowestKey = Buffer.of(0);
 const noOptions = {};
+/** LMDB counts the skipped entries in 32 bits, and would begin again at 0. No range has so many entries. */
+const offsetMax = 2 ** 32 - 1;
 
 export class LmdbReader implements Reader {
   readonly #database: Database<Uint8Array, Uint8Array>;
@@ -42,9 +44,9 @@ export class LmdbReader implements Reader {
     if (range.from.length > 0) checkKey(range.from);
     if (range.to.length > 0) checkKey(range.to);
     let bounds = range;
-    let remaining = range.limit ?? Number.POSITIVE_INFINITY;
     let excludesStart = false;
     let offset = range.offset ?? 0;
+    let remaining = offset > offsetMax ? 0 : (range.limit ?? Number.POSITIVE_INFINITY);
     while (remaining > 0 && Buffer.compare(bounds.from, bounds.to) < 0) {
       const piece = this.#piece(bounds, { excludesStart, offset, limit: Math.min(remaining, pieceEntriesMax) });
       yield* piece.entries;
