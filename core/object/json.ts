@@ -61,6 +61,8 @@ export function isWhole(value: unknown): value is number | bigint {
 
 /** Digits of the shortest integer that a double does not hold. */
 const longDigits = 16;
+/** Length of the longest integer of 64 bits, with its sign. A literal may have millions of digits, and to make a bigint of three million takes half a second. */
+const integerLengthMax = 20;
 
 /**
  * Whether a number of the text has so many digits in a row. Looks only at every sixteenth character: of sixteen digits in a row, one is among them. A search
@@ -102,6 +104,7 @@ function withLongIntegers(
 /** Undefined for an integer of more than 64 bits that a double would change. */
 function integerOf(literal: string): number | bigint | undefined {
   if (!isChanged(literal)) return Number(literal);
+  if (literal.length > integerLengthMax) return undefined;
   const integer = BigInt(literal);
   return BigInt.asIntN(64, integer) === integer ? integer : undefined;
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { exactIntegers, jsonText, parseExactJson, parseJson } from '../../../../core/object/json.ts';
 
 it.each([
@@ -39,6 +39,13 @@ it('an integer beyond 64 bits is refused with its place, and is a double for rea
   const json = ' [ {"x":1} , { "a\\"b" : { "c" : [ 1 , [ ] , 9223372036854775809 ] } } ] ';
   expect(() => parseExactJson(json)).toThrow(/^1\.a"b\.c\.2: the integer 9223372036854775809 .* 9223372036854776000: /);
   expect(parseJson('[9223372036854775809]')).toEqual([2 ** 63]);
+});
+
+it('an integer of millions of digits is never made a bigint, which would take seconds', () => {
+  const made = vi.spyOn(globalThis, 'BigInt');
+  expect(() => parseExactJson(`[${'9'.repeat(1000)}]`)).toThrow(/^0: the integer 9{64}… has more than 64 bits/);
+  expect(made).not.toHaveBeenCalled();
+  made.mockRestore();
 });
 
 it('every value is written as JSON.stringify writes it, with the digits of every integer, whatever is around', () => {
