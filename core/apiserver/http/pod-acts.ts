@@ -1,11 +1,14 @@
 /** Requests that do something with a Pod and are no writes of an object: a binding gives the Pod its node, an eviction deletes the Pod if its disruption budget allows that. */
 import { timestamp } from '../../object/conditions.ts';
+import { messageValue } from '../../object/field-error.ts';
 import type { GroupResource, ObjectKey } from '../../object/key.ts';
-import type { Condition, KubeObject } from '../../object/meta.ts';
+import { type Condition, type KubeObject, parseApiVersion } from '../../object/meta.ts';
 import { type LabelSelector, matchesSelector } from '../../object/selector.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
+import { checkTypes } from '../builtin/type-check.ts';
+import { builtinType } from '../builtin/types-table.ts';
 import { decodeProtobuf } from '../protobuf/decode.ts';
 import type { DeleteOptions, Space } from '../space.ts';
 import { conflict, notFound } from '../status-errors.ts';
@@ -24,6 +27,21 @@ const budgetResource: GroupResource = { group: 'policy', resource: 'poddisruptio
 /** Kubernetes' bound for pods that a budget notes as evicted and that are still there. */
 const disruptedPodsMax = 2000;
 const done = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
+
+/** A kind that only requests have. */
+interface ActKind {
+  readonly kind: string;
+  readonly apiVersion: string;
+  /** Its name in the table of types. */
+  readonly type: string;
+}
+
+const bindingKind: ActKind = { kind: 'Binding', apiVersion: 'v1', type: 'io.k8s.api.core.v1.Binding' };
+const evictionKind: ActKind = { kind: 'Eviction', apiVersion: 'policy/v1', type: 'io.k8s.api.policy.v1.Eviction' };
+
+interface Binding extends KubeObject {
+  readonly target?: { readonly kind?: string; readonly name?: string } | null;
+}
 
 interface Pod extends KubeObject {
   readonly spec: { readonly nodeName?: string };
@@ -53,14 +71,11 @@ export function podActOf(route: Route & { type: 'resource' }): PodAct | undefine
 async function bind(request: ApiRequest, target: WriteTarget, clock: Clock): Promise<ApiResponse> {
   const warnings: string[] = [];
   const options = writeOptionsOf(request, target, warnings);
-  const binding = await objectIn(request, 'Binding', 'v1');
+  const binding: Binding = await objectIn(request, bindingKind);
   const { name = '', annotations } = binding.metadata;
   const key = { ...target.key, name: target.key.name || name };
   checkName('Binding', binding, key);
-  const { kind: of = '', name: nodeName = '' } = (isRecord(binding.target) ? binding.target : {}) as Record<
-    string,
-    string
-  >;
+  const { kind: of = '', name: nodeName = '' } = binding.target ?? {};
   if (nodeName === '') throw invalidTarget('target.name: Required value');
   if (of !== '' && of !== 'Node') {
     throw invalidTarget(`target.kind: Unsupported value: ${JSON.stringify(of)}: supported values: "Node", "<empty>"`);
@@ -84,7 +99,7 @@ async function bind(request: ApiRequest, target: WriteTarget, clock: Clock): Pro
 
 async function evict(request: ApiRequest, { space, key, version }: WriteTarget, clock: Clock): Promise<ApiResponse> {
   const warnings: string[] = [];
-  const eviction = await objectIn(request, 'Eviction', 'policy/v1');
+  const eviction = await objectIn(request, evictionKind);
   checkName('Eviction', eviction, key);
   const pod = podAt(space, key);
   const options = deleteOptionsIn(eviction.deleteOptions, request, { version }, warnings);
@@ -162,15 +177,16 @@ function podAt(space: Space, key: ObjectKey): Pod {
   return pod as Pod;
 }
 
-async function objectIn(request: ApiRequest, kind: string, apiVersion: string): Promise<KubeObject> {
+async function objectIn(request: ApiRequest, { kind, apiVersion, type }: ActKind): Promise<KubeObject> {
   const media = mediaTypeOf(header(request, 'content-type'));
   const body = await parseRequestBody(await request.body(), media, decodeProtobuf, request.readLongYaml);
   request.parsed?.(body);
   const object = { apiVersion, kind, metadata: {}, ...(isRecord(body) ? body : {}) } as KubeObject;
   if (object.kind !== kind || !isRecord(object.metadata)) {
-    const message = `${object.kind} in version ${JSON.stringify(object.apiVersion)} cannot be handled as a ${kind}: send a ${kind} of ${apiVersion} with metadata`;
+    const message = `${object.kind} in version ${messageValue(object.apiVersion)} cannot be handled as a ${kind}: send a ${kind} of ${apiVersion} with metadata`;
     throw new BanyanError('BadRequest', message);
   }
+  checkTypes(object, builtinType(type), { kind, version: parseApiVersion(apiVersion).version });
   return object;
 }
 

@@ -84,6 +84,27 @@ describe('a binding', () => {
       'target.kind: Unsupported value: "Rack"',
     ],
     ['an absent pod', `${pods}/gone/binding`, binding({ name: 'n1' }, 'gone'), 'NotFound', 'pods "gone" not found'],
+    [
+      'a number for a name',
+      '/api/v1/namespaces/shop/bindings',
+      { metadata: { name: 5 }, target: { name: 'n1' } },
+      'BadRequest',
+      'Binding in version "v1" cannot be handled as a Binding: json: cannot unmarshal number',
+    ],
+    [
+      'an integer beyond 2^53 for a kind',
+      `${pods}/till/binding`,
+      Buffer.from('{"metadata":{"name":"till"},"target":{"kind":9007199254740993,"name":"n1"}}'),
+      'BadRequest',
+      'cannot unmarshal number into Go struct field',
+    ],
+    [
+      'an integer beyond 2^53 for a version',
+      `${pods}/till/binding`,
+      Buffer.from('{"apiVersion":9007199254740993,"kind":"Pod","metadata":{"name":"till"}}'),
+      'BadRequest',
+      'Pod in version 9007199254740993 cannot be handled as a Binding',
+    ],
     ['no binding', `${pods}/till/binding`, pod, 'BadRequest', 'Pod in version "v1" cannot be handled as a Binding'],
   ])('with %s is refused and changes nothing', async (_, url, body, code, message) => {
     const before = api.space.storage.revision();
