@@ -1,5 +1,6 @@
 /** Why the server can't read a value as the type of its field. The answer depends on how the value has arrived. */
 
+import { jsonText } from '../object/json.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { isRecord } from '../runtime/is-record.ts';
 import type { Patch } from './space.ts';
@@ -24,7 +25,7 @@ export function decodePatched<T>(patch: Patch, patched: unknown, decode: () => T
     if (!(error instanceof BanyanError && error.cause instanceof Undecodable)) throw error;
     const { message, restoring } = error.cause;
     if (patch.type === 'strategic') throw patchRefused(goText(patch.patch), restoring);
-    throw patchRefused(JSON.stringify(patched), message);
+    throw patchRefused(jsonText(patched), message);
   }
 }
 

@@ -2,6 +2,8 @@
  * What `kubectl apply` without --server-side leaves in an object: an annotation with the configuration. If kubectl goes on with --server-side, the fields of
  * that configuration are its own, and the annotation follows, so that a `kubectl apply` without the option still works. Another manager has no part in this.
  */
+import { stableStringify } from '../../object/canonical.ts';
+import { parseJson } from '../../object/json.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 import type { FieldType } from '../schema.ts';
@@ -36,7 +38,7 @@ export function fieldsOfLastApplied(
 
 function parsed(text: string): KubeObject | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJson(text);
     return isRecord(value) && isRecord(value.metadata) ? (value as unknown as KubeObject) : undefined;
   } catch {
     // Anybody can write the annotation. With a text that is no JSON, the apply goes on as if there were no annotation.
@@ -54,8 +56,6 @@ export function setLastApplied(object: KubeObject, config: KubeObject): void {
 
 /** The JSON of Go's encoder: the fields in the order of their names, and the signs of HTML escaped. */
 function textOf(value: unknown): string {
-  const ordered = (_: string, part: unknown) =>
-    isRecord(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part;
   const escaped = (sign: string) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  return JSON.stringify(value, ordered).replaceAll(/[<>&\u2028\u2029]/g, escaped);
+  return stableStringify(value).replaceAll(/[<>&\u2028\u2029]/g, escaped);
 }

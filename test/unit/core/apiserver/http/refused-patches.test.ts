@@ -26,6 +26,13 @@ const patched = (type: string, body: object) =>
   );
 
 describe('a patch whose result can not be read', () => {
+  it('is refused with the digits of an integer beyond 2^53', async () => {
+    const body = Buffer.from('{"spec":{"replicas":9007199254740993}}');
+    const { code, message } = await patched('merge', body);
+    expect(code).toBe('Invalid');
+    expect(message).toContain('cannot unmarshal number 9007199254740993');
+  });
+
   it.each([
     [{ spec: { replicas: 'a' } }, 'map[spec:map[replicas:a]]', 'unrecognized type: int32'],
     [{ spec: { replicas: 1.5 } }, 'map[spec:map[replicas:1.5]]', 'cannot convert float64 to int32'],

@@ -201,6 +201,14 @@ describe('an object of kubectl apply without --server-side', () => {
     );
   });
 
+  it('keeps the digits of an integer beyond 2^53 in the annotation', () => {
+    const long = deployment({ replicas: 9007199254740993n });
+    const annotations = { [annotation]: '{"apiVersion":"apps/v1","metadata":{},"spec":{"replicas":9007199254740993}}' };
+    const made = update(undefined, { ...long, metadata: { ...long.metadata, annotations } }, 'kubectl-create');
+    const applied = apply(made, deployment({ replicas: 9007199254740995n }), 'kubectl');
+    expect(applied.metadata.annotations?.[annotation]).toContain('"replicas":9007199254740995}');
+  });
+
   it('gives kubectl no field that another manager has changed since', () => {
     const changed = update(live, { ...live, spec: { ...(live.spec as object), replicas: 2 } }, 'scaler', { now: late });
     expect(refusal(() => apply(changed, three, 'kubectl')).message).toBe(
