@@ -139,9 +139,9 @@ function encodeToken(token: Continue): string {
 export function continueOf(text: string): Continue {
   try {
     const token = JSON.parse(Buffer.from(text, 'base64url').toString()) as Continue;
-    const { revision, atMs, name, remaining = 0 } = token;
-    if ([revision, remaining].every(Number.isInteger) && Number.isFinite(atMs) && typeof name === 'string')
-      return token;
+    const { revision, atMs, namespace, name, remaining = 0 } = token;
+    const isPlace = typeof namespace === 'string' && typeof name === 'string';
+    if (isPlace && [revision, remaining].every(Number.isInteger) && Number.isFinite(atMs)) return token;
   } catch {
     // The token is not base64 of JSON. The answer is the same as for a token with the wrong fields.
   }

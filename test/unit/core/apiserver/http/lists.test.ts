@@ -116,6 +116,15 @@ describe('a list in chunks', () => {
     expect(last.metadata).toEqual({ resourceVersion: first.metadata.resourceVersion });
   });
 
+  it('refuses a token without the namespace of its place', async () => {
+    const token = Buffer.from(JSON.stringify({ revision: -1, atMs: 1, name: 'a' })).toString('base64url');
+    const { code, message } = await refusalOf(api.call('GET', `/api/v1/configmaps?limit=1&continue=${token}`));
+    expect([code, message]).toEqual([
+      'BadRequest',
+      'continue key is not valid: start a new list without the continue parameter',
+    ]);
+  });
+
   it('is complete if it has exactly as many objects as the limit', async () => {
     add('a', 'b');
     expect((await api.get<List>(`${path}?limit=2`)).metadata).not.toHaveProperty('continue');
