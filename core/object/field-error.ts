@@ -61,6 +61,7 @@ export function tooMany(field: string, actual: number, max: number | bigint): Ca
 /** Number of characters of a value that a message shows. A value may be as large as an object. */
 const shownCharactersMax = 512;
 
+/** The JSON of a value, as messages of Kubernetes show the value, and cut if it is long. */
 export function messageValue(value: unknown): string {
   // A rule may show the same long text for each of its parts.
   if (typeof value === 'string' && value.length > shownCharactersMax)

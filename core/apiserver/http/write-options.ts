@@ -1,7 +1,6 @@
 /** The parameters of a write, from its URL and its headers. A DELETE may have parameters in its body too. */
 
-import { invalidField, notSupported } from '../../object/field-error.ts';
-import { jsonText } from '../../object/json.ts';
+import { invalidField, messageValue, notSupported, tooLong } from '../../object/field-error.ts';
 import { ownField } from '../../object/json-value.ts';
 import { BanyanError, type Cause } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
@@ -48,11 +47,7 @@ const managerBytesMax = 128;
 function fieldManagerOf(value: string | null, kind: OptionsKind): string | undefined {
   if (value === null || value === '') return undefined;
   if (Buffer.byteLength(value) <= managerBytesMax) return value;
-  throw invalidOption(kind, {
-    reason: 'FieldValueTooLong',
-    field: 'fieldManager',
-    message: `Too long: may not be more than ${managerBytesMax} bytes`,
-  });
+  throw invalidOption(kind, tooLong('fieldManager', managerBytesMax));
 }
 
 /** The name of a client that names no manager: that of its program, cut where Kubernetes cuts it. */
@@ -135,11 +130,11 @@ function deleteBody(body: unknown): DeleteBody {
   const { preconditions, dryRun } = body;
   const isRight = isRecord(preconditions) && Object.values(preconditions).every((value) => typeof value === 'string');
   if (preconditions !== undefined && preconditions !== null && !isRight) {
-    const message = `preconditions: must be an object with the texts uid and resourceVersion, not ${jsonText(preconditions)}`;
+    const message = `preconditions: must be an object with the texts uid and resourceVersion, not ${messageValue(preconditions)}`;
     throw new BanyanError('BadRequest', message);
   }
   if (dryRun !== undefined && dryRun !== null && !Array.isArray(dryRun)) {
-    throw new BanyanError('BadRequest', `dryRun: must be a list, not ${jsonText(dryRun)}`);
+    throw new BanyanError('BadRequest', `dryRun: must be a list, not ${messageValue(dryRun)}`);
   }
   return body as DeleteBody;
 }

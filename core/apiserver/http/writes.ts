@@ -1,7 +1,6 @@
 /** The write requests of one space: calls the verbs with bodies and parameters, and encodes the results. The answer is sent after the write is durable. */
 
-import { required } from '../../object/field-error.ts';
-import { jsonText } from '../../object/json.ts';
+import { forbiddenField, messageValue, required } from '../../object/field-error.ts';
 import type { GroupResource, ObjectKey } from '../../object/key.ts';
 import { formatApiVersion, type JsonObject, type KubeObject } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
@@ -73,8 +72,7 @@ async function patch(request: ApiRequest, target: WriteTarget, warnings: string[
   reportDuplicateFields(duplicateFields, { ...target, options, isPatch: true });
   if (media === 'apply-patch') return apply(request, target, body, options, warnings);
   if (request.query.get('force')) {
-    const message = 'Forbidden: may not be specified for non-apply patch';
-    throw invalidOption('PatchOptions', { reason: 'FieldValueForbidden', field: 'force', message });
+    throw invalidOption('PatchOptions', forbiddenField('force', 'may not be specified for non-apply patch'));
   }
   const { type, ...rest } = patchOf(media, body);
   const result = target.space.patch(target.key, { type, ...rest } as Patch, options);
@@ -204,7 +202,7 @@ function asObject(body: unknown, target: WriteTarget): KubeObject {
     throw new BanyanError('BadRequest', message);
   }
   if (!isRecord(object.metadata ?? {})) {
-    throw new BanyanError('BadRequest', `metadata: must be an object, not ${jsonText(object.metadata)}`);
+    throw new BanyanError('BadRequest', `metadata: must be an object, not ${messageValue(object.metadata)}`);
   }
   const metadata = { ...object.metadata };
   const { namespace } = target.key;
