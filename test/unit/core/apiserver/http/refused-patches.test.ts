@@ -1,5 +1,6 @@
 /** Patches and updates of built-in kinds that Kubernetes refuses, with its words. test/long/kubernetes-validation compares many more with a real API server. */
 import { beforeEach, describe, expect, it } from 'vitest';
+import { jsonText } from '../../../../../core/object/json.ts';
 import { HandlerBench } from './handler-bench.ts';
 import { refusalOf } from './handler-errors.ts';
 
@@ -62,6 +63,14 @@ describe('a patch whose result can not be read', () => {
       /: json: cannot unmarshal string into Go struct field DeploymentSpec.spec.replicas of type int32$/,
     );
     expect(details.causes?.map(({ field }) => field)).toEqual(['patch']);
+  });
+
+  it.each(['merge', 'strategic-merge'])('is refused with integers of 64 bits beside the mistake: %s', async (type) => {
+    const spec = { terminationGracePeriodSeconds: 9_007_199_254_740_993n };
+    const body = { spec: { replicas: 'a', template: { spec } } };
+    const { code, message } = await patched(type, Buffer.from(jsonText(body)));
+    expect(code).toBe('Invalid');
+    expect(message).toMatch(/int32$/);
   });
 });
 
