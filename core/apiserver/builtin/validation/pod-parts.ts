@@ -1,6 +1,7 @@
 /** The rules of the subresources that write a part of a Pod. The rules of a Pod say what else is wrong with the new state. */
+import { nanosOf } from './resources.ts';
 import { isSameValue } from './updates.ts';
-import { listOf, type ReadValues, recordOf, recordsOf, type Visit, wordOf } from './visit.ts';
+import { listOf, type ReadValues, recordOf, recordsOf, type Visit } from './visit.ts';
 
 type PartRule = (spec: ReadValues, old: ReadValues, at: Visit) => void;
 
@@ -53,7 +54,7 @@ function amountsOf(container: ReadValues, of: string): ReadValues {
   return recordOf(recordOf(container.resources)[of]);
 }
 
-/** A container without what a resize may change. */
+/** The resources of a container that a resize may not change. */
 function fixedResources(container: ReadValues): ReadValues {
   const kept = (of: string) => Object.entries(amountsOf(container, of)).filter(([name]) => !resizable.has(name));
   return {
@@ -67,14 +68,15 @@ function isRemoved(before: ReadValues, after: ReadValues): boolean {
   return [...resizable].some((name) => before[name] !== undefined && after[name] === undefined);
 }
 
-/** The class by which a kubelet chooses whom it evicts. */
+/** The class by which a kubelet chooses whom it evicts. As in Kubernetes, an amount of zero counts as absent. */
 function qualityOf(containers: readonly ReadValues[]): string {
-  const amounts = (container: ReadValues, of: string) => [...resizable].map((name) => amountsOf(container, of)[name]);
+  const amounts = (container: ReadValues, of: string) =>
+    [...resizable].map((name) => nanosOf(amountsOf(container, of)[name]));
   const given = containers.flatMap((container) => [...amounts(container, 'requests'), ...amounts(container, 'limits')]);
-  if (given.every((amount) => amount === undefined)) return 'BestEffort';
+  if (given.every((amount) => amount === 0n)) return 'BestEffort';
   const isGuaranteed = containers.every((container) => {
     const [limits, requests] = [amounts(container, 'limits'), amounts(container, 'requests')];
-    return limits.every((limit, at) => limit !== undefined && wordOf(limit) === wordOf(requests[at] ?? limit));
+    return limits.every((limit, at) => limit !== 0n && limit === requests[at]);
   });
   return isGuaranteed ? 'Guaranteed' : 'Burstable';
 }

@@ -259,6 +259,22 @@ describe('a resize', () => {
     expect((await refusalOf(resize(resources))).message).toContain(message);
   });
 
+  it('compares amounts, and not their texts', async () => {
+    const resized = (cpu: string) => {
+      const amounts = { cpu, memory: '1Gi' };
+      const body = { spec: { containers: [{ name: 'main', resources: { requests: amounts, limits: amounts } }] } };
+      return api.call('PATCH', `${pods}/guaranteed/resize`, { body, headers: strategic });
+    };
+    const [limits, requests] = [
+      { cpu: '1', memory: '1Gi' },
+      { cpu: '1000m', memory: '1024Mi' },
+    ];
+    const containers = [{ ...pod.spec.containers[0], resources: { limits, requests } }];
+    await api.call('POST', pods, { body: { ...pod, metadata: { name: 'guaranteed' }, spec: { containers } } });
+    expect((await resized('2')).status).toBe(200);
+    expect((await refusalOf(resized('0'))).message).toContain('Pod QOS Class may not change');
+  });
+
   it('adds no container', async () => {
     const refusal = await refusalOf(resize({}, { name: 'second' }));
     expect(refusal.message).toContain('spec.containers: Forbidden: containers may not be added or removed on resize');
