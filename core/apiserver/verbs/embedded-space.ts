@@ -1,5 +1,5 @@
 /**
- * The verbs over a SpaceStorage. Every write has the same steps: copy the input, keep the server's fields, remove unknown fields and fill in defaults, run
+ * The verbs over a SpaceStorage. Every write has the same steps: copy the input, keep the server's fields, remove unknown fields, fill in defaults, run
  * admission, validate, set generation and managed fields, make the bytes, run one transaction. This file contains the order of the steps. The other files
  * of this folder contain the steps.
  */
@@ -36,7 +36,7 @@ import type { SpaceStorage, StoredObject } from '../storage.ts';
 import { decideDeletion, isReadyToGo } from './deletion.ts';
 import type { FieldManager } from './field-manager.ts';
 import { refuseUntypedFields, reportUnknownFields } from './field-validation.ts';
-import { bothNotes, type FilledIn, noteText, putNote, takeNote } from './filled-in.ts';
+import { bothNotes, noteText, putNote, takeNote } from './filled-in.ts';
 import { strategyOf } from './kind-strategy.ts';
 import { checkMayBeDeleted, checkNamespaceTakesObjects, namespaceResource } from './namespace-guard.ts';
 import { incoming, inVersion, isContentChanged, keyInForm, shownIn, storedBytes } from './object-form.ts';
@@ -289,8 +289,9 @@ export class EmbeddedSpace implements Space {
     this.#checkNamespace(key);
     fillNewMeta(next.metadata, this.#random, this.#clock.wallMs());
     if (kind.subresources.status) delete next.status;
-    const filled = this.#prepare(write, next);
+    this.#decode(write, next);
     strategyOf(kind).prepareCreate?.(next);
+    const filled = this.#filling.fillIn(write, next, true);
     this.#admit({ operation: 'create', key, object: next, ...withWriter(options) });
     const causes = [...validateMeta(kind, next.metadata), ...kind.rules.validate(next, version)];
     if (causes.length > 0) throw status.invalidObject(kind, key.name, causes);
@@ -313,11 +314,10 @@ export class EmbeddedSpace implements Space {
     checkSubresource(kind, options.subresource);
     const asSent = { ...sent, metadata: { ...sent.metadata } };
     const next = withKept(write, sent, old);
-    const own = this.#filling.ofPart(options.subresource);
-    const filled = bothNotes(this.#prepare(write, next, isRewrite ? undefined : old), own);
+    this.#decode(write, next, isRewrite ? undefined : old);
     checkUpdatable(kind, key, asSent, old, write.isPatch ?? false);
-    const strategy = strategyOf(kind);
-    strategy.prepareUpdate?.(next, old, options.subresource);
+    strategyOf(kind).prepareUpdate?.(next, old, options.subresource);
+    const filled = bothNotes(this.#filling.fillIn(write, next, false), this.#filling.ofPart(options.subresource));
     this.#admit({
       operation: 'update',
       key,
@@ -351,15 +351,14 @@ export class EmbeddedSpace implements Space {
     return this.#put(key, bytes, next);
   }
 
-  /** Changes `next` in place. Returns the fields that the space has filled in and that do not travel. Undefined: none. */
-  #prepare(write: Write, next: KubeObject, old?: KubeObject): FilledIn | undefined {
+  /** Runs `Kind.rules.prepare` on `next`, and reports unknown fields and repeated owners. */
+  #decode(write: Write, next: KubeObject, old?: KubeObject): void {
     const decode = () => write.kind.rules.prepare(next, write.version, old);
     const unknown = write.patch ? decodePatched(write.patch, next, decode) : decode();
     // In server-side apply, `next` is the merged object. `apply` has already checked the fields of the sent object.
     if (!write.isApplied) reportUnknownFields(unknown, write, next);
     const warning = dropRepeatedOwners(next.metadata, write.isPatch ?? false);
     if (warning !== undefined) write.options.warn?.(warning);
-    return this.#filling.fillIn(write, next, old === undefined);
   }
 
   #put(key: ObjectKey, bytes: Uint8Array, next: KubeObject): KubeObject {

@@ -7,7 +7,7 @@ import type { Kind } from '../space.ts';
 import { prepareServiceUpdate } from './service-type.ts';
 
 export interface KindStrategy {
-  /** Changes the object in place. Called after defaults are filled in. */
+  /** Changes the object in place. Called before the defaults of built-in kinds are filled in. */
   prepareCreate?(object: KubeObject): void;
   prepareUpdate?(object: KubeObject, old: KubeObject, subresource?: string): void;
 }
@@ -81,10 +81,7 @@ const versionedUpdates: ReadonlySet<string> = new Set([
 const noStrategy: KindStrategy = {};
 
 const secrets: KindStrategy = {
-  prepareCreate(object) {
-    mergeStringData(object);
-    object.type ||= 'Opaque';
-  },
+  prepareCreate: mergeStringData,
   prepareUpdate: mergeStringData,
 };
 

@@ -1,6 +1,6 @@
 /**
- * What an update of a Service fills in and drops, as in Kubernetes. An update that leaves out what was allocated keeps it. When the type changes, fields that
- * only the type before has are dropped if the user has left them as they were.
+ * The fields that an update of a Service keeps and drops, as in Kubernetes. An update that leaves out the addresses keeps them. When the type changes, fields
+ * that only the former type has are dropped if the user has left them as they were.
  */
 import { equalJson } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
@@ -8,14 +8,15 @@ import { isRecord } from '../../runtime/is-record.ts';
 
 type Spec = Record<string, unknown>;
 
-const isBalanced = ({ type }: Spec) => type === 'LoadBalancer';
+/** Runs before defaults are filled in, so the type may be absent. */
+const isOf = ({ type }: Spec, ...types: readonly string[]) => types.includes(String(type || 'ClusterIP'));
+const isBalanced = (spec: Spec) => isOf(spec, 'LoadBalancer');
 const hasNodePorts = (spec: Spec) =>
-  spec.type === 'NodePort' || (isBalanced(spec) && spec.allocateLoadBalancerNodePorts !== false);
-const hasAddresses = ({ type }: Spec) => type === 'ClusterIP' || type === 'NodePort' || type === 'LoadBalancer';
+  isOf(spec, 'NodePort') || (isBalanced(spec) && spec.allocateLoadBalancerNodePorts !== false);
+const hasAddresses = (spec: Spec) => isOf(spec, 'ClusterIP', 'NodePort', 'LoadBalancer');
 const isExternal = (spec: Spec) =>
-  spec.type === 'NodePort' ||
-  isBalanced(spec) ||
-  (spec.type === 'ClusterIP' && Array.isArray(spec.externalIPs) && spec.externalIPs.length > 0);
+  isOf(spec, 'NodePort', 'LoadBalancer') ||
+  (isOf(spec, 'ClusterIP') && Array.isArray(spec.externalIPs) && spec.externalIPs.length > 0);
 
 /** Fields that go together, and the Services that have them. */
 const dependent: readonly (readonly [has: (spec: Spec) => boolean, ...fields: string[]])[] = [

@@ -148,6 +148,16 @@ describe('the fields that a workload space fills in', () => {
     }
   });
 
+  it('of a Service do not replace an address that a person gave, and that an update leaves out', () => {
+    for (const clusterIP of ['10.0.0.5', 'None']) {
+      const name = clusterIP === 'None' ? 'headless' : 'own';
+      space.create(service({ clusterIP }, name));
+      const updated = space.update(service({ ports: [{ port: 81 }] }, name));
+      expect(specOf(updated)).toMatchObject({ clusterIP, clusterIPs: [clusterIP] });
+      expect(specOf(travelling(updated)).clusterIP).toBe(clusterIP);
+    }
+  });
+
   it('of a Service that was copied are its own address, which does not travel either', () => {
     const { clusterIP } = specOf(space.create(service()));
     const copy = space.create(service({ clusterIP }, 'copy'));
