@@ -1,4 +1,5 @@
 /** The columns of `kubectl get` for kinds around workloads: services, storage, nodes, access, admission. */
+import { ownField } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import { humanDuration } from './ages.ts';
 import {
@@ -307,7 +308,7 @@ function quotaText(quota: KubeObject, ofLimits: boolean): string {
   return hard
     .filter(([name]) => name.startsWith('limits.') === ofLimits)
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, amount]) => `${name}: ${used[name] ?? '0'}/${amount}`)
+    .map(([name, amount]) => `${name}: ${ownField(used, name) ?? '0'}/${amount}`)
     .join(', ');
 }
 

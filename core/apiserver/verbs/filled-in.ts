@@ -2,7 +2,7 @@
  * The fields that a workload space has filled in with defaults. Clients see these fields as at a Kubernetes API server, and they do not travel: each cluster fills
  * in its own. A note in the stored metadata names them, and no client sees the note. A field leaves the note when somebody gives it another value.
  */
-import { equalJson, setField } from '../../object/json-value.ts';
+import { equalJson, ownField, setField } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 
@@ -62,7 +62,7 @@ export function fieldsKept(note: FilledIn, before: object, after: object, given:
 export function bothNotes(a: FilledIn | undefined, b: FilledIn | undefined): FilledIn | undefined {
   if (!a || !b) return a ?? b;
   const both = Object.entries(b).map(([step, below]) => {
-    const other = a[step];
+    const other = ownField(a, step);
     if (other === undefined || below === 1) return [step, below] as const;
     return [step, other === 1 ? 1 : bothNotes(other, below)!] as const;
   });
@@ -90,7 +90,7 @@ export function lastAppliedOf({ metadata }: KubeObject): unknown {
 
 function without(value: object, note: FilledIn): object {
   const kept = [...stepsOf(value)].flatMap(([step, field]) => {
-    const below = note[step];
+    const below = ownField(note, step);
     if (below === 1) return [];
     return [[step, below && isNested(field) ? without(field, below) : field] as const];
   });

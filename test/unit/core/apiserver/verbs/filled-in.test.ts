@@ -77,6 +77,16 @@ describe('the fields of a note', () => {
     expect(withoutFilledIn(stored)).toMatchObject({ metadata: { name: 'n' }, spec: written });
   });
 
+  it('leave fields that have the names of members of every JavaScript object', () => {
+    const spec = { constructor: { length: 2, name: 'x' } };
+    const stored = { ...object({ [noteField]: noteText({ spec: { given: 1 } }) }), spec: { ...spec, given: 'now' } };
+    expect(withoutFilledIn(stored).spec).toEqual(spec);
+    expect(bothNotes({ a: 1 }, { constructor: { b: 1 } } as unknown as FilledIn)).toEqual({
+      a: 1,
+      constructor: { b: 1 },
+    });
+  });
+
   it('go when their values change, or when a configuration names them', () => {
     const next = { spec: { ...after.spec, given: 'other', more: { c: 1, d: 2 } } };
     expect(fieldsKept(note, after, next, undefined)).toEqual({ spec: { list: note.spec.list, more: { c: 1 } } });
