@@ -5,7 +5,7 @@
 import type { ObjectKey } from '../../object/key.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import type { FilledAs, Filling } from '../space.ts';
-import { shownAddresses } from './filled-in.ts';
+import { shownAddresses } from './shown-address.ts';
 
 export const fillings: { readonly [as in FilledAs]: Filling } = {
   Workload: { as: 'Workload', ...shownAddresses },

@@ -1,6 +1,6 @@
 /** Fills in the addresses of Services, which depend on the other Services of the cluster. */
 
-import { giveFamilies } from '../../../core/apiserver/kinds/filled-in.ts';
+import { giveFamilies } from '../../../core/apiserver/kinds/shown-address.ts';
 import type { WriteAdmission } from '../../../core/apiserver/space.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
