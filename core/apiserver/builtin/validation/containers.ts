@@ -1,5 +1,6 @@
 /** The containers of a pod. */
 import { ownField } from '../../../object/json-value.ts';
+import { fieldSelector, resourceFieldSelector } from './field-references.ts';
 import {
   configKey,
   dnsLabel,
@@ -32,9 +33,8 @@ import {
   type Visit,
   wordOf,
 } from './visit.ts';
-import { fieldSelector, resourceFieldSelector } from './volumes.ts';
 
-/** What the containers of a pod need to know of the pod. */
+/** The facts about a pod that the rules of its containers need. */
 export interface PodContext {
   readonly volumes: ReadonlyMap<string, ReadValues>;
   readonly claims: ClaimNames;
@@ -369,7 +369,7 @@ const withoutProbes: FieldCheck = (value, at) => {
   }
 };
 
-/** What an ephemeral container may not have. */
+/** Fields that an ephemeral container may not have. */
 const onlyForOthers = [
   'ports',
   'resources',
