@@ -68,7 +68,6 @@ export interface PrinterColumn {
   readonly jsonPath: string;
 }
 
-/** The rules of a kind for a written object. In each call, `object` is in one of the served versions. */
 /** Facts about the write that is checked. */
 export interface ValidationContext {
   readonly subresource?: string | undefined;
@@ -78,9 +77,10 @@ export interface ValidationContext {
   readonly warn?: ((text: string) => void) | undefined;
 }
 
+/** The rules of a kind for a written object. In each call, `object` is in one of the served versions. */
 export interface KindRules {
   /**
-   * Changes the object in place. Fills in defaults. For a kind from a CustomResourceDefinition, also removes unknown fields; built-in kinds keep them.
+   * Changes the object in place. For a kind from a CustomResourceDefinition, fills in defaults and removes unknown fields; built-in kinds keep unknown fields.
    * Returns the paths of unknown fields, for example `spec.templte` or `spec.containers[0].imag`. Throws BadRequest if a value has the wrong type, unless `old`,
    * the stored object, has the same mistake.
    */

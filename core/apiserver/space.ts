@@ -124,7 +124,7 @@ export type Patch =
   | { readonly type: 'merge'; readonly patch: JsonObject }
   | { readonly type: 'strategic'; readonly patch: JsonObject };
 
-/** `Workload`: fields of which no one travels, defaults included (verbs/filled-in.ts). `Cluster`: fields that an API server assigns. */
+/** `Workload`: fields that do not travel, defaults included (verbs/filled-in.ts). `Cluster`: fields that an API server assigns. */
 export type FilledAs = 'Workload' | 'Cluster';
 
 /** All returned objects have metadata.resourceVersion. */
@@ -132,7 +132,7 @@ export interface Space {
   readonly name: string;
   readonly kinds: Kinds;
   readonly storage: SpaceStorage;
-  /** How the space fills in fields (kinds/fillings.ts). Undefined: the space fills in nothing. */
+  /** The fields that the space fills in (kinds/fillings.ts). Undefined: defaults alone. */
   readonly fills: FilledAs | undefined;
   /** Returns the object in the served version `version`. Without `version`, in the stored version. */
   get(key: ObjectKey, version?: string): KubeObject | undefined;

@@ -20,7 +20,7 @@ const requestMax = 3 * 1024 * 1024;
 /** The same, without the quotes or brackets around the value. */
 const valueMax = requestMax - 2;
 
-/** How often the value of a schema can be in one object. Undefined: a list or map around it has no maximal size. */
+/** The number of values of a schema that one object can have. Undefined: a list or map around it has no maximal size. */
 type Cardinality = number | undefined;
 
 /** The fields and costs of all expressions of a schema. Expressions that do not compile have the cost 0. */

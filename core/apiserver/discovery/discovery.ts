@@ -196,7 +196,7 @@ interface Subresource {
   readonly verbs: readonly string[];
 }
 
-/** What a POST does with an object (http/pod-acts.ts), or a PUT with a part that only one kind has. */
+/** Subresources of single kinds: acts on an object (http/pod-acts.ts), and the finalizers of a Namespace. */
 const ownSubresources: Readonly<Record<string, readonly Subresource[]>> = {
   pods: [
     { name: 'binding', of: { kind: 'Binding' }, verbs: ['create'] },

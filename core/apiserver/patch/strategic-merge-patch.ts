@@ -32,7 +32,7 @@ const retainMark = '$retainKeys';
 const orderPrefix = '$setElementOrder/';
 const deletePrefix = '$deleteFromPrimitiveList/';
 
-/** How a field is patched. `below` is the type of the field's value, or of its items. */
+/** The way to patch a field. `below` is the type of the field's value, or of its items. */
 interface Strategy {
   readonly below: FieldType | undefined;
   readonly merge: boolean;

@@ -1,4 +1,4 @@
-/** What columns of `kubectl get` are made of: values at paths, and the texts of Kubernetes for absent values, labels and selectors. */
+/** The parts of columns of `kubectl get`: values at paths, and the texts of Kubernetes for absent values, labels and selectors. */
 import type { KubeObject } from '../../object/meta.ts';
 import { ageOf } from './ages.ts';
 
@@ -20,7 +20,7 @@ export function get(object: unknown, path: string): unknown {
 
 export const number = (object: unknown, path: string, otherwise = 0) => Number(get(object, path) ?? otherwise);
 export const textAt = (object: unknown, path: string, otherwise = '') => String(get(object, path) ?? otherwise);
-/** As `text`, and an empty text counts as absent. */
+/** As `textAt`, and an empty text counts as absent. */
 export const textOr = (object: unknown, path: string, otherwise: string) => textAt(object, path) || otherwise;
 export const listAt = (object: unknown, path: string) => (get(object, path) ?? []) as ReadFields[];
 export const count = (object: unknown, path: string) => Object.keys((get(object, path) ?? {}) as object).length;

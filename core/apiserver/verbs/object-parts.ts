@@ -18,7 +18,7 @@ interface PodSpec {
   readonly ephemeralContainers?: unknown;
 }
 
-/** What a part of a Pod is about exists in its space only, and does not travel. A resize does: an agent makes the Pod anew where that is allowed. */
+/** The fields that a subresource writes for its space alone. They do not travel. A resize does: an agent makes the Pod anew where that is allowed. */
 const ofSpace: Readonly<Record<string, FilledIn>> = {
   binding: { spec: { nodeName: 1 } },
   ephemeralcontainers: { spec: { ephemeralContainers: 1 } },

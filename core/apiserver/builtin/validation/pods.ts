@@ -393,7 +393,7 @@ function podUpdate(spec: ReadValues, old: ReadValues, at: Visit): void {
   }
 }
 
-/** What no update of a pod may change. A pod that still waits for its gates may get another node. */
+/** The part of a pod that no update may change. A pod that still waits for its gates may get another node. */
 function fixedPart(spec: ReadValues, isGated: boolean): ReadValues {
   const withoutImages = (list: unknown) => recordsOf(list).map((container) => ({ ...container, image: undefined }));
   return {

@@ -192,7 +192,7 @@ export const toleration: FieldCheck = (value, at) => {
 
 export const tolerations: FieldCheck = each(toleration);
 
-/** How many values each operator needs. */
+/** The number of values that each operator needs. */
 function operatorOf(of: Readonly<Record<string, 'some' | 'none' | 'one'>>): FieldCheck {
   const listed = "'In' or 'NotIn'";
   return (value, at) => {

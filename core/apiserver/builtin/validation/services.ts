@@ -245,7 +245,7 @@ const serviceSpec: FieldCheck = all(
   traffic,
 );
 
-/** What may not change while a Service keeps its type. */
+/** Refuses changes of fields that stay while a Service keeps its type. */
 function kept(value: unknown, at: Visit): void {
   if (!at.old) return;
   const now = recordOf(recordOf(value).spec);
