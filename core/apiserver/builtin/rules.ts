@@ -13,7 +13,7 @@ import { withDefaults } from './validation/defaults.ts';
 import { kindRules, validatedTwice } from './validation/kind-rules.ts';
 import { podParts } from './validation/pod-parts.ts';
 import { userStatusRules } from './validation/status-rules.ts';
-import { recordOf, Visit } from './validation/visit.ts';
+import { type FieldCheck, recordOf, Visit } from './validation/visit.ts';
 
 /** `object` and `old` are in the version of `type`. */
 export function checkRules(
@@ -23,38 +23,40 @@ export function checkRules(
   old?: KubeObject,
   context: ValidationContext = {},
 ): Cause[] {
-  const isTwice = old !== undefined && context.subresource === undefined && validatedTwice.has(kind);
-  const asNew = isTwice ? visit({ kind, type, object, context }, false) : [];
-  const causes = [...asNew, ...visit({ kind, type, object, old, context })];
-  if (causes.length === 0 || !old) return causes;
+  const rules = ownField(kindRules, kind);
+  if (!rules) return [];
+  const filled = withDefaults(object, type, 'rules');
+  const before = old && withDefaults(old, type, 'rules');
+  const isTwice = before && context.subresource === undefined && validatedTwice.has(kind);
+  const asNew = isTwice ? visit({ kind, rules, object: filled, context, isNew: false }) : [];
+  const causes = [...asNew, ...visit({ kind, rules, object: filled, old: before, context })];
+  if (causes.length === 0 || !before) return causes;
   // An earlier version of the program may have stored what these rules refuse. An update may keep such a mistake, and may not add one.
-  const kept = new Set(visit({ kind, type, object: old, context }).map((cause) => stableStringify(cause)));
+  const kept = new Set(visit({ kind, rules, object: before, context }).map((cause) => stableStringify(cause)));
   return kept.size === 0 ? causes : causes.filter((cause) => !kept.has(stableStringify(cause)));
 }
 
 let names: ReadonlySet<string> | undefined;
 const pointers = () => (names ??= pointerNames());
 
+/** The objects have the defaults of the rules. */
 interface Checked {
   readonly kind: string;
-  readonly type: BuiltinType;
+  readonly rules: FieldCheck;
   readonly object: KubeObject;
   readonly old?: KubeObject | undefined;
+  readonly isNew?: boolean;
   readonly context: ValidationContext;
 }
 
-function visit({ kind, type, object, old, context: { subresource, user } }: Checked, isNew = !old): Cause[] {
-  const rules = ownField(kindRules, kind);
-  if (!rules) return [];
-  const filled = withDefaults(object, type, 'rules');
-  const before = old && withDefaults(old, type, 'rules');
+function visit({ kind, rules, object, old, isNew = !old, context: { subresource, user } }: Checked): Cause[] {
   // A subresource may change what an update of the object may not. Nothing else of the spec can be different.
   const isPartOfPod = kind === 'Pod' && isPart(subresource);
-  const compared = before && isPartOfPod ? { ...before, spec: filled.spec } : before;
-  const at = new Visit(filled, { old: compared, isNew, pointers: pointers() });
-  rules(filled, at);
-  if (user && subresource === 'status')
-    at.into('status', filled.status, ownField(userStatusRules, kind) ?? (() => undefined));
-  if (before && isPartOfPod) ownField(podParts, subresource ?? '')?.(recordOf(filled.spec), recordOf(before.spec), at);
+  const compared = old && isPartOfPod ? { ...old, spec: object.spec } : old;
+  const at = new Visit(object, { old: compared, isNew, pointers: pointers() });
+  rules(object, at);
+  const statusRules = user && subresource === 'status' ? ownField(userStatusRules, kind) : undefined;
+  if (statusRules) at.into('status', object.status, statusRules);
+  if (old && isPartOfPod) ownField(podParts, subresource)?.(recordOf(object.spec), recordOf(old.spec), at);
   return at.causes;
 }
