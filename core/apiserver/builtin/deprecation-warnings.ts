@@ -1,4 +1,5 @@
 /** Warnings about fields that Kubernetes takes and that have no effect, or will have none. The texts are those of Kubernetes (pkg/api/pod, pkg/api/service and others). */
+import { isNumber } from '../../object/json.ts';
 import { ownField } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import { containersOf, podSpecOf, recordsIn, type Values } from '../../object/pod-template.ts';
@@ -98,7 +99,7 @@ function podWarnings(kind: string, object: KubeObject): string[] {
       ...fractionalBytes(container, at),
       ...uselessAddresses(container, at),
     ]),
-    ...(typeof grace === 'number' && grace < 0
+    ...(isNumber(grace) && grace < 0
       ? [`${path}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`]
       : []),
   ];

@@ -119,7 +119,7 @@ function mistakeIn(value: unknown, type: FieldType, at: Walk): string | undefine
 
 /** Kubernetes converts integers only to numbers and texts, although it can't do the latter. */
 function restoring(value: unknown, type: FieldType, mistake: string): string {
-  const from = typeof value === 'number' ? (Number.isInteger(value) ? 'int64' : 'float64') : kindOf(value);
+  const from = isNumber(value) ? (isWhole(value) ? 'int64' : 'float64') : kindOf(value);
   switch (type.type) {
     case 'object':
       return `cannot restore struct from: ${from}`;
@@ -133,9 +133,7 @@ function restoring(value: unknown, type: FieldType, mistake: string): string {
       return 'unrecognized type: bool';
     case 'integer':
     case 'number':
-      return typeof value === 'number'
-        ? `cannot convert ${from} to ${goType(type)}`
-        : `unrecognized type: ${goType(type)}`;
+      return isNumber(value) ? `cannot convert ${from} to ${goType(type)}` : `unrecognized type: ${goType(type)}`;
     case 'string':
       return restoringText(value, type, mistake, from);
     default:

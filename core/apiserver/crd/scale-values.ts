@@ -20,12 +20,12 @@ export function checkScaleValues(object: object, paths: ScalePaths, isStatus: bo
 }
 
 function checkReplicas(object: object, path: string, causes: Cause[]): void {
-  const found = valueAt(object, path, 'int64', Number.isInteger);
+  const found = valueAt(object, path, 'int64', isWhole);
   if (!found) return;
   const { flaw, value } = found;
   if (flaw !== undefined) causes.push(invalidField(path, 0, flaw));
-  else if ((value as number) < 0) causes.push(invalidField(path, value, 'should be a non-negative integer'));
-  else if ((value as number) > replicasMax)
+  else if ((value as number | bigint) < 0) causes.push(invalidField(path, value, 'should be a non-negative integer'));
+  else if ((value as number | bigint) > replicasMax)
     causes.push(invalidField(path, value, `should be less than or equal to ${replicasMax}`));
 }
 

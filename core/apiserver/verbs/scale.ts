@@ -24,7 +24,7 @@ export function scaleOf(kind: Kind, object: KubeObject): Scale {
   const paths = scalePathsOf(kind, object);
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
   const metadata: ObjectMeta = cloneJson({ name, namespace, uid, resourceVersion, creationTimestamp }) as ObjectMeta;
-  // The default of every built-in kind with a scale. This server does not write it into the object.
+  // The default of every built-in kind with a scale. An object from above has travelled without defaults.
   const replicas = fieldAt(object, paths.specReplicasPath) ?? (kind.custom ? undefined : 1);
   const observed = fieldAt(object, paths.statusReplicasPath);
   const selector = selectorText(selectorOf(kind, object, paths));

@@ -41,6 +41,11 @@ it.each<[string, object, string[]]>([
     { status: { replicas: 2 ** 31 } },
     ['.status.replicas: Invalid value: 2147483648: should be less than or equal to 2147483647'],
   ],
+  [
+    'more digits than a double holds',
+    { spec: { replicas: 9_007_199_254_740_993n } },
+    ['.spec.replicas: Invalid value: 9007199254740993: should be less than or equal to 2147483647'],
+  ],
 ])('%s', (_name, object, expected) => expect(flaws(object)).toEqual(expected));
 
 it('a write of the status does not concern the spec', () => {

@@ -65,6 +65,11 @@ describe('a patch whose result can not be read', () => {
     expect(details.causes?.map(({ field }) => field)).toEqual(['patch']);
   });
 
+  it('is refused for an integer of 64 bits in a field of 32 bits', async () => {
+    const { message } = await patched('strategic-merge', Buffer.from('{"spec":{"replicas":9007199254740993}}'));
+    expect(message).toMatch(/: cannot convert int64 to int32$/);
+  });
+
   it.each(['merge', 'strategic-merge'])('is refused with integers of 64 bits beside the mistake: %s', async (type) => {
     const spec = { terminationGracePeriodSeconds: 9_007_199_254_740_993n };
     const body = { spec: { replicas: 'a', template: { spec } } };
