@@ -11,8 +11,9 @@ import {
   ending,
   installation,
   moving,
+  newToken,
+  ownMachine,
   renewal,
-  tokenCommand,
   tokenFile,
 } from '../install/install-commands.ts';
 import { topmost } from '../supervisor/tree-record.ts';
@@ -41,9 +42,8 @@ export async function applyDeployed(deployed: DeployedTopology, timeoutMs: numbe
   for (const one of of('add', 'move')) await admit(one, deployed, ports, step);
   for (const { path } of of('join')) {
     const node = installedAt(deployed, path);
-    const again = `${tokenCommand(node, '--again')} > ${tokenFile(node)}`;
     step(`${path} is admitted, and has not joined. If its token is lost or too old:`, [
-      { at: 'on your machine', commands: [again] },
+      newToken(node, '--again'),
       installation(node, folder),
     ]);
   }
@@ -108,7 +108,7 @@ async function admit(difference: TreeDifference, deployed: DeployedTopology, por
   const known = seen.nodes.some((one) => one.path === path);
   if (known) {
     step(`${from} has not moved to ${path} yet. If its token is lost or too old:`, [
-      { at: 'on your machine', commands: [`${tokenCommand(node, '--again')} > ${tokenFile(node)}`] },
+      newToken(node, '--again'),
       moving(node, from!, folder),
     ]);
     return;
@@ -126,7 +126,7 @@ async function admit(difference: TreeDifference, deployed: DeployedTopology, por
   await changeNode(api, settings as Pick<TreeDifference, 'path' | 'role' | 'fields'>, ports.warn);
   const title = from === undefined ? `${path} is admitted. Install it:` : `${path} is admitted. Move ${from} there:`;
   step(title, [
-    { at: 'on your machine', commands: [`echo ${token} > ${tokenFile(node)}`] },
+    { at: ownMachine, commands: [`echo ${token} > ${tokenFile(node)}`] },
     from === undefined ? installation(node, folder) : moving(node, from, folder),
   ]);
 }

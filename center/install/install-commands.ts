@@ -1,5 +1,6 @@
-/** The commands with which a person installs a node elsewhere, or brings it to another place in the tree. They stand in a rendered README and in what `topology apply` prints. */
+/** The commands with which a person installs a node elsewhere, or brings the node to another place in the tree. A rendered README has them, and `topology apply` prints them. */
 import { cliCommand } from '../../core/runtime/cli-command.ts';
+import { hostPort } from '../../core/runtime/host-port.ts';
 import type { PlannedNode } from '../topology/plan.ts';
 import { chartSecrets, isSealed } from './chart-values.ts';
 import type { InstalledNode } from './deployments.ts';
@@ -13,17 +14,21 @@ export interface CommandBlock {
 
 const namespace = 'banyan';
 const newKey = 'head -c 32 /dev/urandom | base64';
+/** The place of the person, with a kubeconfig of the tree. */
+export const ownMachine = 'on your machine';
 
 /** The file with the token of a node, where the commands of the person run. */
 export function tokenFile({ name }: InstalledNode): string {
   return `${name}.token`;
 }
 
-/** The command that admits the node and prints its token. */
-export function tokenCommand({ node, names }: InstalledNode, ...more: readonly string[]): string {
+/** Admits the node, and writes its token into its file. `more`: further options of the command. */
+export function newToken(deployment: InstalledNode, ...more: readonly string[]): CommandBlock {
+  const { node, names } = deployment;
   const { path, role } = node;
   const hosts = role === 'relay' ? ['--relay', ...names.flatMap((name) => ['--host', name])] : [];
-  return cliCommand('join-token', path, ...hosts, ...more);
+  const command = cliCommand('join-token', path, ...hosts, ...more);
+  return { at: ownMachine, commands: [`${command} > ${tokenFile(deployment)}`] };
 }
 
 /** Installs a node whose token is in its file. */
@@ -33,16 +38,28 @@ export function installation(deployment: InstalledNode, folder: string): Command
 
 function byChart(deployment: InstalledNode, folder: string): CommandBlock {
   const { node, name } = deployment;
-  const secret = (of: string, from: string) => `kubectl -n ${namespace} create secret generic ${of} ${from}`;
   return {
-    at: `with the kubeconfig of the cluster of ${name}`,
+    at: clusterOf(name),
     commands: [
       `kubectl create namespace ${namespace}`,
       ...(isSealed(node.encryption) ? [secret(chartSecrets.keys, `--from-literal=keys="$(${newKey})"`)] : []),
-      ...(node.role === 'center' ? [] : [secret(chartSecrets.token, `--from-file=token=${tokenFile(deployment)}`)]),
+      ...(node.role === 'center' ? [] : [tokenSecret(deployment)]),
       upgrade(deployment, folder),
     ],
   };
+}
+
+/** `node`: its name or its path. */
+function clusterOf(node: string): string {
+  return `with the kubeconfig of the cluster of ${node}`;
+}
+
+function secret(name: string, from: string): string {
+  return `kubectl -n ${namespace} create secret generic ${name} ${from}`;
+}
+
+function tokenSecret(deployment: InstalledNode): string {
+  return secret(chartSecrets.token, `--from-file=token=${tokenFile(deployment)}`);
 }
 
 function upgrade({ name }: InstalledNode, folder: string): string {
@@ -73,11 +90,25 @@ function machineOf({ names, name }: InstalledNode): string {
   return `on ${names[0] ?? `the machine of ${name}`}`;
 }
 
+/** Writes the kubeconfig of the first administrator, at the place of the center. */
+export function firstAdministrator(center: InstalledNode): CommandBlock {
+  const { as, name, names, ports } = center;
+  const server = `https://${hostPort(names[0] ?? 'NAME', ports.api)}`;
+  const asked = (data: string) =>
+    `user add admin --group system:masters --data ${data} --server ${server} > admin.kubeconfig`;
+  return as === 'chart'
+    ? {
+        at: clusterOf(name),
+        commands: [`kubectl -n ${namespace} exec banyan-0 -- /usr/bin/node /app/dist/banyan.js ${asked('/data')}`],
+      }
+    : { at: machineOf(center), commands: [`sudo -u banyan banyan ${asked(`${machineFolder}/data`)}`] };
+}
+
 /** Takes changed settings of a node that is installed. */
 export function renewal(deployment: InstalledNode, folder: string): CommandBlock {
   const { node, name } = deployment;
   if (deployment.as === 'chart') {
-    return { at: `with the kubeconfig of the cluster of ${name}`, commands: [upgrade(deployment, folder)] };
+    return { at: clusterOf(name), commands: [upgrade(deployment, folder)] };
   }
   return {
     at: machineOf(deployment),
@@ -92,12 +123,11 @@ export function renewal(deployment: InstalledNode, folder: string): CommandBlock
 export function moving(deployment: InstalledNode, from: string, folder: string): CommandBlock {
   const { name } = deployment;
   if (deployment.as === 'chart') {
-    const secret = `kubectl -n ${namespace} create secret generic ${chartSecrets.token} --from-file=token=${tokenFile(deployment)}`;
     return {
-      at: `with the kubeconfig of the cluster of ${from}`,
+      at: clusterOf(from),
       commands: [
         `kubectl -n ${namespace} delete secret banyan-joined ${chartSecrets.token} --ignore-not-found`,
-        secret,
+        tokenSecret(deployment),
         upgrade(deployment, folder),
       ],
     };

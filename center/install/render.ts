@@ -4,7 +4,7 @@ import { shownPath } from '../../core/identity/node-path.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { chartValues } from './chart-values.ts';
 import type { InstalledNode } from './deployments.ts';
-import { type CommandBlock, installation, tokenCommand, tokenFile } from './install-commands.ts';
+import { type CommandBlock, firstAdministrator, installation, newToken, ownMachine } from './install-commands.ts';
 import { machineTexts } from './rendered-machine.ts';
 
 export interface RenderPorts {
@@ -38,19 +38,16 @@ function readme(deployments: readonly InstalledNode[]): string {
   const [center, ...others] = deployments as [InstalledNode, ...InstalledNode[]];
   const { tree, names, ports } = center;
   const steps = [
-    section('The center', [installation(center, '.'), ...administrator(center)]),
+    section('The center', [installation(center, '.'), firstAdministrator(center)]),
     ...others.map((one) =>
       section(`${one.node.role === 'relay' ? 'The relay' : 'The cluster'} ${one.node.path}`, [
-        {
-          at: 'on your machine',
-          commands: [`${tokenCommand(one, ...labelsOf(one), ...kubeconfig)} > ${tokenFile(one)}`],
-        },
+        newToken(one, ...labelsOf(one), ...kubeconfig),
         installation(one, '.'),
       ]),
     ),
     section('The rest', [
       {
-        at: 'on your machine, when all nodes have joined: annotations, properties, claims, quotas',
+        at: `${ownMachine}, when all nodes have joined: annotations, properties, claims, quotas`,
         commands: [cliCommand('topology', 'apply', '-f', topologyFile, ...kubeconfig)],
       },
     ]),
@@ -72,24 +69,4 @@ function labelsOf({ labels }: InstalledNode): string[] {
 function section(title: string, blocks: readonly CommandBlock[]): string {
   const texts = blocks.map(({ at, commands }) => ['```sh', `# ${at}`, ...commands, '```', ''].join('\n'));
   return `## ${title}\n\n${texts.join('\n')}`;
-}
-
-/** The kubeconfig of the first administrator. */
-function administrator({ as, names, ports }: InstalledNode): CommandBlock[] {
-  const server = `https://${names[0] ?? 'NAME'}:${ports.api}`;
-  const asked = (data: string) =>
-    `user add admin --group system:masters --data ${data} --server ${server} > admin.kubeconfig`;
-  return as === 'chart'
-    ? [
-        {
-          at: 'with the kubeconfig of the cluster of center',
-          commands: [`kubectl -n banyan exec banyan-0 -- /usr/bin/node /app/dist/banyan.js ${asked('/data')}`],
-        },
-      ]
-    : [
-        {
-          at: `on ${names[0] ?? 'the machine of center'}`,
-          commands: [`sudo -u banyan banyan ${asked('/var/lib/banyan/data')}`],
-        },
-      ];
 }

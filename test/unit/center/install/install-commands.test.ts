@@ -1,7 +1,14 @@
 /** The commands for persons: which Secrets and files they bring, and what they leave in place. */
 import { describe, expect, it } from 'vitest';
 import { deploymentsOf, type InstalledNode } from '../../../../center/install/deployments.ts';
-import { ending, installation, moving, renewal, tokenCommand } from '../../../../center/install/install-commands.ts';
+import {
+  ending,
+  firstAdministrator,
+  installation,
+  moving,
+  newToken,
+  renewal,
+} from '../../../../center/install/install-commands.ts';
 import { parseTopology } from '../../../../center/topology/parse.ts';
 import { planOf } from '../../../../center/topology/plan.ts';
 
@@ -63,6 +70,22 @@ it('a renewal brings files and no token; an end leaves the data', () => {
 });
 
 it('the token of a relay admits the hosts of its API', () => {
-  expect(tokenCommand(at('eu'))).toMatch(/join-token eu --relay --host eu\.example\.com$/);
-  expect(tokenCommand(at('eu:till'), '--again')).toMatch(/join-token eu:till --again$/);
+  expect(newToken(at('eu')).commands).toEqual([
+    expect.stringMatching(/join-token eu --relay --host eu\.example\.com > eu\.token$/),
+  ]);
+  expect(newToken(at('eu:till'), '--again').commands).toEqual([
+    expect.stringMatching(/join-token eu:till --again > eu\.till\.token$/),
+  ]);
+});
+
+it('the first administrator reaches the center at its first name, also at an IPv6 address', () => {
+  const center = (deploy: string) => nodes(`{center: {deploy: ${deploy}}}`).get('')!;
+  expect(firstAdministrator(center('{names: [c.example.com]}'))).toEqual({
+    at: 'with the kubeconfig of the cluster of center',
+    commands: [expect.stringContaining('--data /data --server https://c.example.com:6443 > admin.kubeconfig')],
+  });
+  expect(firstAdministrator(center('{as: machine, names: ["fd00::1"]}'))).toEqual({
+    at: 'on fd00::1',
+    commands: [expect.stringContaining('--data /var/lib/banyan/data --server https://[fd00::1]:6443 > ')],
+  });
 });
