@@ -1,5 +1,5 @@
 /** The merge patch (RFC 7396) that makes one value of another. A key that is gone becomes null, so a patch removes exactly what differs. */
-import { equalJson } from '../../core/object/json-value.ts';
+import { equalJson, ownField } from '../../core/object/json-value.ts';
 import { isRecord } from '../../core/runtime/is-record.ts';
 
 /** Values without null inside: a merge patch can't write null. */
@@ -8,7 +8,8 @@ export function mergePatchBetween(before: unknown, after: unknown): unknown {
   const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   return Object.fromEntries(
     keys
-      .filter((key) => !equalJson(before[key], after[key]))
-      .map((key) => [key, mergePatchBetween(before[key], after[key])]),
+      .map((key) => [key, ownField(before, key), ownField(after, key)] as const)
+      .filter(([, former, next]) => !equalJson(former, next))
+      .map(([key, former, next]) => [key, mergePatchBetween(former, next)]),
   );
 }

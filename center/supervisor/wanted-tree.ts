@@ -12,7 +12,7 @@ export function wantedTree(
   const pending = Object.entries(before?.moved ?? {}).filter(([to]) => ids.has(to));
   return {
     ...tree,
-    moved: { ...Object.fromEntries(pending), ...movesBetween(before?.nodes ?? [], tree.nodes) },
+    moved: Object.fromEntries([...pending, ...movesBetween(before?.nodes ?? [], tree.nodes)]),
     withdraw: topmost([...new Set(left)]).sort(),
   };
 }

@@ -4,7 +4,8 @@
  */
 import { childPath, comparePaths, isAtOrBelow, isBelow, nameOf, parentOf } from '../../core/identity/node-path.ts';
 import type { SubtreeClaims } from '../../core/match/claims.ts';
-import { claimsIn } from './claims.ts';
+import { ownField } from '../../core/object/json-value.ts';
+import { claimsIn, type PlannedClaims } from './claims.ts';
 import { differencesBetween, type TreeDifference } from './differences.ts';
 import { movesBetween } from './moves.ts';
 import type { PlannedNode } from './plan.ts';
@@ -18,9 +19,9 @@ export interface SeenNode {
   readonly replicas: number;
   /** Absent: the node does not answer, or is an agent. */
   readonly spaces?: readonly SeenSpace[];
-  /** Of a center or a relay that shows them. */
+  /** Absent: the node is an agent, or shows no labels. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** Of an agent, at its parent. */
+  /** Only for an agent: its objects at its parent. */
   readonly inventory?: SeenInventory;
   readonly claims?: Partial<SubtreeClaims>;
   readonly quota?: TopologyQuota;
@@ -60,23 +61,22 @@ export interface Comparison {
 
 /** `planned`: the nodes of the topology. */
 export function compareDeployed(seen: SeenTree, topology: Topology, planned: readonly PlannedNode[]): Comparison {
-  const wanted = planned.filter(({ replica }) => replica === 0).map((node) => comparable(node, topology));
+  const claims = claimsIn(topology);
+  const wanted = planned.filter(({ replica }) => replica === 0).map((node) => comparable(node, claims));
   const plannedAt = new Map(wanted.map((node) => [node.path, node]));
-  const isHidden = (path: string) => [...seen.silent.keys()].some((silent) => isBelow(path, silent));
-  const left = seen.nodes.filter((one) => isLeftBehind(one, seen, plannedAt));
-  const joined = seen.nodes.filter((one) => one.state !== 'Never' && !left.includes(one));
+  const shown = shownIn(seen, plannedAt);
+  const left = leftBehind(seen, plannedAt);
+  const joined = seen.nodes.filter((one) => one.state !== 'Never' && !left.has(one));
   const waiting = seen.nodes.filter(({ state }) => state === 'Never');
-  const had = joined.map((one) => shownNode(one, plannedAt, seen));
+  const had = joined.map(shown);
   const moves = movesBetween(had, wanted);
-  const admitted = waiting.filter(({ path }) => plannedAt.has(path) && !(path in moves));
-  const before = [
-    ...had,
-    ...admitted.map((one) => shownNode(one, plannedAt, seen)),
-    ...wanted.filter(({ path }) => isHidden(path)),
-  ];
-  const found = differencesBetween({ nodes: before, withdraw: left.map(({ path }) => path) }, { nodes: wanted }).map(
-    (one) => withHiddenLoss(one, seen),
-  );
+  const admitted = waiting.filter(({ path }) => plannedAt.has(path) && !moves.has(path));
+  const isHidden = (path: string) => [...seen.silent.keys()].some((silent) => isBelow(path, silent));
+  const before = {
+    nodes: [...had, ...admitted.map(shown), ...wanted.filter(({ path }) => isHidden(path))],
+    withdraw: [...left].map(({ path }) => path),
+  };
+  const found = differencesBetween(before, { nodes: wanted }).map((one) => withHiddenLoss(one, seen));
   const gone = waiting.filter(({ path }) => !plannedAt.has(path));
   return {
     wanted,
@@ -89,36 +89,54 @@ export function compareDeployed(seen: SeenTree, topology: Topology, planned: rea
   };
 }
 
-/** The former place of a node that has joined at its new one: nothing runs there any more, and the parent still knows it. */
-function isLeftBehind(
-  { path, role, state }: SeenNode,
-  { nodes }: SeenTree,
-  plannedAt: ReadonlyMap<string, PlannedNode>,
-): boolean {
-  if (state === 'Connected' || state === 'Never' || plannedAt.has(path)) return false;
-  const successors = nodes.filter((one) => one.role === role && nameOf(one.path) === nameOf(path) && one.path !== path);
-  const [successor, ...others] = successors;
-  return others.length === 0 && successor?.state === 'Connected' && plannedAt.has(successor.path);
+/** The former places of nodes that have joined at their new ones: nothing runs there any more, and the parents still know them. */
+function leftBehind({ nodes }: SeenTree, plannedAt: ReadonlyMap<string, PlannedNode>): ReadonlySet<SeenNode> {
+  const alike = groupedBy(nodes, roleAndName);
+  const isLeft = (one: SeenNode) => {
+    if (one.state === 'Connected' || one.state === 'Never' || plannedAt.has(one.path)) return false;
+    const [successor, ...others] = alike.get(roleAndName(one))!.filter(({ path }) => path !== one.path);
+    return others.length === 0 && successor?.state === 'Connected' && plannedAt.has(successor.path);
+  };
+  return new Set(nodes.filter(isLeft));
+}
+
+function roleAndName({ role, path }: Pick<PlannedNode, 'role' | 'path'>): string {
+  return `${role} ${nameOf(path)}`;
+}
+
+function groupedBy<T>(items: Iterable<T>, keyOf: (item: T) => string): ReadonlyMap<string, readonly T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group) group.push(item);
+    else groups.set(key, [item]);
+  }
+  return groups;
 }
 
 /** The node of the topology, with the fields that the API shows in the form in which it shows them. */
-function comparable(node: PlannedNode, topology: Topology): PlannedNode {
+function comparable(node: PlannedNode, claims: ReturnType<typeof claimsIn>): PlannedNode {
   return {
     ...node,
     spaces: node.spaces.map(settingsOfSpace).sort(byName),
-    claims: node.claims && claimsAtParent(topology, node.path),
+    claims: node.claims && claimsAtParent(claims(node.path)),
     quota: quotaOf(node.quota),
   };
 }
 
 /** A parent of a deployed tree knows no topology, so the claims have to contain what the topology gives the subtree. */
-function claimsAtParent(topology: Topology, path: string): SubtreeClaims {
-  const { given, claims } = claimsIn(topology)(path);
-  const both = (a: ClaimedKeys, b: ClaimedKeys) => {
-    const keys = [...new Set([...Object.keys(a), ...Object.keys(b)])];
-    return sorted(Object.fromEntries(keys.map((key) => [key, [...new Set([...(a[key] ?? []), ...(b[key] ?? [])])]])));
+function claimsAtParent({ given, claims }: PlannedClaims): SubtreeClaims {
+  return {
+    labels: bothOf(given.labels, claims.labels),
+    properties: bothOf(given.properties, claims.properties),
   };
-  return { labels: both(given.labels, claims.labels), properties: both(given.properties, claims.properties) };
+}
+
+function bothOf(a: ClaimedKeys, b: ClaimedKeys): ClaimedKeys {
+  const keys = [...new Set([...Object.keys(a), ...Object.keys(b)])];
+  const valuesOf = (key: string) => [...new Set([...(ownField(a, key) ?? []), ...(ownField(b, key) ?? [])])];
+  return sorted(Object.fromEntries(keys.map((key) => [key, valuesOf(key)])));
 }
 
 type ClaimedKeys = SubtreeClaims['labels'];
@@ -128,13 +146,26 @@ function sorted(keys: ClaimedKeys = {}): ClaimedKeys {
   return Object.fromEntries(Object.entries(keys).map(([key, values]) => [key, values.toSorted()]));
 }
 
-/** The node as it is seen. What nobody sees is as the topology says, for the node of this place or else the only one of this name. */
-function shownNode(seen: SeenNode, plannedAt: ReadonlyMap<string, PlannedNode>, tree: SeenTree): PlannedNode {
-  const { path, role, replicas, spaces, labels, claims, quota } = seen;
-  const named = [...plannedAt.values()].filter((node) => node.role === role && nameOf(node.path) === nameOf(path));
-  const base = plannedAt.get(path) ?? (named.length === 1 ? named[0] : undefined);
+/** Returns a function that gives a seen node in the form of a planned one. */
+function shownIn(tree: SeenTree, plannedAt: ReadonlyMap<string, PlannedNode>): (seen: SeenNode) => PlannedNode {
+  const plannedNamed = groupedBy(plannedAt.values(), roleAndName);
+  const childrenOf = groupedBy(tree.nodes, ({ path }) => parentOf(path));
+  return (seen) => {
+    const named = plannedNamed.get(roleAndName(seen)) ?? [];
+    const base = plannedAt.get(seen.path) ?? (named.length === 1 ? named[0] : undefined);
+    // Nobody sees the clusters of a relay that can't be asked.
+    const inventory = tree.silent.has(seen.path) ? {} : { inventory: inventoryOf(childrenOf.get(seen.path) ?? []) };
+    return { ...shownNode(seen, base ?? unknownNode), ...inventory };
+  };
+}
+
+/** The node as it is seen. `base`: the node of the topology at this place, or else the only one of this name. What nobody sees is as there. */
+function shownNode(
+  { path, role, replicas, spaces, labels, claims, quota }: SeenNode,
+  base: typeof unknownNode,
+): PlannedNode {
   return {
-    ...(base ?? unknownNode),
+    ...base,
     path,
     id: path,
     role,
@@ -144,15 +175,13 @@ function shownNode(seen: SeenNode, plannedAt: ReadonlyMap<string, PlannedNode>, 
     ...(spaces ? { spaces: spaces.map(settingsOfSpace).sort(byName) } : {}),
     claims: claims && { labels: sorted(claims.labels), properties: sorted(claims.properties) },
     quota: quotaOf(quota),
-    // Nobody sees the clusters of a relay that can't be asked.
-    ...(tree.silent.has(path) ? {} : { inventory: inventoryAt(path, tree) }),
   };
 }
 
-function inventoryAt(path: string, { nodes }: SeenTree): TopologyCluster[] {
-  return nodes
-    .filter((one) => one.inventory && parentOf(one.path) === path && one.path !== '')
-    .map((one) => ({ ...one.inventory, name: nameOf(one.path) }) as TopologyCluster);
+function inventoryOf(children: readonly SeenNode[]): TopologyCluster[] {
+  return children.flatMap(({ path, inventory }) =>
+    inventory ? [{ ...inventory, name: nameOf(path) } as TopologyCluster] : [],
+  );
 }
 
 const unknownNode: Omit<PlannedNode, 'path' | 'id' | 'role' | 'replicas'> = {
@@ -207,10 +236,11 @@ function notCompared(
   { nodes, silent }: SeenTree,
   deployed: ReadonlySet<string>,
 ): NotCompared[] {
+  const seenAt = new Map(nodes.map((node) => [node.path, node]));
   const fields = wanted.flatMap((node): NotCompared[] => {
     const hidden: string[] = hiddenFields.filter((field) => node[field] !== undefined);
     if (deployed.has(node.path)) hidden.push('deploy');
-    const seen = nodes.find(({ path }) => path === node.path);
+    const seen = seenAt.get(node.path);
     if (seen && !seen.labels && Object.keys(node.labels).length > 0) hidden.push('labels');
     return hidden.length === 0 ? [] : [{ path: node.path, fields: hidden.sort() }];
   });

@@ -53,12 +53,12 @@ const derived: readonly string[] = [
 export function differencesBetween(before: ComparedTree, after: ComparedTree): TreeDifference[] {
   const [had, has] = [placesOf(before.nodes), placesOf(after.nodes)];
   const moves = movesBetween([...had.values()], [...has.values()]);
-  const movedFrom = new Set(Object.values(moves));
+  const movedFrom = new Set(moves.values());
   const found: TreeDifference[] = [];
   for (const [path, node] of has) {
-    const from = moves[path];
+    const from = moves.get(path);
     const former = had.get(from ?? path);
-    const fields = former ? fieldsBetween(settingsOf(former, before), settingsOf(node, after)) : [];
+    const fields = former ? fieldsBetween(settingsOf(former, had, before.logs), settingsOf(node, has, after.logs)) : [];
     const { role } = node;
     if (!former) found.push({ action: 'add', role, path, fields });
     else if (from !== undefined) {
@@ -68,7 +68,7 @@ export function differencesBetween(before: ComparedTree, after: ComparedTree): T
         path,
         from,
         fields,
-        ...lossOf(node, fields, after.nodes, moves[node.parent ?? ''] === parentOf(from) ? undefined : from),
+        ...lossOf(node, fields, after.nodes, moves.get(node.parent ?? '') === parentOf(from) ? undefined : from),
       });
     } else if (fields.length > 0) {
       found.push({ action: 'change', role, path, fields, ...lossOf(node, fields, after.nodes) });
@@ -90,9 +90,13 @@ function placesOf(nodes: readonly PlannedNode[]): Map<string, PlannedNode> {
 }
 
 /** The settings of the node as a topology has them. Labels, annotations and properties of a cluster are in the inventory of its parent. */
-function settingsOf(node: PlannedNode, { nodes, logs }: ComparedTree): Record<string, unknown> {
+function settingsOf(
+  node: PlannedNode,
+  places: ReadonlyMap<string, PlannedNode>,
+  logs: LogRotation | undefined,
+): Record<string, unknown> {
   const own = Object.entries(node).filter(([field]) => !derived.includes(field));
-  const parent = node.role === 'agent' ? nodes.find(({ path }) => path === node.parent) : undefined;
+  const parent = node.role === 'agent' ? places.get(node.parent ?? '') : undefined;
   const entry = parent?.inventory.find(({ name }) => name === nameOf(node.path));
   const { labels, annotations, properties } = entry ?? {};
   return {

@@ -9,7 +9,7 @@ type Placed = Pick<PlannedNode, 'id' | 'role' | 'kubeconfig'>;
  * Returns the former id of each node that has moved, keyed by its new id. A node has moved if the same name has left one place and has come to another one.
  * With a relay, the nodes below it move. If a name has left or come twice, nobody can tell: then these nodes have not moved.
  */
-export function movesBetween(before: readonly Placed[], after: readonly Placed[]): Record<string, string> {
+export function movesBetween(before: readonly Placed[], after: readonly Placed[]): ReadonlyMap<string, string> {
   const [had, has] = [new Set(before.map(({ id }) => id)), new Set(after.map(({ id }) => id))];
   const gone = before.filter(({ id }) => !has.has(id)).sort((a, b) => depthOf(a.id) - depthOf(b.id));
   const fresh = new Map(after.filter(({ id }) => !had.has(id)).map((node) => [node.id, node]));
@@ -27,7 +27,7 @@ export function movesBetween(before: readonly Placed[], after: readonly Placed[]
       take(from, there ?? only(from, gone, moved, fresh));
     }
   }
-  return Object.fromEntries(Array.from(moved, ([from, to]) => [to, from]));
+  return new Map(Array.from(moved, ([from, to]) => [to, from]));
 }
 
 function only(

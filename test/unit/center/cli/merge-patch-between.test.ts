@@ -4,7 +4,8 @@ import { mergePatchBetween } from '../../../../center/cli/merge-patch-between.ts
 import { mergePatch } from '../../../../core/apiserver/patch/merge-patch.ts';
 
 const leaf = fc.oneof(fc.string({ maxLength: 3 }), fc.integer(), fc.array(fc.integer(), { maxLength: 2 }));
-const key = fc.constantFrom('a', 'b', 'c');
+/** Every JavaScript object inherits a field `constructor`. */
+const key = fc.constantFrom('a', 'b', 'constructor');
 const { value } = fc.letrec((tie) => ({
   value: fc.dictionary(key, fc.oneof({ depthSize: 'small' }, leaf, tie('value')), { noNullPrototype: true }),
 }));

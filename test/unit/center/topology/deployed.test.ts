@@ -39,7 +39,7 @@ describe('a deployed tree', () => {
       [
         relay('eu', { claims: { labels: { env: ['dev', 'prod'] } } }),
         agent('eu:s', { inventory: { ...nothing, labels: { env: 'prod' } } }),
-      ].map((one) => one),
+      ],
     );
     // The center has none of its spaces.
     expect(actions(found)).toEqual(['change ']);
@@ -67,6 +67,15 @@ describe('a deployed tree', () => {
         ],
       },
     ]);
+  });
+
+  it('takes a name that every JavaScript object has for any other', () => {
+    const found = compare(
+      '{relays: [{name: eu, claims: {labels: {}, properties: {}}}], clusters: [{name: constructor}, {name: s, parent: eu, labels: {constructor: acme}}]}',
+      [relay('eu'), agent('constructor', { state: 'Never' }), agent('eu:s')],
+    );
+    expect(actions(found)).toEqual(['change eu', 'change eu:s', 'join constructor']);
+    expect(found.differences[0]!.fields[0]!.after).toEqual({ labels: { constructor: ['acme'] }, properties: {} });
   });
 
   it('has nodes to add, nodes that were admitted and have not joined, and nodes to remove', () => {
