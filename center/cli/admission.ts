@@ -2,12 +2,13 @@
  * Admits an agent that runs elsewhere: makes the agent's SyncTarget and Location at each replica of its parent. `banyan enroll` and `banyan join-token` both
  * begin with this.
  */
-import { nameOf, objectName, parentOf, shownPath } from '../../core/identity/node-path.ts';
+import { nameOf, parentOf, shownPath } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { NodeApiClient } from './api-client.ts';
 import { nodeContexts } from './node-contexts.ts';
+import { nodeObject } from './object-paths.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface AdmissionRequest {
@@ -24,7 +25,6 @@ export type AdmittingCommand = 'enroll' | 'join-token';
 
 const apiVersion = 'inventory.banyan.io/v1alpha1';
 const inventory = `/apis/${apiVersion}`;
-const nodes = '/apis/mesh.banyan.io/v1alpha1/nodes';
 
 export type Api = Pick<NodeApiClient, 'contexts' | 'get' | 'apply'>;
 
@@ -129,7 +129,7 @@ async function placeAt(api: Api, context: string, path: string): Promise<Replica
   const [target, location, node] = await Promise.all([
     api.get(context, `${inventory}/synctargets/${name}`),
     api.get(context, `${inventory}/locations/${name}`),
-    api.get(context, `${nodes}/${objectName(path)}`),
+    api.get(context, nodeObject(path)),
   ]);
   return { context, target, location, node };
 }

@@ -1,8 +1,8 @@
 /** The addresses that a node tells its users and children (`advertise` in its configuration). Its Node object shows them. */
-import { objectName } from '../../core/identity/node-path.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import type { NodeApiClient } from './api-client.ts';
 import { nodeIn } from './node-contexts.ts';
+import { nodeObject } from './object-paths.ts';
 import { entryUrl } from './through-tree.ts';
 import type { TreeKubeconfig } from './tree-routes.ts';
 
@@ -22,8 +22,7 @@ export interface Redirect {
 
 /** Returns what the node of the context advertises. Empty: it advertises nothing. Throws the errors of the client. */
 export async function advertisedBy(api: Pick<NodeApiClient, 'get'>, context: string): Promise<Advertised> {
-  const name = objectName(splitReplica(nodeIn(context)).name);
-  const node = await api.get(context, `/apis/mesh.banyan.io/v1alpha1/nodes/${name}`);
+  const node = await api.get(context, nodeObject(splitReplica(nodeIn(context)).name));
   return (node?.status as { readonly advertised?: Advertised } | undefined)?.advertised ?? {};
 }
 

@@ -5,6 +5,7 @@ import { Agent, type RequestOptions, request } from 'node:https';
 import { jsonText, parseJson } from '../../core/object/json.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError, type ErrorCode, errorTable } from '../../core/runtime/errors.ts';
+import { nodeObjects } from './object-paths.ts';
 import type { EntryNode } from './through-tree.ts';
 import { type TreeKubeconfig, type TreeRoute, TreeRoutes } from './tree-routes.ts';
 
@@ -40,11 +41,10 @@ export class NodeApiClient {
   async enter(): Promise<EntryNode> {
     const route = this.#routes.entryRoute();
     const { through, url } = route;
-    const path = '/apis/mesh.banyan.io/v1alpha1/nodes';
-    const { status, body } = await this.#ask(through, path, undefined, timeoutMs, route);
+    const { status, body } = await this.#ask(through, nodeObjects, undefined, timeoutMs, route);
     if (status === 403) return this.#routes.enter([]);
     if (status !== 404) {
-      const { items = [] } = this.#parsed(through, path, status, body) as { items?: KubeObject[] };
+      const { items = [] } = this.#parsed(through, nodeObjects, status, body) as { items?: KubeObject[] };
       return this.#routes.enter(items);
     }
     const remedy = 'choose a context of a node with --context';

@@ -10,6 +10,7 @@ import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { NodeApiClient as Client } from './api-client.ts';
 import { nodeContexts } from './node-contexts.ts';
+import { nodeObject, nodeObjects } from './object-paths.ts';
 
 interface HeldEntries {
   entries: number;
@@ -27,7 +28,6 @@ interface ShownNodeAlarms {
 
 type NodeApiClient = Pick<Client, 'contexts' | 'get' | 'apply'>;
 
-const nodes = '/apis/mesh.banyan.io/v1alpha1/nodes';
 const lookEveryMs = 500;
 /** Longest wait. The way of the approval down the path, the deletion, and the report upwards need some seconds each. */
 const withinMs = 60_000;
@@ -123,7 +123,7 @@ async function shownAt(
   let failure: string | undefined;
   for (const context of contexts) {
     try {
-      const node = await api.get(context, `${nodes}/${objectName(path)}`);
+      const node = await api.get(context, nodeObject(path));
       if (!node) continue;
       const { session } = (node.status ?? {}) as { session?: { state?: string } };
       if (session?.state === 'Connected') return { context };
@@ -136,7 +136,7 @@ async function shownAt(
 }
 
 async function alarmsOf(api: NodeApiClient, context: string, path: string): Promise<ShownNodeAlarms> {
-  const node = await api.get(context, `${nodes}/${objectName(path)}`);
+  const node = await api.get(context, nodeObject(path));
   return (node?.status ?? {}) as ShownNodeAlarms;
 }
 
@@ -148,5 +148,5 @@ async function ask(api: NodeApiClient, context: string, path: string, token: str
     metadata: { name },
     spec: { approveHeldDeletions: token },
   };
-  return api.apply(context, `${nodes}/${name}`, node);
+  return api.apply(context, `${nodeObjects}/${name}`, node);
 }

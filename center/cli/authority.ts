@@ -20,6 +20,7 @@ import { BanyanError } from '../../core/runtime/errors.ts';
 import type { ShownAuthority } from '../../relay/inventory-status/authority-dependents.ts';
 import type { AuthorityFiles } from '../supervisor/authority-files.ts';
 import type { NodeApiClient } from './api-client.ts';
+import { nodeObject } from './object-paths.ts';
 import type { Output } from './output.ts';
 import { formatTable } from './table.ts';
 import { UsageError } from './usage-error.ts';
@@ -30,7 +31,7 @@ type Api = Pick<NodeApiClient, 'contexts' | 'get' | 'write'>;
 type NewKubeconfig = (pem: string, former: readonly X509Certificate[]) => void;
 
 const context = 'node/center';
-const center = '/apis/mesh.banyan.io/v1alpha1/nodes/center';
+const center = nodeObject('');
 /** A center that is busy or has just started needs longer than a second. */
 const shownWithinMs = 20_000;
 const lookEveryMs = 200;

@@ -1,5 +1,6 @@
 /** The changes of a deployed tree that its API can make: inventory, spaces, claims and quotas. Each is a patch of what differs, so a repeated one changes nothing. */
 import { nameOf, parentOf, shownPath } from '../../core/identity/node-path.ts';
+import { equalJson } from '../../core/object/json-value.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { SeenNode } from '../topology/deployed.ts';
 import type { FieldDifference, TreeDifference } from '../topology/differences.ts';
@@ -8,9 +9,8 @@ import { admission } from './admission.ts';
 import type { NodeApiClient, WriteMethod } from './api-client.ts';
 import { mergePatchBetween } from './merge-patch-between.ts';
 import { nodeContexts } from './node-contexts.ts';
-import { locations, nodeObject, syncTargets } from './tree-targets.ts';
-
-const spaces = '/apis/mesh.banyan.io/v1alpha1/spaces';
+import { locations, nodeObject, spaceObjects, syncTargets } from './object-paths.ts';
+import { removeObject } from './tree-targets.ts';
 
 /** Changes what the API can change of a node. Throws the refusal of the node that has the object. */
 export async function changeNode(
@@ -54,14 +54,15 @@ async function changeSpaces(api: NodeApiClient, path: string, fields: readonly F
   if (!field) return;
   const [before, after] = [field.before, field.after].map((list) => (list ?? []) as readonly TopologySpace[]);
   const context = `node/${shownPath(path)}`;
-  for (const { name, ...spec } of after!) {
+  for (const space of after!) {
+    const { name, ...spec } = space;
     const former = before!.find((one) => one.name === name);
-    if (former) {
-      const { name: _name, ...had } = former;
-      await patch(api, context, `${spaces}/${name}`, { spec: mergePatchBetween(had, spec) });
-    } else {
+    if (!former) {
       const object = { apiVersion: 'mesh.banyan.io/v1alpha1', kind: 'Space', metadata: { name }, spec };
-      await write(api, context, 'POST', spaces, object);
+      await write(api, context, 'POST', spaceObjects, object);
+    } else if (!equalJson(former, space)) {
+      // The name is the same, so the patch has only fields of the spec.
+      await patch(api, context, `${spaceObjects}/${name}`, { spec: mergePatchBetween(former, space) });
     }
   }
 }
@@ -80,7 +81,7 @@ async function changeWritten(api: NodeApiClient, path: string, fields: readonly 
 
 /** Deletes a space. The node drains it first. */
 export async function removeSpace(api: NodeApiClient, path: string, space: string): Promise<void> {
-  await write(api, `node/${shownPath(path)}`, 'DELETE', `${spaces}/${space}`, {});
+  await removeObject(api, `node/${shownPath(path)}`, `${spaceObjects}/${space}`);
 }
 
 /** Returns whether the configuration of the node names the space. Then only a change of the configuration removes the space. */
@@ -100,7 +101,7 @@ async function write(
   body: object,
 ): Promise<void> {
   const answer = await api.write(context, method, path, body);
-  if ('refused' in answer && !(method === 'DELETE' && answer.refused.code === 'NotFound')) {
+  if ('refused' in answer) {
     throw new BanyanError(answer.refused.code, `${context}: ${path}: ${answer.refused.message}`);
   }
 }

@@ -5,12 +5,11 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { SeenInventory, SeenNode, SeenSpace, SeenTree } from '../topology/deployed.ts';
 import { NodeApiClient } from './api-client.ts';
+import { locations, nodeObject, nodeObjects, spaceObjects, syncTargets } from './object-paths.ts';
 import { type TreeOptions, treeKubeconfig } from './open-tree.ts';
 import { isAgent, pathOf } from './through-tree.ts';
-import { locations, nodeObjects, syncTargets } from './tree-targets.ts';
 import { UsageError } from './usage-error.ts';
 
-const spaces = '/apis/mesh.banyan.io/v1alpha1/spaces';
 /** Relays that are asked at once, as `banyan kubeconfig` does. */
 const askedAtOnce = 16;
 const centerContext = 'node/center';
@@ -34,7 +33,7 @@ export async function openCenter(options: TreeOptions): Promise<OpenedCenter> {
         `${kubeconfig.file}: the context "${current}" leads to node/${path}: a topology begins at the center; choose its context with --context`,
       );
     }
-    const tree = treeOf(await api.get(centerContext, `${nodeObjects}/center`));
+    const tree = treeOf(await api.get(centerContext, nodeObject('')));
     return { api, ...(tree === undefined ? {} : { tree }) };
   } catch (error) {
     api.close();
@@ -87,7 +86,9 @@ async function askRelay(
   const context = `node/${shownPath(path)}`;
   const list = (of: string) => api.list(context, of);
   try {
-    const [nodes, targets, places, served] = await Promise.all([nodeObjects, syncTargets, locations, spaces].map(list));
+    const [nodes, targets, places, served] = await Promise.all(
+      [nodeObjects, syncTargets, locations, spaceObjects].map(list),
+    );
     const children = nodes!.filter((node) => parentOf(pathOf(node)) === path && pathOf(node) !== '');
     const locationOf = new Map(places!.map((location) => [location.metadata.name, location]));
     const self = nodes!.find((node) => pathOf(node) === path);

@@ -4,6 +4,7 @@ import { timestamp } from '../../core/object/conditions.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
+import { meshObjects } from './object-paths.ts';
 import { patchTarget, type TreeApi, type TreeTarget, targetsAt } from './tree-targets.ts';
 
 export interface DrainPorts {
@@ -64,7 +65,7 @@ export async function undrained(api: TreeApi, path: string): Promise<ReadonlyMap
 async function stateOf(api: TreeApi, { context, target }: TreeTarget): Promise<{ isDrained: boolean; reason: string }> {
   const { attachedTo, delivered } = (target.status ?? {}) as { attachedTo?: string; delivered?: boolean };
   if (attachedTo === undefined) return { isDrained: false, reason: 'its agent is not connected' };
-  const mailbox = await api.get(context, `/apis/mesh.banyan.io/v1alpha1/mailboxes/${target.metadata.name}`);
+  const mailbox = await api.get(context, `${meshObjects}/mailboxes/${target.metadata.name}`);
   const { backlogEntries = 0 } = (mailbox?.status ?? {}) as { backlogEntries?: number };
   if (backlogEntries > 0) return { isDrained: false, reason: `its agent has not received ${backlogEntries} entries` };
   return { isDrained: delivered === false, reason: 'delivered objects are left' };

@@ -15,6 +15,7 @@ import { type Admitted, type Api as AdmittingApi, admission } from './admission.
 import { type Advertised, advertisedBy } from './advertised.ts';
 import type { NodeApiClient } from './api-client.ts';
 import { nodeContexts } from './node-contexts.ts';
+import { meshObjects } from './object-paths.ts';
 import type { Output } from './output.ts';
 import { relayAdmission } from './relay-admission.ts';
 import { formatTable } from './table.ts';
@@ -34,7 +35,7 @@ export interface TokenAsked {
 
 type JoinTokenApi = AdmittingApi & Pick<NodeApiClient, 'authority' | 'list' | 'remove'>;
 
-const tokens = '/apis/mesh.banyan.io/v1alpha1/jointokens';
+const tokens = `${meshObjects}/jointokens`;
 
 export interface MadeToken {
   /** The name of the JoinToken object. */

@@ -1,10 +1,11 @@
 /** Checks that there is a cluster at a path, before a command asks about it. */
-import { comparePaths, isBelow, nameOf, objectName, parentOf } from '../../core/identity/node-path.ts';
+import { comparePaths, isBelow, nameOf, parentOf } from '../../core/identity/node-path.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { NodeApiClient } from './api-client.ts';
 import { didYouMean } from './arguments.ts';
 import { askReplicas, isNodeContext, nodeContexts } from './node-contexts.ts';
+import { nodeObject, nodeObjects, syncTargets } from './object-paths.ts';
 import { isAgent, pathOf } from './through-tree.ts';
 import { UsageError } from './usage-error.ts';
 import { standInLines } from './why-destination.ts';
@@ -37,9 +38,7 @@ function pathsIn(contexts: readonly string[], prefix: string): string[] {
 /** The agents that the relays of the kubeconfig show. A relay that does not answer adds none. */
 async function agentsOf(api: KnownClusterApi): Promise<string[]> {
   const relays = api.contexts().filter(isNodeContext);
-  const nodes = await Promise.all(
-    relays.map((context) => api.list(context, '/apis/mesh.banyan.io/v1alpha1/nodes').catch(() => [])),
-  );
+  const nodes = await Promise.all(relays.map((context) => api.list(context, nodeObjects).catch(() => [])));
   return nodes.flat().filter(isAgent).map(pathOf);
 }
 
@@ -50,11 +49,7 @@ async function agentsOf(api: KnownClusterApi): Promise<string[]> {
 async function isKnownAbove(api: KnownClusterApi, at: string): Promise<boolean> {
   const parents = nodeContexts(api.contexts(), parentOf(at));
   if (parents.length === 0) return false;
-  const paths = [
-    `/apis/inventory.banyan.io/v1alpha1/synctargets/${nameOf(at)}`,
-    `/apis/mesh.banyan.io/v1alpha1/nodes/${objectName(at)}`,
-  ];
-  for (const path of paths) {
+  for (const path of [`${syncTargets}/${nameOf(at)}`, nodeObject(at)]) {
     if ((await askReplicas(parents, (context) => api.get(context, path))).answer) return true;
   }
   return (await standInLines(api, at)).length > 0;

@@ -8,6 +8,7 @@ import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { type Admitted, type Api, admittedAt, useEach } from './admission.ts';
 import { nodeContexts } from './node-contexts.ts';
+import { syncTargets } from './object-paths.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface RelayAdmissionRequest {
@@ -21,7 +22,6 @@ export interface RelayAdmissionRequest {
 
 const apiVersion = 'mesh.banyan.io/v1alpha1';
 const nodes = `/apis/${apiVersion}/nodes`;
-const syncTargets = '/apis/inventory.banyan.io/v1alpha1/synctargets';
 
 /** Like `admission`: checks everything first, and returns the function that admits the relay. */
 export async function relayAdmission(

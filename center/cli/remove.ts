@@ -9,16 +9,9 @@ import { BanyanError } from '../../core/runtime/errors.ts';
 import { useEach } from './admission.ts';
 import { type DrainPorts, drain } from './drain.ts';
 import { isNodeContext, nodeContexts, nodeIn } from './node-contexts.ts';
+import { locations, nodeObject, nodeObjects, syncTargets } from './object-paths.ts';
 import { revokeNode } from './revoke.ts';
-import {
-  locations,
-  nodeObject,
-  nodeObjects,
-  removeObject,
-  syncTargets,
-  type TreeApi,
-  targetsAt,
-} from './tree-targets.ts';
+import { removeObject, type TreeApi, targetsAt } from './tree-targets.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface RemoveOptions {

@@ -5,7 +5,7 @@
 
 import type { RevokedSubject } from '../../core/access/revocations.ts';
 import { revocationOf } from '../../core/apiserver/kinds/revocation-kind.ts';
-import { ancestorsOf, objectName, parentOf, shownPath } from '../../core/identity/node-path.ts';
+import { ancestorsOf, parentOf, shownPath } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -13,12 +13,12 @@ import { BanyanError } from '../../core/runtime/errors.ts';
 import { useEach } from './admission.ts';
 import type { NodeApiClient } from './api-client.ts';
 import { nodeContexts, nodeIn } from './node-contexts.ts';
+import { meshObjects, nodeObject } from './object-paths.ts';
 import type { Output } from './output.ts';
 import { formatTable } from './table.ts';
 import { UsageError } from './usage-error.ts';
 
-const revocations = '/apis/mesh.banyan.io/v1alpha1/revocations';
-const nodes = '/apis/mesh.banyan.io/v1alpha1/nodes';
+const revocations = `${meshObjects}/revocations`;
 
 type Api = Pick<NodeApiClient, 'contexts' | 'get' | 'apply'>;
 type Subject = Pick<RevokedSubject, 'kind' | 'name'>;
@@ -68,7 +68,7 @@ export async function revokeNode(api: Api, path: string, clock: Clock, warn: (li
   const remedy = `admit it again: ${cliCommand('join-token', path, '--again')} (with --relay for a relay)`;
   const parent = `node/${shownPath(parentOf(path))}`;
   // A parent that does not answer may know the node.
-  const isKnown = await api.get(parent, `${nodes}/${objectName(path)}`).catch(() => true);
+  const isKnown = await api.get(parent, nodeObject(path)).catch(() => true);
   if (!isKnown) warn(`${parent} knows no node "${path}": if no such node was removed, check the spelling`);
   return `all certificates of "${path}", and those that it has signed, are refused at ${where} and below; ${remedy}`;
 }

@@ -17,6 +17,7 @@ import type { PlannedNode } from '../topology/plan.ts';
 import type { TopologySpace } from '../topology/topology.ts';
 import { NodeApiClient } from './api-client.ts';
 import { type DrainPorts, drain } from './drain.ts';
+import { spaceObjects } from './object-paths.ts';
 import type { Output } from './output.ts';
 import { untilForgotten, withdraw } from './remove.ts';
 import { targetsAt } from './tree-targets.ts';
@@ -148,7 +149,7 @@ export async function untilSpacesGone(
   const deadline = clock.monotonicMs() + timeoutMs;
   for (const { path, space } of spaces) {
     const context = `node/${shownPath(path)}`;
-    while (await api.get(context, `/apis/mesh.banyan.io/v1alpha1/spaces/${space}`)) {
+    while (await api.get(context, `${spaceObjects}/${space}`)) {
       if (clock.monotonicMs() > deadline) {
         throw new BanyanError(
           'Timeout',

@@ -10,6 +10,7 @@ import { type Advertised, advertisedBy } from './advertised.ts';
 import type { NodeApiClient } from './api-client.ts';
 import { didYouMean } from './arguments.ts';
 import { isNodeContext, nodeIn } from './node-contexts.ts';
+import { meshObjects } from './object-paths.ts';
 import { portableKubeconfig } from './portable-kubeconfig.ts';
 import { type EntryNode, isAgent, pathOf, pathOfContext } from './through-tree.ts';
 import type { TreeKubeconfig } from './tree-routes.ts';
@@ -26,7 +27,6 @@ export interface KubeconfigQuestion {
 type Api = Pick<NodeApiClient, 'get' | 'list' | 'contexts' | 'currentContext'>;
 type ShownSpace = ContextNode['spaces'][number];
 
-const mesh = '/apis/mesh.banyan.io/v1alpha1';
 /** Nodes that are asked at once: each answer may have thousands of Node objects. */
 const askedAtOnce = 16;
 
@@ -94,7 +94,7 @@ async function nodesAt(
   const context = `node/${shownPath(path)}`;
   const listed = async (resource: string): Promise<KubeObject[]> => {
     try {
-      return await api.list(context, `${mesh}/${resource}`);
+      return await api.list(context, `${meshObjects}/${resource}`);
     } catch (error) {
       warn(`${context}: its ${resource} are left out: ${describeError(error)}`);
       return [];

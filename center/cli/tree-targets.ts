@@ -4,7 +4,6 @@ import {
   comparePaths,
   isAtOrBelow,
   nameOf,
-  objectName,
   parentOf,
   sharedPath,
   shownPath,
@@ -15,13 +14,10 @@ import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { NodeApiClient } from './api-client.ts';
 import { didYouMean } from './arguments.ts';
 import { isNodeContext, nodeContexts, nodeIn } from './node-contexts.ts';
+import { nodeObjects, syncTargets } from './object-paths.ts';
 import { UsageError } from './usage-error.ts';
 
 export type TreeApi = Pick<NodeApiClient, 'contexts' | 'get' | 'list' | 'write' | 'apply'>;
-
-export const syncTargets = '/apis/inventory.banyan.io/v1alpha1/synctargets';
-export const locations = '/apis/inventory.banyan.io/v1alpha1/locations';
-export const nodeObjects = '/apis/mesh.banyan.io/v1alpha1/nodes';
 
 /** A SyncTarget at one replica of its agent's parent. */
 export interface TreeTarget {
@@ -96,8 +92,4 @@ export async function removeObject(api: TreeApi, context: string, path: string):
   if ('refused' in answer && answer.refused.code !== 'NotFound') {
     throw new BanyanError(answer.refused.code, `${context}: ${path}: ${answer.refused.message}`);
   }
-}
-
-export function nodeObject(path: string): string {
-  return `${nodeObjects}/${objectName(path)}`;
 }

@@ -8,6 +8,7 @@ import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { NodeApiClient } from './api-client.ts';
 import { didYouMean } from './arguments.ts';
 import { isNodeContext, nodeContexts, nodeIn } from './node-contexts.ts';
+import { nodeObjects, syncTargets } from './object-paths.ts';
 
 interface ShownNodeStatus {
   version?: string;
@@ -147,10 +148,7 @@ async function rowsOf(api: Pick<NodeApiClient, 'list'>, path: string, rootDepth:
   // Replicas have one path, and the same children.
   const replicaPath = splitReplica(path).name;
   try {
-    const [nodes, targets] = await Promise.all([
-      api.list(context, '/apis/mesh.banyan.io/v1alpha1/nodes'),
-      api.list(context, '/apis/inventory.banyan.io/v1alpha1/synctargets'),
-    ]);
+    const [nodes, targets] = await Promise.all([api.list(context, nodeObjects), api.list(context, syncTargets)]);
     const notes = new Map(targets.map((target) => [target.metadata.name, cordonNote(target)]));
     return nodes.flatMap((node) => {
       const nodePath = (node.spec as ShownNodeSpec | undefined)?.path ?? '';

@@ -1,9 +1,10 @@
 /** For `banyan why`: whether the agent is away, or waits for its parent, as each replica of the parent shows it. */
-import { objectName, parentOf } from '../../core/identity/node-path.ts';
+import { parentOf } from '../../core/identity/node-path.ts';
 import type { Condition } from '../../core/object/meta.ts';
 import { ageText } from './age.ts';
 import type { NodeApiClient } from './api-client.ts';
 import { nodeContexts } from './node-contexts.ts';
+import { nodeObject } from './object-paths.ts';
 
 interface ShownAgent {
   readonly session?: { readonly state?: string; readonly since?: string };
@@ -17,7 +18,7 @@ export async function agentLines(
   nowMs: number,
 ): Promise<string[]> {
   const replicas = nodeContexts(api.contexts(), parentOf(at));
-  const path = `/apis/mesh.banyan.io/v1alpha1/nodes/${objectName(at)}`;
+  const path = nodeObject(at);
   const shown = await Promise.all(
     replicas.map(async (context) => {
       // A replica that does not answer, or has no such child, adds no line.

@@ -3,6 +3,7 @@ import { type DeliveryBounds, mayDeliver } from '../../core/match/delivery-bound
 import type { ObjectKey } from '../../core/object/key.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { NodeApiClient } from './api-client.ts';
+import { spaceObjects } from './object-paths.ts';
 
 /** Returns why the object may not leave. Undefined: it may, or the user may not read the Space. `space`: `space/center/retail`. */
 export async function outsideBounds(
@@ -11,7 +12,7 @@ export async function outsideBounds(
   key: ObjectKey,
 ): Promise<string | undefined> {
   const [, node, name] = space.split('/') as [string, string, string];
-  const delivery = await deliveryOf(api, `node/${node}`, `/apis/mesh.banyan.io/v1alpha1/spaces/${name}`);
+  const delivery = await deliveryOf(api, `node/${node}`, `${spaceObjects}/${name}`);
   if (mayDeliver(delivery, key)) return undefined;
   const field = key.namespace === '' && key.resource !== 'namespaces' ? 'clusterScoped' : 'namespaces';
   return `the Space ${name} does not let it leave (spec.delivery.${field}: ${JSON.stringify(delivery?.[field])})`;

@@ -3,12 +3,12 @@ import { ancestorsOf, isBelow, nameOf, parentOf, shownPath } from '../../core/id
 import type { KubeObject } from '../../core/object/meta.ts';
 import { sliceName } from '../../relay/gather/status/slice-contents.ts';
 import type { NodeApiClient } from './api-client.ts';
+import { spaceObjects } from './object-paths.ts';
 
 type DestinationApi = Pick<NodeApiClient, 'get' | 'list'>;
 
 const inventory = '/apis/inventory.banyan.io/v1alpha1';
 const slices = '/apis/edge.banyan.io/v1alpha1/singleplacementslices';
-const spaces = '/apis/mesh.banyan.io/v1alpha1/spaces';
 
 interface Slice extends KubeObject {
   readonly destinations?: readonly { readonly path: string; readonly locationName: string }[];
@@ -81,7 +81,7 @@ async function systemLine(api: DestinationApi, context: string, at: string): Pro
 }
 
 async function spaceLines(api: DestinationApi, node: string, at: string): Promise<string[]> {
-  const all = await api.list(`node/${node}`, spaces);
+  const all = await api.list(`node/${node}`, spaceObjects);
   const named = all.filter(({ spec }) => (spec as { type?: string } | undefined)?.type === 'Inventory');
   const lines = await Promise.all(named.map(({ metadata }) => spaceLine(api, `space/${node}/${metadata.name}`, at)));
   return lines.flat();
