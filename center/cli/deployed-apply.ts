@@ -23,13 +23,12 @@ import { changeNode, isConfigured, removeSpace } from './deployed-changes.ts';
 import type { DeployedTopology } from './deployed-topology.ts';
 import { drain } from './drain.ts';
 import { joinToken } from './join-token.ts';
-import { untilForgotten, withdraw } from './remove.ts';
-import { type ApplyPorts, untilSpacesGone } from './topology-change.ts';
+import { type ApplyPorts, forgetAll, untilSpacesGone } from './topology-change.ts';
 import { targetsAt } from './tree-targets.ts';
 
 /** Returns the number of steps that are left for persons. Each step of the command leaves a state from which the next call goes on. */
 export async function applyDeployed(deployed: DeployedTopology, timeoutMs: number, ports: ApplyPorts): Promise<number> {
-  const { differences } = deployed;
+  const { api, differences } = deployed;
   const of = (...actions: readonly TreeDifference['action'][]) =>
     differences.filter(({ action }) => actions.includes(action));
   checkRemovable(of('remove'), deployed);
@@ -47,7 +46,11 @@ export async function applyDeployed(deployed: DeployedTopology, timeoutMs: numbe
       installation(node, folder),
     ]);
   }
-  for (const { path } of of('withdraw')) await forget(path, deployed, ports);
+  await forgetAll(
+    api,
+    of('withdraw').map(({ path }) => path),
+    ports,
+  );
   await removeAll(of('remove'), deployed, timeoutMs, ports, step);
   return left;
 }
@@ -182,7 +185,7 @@ async function removeAll(
     for (const one of new Set(joined.map((target) => target.path))) {
       ports.print(`drained: ${(await drain(api, one, timeoutMs, ports)).join(', ')}`);
     }
-    await forget(path, deployed, ports);
+    await forgetAll(api, [path], ports);
   }
   for (const { path } of removed.filter((one) => !free.includes(one))) {
     step(`${path} is removed when ${leavingBelow(path).join(', ')} has moved away`, []);
@@ -194,10 +197,4 @@ async function removeAll(
 
 function hasJoined({ seen }: DeployedTopology, path: string): boolean {
   return seen.nodes.some((node) => node.path === path && node.state !== 'Never');
-}
-
-async function forget(path: string, { api }: DeployedTopology, ports: ApplyPorts): Promise<void> {
-  await withdraw(api, path, ports);
-  await untilForgotten(api, path, ports);
-  ports.print(`${path} is removed`);
 }

@@ -8,7 +8,7 @@ import type { NodeApiClient } from './api-client.ts';
 import { openCenter, seenTree } from './deployed-tree.ts';
 import type { TreeOptions } from './open-tree.ts';
 import type { Output } from './output.ts';
-import { checkSpaceType, differenceOutput } from './topology-change.ts';
+import { checkSpaceType, checkTreeName, differenceOutput } from './topology-change.ts';
 import { plannedNodes, readTopology } from './up.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -25,11 +25,7 @@ export async function openDeployed(file: string, options: TreeOptions): Promise<
   const planned = plannedNodes(topology, file);
   const { api, tree } = await openCenter(options);
   try {
-    if (tree !== undefined && tree !== topology.name) {
-      throw new UsageError(
-        `${file}: metadata.name: "${topology.name}" is another tree: the name "${tree}" is in all certificates and can't be changed; write it here, or choose the context of the other tree`,
-      );
-    }
+    if (tree !== undefined) checkTreeName(file, topology, tree, 'choose the context of the other tree');
     const seen = await seenTree(api);
     const comparison = compareDeployed(seen, topology, planned);
     checkPossible(file, seen, comparison);

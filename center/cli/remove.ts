@@ -54,20 +54,32 @@ export async function checkRemoval(api: TreeApi, path: string, options: RemoveOp
 /** Drains the clusters, if the person wants their objects deleted. With `force`, clusters that do not answer in time are left as they are. */
 export async function drainFirst(api: TreeApi, path: string, options: RemoveOptions, ports: DrainPorts): Promise<void> {
   const { deleteWorkloads, force, timeoutMs } = options;
-  if (!deleteWorkloads || (await targetsAt(api, path)).targets.length === 0) return;
+  if (!deleteWorkloads) return;
   try {
-    ports.print(`drained: ${(await drain(api, path, timeoutMs, ports)).join(', ')}`);
+    await drainAll(api, path, timeoutMs, ports);
   } catch (error) {
     if (!force || !(error instanceof BanyanError) || !['Timeout', 'Unavailable'].includes(error.code)) throw error;
     ports.warn(`${error.message}; removed all the same (--force): objects may be left there`);
   }
 }
 
+/** Drains the clusters at and below the path, if there are any, and says so. */
+export async function drainAll(api: TreeApi, path: string, timeoutMs: number, ports: DrainPorts): Promise<void> {
+  if ((await targetsAt(api, path)).targets.length === 0) return;
+  ports.print(`drained: ${(await drain(api, path, timeoutMs, ports)).join(', ')}`);
+}
+
+/** Takes a node out of the tree, without its workloads. Throws Timeout, which names the nodes that still show the node. */
+export async function forget(api: TreeApi, id: string, ports: DrainPorts): Promise<void> {
+  await withdraw(api, id, ports);
+  await untilForgotten(api, id, ports);
+}
+
 /**
  * Ends the certificates of the node, and makes every replica of its parent forget it, with all rows about it and the nodes below it. `id`: the path, or one
  * replica of a relay (`eu~1`), whose path stays. Does nothing that was done already.
  */
-export async function withdraw(api: TreeApi, id: string, ports: Pick<DrainPorts, 'clock' | 'warn'>): Promise<void> {
+async function withdraw(api: TreeApi, id: string, ports: Pick<DrainPorts, 'clock' | 'warn'>): Promise<void> {
   const { clock, warn } = ports;
   const isOneReplica = splitReplica(nameOf(id)).replica > 0;
   if (!isOneReplica) await revokeNode(api, id, clock, () => {});
@@ -96,7 +108,7 @@ export async function withdraw(api: TreeApi, id: string, ports: Pick<DrainPorts,
 }
 
 /** Waits until no node above knows the node: the relays report it with their next reports. Throws Timeout, which names the nodes that still show it. */
-export async function untilForgotten(api: TreeApi, id: string, ports: DrainPorts): Promise<void> {
+async function untilForgotten(api: TreeApi, id: string, ports: DrainPorts): Promise<void> {
   const { clock, pause } = ports;
   const deadline = clock.monotonicMs() + forgottenWithinMs;
   const above = api.contexts().filter((context) => isNodeContext(context) && isBelow(id, sharedPath(nodeIn(context))));

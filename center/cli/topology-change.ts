@@ -1,4 +1,4 @@
-/** `banyan topology diff` and `banyan topology apply`: a tree of `banyan up` becomes the tree of another topology while it runs. */
+/** `banyan topology diff` and `banyan topology apply` for a tree of `banyan up`, which becomes the tree of another topology while it runs. */
 import { shownPath } from '../../core/identity/node-path.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
@@ -14,13 +14,12 @@ import {
   type TreeDifferenceAction,
 } from '../topology/differences.ts';
 import type { PlannedNode } from '../topology/plan.ts';
-import type { TopologySpace } from '../topology/topology.ts';
+import type { Topology, TopologySpace } from '../topology/topology.ts';
 import { NodeApiClient } from './api-client.ts';
-import { type DrainPorts, drain } from './drain.ts';
+import type { DrainPorts } from './drain.ts';
 import { spaceObjects } from './object-paths.ts';
 import type { Output } from './output.ts';
-import { untilForgotten, withdraw } from './remove.ts';
-import { targetsAt } from './tree-targets.ts';
+import { drainAll, forget } from './remove.ts';
 import { plannedNodes, readTopology, runningSupervisor } from './up.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -44,15 +43,19 @@ export function runningTree(data: DataDirectory): RunningTree {
 /** The tree of a topology file, as the supervisor of this directory would take it. Throws UsageError if it can't be the same tree. */
 export function wantedOf(record: TreeRecord, file: string): WantedTree {
   const topology = readTopology(file);
-  if (topology.name !== record.name) {
-    throw new UsageError(
-      `${file}: metadata.name: "${topology.name}" is another tree: the name "${record.name}" is in all certificates and can't be changed; write it here, or name the directory of the other tree with --data`,
-    );
-  }
+  checkTreeName(file, topology, record.name, 'name the directory of the other tree with --data');
   const wanted = wantedTree(record, { name: topology.name, logs: topology.logs, nodes: plannedNodes(topology, file) });
   for (const [to, from] of Object.entries(wanted.moved)) checkSpaces(file, record, from, to);
   for (const node of wanted.nodes) checkSpaceTypes(file, record, node);
   return wanted;
+}
+
+/** Throws UsageError if the topology is of another tree than the one with this name. `remedy`: the way to the other tree. */
+export function checkTreeName(file: string, topology: Topology, name: string, remedy: string): void {
+  if (topology.name === name) return;
+  throw new UsageError(
+    `${file}: metadata.name: "${topology.name}" is another tree: the name "${name}" is in all certificates and can't be changed; write it here, or ${remedy}`,
+  );
 }
 
 /** The copies of a space's objects carry the path of the relay that has the space. With another path, they would be the objects of another space. */
@@ -120,23 +123,29 @@ export async function applyTopology(
   timeoutMs: number,
   ports: ApplyPorts,
 ): Promise<void> {
-  const api = () => new NodeApiClient(data.kubeconfig);
-  // Paths that come back are forgotten first: their new nodes would be taken for the former ones.
-  const comingBack = record.withdraw.filter((id) => !wanted.withdraw.includes(id));
-  await forget(api(), comingBack, ports);
-  const removed = differences(record, wanted).filter(({ action }) => action === 'remove');
-  for (const path of topmost(removed.map((one) => one.path))) {
-    const client = api();
-    if ((await targetsAt(client, path)).targets.length > 0)
-      ports.print(`drained: ${(await drain(client, path, timeoutMs, ports)).join(', ')}`);
-  }
-  const spaces = differences(record, wanted).flatMap(({ action, path, fields }) =>
+  const found = differences(record, wanted);
+  const removed = found.filter(({ action }) => action === 'remove').map(({ path }) => path);
+  await withApi(data, async (api) => {
+    // Paths that come back are forgotten first: their new nodes would be taken for the former ones.
+    const comingBack = record.withdraw.filter((id) => !wanted.withdraw.includes(id));
+    await forgetAll(api, comingBack, ports);
+    for (const path of topmost(removed)) await drainAll(api, path, timeoutMs, ports);
+  });
+  const spaces = found.flatMap(({ action, path, fields }) =>
     action === 'change' ? fields.flatMap(removedSpaces).map((space) => ({ path, space })) : [],
   );
   await takeTree(data, pid, wanted, timeoutMs, ports);
-  const client = api();
-  await untilSpacesGone(client, spaces, timeoutMs, ports);
-  client.close();
+  await withApi(data, (api) => untilSpacesGone(api, spaces, timeoutMs, ports));
+}
+
+/** Asks the tree with its present kubeconfig: a change of the tree writes the kubeconfig anew. */
+async function withApi(data: DataDirectory, use: (api: NodeApiClient) => Promise<void>): Promise<void> {
+  const api = new NodeApiClient(data.kubeconfig);
+  try {
+    await use(api);
+  } finally {
+    api.close();
+  }
 }
 
 /** The node drains a removed space: it takes back the copies of the space's objects, and then ends the space. */
@@ -173,20 +182,18 @@ export async function takeTree(
 ): Promise<void> {
   await requestChange(pid, wanted, timeoutMs, { ...ports, data });
   if (wanted.withdraw.length === 0) return;
-  await forget(new NodeApiClient(data.kubeconfig), wanted.withdraw, ports);
+  await withApi(data, (api) => forgetAll(api, wanted.withdraw, ports));
   await requestChange(pid, { ...wanted, moved: {}, withdraw: [] }, timeoutMs, { ...ports, data });
 }
 
-async function forget(api: NodeApiClient, ids: readonly string[], ports: ApplyPorts): Promise<void> {
+export async function forgetAll(api: NodeApiClient, ids: readonly string[], ports: ApplyPorts): Promise<void> {
   for (const id of ids) {
-    await withdraw(api, id, ports);
-    await untilForgotten(api, id, ports);
+    await forget(api, id, ports);
     ports.print(`${id} is removed`);
   }
-  api.close();
 }
 
-/** What a person has to agree to. Undefined: nothing is taken away. */
+/** The losses to which a person has to agree. Undefined: nothing is taken away. */
 export function lossesOf(found: readonly TreeDifference[]): string | undefined {
   const losses = found.flatMap(({ path, takesAway }) =>
     takesAway === undefined ? [] : [`${shownPath(path)}: ${takesAway}`],

@@ -1,4 +1,5 @@
 /** `banyan topology validate`, `render`, `diff` and `apply`. */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
@@ -21,8 +22,6 @@ import { writeFolder } from './rendered-folder.ts';
 import { applyTopology, differenceOutput, differences, lossesOf, runningTree, wantedOf } from './topology-change.ts';
 import { plannedNodes, readTopology, runningSupervisor } from './up.ts';
 import { UsageError } from './usage-error.ts';
-
-const pause = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
 
 export function addTopologyCommands(program: Command, run: CommandRun): void {
   const { print } = run;

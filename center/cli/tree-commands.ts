@@ -1,4 +1,5 @@
 /** The commands that change a running tree: `topology` (in a file of its own), `cordon`, `uncordon`, `drain`, `remove`. */
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { isAtOrBelow } from '../../core/identity/node-path.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
@@ -13,7 +14,7 @@ import { nodePath, pathWithoutReplica, seconds } from './arguments.ts';
 import { asksTree, type CommandRun, withTree } from './command-run.ts';
 import { cordon, drain, uncordon } from './drain.ts';
 import { directoryOf } from './open-tree.ts';
-import { checkRemoval, drainFirst, type RemoveOptions, removedText, untilForgotten, withdraw } from './remove.ts';
+import { checkRemoval, drainFirst, forget, type RemoveOptions, removedText } from './remove.ts';
 import { type ApplyPorts, takeTree } from './topology-change.ts';
 import { addTopologyCommands } from './topology-commands.ts';
 import { checkKnown } from './tree-targets.ts';
@@ -24,8 +25,6 @@ export function addTreeCommands(program: Command, run: CommandRun): void {
   addDrain(program, run);
   addRemove(program, run);
 }
-
-const pause = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
 
 function addDrain(program: Command, { print, warn }: CommandRun): void {
   const onClusters = (
@@ -74,8 +73,7 @@ function addRemove(program: Command, { print, warn }: CommandRun): void {
       await checkRemoval(api, path, asked);
       await drainFirst(api, path, asked, ports);
       if (!(await removeHere(path, directoryOf(options), asked.timeoutMs, { ...ports, random: systemRandom }))) {
-        await withdraw(api, path, ports);
-        await untilForgotten(api, path, ports);
+        await forget(api, path, ports);
       }
       print(removedText(path, asked));
     }),
