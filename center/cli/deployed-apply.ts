@@ -19,10 +19,11 @@ import {
 import { topmost } from '../supervisor/tree-record.ts';
 import { type FieldDifference, removedSpaces, type TreeDifference } from '../topology/differences.ts';
 import type { PlannedNode } from '../topology/plan.ts';
+import { timeToLive } from './arguments.ts';
 import { changeNode, isConfigured, removeSpace } from './deployed-changes.ts';
 import type { DeployedTopology } from './deployed-topology.ts';
 import { drain } from './drain.ts';
-import { joinToken } from './join-token.ts';
+import { joinToken, tokenLife } from './join-token.ts';
 import { type ApplyPorts, forgetAll, untilSpacesGone } from './topology-change.ts';
 import { targetsAt } from './tree-targets.ts';
 
@@ -101,7 +102,7 @@ async function change(
 /** Admits a node at its parent, and prints its token. A node below one that has not joined has to wait. */
 async function admit(difference: TreeDifference, deployed: DeployedTopology, ports: ApplyPorts, step: Step) {
   const { api, seen, wanted } = deployed;
-  const { path, role, from } = difference;
+  const { path, from } = difference;
   const parent = seen.nodes.find((node) => node.path === parentOf(path));
   if (parent?.state !== 'Connected') {
     step(`${path} is admitted when ${parentOf(path)} has joined and is connected`, []);
@@ -116,26 +117,23 @@ async function admit(difference: TreeDifference, deployed: DeployedTopology, por
     ]);
     return;
   }
+  const { role } = node.node;
   const asked = {
     path,
     role: role === 'relay' ? ('Relay' as const) : ('Agent' as const),
     labels: node.labels,
     hosts: role === 'relay' ? node.names : [],
     again: false,
-    ttlMs: tokenLifeMs,
+    ttlMs: timeToLive(tokenLife),
   };
   const { token } = await joinToken(api, asked, ports, ports.warn);
-  const settings = { path, role, fields: settingsOf(path, wanted) };
-  await changeNode(api, settings as Pick<TreeDifference, 'path' | 'role' | 'fields'>, ports.warn);
+  await changeNode(api, { path, role, fields: settingsOf(path, wanted) }, ports.warn);
   const title = from === undefined ? `${path} is admitted. Install it:` : `${path} is admitted. Move ${from} there:`;
   step(title, [
     { at: ownMachine, commands: [`echo ${token} > ${tokenFile(node)}`] },
     from === undefined ? installation(node, folder) : moving(node, from, folder),
   ]);
 }
-
-/** As long as `banyan join-token` lets a token live. */
-const tokenLifeMs = 24 * 3_600_000;
 
 /** The settings that the objects of an admitted node lack. */
 function settingsOf(path: string, wanted: readonly PlannedNode[]): FieldDifference[] {

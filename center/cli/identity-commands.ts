@@ -22,7 +22,7 @@ import {
 import { asksTree, type CommandRun, withTree } from './command-run.ts';
 import { dataOf } from './data-of.ts';
 import { enroll } from './enroll.ts';
-import { joinToken, tokenOutput } from './join-token.ts';
+import { joinToken, tokenLife, tokenOutput } from './join-token.ts';
 import { directoryOf, treeKubeconfig } from './open-tree.ts';
 import { outputOption, printed } from './output.ts';
 import { configsOf, rekey } from './rekey.ts';
@@ -80,7 +80,7 @@ function addAdmissions(program: Command, { print, warn }: CommandRun): void {
       [],
     )
     .addOption(labelOption())
-    .addOption(ttlOption('how long the token is valid', '24h'))
+    .addOption(ttlOption('how long the token is valid', tokenLife))
     .option('--again', 'print another token for a node that was admitted before', false)
     .addOption(outputOption('also the name, role and end of the token'));
   asksTree(token).action((path: string, options) =>

@@ -29,9 +29,12 @@ export interface TokenAsked {
   readonly hosts: readonly string[];
   /** Whether the node was admitted before. */
   readonly again: boolean;
-  /** How long the token is valid. */
+  /** The time for which the token is valid. */
   readonly ttlMs: number;
 }
+
+/** The time for which a token is valid, unless the person says otherwise. */
+export const tokenLife = '24h';
 
 type JoinTokenApi = AdmittingApi & Pick<NodeApiClient, 'authority' | 'list' | 'remove'>;
 

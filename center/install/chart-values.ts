@@ -1,6 +1,6 @@
 /** The values with which the chart installs a node. Secrets are named, and are in no file: the token, and the keys of the store. */
 import type { PlannedNode } from '../topology/plan.ts';
-import type { InstalledNode } from './deployments.ts';
+import { type InstalledNode, streamUsers } from './deployments.ts';
 
 /** Names of Secrets in the namespace of the release. */
 export const chartSecrets = { token: 'banyan-join', keys: 'banyan-keys' } as const;
@@ -41,12 +41,13 @@ function nodeOf({ node, ports }: InstalledNode): object {
   };
 }
 
-function agentOf({ access, accept, limits, encryption, kubeconfig }: PlannedNode): object {
+function agentOf(node: PlannedNode): object {
+  const { access, accept, limits, encryption, kubeconfig } = node;
   const isSealing = isSealed(encryption);
+  const streams = streamUsers(node);
   return {
     ...(access ? { access: { fromAbove: access.fromAbove, metrics: access.metrics ?? [] } } : {}),
-    // A topology that says what users from above may do leaves the rest to the roles of the cluster.
-    ...(access && access.fromAbove !== 'none' ? { streams: { users: ['*'], groups: ['*'] } } : {}),
+    ...(streams ? { streams } : {}),
     ...(accept ? { accept } : {}),
     ...(limits ? { deletions: limits.deletions } : {}),
     encryption: {

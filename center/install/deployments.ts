@@ -27,6 +27,11 @@ export interface InstalledNode {
   readonly parentAddress?: string;
 }
 
+/** The users whose requests an agent passes on to its cluster. Undefined: nobody. A topology that gives users from above rights leaves the rest to the roles of the cluster. */
+export function streamUsers({ access }: Pick<PlannedNode, 'access'>): object | undefined {
+  return access && access.fromAbove !== 'none' ? { users: ['*'], groups: ['*'] } : undefined;
+}
+
 /** `nodes`: the nodes of the topology. Of a relay with replicas, the result has the first replica. */
 export function deploymentsOf(topology: Topology, nodes: readonly PlannedNode[]): InstalledNode[] {
   const { center, relays, clusters } = topology;

@@ -82,7 +82,7 @@ function relayOf({ path, names, spaces, labels = {}, access, certificateSeconds 
   return `  # DNS names and IP addresses at which users reach the API. The parent has to admit them. To change them, admit all of them there: ${admit}
   names: ${yaml(names)}
 ${lasting}${listenOf(listen, names)}
-# What users of nodes above may do here and below: cluster-admin, grants (what roles and AccessGrants of this node say), or none.
+# The rights of users of nodes above, here and below: cluster-admin, grants (what roles and AccessGrants of this node say), or none.
 access: ${yaml(access ?? { fromAbove: 'cluster-admin' })}
 # Labels that the Locations below inherit.
 labels: ${yaml(labels)}
@@ -95,7 +95,7 @@ function agentOf({ cluster, access }: MachineNode): string {
   const comment =
     'embedded' in cluster
       ? '# A simulated cluster in the process of the agent, for trials. For a real one: cluster: { kubernetes: { kubeconfig: FILE } }'
-      : '# What the agent may do in the cluster is what this kubeconfig may do.';
+      : '# The agent has the rights of this kubeconfig in the cluster.';
   return `${access ? `access: ${yaml(access)}\n` : ''}${comment}
 cluster: ${yaml(cluster)}
 `;

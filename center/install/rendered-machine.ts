@@ -1,7 +1,7 @@
 /** The files that a node needs on a machine without Kubernetes, as far as they have no secret: configuration, unit, and the files that its topology names. */
 import { join } from 'node:path';
 import type { PlannedNode } from '../topology/plan.ts';
-import type { InstalledNode } from './deployments.ts';
+import { type InstalledNode, streamUsers } from './deployments.ts';
 import { centerConfig, nodeConfig } from './machine-config.ts';
 import { type MachineFiles, machineFiles, type ServiceProgram } from './machine-files.ts';
 import { systemdUnit } from './systemd-unit.ts';
@@ -55,7 +55,9 @@ function configText(
 }
 
 function furtherFields(node: PlannedNode, files: MachineFiles, bring: Bring): Record<string, unknown> {
-  const { role, link, limits, egress, audit, authentication, frontProxy, accept, access, kubeconfig } = node;
+  const { link, limits, egress, audit, authentication, frontProxy, accept, kubeconfig } = node;
+  // Only an agent beside a real cluster passes requests on.
+  const users = kubeconfig && streamUsers(node);
   const { endpoint: _endpoint, ca, ...way } = link ?? {};
   return {
     link: link && { ...way, ...(ca === undefined ? {} : { ca: bring('link-ca.crt', ca) }) },
@@ -69,11 +71,7 @@ function furtherFields(node: PlannedNode, files: MachineFiles, bring: Bring): Re
     authentication: authentication && { file: bring('authentication.yaml', authentication.file) },
     frontProxy: frontProxy && { ...frontProxy, clientCA: bring('front-proxy-ca.crt', frontProxy.clientCA) },
     accept,
-    // As in the values of the chart.
-    streams:
-      role === 'agent' && kubeconfig && access && access.fromAbove !== 'none'
-        ? { cluster: { users: ['*'], groups: ['*'] } }
-        : undefined,
+    streams: users && { cluster: users },
   };
 }
 
