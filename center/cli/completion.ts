@@ -4,7 +4,7 @@
  */
 import type { Argument, Command, Option } from 'commander';
 
-/** What a tree gives for the words of a command line. Each function may fail; then there are no values. */
+/** The words that a tree gives for a command line. Each function may fail; then there are no values. */
 export interface WordSource {
   /** Paths of nodes. */
   paths(options: TypedOptions): Promise<readonly string[]>;

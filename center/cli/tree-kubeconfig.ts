@@ -59,7 +59,7 @@ export async function treeContexts(
   throw new BanyanError('NotFound', `--at: there is no node "${at}": ${didYouMean(at, known, listing)}`);
 }
 
-/** Undefined also if the node does not show its Node object: `nodesFor` has then warned already. */
+/** The URL that the entry node advertises. Undefined also if the node does not show its Node object: `nodesFor` has then warned already. */
 async function advertised(api: Api, { path }: EntryNode): Promise<string | undefined> {
   const { api: address } = await advertisedBy(api, `node/${shownPath(path)}`).catch((): Advertised => ({}));
   return address && `https://${address}`;

@@ -1,4 +1,4 @@
-/** What `banyan tree` and `banyan version` print of the rows of a tree. */
+/** The output of `banyan tree` and `banyan version` about the rows of a tree. */
 import { nameOf, objectName, parentOf, shownPath } from '../../core/identity/node-path.ts';
 import { timestamp } from '../../core/object/conditions.ts';
 import { ageText } from './age.ts';

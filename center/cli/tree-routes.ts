@@ -21,7 +21,7 @@ export interface TreeKubeconfig {
   readonly current: string;
 }
 
-/** How a context is reached. */
+/** The way to a context. */
 export interface TreeRoute {
   /** The context of the kubeconfig whose user and authority are used. */
   readonly through: string;

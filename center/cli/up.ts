@@ -157,7 +157,7 @@ function plannedTree(options: UpOptions): { topology: Topology; data: DataDirect
 }
 
 /**
- * What this start makes of the directory. Nodes that the topology has at another place go on with their stores. Nodes that it no longer has are still known to
+ * The record of the directory from this start on. Nodes that the topology has at another place go on with their stores. Nodes that it no longer has are still known to
  * their parents.
  */
 function startRecord(data: DataDirectory, { name, logs }: Topology, nodes: readonly PlannedNode[]): TreeRecord {

@@ -6,7 +6,7 @@ import type { TreeRow } from './tree.ts';
 
 export interface ClientVersion {
   readonly version: string;
-  /** Of Node.js. */
+  /** The version of Node.js. */
   readonly node: string;
 }
 

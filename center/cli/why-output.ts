@@ -1,4 +1,4 @@
-/** What `banyan why` prints. */
+/** The output of `banyan why`. */
 import { shownPath } from '../../core/identity/node-path.ts';
 import type { Output } from './output.ts';
 import { formatTable } from './table.ts';

@@ -55,7 +55,7 @@ function isSpaceAbove(context: string, at: string): boolean {
   return kind === 'space' && !name.includes('.') && isBelow(at, pathShownAs(node));
 }
 
-/** What the source of the space claims with these placements. */
+/** The claim of the space as a source, with the strongest of these placements. */
 function claimedBy(space: string, placements: readonly KubeObject[]): Claimed {
   const [, node = '', name = ''] = space.split('/');
   const source = sourceName(pathShownAs(node), name);

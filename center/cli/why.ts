@@ -220,7 +220,7 @@ function deletedMessage({ metadata }: KubeObject): string {
   return `it was deleted at ${deletionTimestamp}, so no EdgePlacement sends it any more; it stays here until its finalizers are gone: ${finalizers.join(', ')}`;
 }
 
-/** How many names the command reads to suggest the right one for a mistyped name. A space may have 100,000 objects. */
+/** Number of names that the command reads to suggest the right one for a mistyped name. A space may have 100,000 objects. */
 const namesMax = 500;
 
 async function noObject(

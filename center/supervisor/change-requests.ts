@@ -1,6 +1,6 @@
 /**
- * How another process asks the supervisor of a data directory to take another tree: it writes the tree into a file and sends a signal, and the supervisor answers
- * in another file. Whoever may write into the directory may ask. The supervisor goes on with a request whose sender has ended.
+ * Lets another process ask the supervisor of a data directory to take another tree: the process writes the tree into a file and sends a signal, and the supervisor
+ * answers in another file. Whoever may write into the directory may ask. The supervisor goes on with a request whose sender has ended.
  */
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import type { Clock } from '../../core/runtime/clock.ts';

@@ -29,7 +29,7 @@ export class DataDirectory {
     return join(this.root, 'supervisor.json');
   }
 
-  /** What runs in this directory: see tree-record.ts. */
+  /** The record of the tree that runs in this directory: see tree-record.ts. */
   get tree(): string {
     return join(this.root, 'tree.json');
   }

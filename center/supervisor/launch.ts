@@ -1,4 +1,4 @@
-/** How to start the process of a role: flags for V8 and settings for the C library. Both read them only at the start. */
+/** The start of the process of a role: flags for V8 and settings for the C library. Both read them only at the start. */
 import type { ProgramRole } from './programs.ts';
 
 export interface Launch {

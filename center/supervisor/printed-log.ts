@@ -16,7 +16,7 @@ import {
 
 /** Longer text without a line end is split into several lines of the log. */
 const lineCharsMax = 64 * 1024;
-/** How much text of one process is kept. A program that prints without end must not fill the disk. */
+/** The text of one process that is kept. A program that prints without end must not fill the disk. */
 const printedBytesMax = 2 ** 20;
 /** The level of warnings in pino. */
 const level = 40;

@@ -51,7 +51,7 @@ export interface Listen {
   readonly terminatedTls: boolean;
 }
 
-/** How a node reaches its parent. */
+/** The way of a node to its parent. */
 export interface TopologyLink extends LinkOptions {
   /** host:port to dial. Absent: the address where the parent listens. */
   readonly endpoint?: string | undefined;
@@ -66,7 +66,7 @@ export interface TopologyRelay {
   readonly labels: Record<string, string>;
   readonly spaces: readonly TopologySpace[];
   readonly link?: TopologyLink | undefined;
-  /** How many processes have this path. Each is a complete copy. A child is attached to one of them. */
+  /** Number of processes with this path. Each is a complete copy. A child is attached to one of them. */
   readonly replicas: number;
   readonly listen?: Listen | undefined;
   readonly issuer?: Issued | undefined;
@@ -82,7 +82,7 @@ export interface TopologyRelay {
   readonly deploy?: NodeDeployment | undefined;
 }
 
-/** How much a node may report to its parent. */
+/** Bounds of the state that a node may report to its parent. */
 export interface TopologyQuota {
   readonly entries?: number | undefined;
   readonly bytes?: number | undefined;
@@ -134,5 +134,5 @@ export interface TopologyKubeconfig {
 /** The files that are checked before a node starts, because a node with such a file ends at its start. */
 export type FileContent = 'auditPolicy' | 'authentication';
 
-/** What is wrong with a file that the topology names, or undefined. `content`: what the file has to have. Absent: anything. */
+/** Returns the problem of a file that the topology names. Undefined: there is none. `content`: the form that the file has to have. Absent: any form. */
 export type NamedFileCheck = (file: string, content?: FileContent) => string | undefined;

@@ -36,7 +36,7 @@ interface Manifest {
 const from = [{ namespaceSelector: { matchLabels: { team: 'ops' } } }, { ipBlock: { cidr: '10.0.0.0/8' } }];
 /** The Gateway API still serves the former versions of TLSRoute, and says so. */
 const isOldVersion = (line: string) => /^Warning: The v1alpha[23] version of TLSRoute has been deprecated/.test(line);
-/** What all roles have around the pods. */
+/** Values of the objects around the pods, which all roles have. */
 const guards: readonly Values[] = [
   {},
   {
@@ -57,7 +57,7 @@ const guards: readonly Values[] = [
     },
   },
 ];
-/** What all roles have in the pod. */
+/** Values of the pods, which all roles have. */
 const placed = {
   priorityClassName: 'system-cluster-critical',
   nodeSelector: { disk: 'fast' },

@@ -30,7 +30,7 @@ const chart = fixture('deploy/chart');
 const relays = ['eu', 'us'] as const;
 const agents = { rivoli: 'eu', market: 'us' } as const;
 
-/** What `join-token -o json` prints. */
+/** The output of `join-token -o json`. */
 interface Printed {
   readonly token: string;
   readonly parent: { readonly address: string };
