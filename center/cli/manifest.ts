@@ -5,6 +5,7 @@
 
 import { readFileSync } from 'node:fs';
 import { parseJson } from '../../core/object/json.ts';
+import { ownField } from '../../core/object/json-value.ts';
 import type { JsonObject, KubeObject } from '../../core/object/meta.ts';
 import { describeError } from '../../core/runtime/errors.ts';
 import { isRecord } from '../../core/runtime/is-record.ts';
@@ -143,9 +144,9 @@ export function appliedPatch(live: KubeObject, file: KubeObject): JsonObject {
 
 function patchOf(before: unknown, next: JsonObject): JsonObject {
   const patch: JsonObject = {};
-  if (isRecord(before)) for (const key of Object.keys(before)) if (!(key in next)) patch[key] = null;
+  if (isRecord(before)) for (const key of Object.keys(before)) if (!Object.hasOwn(next, key)) patch[key] = null;
   for (const [key, value] of Object.entries(next)) {
-    patch[key] = isRecord(value) ? patchOf(isRecord(before) ? before[key] : {}, value as JsonObject) : value;
+    patch[key] = isRecord(value) ? patchOf(isRecord(before) ? ownField(before, key) : {}, value as JsonObject) : value;
   }
   return patch;
 }

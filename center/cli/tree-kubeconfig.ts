@@ -39,8 +39,9 @@ export async function treeContexts(
 ): Promise<string> {
   const nodes = await nodesFor(api, entry, at, warn);
   const url = server ?? (await advertised(api, entry)) ?? entry.url;
+  const agents = new Set(nodes.filter(({ role }) => role === 'agent').map(({ path }) => path));
   const urlOf = (id: string) => {
-    const kind = nodes.some(({ path, role }) => path === id && role === 'agent') ? 'cluster' : 'node';
+    const kind = agents.has(id) ? 'cluster' : 'node';
     return `${url}${pathOfContext(`${kind}/${shownPath(id)}`, entry.path)}`;
   };
   const found = contextsOf(nodes, urlOf);

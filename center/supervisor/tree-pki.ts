@@ -19,6 +19,7 @@ import { validityOf } from '../../core/identity/certificate-validity.ts';
 import { leadsTo } from '../../core/identity/client-authority.ts';
 import { dottedPath } from '../../core/identity/node-path.ts';
 import { certificatesIn } from '../../core/identity/pem-certificates.ts';
+import { ownField } from '../../core/object/json-value.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
@@ -68,6 +69,7 @@ export async function ensureTreePki(
 ): Promise<TreePki> {
   const issuing: Issuing = { clock, random: systemRandom };
   const base = (name: string) => join(data.pki, name);
+  const removedAt = (path: string) => ownField(removedAtMs, path);
   const authority = present(base('ca')) ?? (await ensure(base('ca'), clock, () => createAuthority(tree, issuing)));
   const { above } = new AuthorityFiles(data.pki, issuing);
   const signed = async (make: () => Promise<KeyAndCertificate>): Promise<KeyAndCertificate> => {
@@ -78,10 +80,10 @@ export async function ensureTreePki(
     nodes.map((node) => {
       const hosts = hostsOf(node);
       const { path, id, role, replica } = node;
-      const named = { tree, path, role, replica, hosts, ...laterThan(removedAtMs[path]) };
+      const named = { tree, path, role, replica, hosts, ...laterThan(removedAt(path)) };
       const issue = () => signed(() => issueNode(authority, named, issuing));
       const fits = (existing: X509Certificate) => hostsMissing(existing, hosts).length === 0;
-      return ensure(base(dottedPath(id)), clock, issue, (one) => fits(one) && isAfter(one, removedAtMs[path]));
+      return ensure(base(dottedPath(id)), clock, issue, (one) => fits(one) && isAfter(one, removedAt(path)));
     }),
   );
   await Promise.all(
@@ -89,8 +91,8 @@ export async function ensureTreePki(
       .filter(({ role }) => role !== 'agent')
       .flatMap((node) => {
         const { id, path, admits } = node;
-        const of = { tree, path, hosts: admits ?? hostsOf(node), ...laterThan(removedAtMs[path]) };
-        const isLater = (existing: X509Certificate) => isAfter(existing, removedAtMs[path]);
+        const of = { tree, path, hosts: admits ?? hostsOf(node), ...laterThan(removedAt(path)) };
+        const isLater = (existing: X509Certificate) => isAfter(existing, removedAt(path));
         return [
           ensure(base(issuerName(id)), clock, () => signed(() => createIssuer(authority, of, issuing)), isLater),
           ensure(

@@ -25,6 +25,7 @@ kind: Topology
 metadata: { name: hosts }
 spec:
   center: { listen: { host: "${host}" } }
+  clusters: [{ name: constructor }]
 `);
   if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems));
   const data = new DataDirectory(join(root, folder));
@@ -41,6 +42,11 @@ it('makes a new certificate when a node gets another host to listen on, and keep
   expect(again.fingerprint256).toBe(first.fingerprint256);
   const other = await certificateOf('::1');
   expect([first.checkIP('::1'), other.checkIP('::1')]).toEqual([undefined, '::1']);
+});
+
+it('keeps the certificate of a node whose name every JavaScript object inherits as a field', async () => {
+  const made = async () => readFileSync((await pkiOf('inherited')).nodeFiles('constructor').cert, 'utf8');
+  expect(await made()).toBe(await made());
 });
 
 const trustedBy = (file: string) => certificatesIn(readFileSync(file));
