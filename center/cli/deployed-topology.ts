@@ -6,9 +6,10 @@ import { deploymentsOf, type InstalledNode } from '../install/deployments.ts';
 import { type Comparison, compareDeployed, type NotCompared, type SeenTree } from '../topology/deployed.ts';
 import type { NodeApiClient } from './api-client.ts';
 import { openCenter, seenTree } from './deployed-tree.ts';
+import { differenceOutput } from './difference-output.ts';
 import type { TreeOptions } from './open-tree.ts';
 import type { Output } from './output.ts';
-import { checkSpaceType, checkTreeName, differenceOutput } from './topology-change.ts';
+import { checkSpaceType, checkTreeName } from './topology-change.ts';
 import { plannedNodes, readTopology } from './up.ts';
 import { UsageError } from './usage-error.ts';
 

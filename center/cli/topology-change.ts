@@ -7,18 +7,12 @@ import { requestChange } from '../supervisor/change-requests.ts';
 import type { DataDirectory } from '../supervisor/data-directory.ts';
 import { readRecord, type TreeRecord, topmost, type WantedTree } from '../supervisor/tree-record.ts';
 import { wantedTree } from '../supervisor/wanted-tree.ts';
-import {
-  differencesBetween,
-  removedSpaces,
-  type TreeDifference,
-  type TreeDifferenceAction,
-} from '../topology/differences.ts';
+import { differencesBetween, removedSpaces, type TreeDifference } from '../topology/differences.ts';
 import type { PlannedNode } from '../topology/plan.ts';
 import type { Topology, TopologySpace } from '../topology/topology.ts';
 import { NodeApiClient } from './api-client.ts';
 import type { DrainPorts } from './drain.ts';
 import { spaceObjects } from './object-paths.ts';
-import type { Output } from './output.ts';
 import { drainAll, forget } from './remove.ts';
 import { plannedNodes, readTopology, runningSupervisor } from './up.ts';
 import { UsageError } from './usage-error.ts';
@@ -87,29 +81,6 @@ export function checkSpaceType(
 
 export function differences(record: TreeRecord, wanted: WantedTree): TreeDifference[] {
   return differencesBetween(record, wanted);
-}
-
-export function differenceOutput(found: readonly TreeDifference[]): Output {
-  const text = found.length === 0 ? 'no differences' : found.map(lineOf).join('\n');
-  return { data: { differences: found }, names: found.map(({ path }) => `node/${shownPath(path)}`), text, wide: text };
-}
-
-const signs = { add: '+', remove: '-', move: '>', change: '~', withdraw: '-', join: '+' } as const;
-const states: Partial<Record<TreeDifferenceAction, string>> = {
-  withdraw: ': runs no more; its parent still knows it',
-  join: ': is admitted, and has not joined yet',
-};
-
-function lineOf({ action, role, path, from, fields, takesAway }: TreeDifference): string {
-  const node = `${role === undefined || role === 'center' ? '' : `${role === 'agent' ? 'cluster' : role} `}${shownPath(path)}`;
-  const where = from === undefined ? '' : `, so far ${from}`;
-  const still = states[action] ?? '';
-  const what = fields.map(
-    ({ field, before, after }) =>
-      `    ${field}: ${before === undefined ? 'none' : JSON.stringify(before)} -> ${after === undefined ? 'none' : JSON.stringify(after)}`,
-  );
-  const loss = takesAway === undefined ? [] : [`    takes away ${takesAway}`];
-  return [`${signs[action]} ${node}${where}${still}`, ...what, ...loss].join('\n');
 }
 
 /**
@@ -191,12 +162,4 @@ export async function forgetAll(api: NodeApiClient, ids: readonly string[], port
     await forget(api, id, ports);
     ports.print(`${id} is removed`);
   }
-}
-
-/** The losses to which a person has to agree. Undefined: nothing is taken away. */
-export function lossesOf(found: readonly TreeDifference[]): string | undefined {
-  const losses = found.flatMap(({ path, takesAway }) =>
-    takesAway === undefined ? [] : [`${shownPath(path)}: ${takesAway}`],
-  );
-  return losses.length === 0 ? undefined : losses.join('\n  ');
 }

@@ -15,11 +15,12 @@ import { asksTree, type CommandRun } from './command-run.ts';
 import { dataOf } from './data-of.ts';
 import { applyDeployed } from './deployed-apply.ts';
 import { checkSeen, type DeployedTopology, deployedOutput, openDeployed, wholeLoss } from './deployed-topology.ts';
+import { differenceOutput, lossesOf } from './difference-output.ts';
 import { exitCode } from './exit-codes.ts';
 import type { TreeOptions } from './open-tree.ts';
 import { noMore, type Output, outputOption, printed } from './output.ts';
 import { writeFolder } from './rendered-folder.ts';
-import { applyTopology, differenceOutput, differences, lossesOf, runningTree, wantedOf } from './topology-change.ts';
+import { applyTopology, differences, runningTree, wantedOf } from './topology-change.ts';
 import { plannedNodes, readTopology, runningSupervisor } from './up.ts';
 import { UsageError } from './usage-error.ts';
 
