@@ -252,8 +252,8 @@ export class EdgeReports {
     if (!this.#upsync.isActive) return taken;
     for (const key of desired.objects()) {
       const [winner] = desired.deliveries(key);
-      const labels = winner && (desired.object(winner).metadata.labels ?? {});
-      const taker = winner && this.#upsync.takerNow(winner.source, key, labels!);
+      if (!winner) continue;
+      const taker = this.#upsync.takerNow(winner.source, key, desired.object(winner).metadata.labels ?? {});
       if (taker !== undefined) taken.set(key, taker);
     }
     return taken;

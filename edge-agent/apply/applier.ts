@@ -14,6 +14,7 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { ifRoom } from '../../core/store/room.ts';
 import type { Cluster } from '../cluster/cluster.ts';
+import { signatureOf } from '../cluster/mark.ts';
 import type { Delivery, Desired } from '../desired/desired.ts';
 import type { ObjectObservation } from '../observe/observer.ts';
 import type { Autoscalers } from './autoscalers.ts';
@@ -327,7 +328,12 @@ export class Applier {
     if ('why' in once) return this.#invalid(delivery, once.why);
     const taker = await this.#ports.takerOf(delivery.source, key, sent);
     if (taker === 'unknown') return this.#undecided(delivery, undecided(key));
-    if (taker.id !== undefined) return this.#yield(delivery, taker.id);
+    if (taker.id !== undefined) {
+      const live = await cluster.get(parseKey(key));
+      const appliedFor = live && signatureOf(live)?.source;
+      // A rule takes nothing that was applied for another source. So this source first gives the object its own content, and then yields.
+      if ((appliedFor ?? delivery.source) === delivery.source) return this.#yield(delivery, taker.id, live);
+    }
     const namespace = namespaceKeyOf(parseKey(key));
     if (namespace && this.#isExpected(namespace)) return this.#waitFor(delivery, namespace, 'WaitingForNamespace');
     // The wait is registered before the request, so that the agent does not miss a kind that the cluster begins to serve meanwhile.
@@ -376,14 +382,14 @@ export class Applier {
   }
 
   /** Called when an upsync rule takes the object. From now on the object belongs to the cluster: the agent neither corrects nor removes it. */
-  async #yield(delivery: Delivery, taker: PlacementId): Promise<'done' | 'retry'> {
+  async #yield(delivery: Delivery, taker: PlacementId, live: KubeObject | undefined): Promise<'done' | 'retry'> {
     const { key } = delivery;
     const { logger, records } = this.#ports;
     const record = records.get(key);
     this.#progress.report(delivery, yielded(taker));
     if (record) this.#remover.forget(key);
     try {
-      await releaseOwnership(this.#ports, key, record);
+      if (live) await releaseOwnership(this.#ports, key, record, live);
     } catch (error) {
       logger.warn(
         { object: key, error: describeError(error) },

@@ -18,15 +18,15 @@ export interface OwnershipReleasePorts {
 
 /**
  * Removes the mark of the object, and keeps the object's content. With the mark, another store of the agent would treat the object as an unwanted object.
- * Throws Conflict if somebody has changed the object meanwhile.
+ * `found`: the object on the cluster. Throws Conflict if somebody has changed the object meanwhile.
  */
 export async function releaseOwnership(
   { path, cluster }: OwnershipReleasePorts,
   key: string,
   record: OwnerRecord | undefined,
+  found: KubeObject,
 ): Promise<void> {
-  const found = await cluster.get(parseKey(key));
-  if (!found || signerOf(found, record, path) !== 'us') return;
+  if (signerOf(found, record, path) !== 'us') return;
   const { group, version: returnedVersion } = parseApiVersion(found.apiVersion);
   const version = appliedVersion(found) ?? returnedVersion;
   const isServed =
@@ -54,7 +54,7 @@ export async function giveBack(
   const former = isOrphaned ? undefined : records.formerFormOf(key);
   if (former && former.metadata.uid === live.metadata.uid && (await restoreFormer(cluster, key, live, former))) return;
   if (isContainer(key)) await cluster.apply(withoutOwnership(live, isOrphaned));
-  else await releaseOwnership(ports, key, record);
+  else await releaseOwnership(ports, key, record, live);
 }
 
 /** Restores the former form by one patch. False: the cluster does not serve the version of the former form any more, and nothing has changed. */

@@ -140,8 +140,8 @@ export class Remover {
       // A scan may have put the object on record. An object that now belongs to the cluster may still have the mark from the time when its source sent it.
       const taker = live ? await takerOf(record.source, key, live) : { id: undefined };
       if (taker === 'unknown') return 'retry';
-      if (taker.id !== undefined) {
-        await releaseOwnership(this.#ports, key, record);
+      if (live && taker.id !== undefined) {
+        await releaseOwnership(this.#ports, key, record, live);
         this.forget(key);
         return 'done';
       }

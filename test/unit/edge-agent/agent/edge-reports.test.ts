@@ -352,6 +352,29 @@ describe('objects created at the edge', () => {
     expect(bench.reportedKeys('up/')).toEqual([up('/configmaps/shop/own', 'center.ops')]);
   });
 
+  it.each(['wins', 'inherits'] as const)(
+    'are none of the objects that another source has delivered, also if the source of the rule %s their names',
+    async (how) => {
+      const ops = 'center.ops/reports';
+      await bench.receive(
+        bench.object(shop, namespace('shop'), ['shop-prod']),
+        bench.object(till, configMap('till', { of: 'retail' }), ['shop-prod']),
+        bench.target(placement, 1, { priority: 1 }),
+        bench.rules(ops, { upsync: [maps] }),
+        bench.object(till, configMap('till', { of: 'ops' }), ['reports'], 'center.ops'),
+        bench.target(ops),
+      );
+      expect(bench.cluster.objects.get(till)!.data).toEqual({ of: 'retail' });
+      await bench.receive(
+        how === 'wins' ? bench.target(ops, 2, { priority: 5 }) : bench.gone(`o/center.retail/${till}`),
+      );
+      await bench.advance(1_000);
+      // The object belongs to the cluster from now on, with the content of the source whose rule takes it.
+      expect(bench.cluster.objects.get(till)!.data).toEqual({ of: 'ops' });
+      expect(bench.reported(up(till, 'center.ops'))!.body).toMatchObject({ data: { of: 'ops' } });
+    },
+  );
+
   it('are reported again when the agent gives a placed object back to the cluster', async () => {
     born(bench, till, { data: { mine: '1' } });
     const rules = { upsync: [maps] };

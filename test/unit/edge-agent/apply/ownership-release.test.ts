@@ -42,27 +42,24 @@ describe('the release of an object', () => {
     app!.image = 'till:2';
     space.update(edited, { fieldManager: 'site' });
     const before = await live();
-    await releaseOwnership({ path, cluster }, 'apps/deployments/default/till', undefined);
+    await releaseOwnership({ path, cluster }, formatKey(key), undefined, before);
     const after = await live();
     expect(contentOf(after)).toEqual(contentOf(before));
     expect([isMarked(before), isMarked(after), signatureOf(after)]).toEqual([true, false, undefined]);
     expect([after.metadata.uid, after.metadata.generation]).toEqual([before.metadata.uid, before.metadata.generation]);
   });
 
-  it('writes nothing if another agent has marked it, nobody has, or it does not exist', async () => {
+  it('writes nothing if another agent has marked it', async () => {
     const { cluster, live } = await applied('other:tree');
     const before = await live();
-    await releaseOwnership({ path, cluster }, 'apps/deployments/default/till', undefined);
+    await releaseOwnership({ path, cluster }, formatKey(key), undefined, before);
     expect(await live()).toEqual(before);
-    await cluster.remove(key, 'Background');
-    await releaseOwnership({ path, cluster }, 'apps/deployments/default/till', undefined);
-    expect(await cluster.get(key)).toBeUndefined();
   });
 
   it('removes the mark of this agent under its former path', async () => {
     const { cluster, live } = await applied('eu:store-old');
     const record = { source: 'center.retail', bodyHash: '', uid: '', fingerprint: '', created: true };
-    await releaseOwnership({ path, cluster }, 'apps/deployments/default/till', { ...record, agent: 'eu:store-old' });
+    await releaseOwnership({ path, cluster }, formatKey(key), { ...record, agent: 'eu:store-old' }, await live());
     expect(isMarked(await live())).toBe(false);
   });
 
@@ -103,7 +100,7 @@ describe('an object in a version that is no longer served', () => {
       resourceOf: async (apiVersion: string) => (apiVersion === 'light.example.org/v1' ? beacon : undefined),
       patch: async (...how: unknown[]) => void asked.push(...how),
     } as unknown as Cluster;
-    await releaseOwnership({ path, cluster }, formatKey(beacon), undefined);
+    await releaseOwnership({ path, cluster }, formatKey(beacon), undefined, object);
     return asked;
   }
 
