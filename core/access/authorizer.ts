@@ -61,7 +61,7 @@ export class NodeAuthorizer implements Authorizer {
     return this.reaches(attributes.user, place);
   }
 
-  /** The same for a rule of these roles. */
+  /** Whether a rule of the system space's roles holds at the place, as `#isForEverybody` says of a request. */
   #isRuleForEverybody({ apiGroups = [], resources }: PolicyRule, user: Requester, place: AccessPlace): boolean {
     return resources ? apiGroups.every((group) => reviewGroups.has(group)) : this.reaches(user, place);
   }

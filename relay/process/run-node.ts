@@ -223,7 +223,7 @@ function readAuthentication({ authentication }: NodeConfig): readonly OidcAuthen
 interface ReadConfig {
   readonly file: string;
   readonly config: NodeConfig;
-  /** Of the text of the file, as the status file shows it. */
+  /** The hash of the file's text, as the status file shows it. */
   readonly hash: string;
 }
 

@@ -14,7 +14,7 @@ export interface Candidate {
   readonly labels: Labels;
   /** The labels of the object's namespace. Absent for cluster-scoped objects. */
   readonly namespaceLabels?: Labels;
-  /** How an item has to name the object, if it is bookkeeping of the space (bookkeeping.ts). */
+  /** Present if the object is bookkeeping of the space: names the form in which an item includes the object (bookkeeping.ts). */
   readonly bookkeeping?: Bookkeeping | undefined;
   /** True: the space only shows the object, so no placement ever selects it (shown-replica-set.ts). */
   readonly isShown?: boolean;

@@ -196,7 +196,7 @@ export class NodeSpaces {
 
   /**
    * Ends the space. Call it when nothing of the space is at any place any more. Its objects are removed, so a later space of this name begins empty, at a later
-   * revision. Throws StoreFull, and changes nothing then.
+   * revision. Throws StoreFull; then the space stays open, and a later call goes on.
    */
   remove(name: string): void {
     const source = this.sourceOf(name);
