@@ -3,7 +3,7 @@
  * and upsynced objects are whole, as the agent reported them.
  */
 
-import { entryKey } from '../../core/entries/entry-keys.ts';
+import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
 import type { StateAttributes } from '../../core/entries/up-attributes.ts';
 import type { Content, FeedRow, Table } from '../../core/feed/feed.ts';
 import { segmentsOf } from '../../core/identity/node-path.ts';
@@ -82,14 +82,15 @@ function versionOf(row: LiveRow): string {
 }
 
 function isConflicted(state: Content | undefined): boolean {
-  return state !== undefined && (parseJson(asText(state.attributes)) as StateAttributes).reason === 'Conflicted';
+  return state !== undefined && attributesOf<StateAttributes>(state).reason === 'Conflicted';
 }
 
 /** The reported status, with generations of the origin. Undefined: the cluster has reported none. */
-function statusOf({ attributes, body }: Content): Uint8Array | undefined {
-  if (body.length === 0) return undefined;
-  const { generation, local } = parseJson(asText(attributes)) as StateAttributes;
-  return text(stableStringify(inTermsOfOrigin(parseJson(asText(body)) as Record<string, unknown>, generation, local)));
+function statusOf(state: Content): Uint8Array | undefined {
+  if (state.body.length === 0) return undefined;
+  const { generation, local } = attributesOf<StateAttributes>(state);
+  const status = parseJson(asText(state.body)) as Record<string, unknown>;
+  return text(stableStringify(inTermsOfOrigin(status, generation, local)));
 }
 
 /** The object that clients see, without a resourceVersion. `staleSinceMs`: wall time since which the agent is not connected. */

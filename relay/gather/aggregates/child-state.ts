@@ -85,7 +85,7 @@ export class ChildStates {
     const isRelay = this.#ports.children.get(name)?.role === 'relay';
     if (isRelay) return this.#ofRelay(reader, form, placements, name)?.only;
     const content = this.#reportOf(reader, form, name);
-    const state = content && stateIn(content);
+    const state = content && attributesOf<StateAttributes>(content);
     return state?.form?.uid === form.uid ? statusOf(content!, state) : undefined;
   }
 
@@ -142,7 +142,7 @@ export class ChildStates {
     const place = this.#placeOf(reader, placements, name);
     if (!place) return undefined;
     const content = this.#reportOf(reader, form, name);
-    const state = content && stateIn(content);
+    const state = content && attributesOf<StateAttributes>(content);
     const isCurrent = state?.form?.uid === form.uid && state.form.generation === form.generation;
     const status = content && state && isUsable(form, state, isCurrent) ? statusOf(content, state) : undefined;
     return {
@@ -209,10 +209,6 @@ function standingOf(
  */
 function isUsable({ uid, rules }: ObjectForm, { form, applied }: StateAttributes, isCurrent: boolean): boolean {
   return form?.uid === uid && (rules.observes !== false || (isCurrent && applied));
-}
-
-function stateIn({ attributes }: Content): StateAttributes {
-  return parseJson(asText(attributes)) as StateAttributes;
 }
 
 function statusOf({ body }: Content, { generation, local }: StateAttributes): Status | undefined {
