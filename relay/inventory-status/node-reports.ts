@@ -4,97 +4,60 @@
  */
 
 import { mailboxResource, nodeResource } from '../../core/apiserver/kinds/mesh-kinds.ts';
-import type { Space } from '../../core/apiserver/space.ts';
 import { entryKey } from '../../core/entries/entry-keys.ts';
 import { quarantinedAttributes } from '../../core/entries/quarantine-report.ts';
 import type {
-  Dependents,
   HeldAttributes,
   NodeAttributes,
   QuarantinedAttributes,
-  TroubleAttributes,
   WaitsAttributes,
 } from '../../core/entries/up-attributes.ts';
-import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
+import type { AppliedChange } from '../../core/feed/feed.ts';
 import { childPath, nameOf, objectName, parentOf, replicaNodePath } from '../../core/identity/node-path.ts';
 import type { RefusedClaims } from '../../core/match/allowed-summary.ts';
-import { cutCounts } from '../../core/object/bounded-counts.ts';
-import { stableStringify } from '../../core/object/canonical.ts';
 import { timestamp } from '../../core/object/conditions.ts';
 import { hash128 } from '../../core/object/hash.ts';
-import type { Labels } from '../../core/object/selector.ts';
-import type { Clock, Timer } from '../../core/runtime/clock.ts';
-import type { Divergence } from '../../core/session/feed-alarm.ts';
+import type { Timer } from '../../core/runtime/clock.ts';
 import type { SessionStatus } from '../../core/session/parent-ports.ts';
-import { type WatermarkWait, waitsAttributes } from '../../core/session/watermark-gate.ts';
-import { text } from '../../core/store/bytes.ts';
-import { ifRoom, isDiskLow } from '../../core/store/room.ts';
-import type { Reader, Store, Transaction } from '../../core/store/store.ts';
-import type { ReportedTrust } from '../../core/wire/tree-trust.ts';
+import { ifRoom } from '../../core/store/room.ts';
+import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { Child } from '../children/children.ts';
 import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
 import { type Replicas, withoutReplicas } from '../replicas/replicas.ts';
-import { dependentsOf, type OwnTrust, type Reporting, shownAuthorities } from './authority-dependents.ts';
+import type { Reporting } from './authority-dependents.ts';
 import { Descendants } from './descendants.ts';
 import { InventoryStatuses, type ShownInventory } from './inventory-statuses.ts';
 import { LocationCounts } from './location-counts.ts';
-import { guarded, hide, type NodeStatus, sessionState, showMailbox, showNode, untakenEntries } from './node-objects.ts';
+import { guarded, hide, sessionState, showMailbox, showNode, untakenEntries } from './node-objects.ts';
+import { lookEveryMs, nodeEntry, OwnNode, type OwnNodePorts } from './own-node.ts';
 import { heartbeatEveryMs, showSyncTarget } from './sync-target-status.ts';
 
-export interface NodeReportsPorts {
-  readonly space: Space;
-  readonly path: string;
-  readonly software: string;
-  /** The labels of the configuration. */
-  readonly labels: Labels;
-  readonly advertised?: NodeStatus['advertised'];
-  readonly clock: Clock;
-  readonly store: Store;
+export interface NodeReportsPorts extends OwnNodePorts {
   readonly children: ReadonlyMap<string, Child>;
   readonly mailboxes: Mailboxes;
-  readonly outbox: Producer;
   /** The node's inventory spaces, keyed by source. */
   inventories(): ReadonlyMap<string, ShownInventory>;
   connection(child: string): SessionStatus;
-  /** Returns whether the node is attached to its parent; undefined for the root. */
-  attached(): boolean | undefined;
-  /** Returns why there is no session with the parent. Undefined: there is one, or the node has not tried yet. */
-  unreached?(): string | undefined;
-  /** Returns why the renewal of the node's certificate is due and has not happened. */
-  certificateTrouble?(): TroubleAttributes | undefined;
-  /** Returns the authorities of nodes that this node trusts. Undefined: they never change. */
-  trust?(): OwnTrust | undefined;
-  /** Returns what the parent must receive before this node accepts anything from it. */
-  waiting?(): WatermarkWait | undefined;
   /** Returns what this node must receive before it sends anything to the child. */
   waits?(child: string): WaitsAttributes | undefined;
-  /** Returns a difference between the two ends of the node's feed from its parent. */
-  diverged(): Divergence | undefined;
-  /** Returns the age in ms of the newest report of the root at this node, over all hops; 0 at the root. */
-  rootAgeMs(): number;
   /** Absent: no relay has replicas. */
   readonly replicas?: Replicas;
   /** Returns the entries that stay in the mailbox of a relay although the relay reports fewer Locations. */
   heldInMailbox(reader: Reader, child: string): HeldAttributes | undefined;
   /** Returns the claims of a relay that have no effect. Undefined: there are none. */
   refusedClaims(child: string): RefusedClaims | undefined;
-  /** Returns the alarms of this node itself: the entries that it holds, the spaces whose store was restored, and the quarantined entries. */
-  guarded(reader: Reader): Pick<NodeAttributes, 'held' | 'rolledBack' | 'quarantined'>;
 }
 
 /** Time between two runs. People look at these objects, and accept a delay of a second. */
 const intervalMs = 1_000;
 /** Limit for the children of one run, which takes some milliseconds. So the node goes on with other work while a thousand children connect at once. */
 const childrenPerRun = 50;
-/** A report of the root that is younger than this counts as new: each hop sends a beat every 15 s. */
-const rootAgeShownMs = 60_000;
-/** How often the node reads values whose changes nobody announces: the free space of its disk, and the age of the root's report. */
-const lookEveryMs = 30_000;
 /** How often a changed lag is reported to the parent. Nodes above do not need each value of a lag that changes all the time. */
 const lagEveryMs = 30_000;
 
 export class NodeReports {
   readonly #ports: NodeReportsPorts;
+  readonly #ownNode: OwnNode;
   readonly #descendants: Descendants;
   readonly #replicas: Replicas;
   readonly #inventories: InventoryStatuses;
@@ -105,7 +68,6 @@ export class NodeReports {
   readonly #reportedLag = new Map<string, { entries: number; atMs: number }>();
   #timer: Timer | undefined;
   #lagTimer: Timer | undefined;
-  #rootContactMs: number | undefined;
   #looking: Timer | undefined;
   #heartbeatsAtMs: number;
   #started = false;
@@ -115,6 +77,7 @@ export class NodeReports {
     this.#heartbeatsAtMs = ports.clock.monotonicMs();
     const { space, store, path, outbox, mailboxes, replicas = withoutReplicas } = ports;
     this.#replicas = replicas;
+    this.#ownNode = new OwnNode(ports);
     this.#descendants = new Descendants({
       space,
       store,
@@ -229,7 +192,7 @@ export class NodeReports {
   }
 
   #run(): void {
-    const { space, path, clock, outbox, store, software, labels, advertised } = this.#ports;
+    const { clock } = this.#ports;
     let childrenLeft = childrenPerRun;
     for (const name of this.#dirty) {
       if (childrenLeft-- === 0) break;
@@ -239,50 +202,8 @@ export class NodeReports {
       // The child is removed only now: if there is no room to show it, it stays dirty.
       this.#dirty.delete(name);
     }
-    const counts = this.#counts();
-    const attached = this.#ports.attached();
-    const session =
-      attached === undefined
-        ? {}
-        : { session: { state: attached ? ('Connected' as const) : ('Disconnected' as const) } };
-    const role = path === '' ? 'Center' : 'Relay';
-    const kept = store.read((reader) => this.#ports.guarded(reader));
-    const diverged = this.#ports.diverged();
-    const diskLow = isDiskLow(store);
-    const trust = this.#ports.trust?.();
-    const reportedTrust = trust && this.#reportedTrust(trust);
-    const ownStatus = {
-      version: software,
-      labels,
-      ...(advertised ? { advertised } : {}),
-      ...session,
-      ...this.#rootContact(),
-      ...counts,
-      ...kept,
-      ...(trust && reportedTrust ? { authorities: shownAuthorities(trust, reportedTrust.dependents) } : {}),
-    };
-    const waits = waitsAttributes(this.#ports.waiting?.());
-    const certificateTrouble = this.#ports.certificateTrouble?.();
-    const alarms = { diverged, diskLow, certificateTrouble, ...waits };
-    showNode(space, path, role, ownStatus, clock.wallMs(), alarms, this.#ports.unreached?.());
+    this.#ownNode.show(this.#counts(), this.#trustBelow.values());
     const hasMoreBelow = this.#descendants.show(clock.wallMs());
-    if (path !== '') {
-      const reportedAlarms = {
-        ...(diverged ? { diverged: { at: timestamp(diverged.atMs), what: diverged.what } } : {}),
-        ...(diskLow ? { diskLow: true as const } : {}),
-        ...(certificateTrouble ? { certificateTrouble } : {}),
-        ...waits,
-      };
-      const ownReport: NodeAttributes = {
-        role: 'relay',
-        version: software,
-        ...cutCounts(counts),
-        ...kept,
-        ...reportedTrust,
-        ...reportedAlarms,
-      };
-      store.write((t) => outbox.put(t, entryOf(path, ownReport), 0));
-    }
     this.#looking ??= clock.after(lookEveryMs, () => {
       this.#looking = undefined;
       this.#refreshHeartbeats();
@@ -396,18 +317,7 @@ export class NodeReports {
       session,
       lag: { entries: this.#steadyLag(child.name, lag.entries) },
     };
-    store.write((t) => outbox.put(t, entryOf(nodePath, entry), 0));
-  }
-
-  /** Shows the time of the newest report of the root, not its age. The time stays the same while the age grows, so it is written once. */
-  #rootContact(): { readonly rootContactAt?: string } {
-    const ageMs = this.#ports.rootAgeMs();
-    if (ageMs < rootAgeShownMs) return {};
-    const contactMs = this.#ports.clock.wallMs() - ageMs;
-    // Two readings of two clocks differ by a few ms. The text must be the same for the same report.
-    const before = this.#rootContactMs ?? contactMs;
-    this.#rootContactMs = Math.abs(before - contactMs) < lookEveryMs / 10 ? before : contactMs;
-    return { rootContactAt: timestamp(this.#rootContactMs) };
+    store.write((t) => outbox.put(t, nodeEntry(nodePath, entry), 0));
   }
 
   #steadyLag(child: string, entries: number): number {
@@ -423,12 +333,6 @@ export class NodeReports {
       this.childrenChanged(this.#reportedLag.keys());
     });
     return lastReport.entries;
-  }
-
-  /** The report of this node to its parent about authorities. */
-  #reportedTrust({ own }: OwnTrust): ReportedTrust & { readonly dependents: Dependents } {
-    const self = { path: this.#ports.path, report: own };
-    return { ...own, dependents: dependentsOf([self, ...this.#trustBelow.values()], own.trusts) };
   }
 
   #counts(): { children: number; relays: number; agents: number } {
@@ -454,8 +358,4 @@ export class NodeReports {
 /** Returns the number of Locations that a relay counts. All replicas match the same Locations, but each replica reports the number that it owns. */
 function agentsOf({ labels, counted = labels }: Child): number {
   return counted?.leaves ?? 0;
-}
-
-function entryOf(path: string, node: NodeAttributes) {
-  return { key: entryKey.node(path), attributes: text(stableStringify(node)), body: new Uint8Array(0) };
 }
