@@ -8,11 +8,14 @@ import { patchRefused } from './status-errors.ts';
 
 /** The cause of a BadRequest about a whole object. */
 export class Undecodable extends Error {
+  /** The path of the field, with indexes and keys. Empty: the whole object. The words of Kubernetes do not always name the field. */
+  readonly field: string;
   /** The words for a value that a strategic merge patch has brought. */
   readonly restoring: string;
 
-  constructor(message: string, restoring = message) {
+  constructor(message: string, { field = '', restoring = message } = {}) {
     super(message);
+    this.field = field;
     this.restoring = restoring;
   }
 }

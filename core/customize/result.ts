@@ -1,5 +1,6 @@
 /** Checks the result of a customization: it is still the same object, it is valid if this node knows its kind, and it is not too large. */
 
+import { Undecodable } from '../apiserver/decoding.ts';
 import type { Kind } from '../apiserver/space.ts';
 import { objectBytesMax } from '../apiserver/status-errors.ts';
 import { canonicalBytes } from '../object/canonical.ts';
@@ -82,7 +83,9 @@ function typesOf(object: KubeObject, kind: Kind, version: string): string[] {
   try {
     return kind.rules.prepare(object, version);
   } catch (error) {
-    if (error instanceof BanyanError) throw new CustomizeError('', error.message, { cause: error });
-    throw error;
+    if (!(error instanceof BanyanError)) throw error;
+    const { cause } = error;
+    if (cause instanceof Undecodable) throw new CustomizeError(cause.field, cause.message, { cause: error });
+    throw new CustomizeError('', error.message, { cause: error });
   }
 }

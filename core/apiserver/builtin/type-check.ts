@@ -28,14 +28,14 @@ export function checkTypes(
   if (mistakes.size === 0) return unknown;
   const before = old === undefined ? undefined : decoded(old, type, of.kind).mistakes;
   const added = [...mistakes].filter(([path, { message }]) => before?.get(path)?.message !== message);
-  const [, first] = added.find(([, { isFinal }]) => isFinal) ?? added[0] ?? [];
+  const [field, first] = added.find(([, { isFinal }]) => isFinal) ?? added[0] ?? [];
   if (!first) return unknown;
   const { kind, version } = of;
   throw new BanyanError(
     'BadRequest',
     `${kind} in version "${version}" cannot be handled as a ${kind}: ${first.message}`,
     {},
-    { cause: new Undecodable(first.message, first.restoring) },
+    { cause: new Undecodable(first.message, { field, restoring: first.restoring }) },
   );
 }
 

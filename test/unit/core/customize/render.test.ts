@@ -184,6 +184,11 @@ describe('the resulting object', () => {
     expect(failure(deployment(), patch(item))).toContain(message);
   });
 
+  it('names the field of a text that is a number', () => {
+    const message = failure(configMap({}), patch({ merge: { data: { size: '${{ size(path) }}' } } }));
+    expect(message).toMatch(/the result: data\.size: json: cannot unmarshal number/);
+  });
+
   it('may keep a field that its kind does not know', () => {
     const object = { ...configMap({}), colour: 'red' };
     expect(rendered(object, patch({ op: 'add', path: '/data/a', value: 'x' })).object.colour).toBe('red');
