@@ -69,12 +69,12 @@ export function oneBytes(listing: ListRequest, stored: StoredObject): Buffer {
 /** One object in a form that is no table. */
 export function bytesOf(listing: ListRequest, stored: StoredObject): Buffer {
   return listing.form.as === 'PartialObjectMetadata'
-    ? Buffer.from(jsonText(shownObject(listing, stored)))
+    ? Buffer.from(jsonText(answeredObject(listing, stored)))
     : bytesInVersion(listing, stored);
 }
 
 /** The same, not yet written as JSON or protobuf. Throws if the object can't be converted to the version. */
-export function shownObject({ space, kind, version, form }: ListRequest, stored: StoredObject): object {
+export function answeredObject({ space, kind, version, form }: ListRequest, stored: StoredObject): object {
   const object = publicParsed(space, kind, stored);
   // The metadata of an object is the same in all versions.
   return form.as === 'PartialObjectMetadata' ? partialMetadata(object, form.version) : shownIn(kind, object, version);
@@ -149,7 +149,7 @@ function* inProtobuf(
   page: Page,
   { metadata, effort }: { readonly metadata: JsonObject; readonly effort: Effort },
 ): Generator<Buffer, Buffer | undefined> {
-  const add = (text: ByteText, stored: StoredObject) => text.add(encodeItem(shownObject(listing, stored)));
+  const add = (text: ByteText, stored: StoredObject) => text.add(encodeItem(answeredObject(listing, stored)));
   const text = new ByteText(firstPieceBytes);
   const items: Buffer[] = [];
   let bytes = 0;

@@ -10,7 +10,7 @@ import type { StorageEvent, StoredObject } from '../storage.ts';
 import { columnDefinitions, partialMetadata, table } from '../table/table.ts';
 import type { EventLines } from './event-lines.ts';
 import { Effort, type ListRequest, mustParse, selectsStored } from './list-request.ts';
-import { bytesOf, rowOf, shownObject } from './lists.ts';
+import { answeredObject, bytesOf, rowOf } from './lists.ts';
 import { aheadBytesMax, type WatchSink } from './outgoing.ts';
 import { kubernetesStatusOf } from './status.ts';
 
@@ -192,7 +192,7 @@ export class WatchRequest {
   }
 
   #lineOf(type: string, stored: StoredObject): Buffer {
-    if (this.#listing.form.protobuf) return this.#madeLine(type, shownObject(this.#listing, stored));
+    if (this.#listing.form.protobuf) return this.#madeLine(type, answeredObject(this.#listing, stored));
     return jsonLine(type, this.#json(stored));
   }
 
