@@ -7,8 +7,23 @@ export interface Random {
   fraction(): number;
 }
 
+/** Number of bytes that one call of the operating system's source brings. The call takes much longer than the copying of 16 bytes. */
+const supplyLength = 4096;
+/** Longer requests have a call of their own. */
+const fromSupplyMax = 64;
+let supply: Uint8Array = new Uint8Array(0);
+let used = 0;
+
 export const systemRandom: Random = {
-  bytes: (length) => new Uint8Array(randomBytes(length)),
+  bytes(length) {
+    if (length > fromSupplyMax) return new Uint8Array(randomBytes(length));
+    if (used + length > supply.length) [supply, used] = [randomBytes(supplyLength), 0];
+    const bytes = new Uint8Array(supply.subarray(used, used + length));
+    // The supply keeps no copy of a key.
+    supply.fill(0, used, used + length);
+    used += length;
+    return bytes;
+  },
   fraction: () => Math.random(),
 };
 

@@ -84,6 +84,7 @@ export class SelectionIndex {
 
   /** Returns the placements that select the object, sorted by name. */
   selecting(candidate: Candidate): SelectingPlacement[] {
+    if (this.#byName.size === 0) return [];
     const names = new Set<string>();
     for (const bucket of bucketsFor(candidate)) for (const name of this.#buckets.get(bucket) ?? []) names.add(name);
     this.asked += names.size;

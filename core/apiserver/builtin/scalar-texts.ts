@@ -90,7 +90,14 @@ function quoted(text: string): string {
   return JSON.stringify(text.length <= shownCharactersMax ? text : `${text.slice(0, shownCharactersMax)}…`);
 }
 
+/** A time as nearly all objects have it. Only its day may be out of range. */
+const usualTime =
+  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?<micros>\.\d{6})?Z$/;
+
 function timeMistake(text: string, layout: Layout): string | undefined {
+  const usual = usualTime.exec(text);
+  const isUsual = usual && (layout === secondsLayout || usual.groups?.micros !== undefined);
+  if (isUsual && hasDay(text)) return undefined;
   const of = `parsing time ${quoted(text)}`;
   const form = layout.map(([part]) => part).join('');
   let rest = text;
@@ -105,7 +112,11 @@ function timeMistake(text: string, layout: Layout): string | undefined {
     rest = rest.slice(found.length);
   }
   if (rest !== '') return `${of}: extra text: ${quoted(rest)}`;
-  const [year = 0, month = 0, day = 0] = text.slice(0, 10).split('-').map(Number);
-  const isDay = new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day;
-  return isDay ? undefined : `${of}: day out of range`;
+  return hasDay(text) ? undefined : `${of}: day out of range`;
+}
+
+/** Whether the month of the time has its day. */
+function hasDay(time: string): boolean {
+  const [year = 0, month = 0, day = 0] = time.slice(0, 10).split('-').map(Number);
+  return new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day;
 }

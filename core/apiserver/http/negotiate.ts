@@ -61,6 +61,7 @@ const shownCharactersMax = 200;
  * decides, as in kube-apiserver.
  */
 export function prefersProtobuf(accept: string): boolean {
+  if (!accept.includes(protobufType)) return false;
   const first = clausesOf(accept).find(({ parameters }) => parameters.as === undefined);
   return first?.type === protobufType;
 }
