@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 /** The three parts of the tests. They run one after the other, each with as many workers as its kind of work can use on two cores. */
@@ -7,6 +8,9 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 20_000 } },
+    // End-to-end tests start hundreds of processes from sources. With their compiled forms from an earlier start, a start takes 0.5 s of processor time instead
+    // of 1.2 s.
+    env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/banyan') },
     projects: [
       {
         extends: true,

@@ -3,6 +3,7 @@
 // with modules. So an old Node prints one clear sentence: docs/decisions/0008-old-node-runs-the-package.md.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import nodeModule from 'node:module';
 import { constants } from 'node:os';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,6 +17,13 @@ const isCheckout = existsSync(source);
 const neededMajor = isCheckout ? 24 : 20;
 /** The Node of the npm package `node`, which is a development dependency. */
 const newerNode = fileURLToPath(new URL('../../node_modules/node/bin/node', import.meta.url));
+
+// A checkout is hundreds of source files. Their compiled forms, kept from an earlier start, save most of the time of a start: 0.3 s instead of 0.9 s. The nodes
+// that `banyan up` starts read the variable too.
+if (isCheckout) {
+  process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../../node_modules/.cache/banyan', import.meta.url));
+  nodeModule.enableCompileCache?.(process.env.NODE_COMPILE_CACHE);
+}
 
 // kubectl completes the words of its plugin `kubectl banyan` by a program of this name:
 // https://kubernetes.io/docs/tasks/extend-kubectl/kubectl-plugins/

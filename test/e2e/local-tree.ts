@@ -8,13 +8,6 @@ import { kubectlProgram } from '../support/kubectl.ts';
 
 const root = join(import.meta.dirname, '../..');
 const program = join(root, 'center/cli/banyan.ts');
-/** All trees share the code that Node has compiled: a process then starts with a third of the work (0.3 s of a core instead of 1.0 s). */
-const compileCache = join(root, 'node_modules/.cache/banyan-e2e');
-
-/** The present environment: a test may have changed it. */
-function environment(): NodeJS.ProcessEnv {
-  return { ...process.env, NODE_COMPILE_CACHE: compileCache };
-}
 
 export interface Ran {
   readonly code: number;
@@ -50,7 +43,7 @@ export class LocalTree {
       String(this.#readyWithinSeconds),
       ...args,
     ];
-    const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'pipe'], env: environment() });
+    const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk: Buffer) => {
@@ -168,7 +161,6 @@ export function banyan(...args: string[]): Ran {
     encoding: 'utf8',
     timeout: 60_000,
     cwd: root,
-    env: environment(),
   });
   return { code: ran.status ?? -1, out: `${ran.stdout}${ran.stderr}`, stdout: ran.stdout };
 }

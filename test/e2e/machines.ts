@@ -58,7 +58,6 @@ esac`,
       ...process.env,
       PATH: [join(this.#root, 'bin'), process.env.PATH].join(delimiter),
       MACHINE: machine,
-      NODE_COMPILE_CACHE: fixture('node_modules/.cache/banyan-e2e'),
     };
     const ran = spawnSync('bash', ['-e', '-o', 'pipefail'], {
       input: own,
