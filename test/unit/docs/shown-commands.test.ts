@@ -10,15 +10,15 @@ const sources = globSync('{core,relay,center,edge-agent}/**/*.ts');
 const runBy: Readonly<Record<string, string>> = {
   'README.md': 'test/long/fresh-clone.test.ts',
   'docs/fleet.md': 'test/e2e/pages.test.ts',
-  'docs/preview-and-undo.md': 'test/e2e/preview-and-undo.test.ts',
+  'docs/preview-and-undo.md': 'test/long/preview-and-undo.test.ts',
   'docs/delivery.md': 'test/e2e/deleted-in-space.test.ts',
-  'docs/operations/access.md': 'test/e2e/access-page.test.ts',
+  'docs/operations/access.md': 'test/long/access-page.test.ts',
   'docs/operations/audit.md': 'test/e2e/audit.test.ts',
   'docs/operations/children.md': 'test/e2e/pages.test.ts',
   'docs/operations/kubeconfigs.md': 'test/e2e/pages.test.ts',
   'docs/operations/tenants.md': 'test/e2e/tenants.test.ts',
   'docs/operations/encryption.md': 'test/long/encryption.test.ts',
-  'docs/operations/change-the-tree.md': 'test/e2e/change-the-tree-page.test.ts',
+  'docs/operations/change-the-tree.md': 'test/long/change-the-tree-page.test.ts',
   'docs/operations/virtual-machines.md': 'test/long/virtual-machines.test.ts',
 };
 

@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import type { KeyAndCertificate } from '../../core/identity/authority.ts';
+import { JoinedNodes } from '../e2e/joined-nodes.ts';
+import { kubectlBy, LocalTree, until } from '../e2e/local-tree.ts';
 import { forged as forgedBy } from '../support/forged.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
-import { JoinedNodes } from './joined-nodes.ts';
-import { kubectlBy, LocalTree, until } from './local-tree.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const topology = {

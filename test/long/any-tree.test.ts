@@ -3,8 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
+import { banyan, fixture, kubectlBy, LocalTree } from '../e2e/local-tree.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
-import { banyan, fixture, kubectlBy, LocalTree } from './local-tree.ts';
 
 interface Kubeconfig {
   readonly clusters: readonly { name: string; cluster: { server: string; 'certificate-authority-data': string } }[];

@@ -3,13 +3,13 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { kubectlBy, type Ran, until } from '../e2e/local-tree.ts';
+import { Machines } from '../e2e/machines.ts';
+import { blocksOf } from '../e2e/page-blocks.ts';
+import { placedInProduction } from '../e2e/placements.ts';
 import { freePorts } from '../support/free-ports.ts';
 import { getObject } from '../support/kept-api/kept-api.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
-import { kubectlBy, type Ran, until } from './local-tree.ts';
-import { Machines } from './machines.ts';
-import { blocksOf } from './page-blocks.ts';
-import { placedInProduction } from './placements.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 /** Some commands and starts of processes, each some seconds beside other tests. */

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kubeconfig } from '../../center/supervisor/kubeconfig.ts';
+import { fixture } from '../e2e/local-tree.ts';
 import { kubectlProgram, withoutKubectl } from '../support/kubectl.ts';
-import { fixture } from './local-tree.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'banyan-completion-'));
 const env = {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { until } from '../e2e/local-tree.ts';
+import { aWhile, containers, controllers, main, north, OperatorTree, platform, retail } from '../e2e/operator-tree.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
 import { finalizer, objectRules, operatorRules, placed, tank } from '../support/operator.ts';
-import { until } from './local-tree.ts';
-import { aWhile, containers, controllers, main, north, OperatorTree, platform, retail } from './operator-tree.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 

@@ -4,10 +4,10 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fixture, LocalTree, until } from '../e2e/local-tree.ts';
+import { blocksOf } from '../e2e/page-blocks.ts';
+import { placedInProduction } from '../e2e/placements.ts';
 import { kubectlProgram, withoutKubectl } from '../support/kubectl.ts';
-import { fixture, LocalTree, until } from './local-tree.ts';
-import { blocksOf } from './page-blocks.ts';
-import { placedInProduction } from './placements.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const page = readFileSync(fixture('docs/operations/change-the-tree.md'), 'utf8');

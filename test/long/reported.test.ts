@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fixture, LocalTree, until } from '../e2e/local-tree.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
-import { fixture, LocalTree, until } from './local-tree.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const retail = 'space/center/retail';

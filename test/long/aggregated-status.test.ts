@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { banyan, fixture, LocalTree, until } from '../e2e/local-tree.ts';
 import { Helm, type HelmVersion, withoutHelm, withoutHelm4 } from '../support/helm.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
-import { banyan, fixture, LocalTree, until } from './local-tree.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const retail = 'space/center/retail';

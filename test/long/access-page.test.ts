@@ -4,9 +4,9 @@ import { chmodSync, copyFileSync, mkdtempSync, readFileSync, symlinkSync, writeF
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { parse, stringify } from 'yaml';
+import { fixture, LocalTree } from '../e2e/local-tree.ts';
+import { blocksOf } from '../e2e/page-blocks.ts';
 import { kubectlProgram, withoutKubectl } from '../support/kubectl.ts';
-import { fixture, LocalTree } from './local-tree.ts';
-import { blocksOf } from './page-blocks.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const page = readFileSync(fixture('docs/operations/access.md'), 'utf8');

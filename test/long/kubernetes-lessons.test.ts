@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
+import { kubectlBy, LocalTree, until } from '../e2e/local-tree.ts';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
 import { ControlPlane } from '../support/control-plane/control-plane.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
-import { kubectlBy, LocalTree, until } from './local-tree.ts';
 
 const missing = withoutKubectl ?? withoutControlPlane();
 const why = missing ? ` [not run: ${missing}]` : '';

@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { banyan, fixture, LocalTree, until } from '../e2e/local-tree.ts';
+import { blocksOf } from '../e2e/page-blocks.ts';
 import { kubectlProgram, withoutKubectl } from '../support/kubectl.ts';
-import { banyan, fixture, LocalTree, until } from './local-tree.ts';
-import { blocksOf } from './page-blocks.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const space = 'space/center/retail';

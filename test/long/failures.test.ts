@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { banyan, LocalTree, until } from '../e2e/local-tree.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
-import { banyan, LocalTree, until } from './local-tree.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const retail = 'space/center/retail';

@@ -15,9 +15,9 @@ import { certificatesIn } from '../../core/identity/pem-certificates.ts';
 import { authorityOfChain } from '../../core/identity/trusted-authorities.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
+import { JoinedNodes } from '../e2e/joined-nodes.ts';
+import { banyan, kubectlBy, LocalTree, until } from '../e2e/local-tree.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
-import { JoinedNodes } from './joined-nodes.ts';
-import { banyan, kubectlBy, LocalTree, until } from './local-tree.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const topology = {
