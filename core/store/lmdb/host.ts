@@ -1,6 +1,6 @@
 /** Facts about the machine that the store needs: whether the machine was restarted, and whether another process still runs. */
 import { readFileSync, readlinkSync } from 'node:fs';
-import { isAlive } from '../../runtime/process-alive.ts';
+import { isAlive, startOf } from '../../runtime/process-alive.ts';
 
 export interface ProcessIdentity {
   readonly pid: number;
@@ -26,12 +26,6 @@ export function localHost(): Host {
     self: { pid: process.pid, started: startOf(process.pid), namespace },
     find: (pid) => (isAlive(pid) ? { pid, started: startOf(pid), namespace } : undefined),
   };
-}
-
-/** Field 22 of /proc/PID/stat. The function counts from the end of the command field. The command is in parentheses and may contain any character. */
-function startOf(pid: number): string {
-  const stat = readOr('', () => readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
 }
 
 /** Reads a file, or returns `otherwise`, the caller's value for "unknown". A system without /proc does not have the file. */
