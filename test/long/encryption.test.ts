@@ -352,7 +352,7 @@ describe.skipIf(withoutKubectl)(`the page docs/operations/encryption.md${why}`, 
   });
 
   it('says what rekey says about each node, and what it can not do', () => {
-    const [, rekey = ''] = blocks('sh');
+    const rekey = blocks('sh').find((block) => block.includes('banyan rekey'))!;
     const ran = run(rekey.replace('DATA', tree.data), '.');
     expect(ran.stdout).toContain("encryption.keyCommand: the command can't change keys that a program prints");
     expect(ran.stdout).toContain('eu.rivoli.yaml: encryption: this node seals nothing');
