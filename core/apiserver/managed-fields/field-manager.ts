@@ -27,7 +27,6 @@ import {
 import { fieldsOf } from './extract.ts';
 import {
   differenceBelow,
-  equals,
   type FieldSet,
   fieldDifference,
   fieldElement,
@@ -87,14 +86,10 @@ function apply(
   const differencesTo = (earlier: KubeObject) => differences(earlier, base, type, kind);
   const yielded = text === undefined ? undefined : fieldsOfLastApplied(text, base, type, differencesTo);
   const remaining = yieldTo(others, changes, force, yielded);
-  // The entry is replaced only if the applier has changed its version or its fields. So if an apply is repeated, nothing changes, not even the time.
-  const isSame =
-    last !== undefined &&
-    last.apiVersion === owner.apiVersion &&
-    equals(last.fields, own) &&
-    isEmptyFieldSet(changes.changed) &&
-    isEmptyFieldSet(changes.removed);
-  const entry: FieldsEntry = isSame ? last : { ...owner, time: nowIso, fields: own };
+  // As in Kubernetes, an apply that changes no value keeps the time of the entry: none if the manager is new. So a repeated apply changes nothing.
+  const isUnchanged = isEmptyFieldSet(changes.changed) && isEmptyFieldSet(changes.removed);
+  const time = isUnchanged ? last?.time : nowIso;
+  const entry: FieldsEntry = { ...owner, ...(time === undefined ? {} : { time }), fields: own };
   setEntries(result, isEmptyFieldSet(own) ? remaining : [...remaining, entry], live?.metadata.managedFields);
   if (text !== undefined) setLastApplied(result, config);
   return result;

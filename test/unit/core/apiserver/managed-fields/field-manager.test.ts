@@ -121,6 +121,23 @@ describe('a repeated apply', () => {
     expect(apply(applied, one, 'kubectl', { now: late })).toEqual(applied);
   });
 
+  it('keeps the time when its fields change and no value does', () => {
+    const applied = apply(undefined, one, 'kubectl');
+    const labels = { app: 'till', of: 'other' };
+    const live = update(applied, { ...applied, metadata: { ...applied.metadata, labels } }, 'other');
+    const again = apply(live, { ...one, metadata: { ...one.metadata, labels } }, 'kubectl', { now: late });
+    expect(entry(again, 'kubectl')).toMatchObject({
+      time: early,
+      fieldsV1: { 'f:metadata': { 'f:labels': { 'f:app': {}, 'f:of': {} } } },
+    });
+  });
+
+  it('by another manager has no time when no value changes', () => {
+    const again = apply(apply(undefined, one, 'kubectl'), deployment({ replicas: 1 }), 'gitops', { now: late });
+    expect(entry(again, 'gitops')).toMatchObject({ fieldsV1: { 'f:spec': { 'f:replicas': {} } } });
+    expect(entry(again, 'gitops')).not.toHaveProperty('time');
+  });
+
   it('updates the time when a value changes though the fields are the same', () => {
     const applied = apply(undefined, one, 'kubectl');
     const again = apply(
