@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { anything, definitionOf } from '../support/definition.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
 import { LocalTree, until } from './local-tree.ts';
 
@@ -11,7 +12,6 @@ const retail = 'space/center/retail';
 const shop = 'cluster/eu:shop';
 const [max, min] = ['9223372036854775807', '-9223372036854775808'];
 
-const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
 const spec = {
   type: 'object',
   properties: {
@@ -22,25 +22,7 @@ const spec = {
   },
   'x-kubernetes-validations': [{ rule: '!has(self.id) || self.id != 9007199254740993', message: 'not this one' }],
 };
-const definition = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: 'meters.example.com' },
-  spec: {
-    group: 'example.com',
-    scope: 'Namespaced',
-    names: { plural: 'meters', singular: 'meter', kind: 'Meter', listKind: 'MeterList' },
-    versions: [
-      {
-        name: 'v1',
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        schema: { openAPIV3Schema: { type: 'object', properties: { spec, status: anything } } },
-      },
-    ],
-  },
-};
+const definition = definitionOf({ group: 'example.com', kind: 'Meter', properties: { spec, status: anything } });
 const placement = {
   apiVersion: 'edge.banyan.io/v1alpha1',
   kind: 'EdgePlacement',

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { banyan, fixture, LocalTree, until } from '../e2e/local-tree.ts';
+import { anything, definitionOf } from '../support/definition.ts';
 import { Helm, type HelmVersion, withoutHelm, withoutHelm4 } from '../support/helm.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
 
@@ -74,26 +75,11 @@ const customizer = (image: string) => ({
     ],
   },
 });
-const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
-const boilers = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: 'boilers.heat.example.com' },
-  spec: {
-    group: 'heat.example.com',
-    scope: 'Namespaced',
-    names: { plural: 'boilers', singular: 'boiler', kind: 'Boiler', listKind: 'BoilerList' },
-    versions: [
-      {
-        name: 'v1',
-        served: true,
-        storage: true,
-        subresources: { status: {} },
-        schema: { openAPIV3Schema: { type: 'object', properties: { spec: anything, status: anything } } },
-      },
-    ],
-  },
-};
+const boilers = definitionOf({
+  group: 'heat.example.com',
+  kind: 'Boiler',
+  properties: { spec: anything, status: anything },
+});
 
 describe.skipIf(withoutKubectl)(`tools that wait for the status of an object at three clusters${why}`, () => {
   const tree = new LocalTree('test/e2e/aggregated-status-topology.yaml');

@@ -8,6 +8,7 @@ import { buildMsMax } from '../e2e/one-site.ts';
 import { type CelAnswer, celCaseSchema, celCases, celCaseValue } from '../support/cel-cases.ts';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
 import { ControlPlane } from '../support/control-plane/control-plane.ts';
+import { definitionOf } from '../support/definition.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
 
 const missing = withoutKubectl ?? withoutControlPlane();
@@ -25,34 +26,11 @@ const refusedAtOnceMax = 99;
 type Kubectl = (args: readonly string[], input?: object) => Ran;
 
 /** The message of each rule is its index. */
-const definition = (left: readonly number[]) => ({
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  metadata: { name: 'cases.cel.example.com' },
-  spec: {
-    group: 'cel.example.com',
-    scope: 'Namespaced',
-    names: { plural: 'cases', singular: 'case', kind: 'Case', listKind: 'CaseList' },
-    versions: [
-      {
-        name: 'v1',
-        served: true,
-        storage: true,
-        schema: {
-          openAPIV3Schema: {
-            type: 'object',
-            properties: {
-              spec: {
-                ...celCaseSchema,
-                'x-kubernetes-validations': left.map((index) => ({ rule: rules[index], message: `rule ${index}` })),
-              },
-            },
-          },
-        },
-      },
-    ],
-  },
-});
+const definition = (left: readonly number[]) => {
+  const validations = left.map((index) => ({ rule: rules[index], message: `rule ${index}` }));
+  const spec = { ...celCaseSchema, 'x-kubernetes-validations': validations };
+  return definitionOf({ group: 'cel.example.com', kind: 'Case', properties: { spec } });
+};
 const object = {
   apiVersion: 'cel.example.com/v1',
   kind: 'Case',

@@ -1,29 +1,16 @@
 /** An operator with its definitions and RBAC, and custom objects. The operator is only a Deployment: tests do what its program would do. */
+import { anything, definitionOf } from './definition.ts';
 
 export const finalizer = 'op.example.com/drain';
 const labels = { app: 'tank-operator' };
 const rbac = 'rbac.authorization.k8s.io';
 
-function definition(kind: string, scope: 'Namespaced' | 'Cluster'): object {
-  const plural = `${kind.toLowerCase()}s`;
-  const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
-  const schema = { openAPIV3Schema: { type: 'object', properties: { spec: anything } } };
-  return {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.op.example.com` },
-    spec: {
-      group: 'op.example.com',
-      scope,
-      names: { plural, singular: kind.toLowerCase(), kind, listKind: `${kind}List` },
-      versions: [{ name: 'v1', served: true, storage: true, schema }],
-    },
-  };
-}
-
 const metadata = { name: 'tank-operator', namespace: 'op' };
 /** Kinds: Tank in the namespace, Harbour for the whole cluster. */
-export const definitions: readonly object[] = [definition('Tank', 'Namespaced'), definition('Harbour', 'Cluster')];
+export const definitions: readonly object[] = [
+  definitionOf({ group: 'op.example.com', kind: 'Tank', properties: { spec: anything } }),
+  definitionOf({ group: 'op.example.com', kind: 'Harbour', scope: 'Cluster', properties: { spec: anything } }),
+];
 /** Everything of the operator, except for the definitions. */
 export const operator: readonly object[] = [
   { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'op' } },
