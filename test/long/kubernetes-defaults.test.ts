@@ -2,14 +2,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { publicObject } from '../../core/apiserver/http/public-form.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { buildMsMax } from '../e2e/one-site.ts';
 import { ApiCaller } from '../support/api-caller.ts';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
 import { ControlPlane } from '../support/control-plane/control-plane.ts';
-import { baseObjects, ownSpace, smallObjects, urlOf } from '../support/differential/answers.ts';
+import { baseObjects, createValidNamespace, ownSpace, smallObjects, urlOf } from '../support/differential/answers.ts';
 import { storedForm } from '../support/differential/stored-form.ts';
 
 const missing = withoutControlPlane();
@@ -23,13 +23,7 @@ describe.skipIf(missing)(`defaults of Kubernetes${why}`, () => {
   beforeAll(async () => {
     plane = await ControlPlane.start({ directory });
     api = new ApiCaller(plane.kubeconfig);
-    await api.call('POST', '/api/v1/namespaces', {
-      body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'valid' } },
-    });
-    // Pods are refused until the namespace has its account.
-    const account = '/api/v1/namespaces/valid/serviceaccounts/default';
-    const waiting = { timeout: 60_000, interval: 50 };
-    await vi.waitFor(async () => expect((await api.call('GET', account)).status).toBe(200), waiting);
+    await createValidNamespace(api);
   }, buildMsMax);
   afterAll(async () => {
     api?.[Symbol.dispose]();

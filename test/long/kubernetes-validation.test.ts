@@ -2,12 +2,20 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildMsMax } from '../e2e/one-site.ts';
 import { ApiCaller } from '../support/api-caller.ts';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
 import { ControlPlane } from '../support/control-plane/control-plane.ts';
-import { baseObjects, checkedWrite, ownAnswer, ownSpace, realAnswer, urlOf } from '../support/differential/answers.ts';
+import {
+  baseObjects,
+  checkedWrite,
+  createValidNamespace,
+  ownAnswer,
+  ownSpace,
+  realAnswer,
+  urlOf,
+} from '../support/differential/answers.ts';
 import { BothServers } from '../support/differential/both-servers.ts';
 
 const missing = withoutControlPlane();
@@ -22,8 +30,6 @@ const seed = Number(process.env.BANYAN_SEED ?? Math.floor(Date.now() / dayMs));
 /** Parts in a thousand that may differ. `docs/testing.md` says which differences are left. */
 const differingMax = 12;
 
-const waiting = { timeout: 60_000, interval: 50 };
-
 describe.skipIf(missing)(`as Kubernetes${why}`, () => {
   const directory = mkdtempSync(join(tmpdir(), 'banyan-validation-'));
   let plane: ControlPlane;
@@ -32,11 +38,7 @@ describe.skipIf(missing)(`as Kubernetes${why}`, () => {
   beforeAll(async () => {
     plane = await ControlPlane.start({ directory });
     api = new ApiCaller(plane.kubeconfig);
-    const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'valid' } };
-    await api.call('POST', '/api/v1/namespaces', { body });
-    // Pods are refused until the namespace has its account.
-    const account = '/api/v1/namespaces/valid/serviceaccounts/default';
-    await vi.waitFor(async () => expect((await api.call('GET', account)).status).toBe(200), waiting);
+    await createValidNamespace(api);
   }, buildMsMax);
   afterAll(async () => {
     api?.[Symbol.dispose]();

@@ -12,7 +12,7 @@ import { buildMsMax } from '../e2e/one-site.ts';
 import { ApiCaller } from '../support/api-caller.ts';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
 import { ControlPlane } from '../support/control-plane/control-plane.ts';
-import { baseObjects, kindOf, urlOf } from '../support/differential/answers.ts';
+import { baseObjects, createValidNamespace, kindOf, urlOf } from '../support/differential/answers.ts';
 import { changed } from '../support/differential/wrong-objects.ts';
 
 const missing = withoutControlPlane();
@@ -31,9 +31,7 @@ describe.skipIf(missing)(`protobuf as in Kubernetes${why}`, () => {
   beforeAll(async () => {
     plane = await ControlPlane.start({ directory });
     api = new ApiCaller(plane.kubeconfig);
-    await api.call('POST', '/api/v1/namespaces', {
-      body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'valid' } },
-    });
+    await createValidNamespace(api);
   }, buildMsMax);
   afterAll(async () => {
     api?.[Symbol.dispose]();

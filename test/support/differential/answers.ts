@@ -12,7 +12,8 @@ import { BanyanError, type Cause } from '../../../core/runtime/errors.ts';
 import { silentLogger } from '../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../core/runtime/random.ts';
 import { MemoryStore } from '../../../core/store/memory/memory-store.ts';
-import type { CallerAnswer } from '../api-caller.ts';
+import { untilAnswered } from '../../e2e/local-tree.ts';
+import type { ApiCaller, CallerAnswer } from '../api-caller.ts';
 import { masked, onlyReal } from './accepted-differences.ts';
 import { minimalObjects } from './minimal-objects.ts';
 import { validObjects } from './valid-objects.ts';
@@ -81,4 +82,12 @@ export function urlOf(object: KubeObject): string {
   const { group } = parseApiVersion(object.apiVersion);
   const root = group === '' ? '/api' : '/apis';
   return `${root}/${object.apiVersion}${namespaced ? '/namespaces/valid' : ''}/${resource}`;
+}
+
+/** Creates the namespace of the objects at a real API server, and waits for its account: before, the API server refuses pods. */
+export async function createValidNamespace(api: ApiCaller): Promise<void> {
+  const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'valid' } };
+  await api.call('POST', '/api/v1/namespaces', { body });
+  const account = '/api/v1/namespaces/valid/serviceaccounts/default';
+  await untilAnswered('the namespace has its account', async () => (await api.call('GET', account)).status === 200);
 }
