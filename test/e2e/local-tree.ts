@@ -1,6 +1,6 @@
 /** A real tree for tests: `banyan up` as a process, stock kubectl, one data directory. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { getObject } from '../support/kept-api/kept-api.ts';
@@ -133,6 +133,13 @@ export class LocalTree {
 
   apply(context: string, object: object): Ran {
     return this.kubectl(context, ['apply', '-f', '-'], JSON.stringify(object));
+  }
+
+  /** The path of a kubeconfig with this context alone, for programs that take no context. */
+  kubeconfigOf(context: string): string {
+    const file = join(this.data, `${context.replaceAll('/', '-')}.kubeconfig`);
+    writeFileSync(file, this.ok(context, 'config', 'view', '--raw', '--minify', '--flatten'), { mode: 0o600 });
+    return file;
   }
 
   /** An object or a list as `kubectl get` names it; undefined if there is none, or if nobody answers. */

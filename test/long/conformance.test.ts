@@ -50,8 +50,7 @@ describe.skipIf(missing)(`conformance${why}`, () => {
   it.concurrent.each(['space/center/work', 'cluster/shop'])(
     'of %s',
     async (context) => {
-      const own = join(directory, `${context.replaceAll('/', '-')}.kubeconfig`);
-      writeFileSync(own, tree.ok(context, 'config', 'view', '--raw', '--minify', '--flatten'));
+      const own = tree.kubeconfigOf(context);
       const { passed, failed } = await runConformance(own, withoutPods, `${own}.json`);
       expect(Object.fromEntries(failed)).toEqual({});
       expect(passed.length).toBe(withoutPods.length);

@@ -1,45 +1,24 @@
 /** Programs of Kubernetes clients at a workload space and at a real control plane: both pass the same checks, with the same values. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { CoreV1Api, KubeConfig, makeInformer, type V1ConfigMap } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { stringify } from 'yaml';
-import { kubectlBy, LocalTree } from '../e2e/local-tree.ts';
+import { kubectlBy, until } from '../e2e/local-tree.ts';
+import { SpaceAndPlane } from '../e2e/space-and-plane.ts';
 import { clientPrograms, runClientProgram, withoutClientPrograms } from '../support/client-programs.ts';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
-import { ControlPlane } from '../support/control-plane/control-plane.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
-import { likeSpaces } from '../support/kubectl-session.ts';
 
 const missing = withoutKubectl ?? withoutControlPlane() ?? withoutClientPrograms;
 const why = missing ? ` [not run: ${missing}]` : '';
 
 describe.skipIf(missing)(`programs of clients${why}`, () => {
-  const directory = mkdtempSync(join(tmpdir(), 'banyan-clients-'));
-  const tree = new LocalTree(join(directory, 'topology.yaml'));
-  let plane: ControlPlane;
-  let own: string;
+  let servers: SpaceAndPlane;
 
   beforeAll(async () => {
-    const spec = { center: { spaces: [{ name: 'clients', type: 'Workload' }] } };
-    const topology = { apiVersion: 'banyan.io/v1alpha1', kind: 'Topology', metadata: { name: 'clients' }, spec };
-    writeFileSync(join(directory, 'topology.yaml'), stringify(topology));
-    await tree.up();
-    own = join(directory, 'space.kubeconfig');
-    writeFileSync(own, tree.ok('space/center/clients', 'config', 'view', '--raw', '--minify', '--flatten'));
-    plane = await ControlPlane.start({ directory: join(directory, 'plane'), ...likeSpaces });
+    servers = await SpaceAndPlane.start('clients');
   }, 300_000);
+  afterAll(() => servers?.[Symbol.asyncDispose]());
 
-  afterAll(async () => {
-    await tree[Symbol.asyncDispose]();
-    await plane?.[Symbol.asyncDispose]();
-    rmSync(directory, { recursive: true, force: true });
-  });
-
-  const both = <T>(run: (kubeconfig: string) => Promise<T>): Promise<T[]> =>
-    Promise.all([own, plane.kubeconfig].map(run));
+  const both = <T>(run: (kubeconfig: string) => Promise<T>): Promise<T[]> => Promise.all(servers.kubeconfigs.map(run));
 
   it.each(clientPrograms)(
     '%s',
@@ -82,18 +61,16 @@ async function informed(kubeconfig: string): Promise<string[]> {
       if (metadata?.name !== 'kube-root-ca.crt')
         seen.push(`${event} ${metadata?.name}${event === 'update' ? ` ${data?.a}` : ''}`);
     });
-  const until = async (count: number) => {
-    while (seen.length < count) await delay(20);
-  };
+  const came = (count: number) => until(`${count} events after ${seen.join(', ')}`, () => seen.length >= count);
   await informer.start();
   try {
-    await until(1);
+    await came(1);
     const late = await create('late');
-    await until(2);
+    await came(2);
     await api.replaceNamespacedConfigMap({ namespace, name: 'late', body: { ...late, data: { a: 'b' } } });
-    await until(3);
+    await came(3);
     await api.deleteNamespacedConfigMap({ namespace, name: 'late' });
-    await until(4);
+    await came(4);
     return seen;
   } finally {
     await informer.stop();

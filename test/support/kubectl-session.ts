@@ -3,7 +3,8 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { acceptedCommands } from './accepted-answers.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { type AcceptedCommand, acceptedCommands } from './accepted-answers.ts';
 import type { ControlPlaneOptions } from './control-plane/control-plane.ts';
 
 export interface Answered {
@@ -113,23 +114,37 @@ function inOneOrder(text: string): string {
   }
 }
 
-/** The answers that differ, except for accepted differences. */
+/** The answers that differ, except for accepted differences. Adds to `needed` which accepted differences there were. */
 export function differences(
   ours: readonly Answered[],
   theirs: readonly Answered[],
+  needed: Set<string>,
 ): { ours: Answered; theirs: Answered }[] {
   return ours.flatMap((one, at) => {
     const other = theirs[at]!;
-    const [left, right] = [one, other].map((answered) => JSON.stringify(comparable(answered)));
-    return left === right ? [] : [{ ours: one, theirs: other }];
+    const found = acceptedCommands.filter(({ commands }) => commands.includes(one.command));
+    const isSame = (accepted: readonly AcceptedCommand[]) =>
+      isDeepStrictEqual(comparable(one, accepted), comparable(other, accepted));
+    for (const entry of found) {
+      if (!isSame(found.filter((another) => another !== entry))) needed.add(named(entry, one.command));
+    }
+    return isSame(found) ? [] : [{ ours: one, theirs: other }];
   });
 }
 
-function comparable({ command, code, out, err }: Answered): object {
-  const found = acceptedCommands.filter(({ commands }) => commands.some((text) => command.startsWith(text)));
-  if (found.some(({ otherCode }) => otherCode)) return {};
-  if (found.some(({ without }) => without === undefined)) return { code };
+/** Each accepted difference of a command, as `differences` names them. */
+export function acceptedDifferences(): string[] {
+  return acceptedCommands.flatMap((entry) => entry.commands.map((command) => named(entry, command)));
+}
+
+function named({ reason }: AcceptedCommand, command: string): string {
+  return `${command} (${reason})`;
+}
+
+function comparable({ code, out, err }: Answered, accepted: readonly AcceptedCommand[]): object {
+  if (accepted.some(({ otherAnswer }) => otherAnswer)) return {};
   const strip = (text: string) =>
-    found.flatMap(({ without = [] }) => without).reduce((all, pattern) => all.replaceAll(pattern, ''), text);
-  return { code, out: strip(out), err: strip(err) };
+    accepted.flatMap(({ without = [] }) => without).reduce((all, pattern) => all.replaceAll(pattern, ''), text);
+  const isOtherWords = accepted.some(({ without }) => without === undefined);
+  return { code, out: strip(out), ...(isOtherWords ? {} : { err: strip(err) }) };
 }
