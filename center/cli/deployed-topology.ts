@@ -43,7 +43,7 @@ function checkPossible(file: string, { nodes }: SeenTree, { differences, wanted 
     const seen = seenAt.get(path);
     if (!seen || seen.role === role) continue;
     throw new UsageError(
-      `${file}: the path "${path}" is that of a ${seen.role} in the tree, and not of a ${role}: choose another name, or remove it first: ${cliCommand('remove', path)}`,
+      `${file}: the path "${path}" is taken: its role in the tree is ${seen.role}, and not ${role}: choose another name, or remove it first: ${cliCommand('remove', path)}`,
     );
   }
   for (const { action, role, path, from, fields } of differences) {

@@ -5,6 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { isAlive } from '../../core/runtime/process-alive.ts';
 import { kubectlProgram } from '../support/kubectl.ts';
 import { fixture, type Ran, until } from './local-tree.ts';
 
@@ -78,11 +79,6 @@ esac`,
     }
   }
 
-  log(name: string): string {
-    const file = join(this.#root, name, 'log');
-    return existsSync(file) ? readFileSync(file, 'utf8') : '';
-  }
-
   /** A file of the machine's folder of the node. */
   file(name: string, file: string): string {
     return join(this.#root, name, 'banyan', file);
@@ -114,7 +110,7 @@ interface PrintedStep {
 }
 
 /** Steps have a title, then blocks of indented commands, each with its place in a comment. */
-export function stepsIn(printed: string): PrintedStep[] {
+function stepsIn(printed: string): PrintedStep[] {
   const steps: { title: string; place: string; commands: string }[] = [];
   let title = '';
   for (const line of printed.split('\n')) {
@@ -125,12 +121,4 @@ export function stepsIn(printed: string): PrintedStep[] {
     else if (line.endsWith(':')) title = line;
   }
   return steps;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
 }

@@ -76,7 +76,6 @@ ${clusters.map((one) => `    - {${one}}`).join('\n') || '    []'}
     const copy = join(root, `${path.replaceAll(/[:/]/g, '.')}.kubeconfig`);
     if (!existsSync(copy)) {
       const server = `https://127.0.0.1:${ports[0]}${path}`;
-      kubectlBy(kubeconfig, ['config', 'view', '--raw']);
       writeFileSync(copy, readFileSync(kubeconfig, 'utf8').replaceAll(/server: .*/g, `server: ${server}`));
     }
     return copy;
@@ -281,7 +280,7 @@ ${clusters.map((one) => `    - {${one}}`).join('\n') || '    []'}
         write();
       },
       2,
-      /the path "us" is that of a relay in the tree, and not of a agent|not of an agent/,
+      /the path "us" is taken: its role in the tree is relay, and not agent/,
     ],
     [
       'nothing left',

@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../core/runtime/clock.ts';
+import { isAlive } from '../../core/runtime/process-alive.ts';
 import { fixture, until } from '../e2e/local-tree.ts';
 import { blocksOf } from '../e2e/page-blocks.ts';
 import { Hosts, withoutHosts } from '../support/hosts.ts';
@@ -222,11 +223,3 @@ ${process.execPath} ${fixture('relay/main.ts')} --config wrong.yaml`,
     expect([code, out]).toEqual([2, expect.stringMatching(/wrong\.yaml:\d+: labls: .*did you mean "labels"\?/)]);
   });
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}
