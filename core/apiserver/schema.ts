@@ -77,7 +77,15 @@ export interface ValidationContext {
   readonly warn?: ((text: string) => void) | undefined;
 }
 
-/** The rules of a kind for a written object. In each call, `object` is in one of the served versions. */
+/** Facts about a write that may deserve warnings. */
+export interface WarnedWrite {
+  /** The object before the write. Absent: the object is new. */
+  readonly old?: KubeObject | undefined;
+  /** The content of the object changes, and not only its metadata. */
+  readonly isChanged: boolean;
+  readonly subresource?: string | undefined;
+}
+
 export interface KindRules {
   /**
    * Changes the object in place. For a kind from a CustomResourceDefinition, fills in defaults and removes unknown fields; built-in kinds keep unknown fields.
@@ -91,8 +99,8 @@ export interface KindRules {
   withDefaults?(object: KubeObject, version: string): KubeObject;
   /** Checks types, required fields, formats and CEL rules. If `old` is given, also checks transition rules. Returns no causes if the object is valid. */
   validate(object: KubeObject, version: string, old?: KubeObject, context?: ValidationContext): Cause[];
-  /** Warnings about a valid object, for the user who writes it. `old` is absent for a new object. Absent: the kind has none. */
-  warnings?(object: KubeObject, old?: KubeObject): string[];
+  /** Warnings about a valid object, for the user who writes it. Absent: the kind has none. */
+  warnings?(object: KubeObject, write: WarnedWrite): string[];
   /**
    * Converts the object to another version. If the object is in this version, returns the object itself. Undefined: only a webhook could convert the object,
    * and this server runs none (crd/version-conversion.ts).

@@ -6,13 +6,12 @@ import type { FieldType, KindRules } from '../schema.ts';
 import { selectedText } from '../selection/selection.ts';
 import type { Kind, PartName } from '../space.ts';
 import { autoscalerInForm } from './autoscaler-forms.ts';
-import { deprecationWarnings } from './deprecation-warnings.ts';
 import { eventInForm, eventSelectable, eventSource } from './event-forms.ts';
-import { warningsAboutItems } from './list-item-rules.ts';
 import { checkRules } from './rules.ts';
 import { checkTypes } from './type-check.ts';
 import { type BuiltinType, builtinType, type TableKind, tableKinds } from './types-table.ts';
 import { withDefaults } from './validation/defaults.ts';
+import { objectWarnings } from './warnings/kind-warnings.ts';
 
 /** These paths are the same for every built-in kind with a scale subresource. */
 const scalePaths = {
@@ -168,10 +167,7 @@ function rulesOf(entries: readonly [TableKind, ...TableKind[]]): KindRules {
       const inForm = (one: KubeObject) => (entry.k === 'Event' ? eventInForm(one, 'v1') : convert(one, entry.v));
       return checkRules(name, typeOf(entries, entry.v), inForm(object), old && inForm(old), context);
     },
-    warnings: (object, old) => [
-      ...deprecationWarnings(entry.k, object, old === undefined),
-      ...warningsAboutItems(entry.k, object),
-    ],
+    warnings: (object, write) => objectWarnings(entry.k, object, write),
     convert,
   };
 }

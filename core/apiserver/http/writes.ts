@@ -5,7 +5,7 @@ import type { GroupResource, ObjectKey } from '../../object/key.ts';
 import { formatApiVersion, type JsonObject, type KubeObject } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
-import { kindWarnings } from '../builtin/deprecation-warnings.ts';
+import { kindWarnings } from '../builtin/warnings/kind-warnings.ts';
 import { decodeProtobuf } from '../protobuf/decode.ts';
 import type { RequestSelection } from '../selection/selection.ts';
 import { type Kind, type Patch, type Space, storedKey, type WriteOptions } from '../space.ts';

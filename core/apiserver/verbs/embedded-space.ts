@@ -295,7 +295,7 @@ export class EmbeddedSpace implements Space {
     this.#admit({ operation: 'create', key, object: next, ...withWriter(options) });
     const causes = [...validateMeta(kind, next.metadata), ...kind.rules.validate(next, version)];
     if (causes.length > 0) throw status.invalidObject(kind, key.name, causes);
-    warnAbout(kind, next, options);
+    warnAbout(kind, next, options, { isChanged: true });
     if (!write.isApplied) this.#manageFields(write, undefined, next);
     putNote(next, noteText(filled));
     const bytes = storedBytes(kind, key, next);
@@ -333,11 +333,10 @@ export class EmbeddedSpace implements Space {
       ...kind.rules.validate(next, version, comparable, options),
     ];
     if (causes.length > 0) throw status.invalidObject(kind, key.name, causes);
+    const isChanged = isContentChanged(kind, next, old);
     // As in Kubernetes, the node of a pod is no content of the pod.
-    if (options.subresource !== 'binding' && isContentChanged(kind, next, old)) {
-      next.metadata.generation = (old.metadata.generation ?? 0) + 1;
-      warnAbout(kind, next, options, old);
-    }
+    if (isChanged && options.subresource !== 'binding') next.metadata.generation = (old.metadata.generation ?? 0) + 1;
+    warnAbout(kind, next, options, { old, isChanged });
     if (!write.isApplied) this.#manageFields(write, old, next);
     putNote(next, this.#filling.noteOf(write, { note, old, next, filled, applied }));
     const bytes = storedBytes(kind, key, next);

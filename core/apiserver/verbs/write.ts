@@ -3,6 +3,7 @@
 import { cloneJson } from '../../object/json-value.ts';
 import { formatGroupResource, type ObjectKey } from '../../object/key.ts';
 import type { KubeObject } from '../../object/meta.ts';
+import type { WarnedWrite } from '../schema.ts';
 import type { Kind, Patch, WriteAdmission, WriteOptions } from '../space.ts';
 import * as status from '../status-errors.ts';
 import { isNamespace, metadataWithStatus } from './kind-strategy.ts';
@@ -52,8 +53,8 @@ export function checkSubresource(kind: Kind, subresource: WriteOptions['subresou
   if (!isThere) throw status.notServed(`${formatGroupResource(kind)}/${subresource}`);
 }
 
-export function warnAbout(kind: Kind, object: KubeObject, { warn }: WriteOptions, old?: KubeObject): void {
-  if (warn) for (const text of kind.rules.warnings?.(object, old) ?? []) warn(text);
+export function warnAbout(kind: Kind, object: KubeObject, { warn, subresource }: WriteOptions, of: WarnedWrite): void {
+  if (warn) for (const text of kind.rules.warnings?.(object, { ...of, subresource }) ?? []) warn(text);
 }
 
 export function withWriter({ user, warn }: WriteOptions): Pick<Parameters<WriteAdmission>[0], 'user' | 'warn'> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { warningsAboutItems } from '../../../../../core/apiserver/builtin/list-item-rules.ts';
+import { objectWarnings } from '../../../../../core/apiserver/builtin/warnings/kind-warnings.ts';
 import type { KubeObject } from '../../../../../core/object/meta.ts';
 import { ruleCauses } from '../../../../support/builtin-causes.ts';
 import { HandlerBench } from '../http/handler-bench.ts';
@@ -26,7 +26,7 @@ const twice = withContainer({
 const at = 'spec.template.spec';
 const hides = (index: number, name: string) =>
   `${at}.containers[0].env[${index}]: hides previous definition of "${name}", which may be dropped when using apply`;
-const warnings = (object: KubeObject) => warningsAboutItems(object.kind, object);
+const warnings = (object: KubeObject) => objectWarnings(object.kind, object, { isChanged: true });
 const problems = (object: KubeObject) =>
   ruleCauses(object.kind, object).map(({ field, message }) => `${field}: ${message}`);
 
@@ -54,6 +54,7 @@ describe('warnings', () => {
     expect(warnings(deployment({ containers, hostAliases, imagePullSecrets }))).toEqual([
       `${at}.hostAliases[1].ip: duplicate ip "10.0.0.1"`,
       `${at}.imagePullSecrets[1].name: duplicate name "s"`,
+      `${at}.imagePullSecrets[2].name: invalid empty name ""`,
       `${at}.containers[0].ports[1]: overlapping port definition with ${at}.containers[0].ports[0]`,
       `${at}.containers[1].ports[0]: duplicate port definition with ${at}.containers[0].ports[0]`,
       `${at}.containers[1].ports[0]: overlapping port definition with ${at}.containers[0].ports[1]`,
@@ -61,7 +62,7 @@ describe('warnings', () => {
   });
 
   it('concern no kind without pods, and no list without repetitions', () => {
-    expect(warningsAboutItems('ConfigMap', { ...twice, kind: 'ConfigMap' })).toEqual([]);
+    expect(warnings({ ...twice, kind: 'ConfigMap' })).toEqual([]);
     expect(warnings(withContainer({ env: [{ name: 'A' }, { name: 'B' }], ports: [{ containerPort: 1 }] }))).toEqual([]);
   });
 });
