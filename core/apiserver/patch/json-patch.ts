@@ -1,12 +1,10 @@
 /**
- * JSON Patch (RFC 6902). A library applies it; this file adds the bounds and the errors of the Kubernetes API server. This file also does the operation
- * `test`. The library would compute the smallest difference of two lists, which costs time and memory proportional to the product of their lengths. But a
- * test needs to know only whether the values are equal.
+ * JSON Patch (RFC 6902) as the library of Kubernetes does it (evanphx/json-patch v4): an index may be negative and then counts from the end, and `replace` sets a
+ * field that is not there. Clients rely on both, and no library for this language does them. An operation costs as much as its pointer is long and its list has items.
  */
 
-import { applyPatch, type Operation } from 'rfc6902';
 import { jsonText } from '../../object/json.ts';
-import { cloneJson, equalJson, ownField } from '../../object/json-value.ts';
+import { cloneJson, equalJson, ownField, setField } from '../../object/json-value.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 import { badRequest } from '../status-errors.ts';
@@ -19,99 +17,163 @@ const operationsMax = 10_000;
  */
 const copiedCharactersMax = 3 * 1024 * 1024;
 
+interface Operation {
+  readonly op: string;
+  readonly path: string | undefined;
+  readonly from: string | undefined;
+  /** Null if the operation has none, as in Kubernetes. */
+  readonly value: unknown;
+}
+
+/** A field of an object or an item of a list. */
+interface Place {
+  readonly owner: Record<string, unknown> | unknown[];
+  readonly key: string;
+}
+
 /** Changes neither argument. Throws unless all operations succeed. */
 export function applyJsonPatch(target: unknown, operations: unknown): unknown {
-  if (!Array.isArray(operations)) throw badRequest('error decoding patch: a JSON patch must be a list of operations');
-  if (operations.length > operationsMax) {
-    const message = `Request entity too large: The allowed maximum operations in a JSON patch is ${operationsMax}, got ${operations.length}`;
-    throw new BanyanError('TooLarge', message);
-  }
-  const result = cloneJson(target);
+  const all = decode(operations);
+  let document = cloneJson(target);
   let copied = 0;
-  for (const item of operations as unknown[]) {
-    const operation = decode(item);
-    const value = operandOf(result, operation);
-    if (operation.op === 'test') {
-      if (!equalJson(value, operation.value)) throw rejected(operation, new Error('the value is different'));
-      continue;
-    }
+  for (const operation of all) {
     if (operation.op === 'copy') {
-      copied += jsonText(value)?.length ?? 0;
+      copied += jsonText(valueAt(placeOf(document, operation.from, operation)))?.length ?? 0;
       if (copied > copiedCharactersMax) throw copiesTooMuch(copied);
     }
-    const [error] = applyPatch(result, [operation]);
-    if (error) throw rejected(operation, error);
+    if (operation.path === '' && operation.op === 'replace') document = wholeDocument(operation);
+    else perform(document, operation);
   }
-  return result;
+  return document;
 }
 
-function decode(item: unknown): Operation {
-  if (!isRecord(item) || typeof item.path !== 'string') {
-    throw badRequest(`error decoding patch: not an operation with a path: ${jsonText(item)}`);
+function decode(operations: unknown): Operation[] {
+  if (!Array.isArray(operations)) {
+    throw unreadable(`json: cannot unmarshal ${typeOf(operations)} into Go value of type []handlers.jsonPatchOp`);
   }
-  const { op, path, from } = item;
-  checkPointer(path);
+  const all = (operations as unknown[]).map(decodeOne);
+  if (all.length <= operationsMax) return all;
+  const message = `Request entity too large: The allowed maximum operations in a JSON patch is ${operationsMax}, got ${all.length}`;
+  throw new BanyanError('TooLarge', message);
+}
+
+function decodeOne(item: unknown): Operation {
+  if (!isRecord(item) && item !== null) {
+    throw unreadable(`json: cannot unmarshal ${typeOf(item)} into Go value of type handlers.jsonPatchOp`);
+  }
+  const text = (name: string): string | undefined => {
+    const value = item?.[name] ?? undefined;
+    if (value === undefined || typeof value === 'string') return value;
+    throw unreadable(`json: cannot unmarshal ${typeOf(value)} into Go struct field jsonPatchOp.${name} of type string`);
+  };
+  const [op = 'unknown', path, from] = [text('op'), text('path'), text('from')];
+  return { op, path, from, value: item?.value ?? null };
+}
+
+function perform(document: unknown, operation: Operation): void {
+  const { op, path, from, value } = operation;
+  const at = (pointer: string | undefined) => placeOf(document, pointer, operation);
   switch (op) {
-    case 'remove':
-      return { op, path };
-    case 'move':
-    case 'copy':
-      if (typeof from !== 'string') throw badRequest(`error decoding patch: ${op} ${path} has no "from"`);
-      checkPointer(from);
-      return { op, path, from };
     case 'add':
+      return add(at(path), cloneJson(value), operation);
+    case 'remove':
+      return void remove(at(path), operation);
     case 'replace':
-    case 'test':
-      if (!Object.hasOwn(item, 'value')) throw badRequest(`error decoding patch: ${op} ${path} has no "value"`);
-      return { op, path, value: item.value };
-    default:
-      throw badRequest(`error decoding patch: Unexpected kind: ${String(op)}`);
-  }
-}
-
-function checkPointer(pointer: string): void {
-  const isPointer = pointer === '' || pointer.startsWith('/');
-  if (!isPointer || pointer.split('/').includes('__proto__')) {
-    throw badRequest(`error decoding patch: "${pointer}" is not a JSON pointer to a field of an object`);
-  }
-}
-
-/**
- * Checks the pointers of the operation. Returns the value at `from` if the operation has it, else the value at `path`. The library would accept any
- * property of an array as an element. RFC 6901 allows only an index, and "-" for the end.
- */
-function operandOf(target: unknown, operation: Operation): unknown {
-  const value = valueAt(target, operation.path, operation);
-  return 'from' in operation ? valueAt(target, operation.from, operation) : value;
-}
-
-function valueAt(target: unknown, pointer: string, operation: Operation): unknown {
-  const adds = pointer === operation.path && ['add', 'move', 'copy'].includes(operation.op);
-  const tokens = pointer.split('/').slice(1);
-  let value = target;
-  for (const [at, token] of tokens.entries()) {
-    if (Array.isArray(value)) {
-      const isEnd = token === '-' && adds && at === tokens.length - 1;
-      if (!isEnd && !/^(0|[1-9][0-9]*)$/.test(token)) throw rejected(operation, new Error('invalid array index'));
-      value = value[Number(token)];
-    } else {
-      value = isRecord(value) ? ownField(value, token.replaceAll('~1', '/').replaceAll('~0', '~')) : undefined;
-      if (value === undefined && at < tokens.length - 1) throw rejected(operation, new Error('missing path'));
+      return replace(at(path), cloneJson(value), operation);
+    case 'move': {
+      const moved = remove(at(from), operation);
+      return add(at(path), moved, operation);
     }
+    case 'copy':
+      return add(at(path), cloneJson(valueAt(at(from)) ?? null), operation);
+    case 'test':
+      return test(path === '' ? document : valueAt(at(path)), operation);
+    default:
+      throw rejected(`Unexpected kind: ${op}`);
   }
+}
+
+function placeOf(document: unknown, pointer: string | undefined, operation: Operation): Place {
+  if (pointer === undefined) throw rejected(`${operation.op} operation failed to decode path`);
+  // As in Kubernetes, the part before the first slash is nothing.
+  const [, ...keys] = pointer.split('/').map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const last = keys.pop();
+  let owner = document;
+  for (const key of keys) owner = isContainer(owner) ? valueAt({ owner, key }) : undefined;
+  if (last === undefined || !isContainer(owner)) throw missing(operation, pointer);
+  return { owner, key: last };
+}
+
+function isContainer(value: unknown): value is Place['owner'] {
+  return typeof value === 'object' && value !== null;
+}
+
+/** Undefined: nothing is there. */
+function valueAt({ owner, key }: Place): unknown {
+  if (!Array.isArray(owner)) return ownField(owner, key);
+  const index = indexOf(key, owner.length);
+  return index === undefined ? undefined : owner[index];
+}
+
+/** Undefined: the key is no index of a list of this length. */
+function indexOf(key: string, length: number): number | undefined {
+  if (!/^[+-]?\d+$/.test(key)) return undefined;
+  const index = Number(key) < 0 ? Number(key) + length : Number(key);
+  return index >= 0 && index < length ? index : undefined;
+}
+
+function add({ owner, key }: Place, value: unknown, operation: Operation): void {
+  if (!Array.isArray(owner)) return setField(owner, key, value);
+  const index = key === '-' ? owner.length : indexOf(key, owner.length + 1);
+  if (index === undefined) throw missing(operation, operation.path);
+  owner.splice(index, 0, value);
+}
+
+function remove(place: Place, operation: Operation): unknown {
+  const { owner, key } = place;
+  const value = valueAt(place);
+  if (value === undefined) throw missing(operation, operation.from ?? operation.path);
+  if (Array.isArray(owner)) owner.splice(indexOf(key, owner.length)!, 1);
+  else delete owner[key];
   return value;
 }
 
-function copiesTooMuch(characters: number): BanyanError {
-  const message = `Unable to complete the copy, the accumulated size increase of copy is ${characters}, exceeding the limit ${copiedCharactersMax}`;
-  return new BanyanError('TooLarge', message);
+function replace(place: Place, value: unknown, operation: Operation): void {
+  const { owner, key } = place;
+  if (!Array.isArray(owner)) return setField(owner, key, value);
+  if (valueAt(place) === undefined) throw missing(operation, operation.path);
+  owner[indexOf(key, owner.length)!] = value;
 }
 
-function rejected(operation: Operation, error: Error): BanyanError {
-  const why =
-    operation.op === 'test'
-      ? `testing value ${operation.path} failed: test failed`
-      : `${operation.op} operation does not apply: doc is missing path: ${operation.path}: ${error.message}`;
-  const message = `the server rejected our request due to an error in our request: ${why}`;
-  return new BanyanError('Invalid', message, {}, { cause: error });
+function test(value: unknown, { path, value: expected }: Operation): void {
+  if (!equalJson(value ?? null, expected)) throw rejected(`testing value ${path} failed: test failed`);
+}
+
+function wholeDocument({ value }: Operation): unknown {
+  if (!isContainer(value)) throw rejected('replace operation value must be object or array');
+  return cloneJson(value);
+}
+
+function typeOf(value: unknown): string {
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'boolean') return 'bool';
+  return typeof value === 'string' || isRecord(value) ? typeof value : 'number';
+}
+
+function unreadable(why: string): BanyanError {
+  return badRequest(`error decoding patch: ${why}`);
+}
+
+function missing({ op }: Operation, pointer: string | undefined): BanyanError {
+  return rejected(`${op} operation does not apply: doc is missing path: ${pointer}`);
+}
+
+function copiesTooMuch(characters: number): BanyanError {
+  return rejected(
+    `Unable to complete the copy, the accumulated size increase of copy is ${characters}, exceeding the limit ${copiedCharactersMax}`,
+  );
+}
+
+function rejected(why: string): BanyanError {
+  return new BanyanError('Invalid', `the server rejected our request due to an error in our request: ${why}`);
 }

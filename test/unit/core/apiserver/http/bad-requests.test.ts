@@ -175,7 +175,7 @@ describe('a body that does not match its content type is refused', () => {
         what: 'a JSON patch that is no list',
         request: ['PATCH', `${configMaps}/kept`, { body: {}, type: 'application/json-patch+json' }],
         ...bad,
-        message: 'error decoding patch: a JSON patch must be a list of operations',
+        message: 'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp',
       },
       {
         what: 'a deletion with another object than its options',
