@@ -53,7 +53,7 @@ function visit({ kind, rules, object, old, isNew = !old, context: { subresource,
   // A subresource may change what an update of the object may not. Nothing else of the spec can be different.
   const isPartOfPod = kind === 'Pod' && isPart(subresource);
   const compared = old && isPartOfPod ? { ...old, spec: object.spec } : old;
-  const at = new Visit(object, { old: compared, isNew, pointers: pointers() });
+  const at = new Visit(object, { old: compared, isNew, pointers: pointers(), subresource });
   rules(object, at);
   const statusRules = user && subresource === 'status' ? ownField(userStatusRules, kind) : undefined;
   if (statusRules) at.into('status', object.status, statusRules);

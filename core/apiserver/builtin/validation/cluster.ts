@@ -3,7 +3,7 @@ import { addressRange, familyOf, parseRange } from './addresses.ts';
 import { dns1035Label, dnsLabel, dnsSubdomain, labelValue, qualifiedName } from './formats.ts';
 import { containerResource, requirements, resourceAmount } from './resources.ts';
 import { labelName, labels, taintEffect, tolerations } from './selectors.ts';
-import { fixed, fixedWith, isSameValue } from './updates.ts';
+import { fixed, fixedWith } from './updates.ts';
 import {
   all,
   atLeast,
@@ -22,6 +22,7 @@ import {
   requiredOneOf,
   textOfForm,
   textsOf,
+  valueAtPath,
   wordOf,
 } from './visit.ts';
 
@@ -82,24 +83,43 @@ const nodeAmounts: FieldCheck = (value, at) => {
   for (const [name, amount] of Object.entries(recordOf(value))) at.into(name, amount, resourceAmount(name));
 };
 
-export const nodeKind: FieldCheck = (value, at) => {
-  const { spec, status } = recordOf(value);
-  // As in Kubernetes, the path of the taints begins with the metadata.
-  at.into('metadata', spec, fields({ taints }));
-  at.into('status', status, fields({ capacity: nodeAmounts, allocatable: nodeAmounts }));
-  const now = recordOf(spec);
-  at.into('spec', { podCIDRs: podRangesOf(now) }, fields({ podCIDRs: podRanges }));
-  if (!at.old) return;
-  // An update checks the taints again.
-  at.into('metadata', spec, fields({ taints }));
-  const before = recordOf(at.old.spec);
-  if (podRangesOf(before).length > 0 && !isSameValue(podRangesOf(now), podRangesOf(before), at)) {
-    at.forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid');
+// As in Kubernetes, the path of the taints begins with the metadata.
+const nodeTaints: FieldCheck = (value, at) => at.into('metadata', recordOf(value).spec, fields({ taints }));
+const nodeStatus: FieldCheck = fields({ status: fields({ capacity: nodeAmounts, allocatable: nodeAmounts }) });
+const ownPodRanges: FieldCheck = (value, at) => {
+  at.into('spec', { podCIDRs: podRangesOf(recordOf(recordOf(value).spec)) }, fields({ podCIDRs: podRanges }));
+};
+
+const nodeAddresses: FieldCheck = (value, at) => {
+  const seen = new Set<string>();
+  for (const [i, given] of recordsOf(valueAtPath(value, 'status.addresses')).entries()) {
+    const id = `${wordOf(given.type)} ${wordOf(given.address)}`;
+    if (seen.has(id)) at.duplicate(`status.addresses[${i}]`, given);
+    seen.add(id);
+  }
+};
+
+const nodeUpdate: FieldCheck = (value, at) => {
+  const now = recordOf(recordOf(value).spec);
+  const before = recordOf(at.old?.spec);
+  const [ranges, oldRanges] = [podRangesOf(now), podRangesOf(before)];
+  const isOther = ranges.length !== oldRanges.length;
+  for (const range of isOther ? oldRanges.slice(0, 1) : oldRanges.filter((one, i) => one !== ranges[i])) {
+    if (range) at.forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid');
   }
   if (before.providerID && before.providerID !== now.providerID) {
     at.forbidden('spec.providerID', 'node updates may not change providerID except from "" to valid');
   }
+  nodeTaints(value, at);
   if (wordOf(now.externalID) !== wordOf(before.externalID)) at.forbidden('spec.externalID', 'may not be updated');
+};
+
+const newNode = all(nodeTaints, nodeStatus, ownPodRanges);
+const changedNode = all(nodeStatus, nodeAddresses, nodeUpdate);
+
+export const nodeKind: FieldCheck = (value, at) => {
+  if (at.subresource === undefined) newNode(value, at);
+  if (at.old) changedNode(value, at);
 };
 
 const systemPriorities: ReadonlyMap<string, number> = new Map([

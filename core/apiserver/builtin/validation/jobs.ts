@@ -1,9 +1,10 @@
 /** Jobs and CronJobs. */
 import { type LabelSelector, matchesSelector } from '../../../object/selector.ts';
 import { dnsLabel, domainPrefixedPath, qualifiedName } from './formats.ts';
+import { indexCount } from './index-ranges.ts';
 import { podTemplate } from './pods.ts';
 import { isTimeZone, scheduleMistake } from './schedule.ts';
-import { selectorRule } from './selectors.ts';
+import { isReadableSelector, selectorRule } from './selectors.ts';
 import { fixed, fixedWith, isSameValue } from './updates.ts';
 import {
   all,
@@ -171,28 +172,6 @@ function successRule(
   if (isPresent(indexes)) most(total, 'the number of indexes in the specified succeededIndexes field');
 }
 
-/** The number of indexes in a text such as `1,3-5`. A text is the mistake. */
-function indexCount(text: string, completions: number): number | string {
-  let last = -1;
-  let total = 0;
-  for (const interval of text === '' ? [] : text.split(',')) {
-    const ends = interval.split('-');
-    if (ends.length > 2) {
-      return `the fragment "${interval}" violates the requirement that an index interval can have at most two parts separated by '-'`;
-    }
-    for (const end of ends) {
-      if (!/^\+?\d+$/.test(end)) return `cannot convert string to integer for index: "${end}"`;
-      if (Number(end) >= completions) return `too large index: "${end}"`;
-    }
-    const [first = 0, second = first] = ends.map(Number);
-    if (ends.length === 2 && first >= second) return `non-increasing order, previous: ${first}, current: ${second}`;
-    if (last >= first) return `non-increasing order, previous: ${last}, current: ${first}`;
-    total += second - first + 1;
-    last = second;
-  }
-  return total;
-}
-
 const replacement: FieldCheck = (value, at) => {
   const { podReplacementPolicy: policy, podFailurePolicy } = recordOf(value);
   const allowed = isPresent(podFailurePolicy) ? ['Failed'] : ['Failed', 'TerminatingOrFailed'];
@@ -235,16 +214,57 @@ const jobSpec: FieldCheck = all(
   restart,
 );
 
+const jobName = 'batch.kubernetes.io/job-name';
+const controllerUid = 'batch.kubernetes.io/controller-uid';
+const olderName = 'job-name';
+const olderUid = 'controller-uid';
+
+interface Generated {
+  readonly selector: ReadValues | undefined;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** The selector and the labels of pods as an API server makes them for a new Job. A space does not store them. */
+function generated(spec: ReadValues, at: Visit): Generated {
+  const { selector, manualSelector, template } = spec;
+  const labels = recordOf(valueAtPath(template, 'metadata.labels')) as Record<string, string>;
+  const given = isPresent(selector) ? recordOf(selector) : undefined;
+  if (!at.isNew || manualSelector === true) return { selector: given, labels };
+  const { name = '', uid = '' } = at.object.metadata;
+  return {
+    selector: { ...given, matchLabels: { [controllerUid]: uid, ...recordOf(given?.matchLabels) } },
+    labels: { [olderName]: name, [jobName]: name, [olderUid]: uid, [controllerUid]: uid, ...labels },
+  };
+}
+
+const generatedSelector: FieldCheck = (value, at) => {
+  const spec = recordOf(recordOf(value).spec);
+  const { selector, labels } = generated(spec, at);
+  if (spec.manualSelector === true || !selector) return;
+  const { name = '', uid = '' } = at.object.metadata;
+  const expected = { [olderUid]: uid, [olderName]: name, [controllerUid]: uid, [jobName]: name };
+  for (const [label, wanted] of Object.entries(expected)) {
+    const path = `spec.template.metadata.labels[${label}]`;
+    if (labels[label] === undefined) at.required(path, `must be '${wanted}'`);
+    else if (labels[label] !== wanted) at.invalid(path, labels, `must be '${wanted}'`);
+  }
+  if (isReadableSelector(selector) && !matchesSelector(selector as LabelSelector, expected)) {
+    at.invalid('spec.selector', selector, '`selector` not auto-generated');
+  }
+};
+
 /** A Job whose selector the API server of a cluster will make has none here. */
 const ownSelector: FieldCheck = (value, at) => {
-  const { selector, manualSelector, template } = recordOf(value);
-  if (!isPresent(selector)) {
-    if (manualSelector === true) at.required('selector');
+  const spec = recordOf(value);
+  const { selector, labels } = generated(spec, at);
+  if (!selector) {
+    if (spec.manualSelector !== true) return;
+    at.required('selector');
+    at.invalid('template.metadata.labels', labels, unselected);
     return;
   }
   at.into('selector', selector, selectorRule);
-  const labels = recordOf(valueAtPath(template, 'metadata.labels')) as Record<string, string>;
-  if (manualSelector === true && !matchesSelector(selector as LabelSelector, labels)) {
+  if (isReadableSelector(selector) && !matchesSelector(selector as LabelSelector, labels)) {
     at.invalid('template.metadata.labels', labels, unselected);
   }
 };
@@ -292,6 +312,9 @@ const completions: FieldCheck = (value, at) => {
 };
 
 export const job: FieldCheck = all(
+  (value, at) => {
+    if (!at.old) generatedSelector(value, at);
+  },
   fields({ spec: all(jobSpec, ownSelector) }),
   (value, at) => {
     if (at.isNew) hostname(value, at);

@@ -3,10 +3,10 @@ import { address } from './addresses.ts';
 import { claimSpec } from './claims.ts';
 import { containers, ephemeralContainers, initContainers, type PodContext } from './containers.ts';
 import { dnsLabel, dnsSubdomain, dnsSubdomainOrUnderscore, qualifiedName } from './formats.ts';
+import { annotationUpdates, mirror, podUpdate, profileAnnotation } from './pod-updates.ts';
 import { claimNamesOf, containerResource, podLevelResource, requirements } from './resources.ts';
 import { fieldsOfSystem, hostProcesses, podSecurity } from './security.ts';
 import { affinity, annotations, comparedKeys, labelName, labels, selectorRule, tolerations } from './selectors.ts';
-import { isSameValue } from './updates.ts';
 import {
   all,
   between,
@@ -287,9 +287,7 @@ const laterPodSpecFields: FieldCheck = all(
 );
 
 const seccompAnnotation = 'seccomp.security.alpha.kubernetes.io/pod';
-const mirror = 'kubernetes.io/config.mirror';
 const deletionCost = 'controller.kubernetes.io/pod-deletion-cost';
-const profileAnnotation = 'container.apparmor.security.beta.kubernetes.io/';
 
 /** Annotations that have a meaning for a pod. */
 function podAnnotations(spec: unknown): FieldCheck {
@@ -348,65 +346,16 @@ export const pod: FieldCheck = (value, at) => {
   at.into('metadata', metadata, fields({ annotations: podAnnotations(spec) }));
   at.into('spec', spec, all(ownSpec, fields({ containers: paddedImages, initContainers: paddedImages })));
   const { ephemeralContainers: debuggers, nodeName, schedulingGates } = recordOf(spec);
-  if (at.old) podUpdate(recordOf(spec), recordOf(at.old.spec), at);
-  else {
+  if (at.old) {
+    at.into('metadata', metadata, annotationUpdates(at.old, podAnnotations(spec)));
+    podUpdate(recordOf(spec), recordOf(at.old.spec), at);
+  } else {
     if (listOf(debuggers).length > 0) at.forbidden('spec.ephemeralContainers', 'cannot be set on create');
     if (nodeName && listOf(schedulingGates).length > 0) {
       at.forbidden('spec.nodeName', 'cannot be set until all schedulingGates have been cleared');
     }
   }
 };
-
-const changeable =
-  '`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
-
-function podUpdate(spec: ReadValues, old: ReadValues, at: Visit): void {
-  for (const list of ['containers', 'initContainers']) {
-    if (recordsOf(spec[list]).length === recordsOf(old[list]).length) continue;
-    at.forbidden(`spec.${list}`, 'pod updates may not add or remove containers');
-    return;
-  }
-  const { activeDeadlineSeconds: deadline, tolerations: now } = spec;
-  const before = old.activeDeadlineSeconds;
-  if (isPresent(before)) {
-    if (!isPresent(deadline)) {
-      at.invalid('spec.activeDeadlineSeconds', null, 'must not update from a positive integer to nil value');
-    } else if (numberOf(deadline) > numberOf(before)) {
-      at.invalid('spec.activeDeadlineSeconds', deadline, 'must be less than or equal to previous value');
-    }
-  }
-  const withoutSeconds = (toleration: unknown) => ({ ...recordOf(toleration), tolerationSeconds: undefined });
-  for (const toleration of listOf(old.tolerations)) {
-    const isKept = listOf(now).some((other) => isSameValue(withoutSeconds(other), withoutSeconds(toleration), at));
-    if (!isKept) {
-      at.forbidden('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds');
-    }
-  }
-  const gatesBefore = new Set(recordsOf(old.schedulingGates).map(({ name }) => name));
-  for (const [i, { name }] of recordsOf(spec.schedulingGates).entries()) {
-    if (gatesBefore.has(name)) continue;
-    const why = `only deletion is allowed, but found new scheduling gate '${wordOf(name)}'`;
-    at.forbidden(`spec.schedulingGates[${i}].name`, why);
-  }
-  if (!isSameValue(fixedPart(spec, gatesBefore.size > 0), fixedPart(old, gatesBefore.size > 0), at)) {
-    at.forbidden('spec', `pod updates may not change fields other than ${changeable}`);
-  }
-}
-
-/** The part of a pod that no update may change. A pod that still waits for its gates may get another node. */
-function fixedPart(spec: ReadValues, isGated: boolean): ReadValues {
-  const withoutImages = (list: unknown) => recordsOf(list).map((container) => ({ ...container, image: undefined }));
-  return {
-    ...spec,
-    containers: withoutImages(spec.containers),
-    initContainers: withoutImages(spec.initContainers),
-    activeDeadlineSeconds: undefined,
-    tolerations: undefined,
-    schedulingGates: undefined,
-    ...(numberOf(spec.terminationGracePeriodSeconds) < 0 ? { terminationGracePeriodSeconds: 1 } : {}),
-    ...(isGated ? { nodeSelector: undefined, affinity: undefined } : {}),
-  };
-}
 
 /** The values that a pod of a template has, for kinds that restart their pods. */
 export function onlyRestarted(kind: string): FieldCheck {

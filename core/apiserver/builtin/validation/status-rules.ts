@@ -1,6 +1,7 @@
 /** The rules of a status that a user writes. What a node itself reports is summed up from clusters whose numbers need not fit together, so the node asks nobody. */
-import { address } from './addresses.ts';
-import { dnsSubdomain } from './formats.ts';
+import { address, addressBytes, familyOf } from './addresses.ts';
+import { dnsSubdomain, qualifiedName } from './formats.ts';
+import { jobStatus } from './job-status.ts';
 import { nanosOf } from './resources.ts';
 import {
   all,
@@ -8,7 +9,6 @@ import {
   type FieldCheck,
   fields,
   ifFilled,
-  ifGiven,
   needed,
   notNegative,
   numberOf,
@@ -88,10 +88,45 @@ const service: FieldCheck = (value, at) => {
   }
 };
 
-const pod = fields({
-  nominatedNodeName: ifFilled(textOfForm(dnsSubdomain)),
-  podIPs: each((value, at) => textOfForm(address)(recordOf(value).ip, at)),
+const systemConditions: ReadonlySet<unknown> = new Set(['PodScheduled', 'Ready', 'Initialized']);
+
+const podConditions: FieldCheck = each((condition, at) => {
+  const { type, observedGeneration } = recordOf(condition);
+  if (numberOf(observedGeneration) < 0)
+    at.invalid('observedGeneration', observedGeneration, 'must be a non-negative integer');
+  // As in Kubernetes, the name of the field begins with a capital.
+  if (!systemConditions.has(type)) at.into('Type', type, textOfForm(qualifiedName));
 });
+
+/** Addresses of a Pod or its node: at most one of each family. */
+const addressOfEachFamily: FieldCheck = (value, at) => {
+  const addresses = recordsOf(value).map(({ ip }) => wordOf(ip));
+  each((item) => textOfForm(address)(recordOf(item).ip, at))(value, at);
+  if (addresses.length < 2) return;
+  const families = addresses.map((one) => familyOf(addressBytes(one)));
+  const wrong = families.indexOf(undefined);
+  if (wrong >= 0)
+    at.internal('', `failed to check for dual stack with error:invalid IP[${wrong}]: ${addresses[wrong]}`);
+  if (wrong >= 0 || addresses.length > 2 || new Set(families).size < 2) {
+    at.invalid('', value, 'may specify no more than one IP for each IP family');
+  }
+};
+
+const pod: FieldCheck = (value, at) => {
+  const { nominatedNodeName, observedGeneration, hostIP, hostIPs } = recordOf(value);
+  const [firstHost] = recordsOf(hostIPs);
+  fields({ conditions: podConditions })(value, at);
+  if (nominatedNodeName !== recordOf(at.old?.status).nominatedNodeName) {
+    at.into('nominatedNodeName', nominatedNodeName, ifFilled(textOfForm(dnsSubdomain)));
+  }
+  if (numberOf(observedGeneration) < 0)
+    at.invalid('observedGeneration', observedGeneration, 'must be a non-negative integer');
+  fields({ podIPs: addressOfEachFamily })(value, at);
+  if (firstHost && wordOf(firstHost.ip) !== wordOf(hostIP)) {
+    at.invalid('hostIPs[0].ip', firstHost.ip, 'must be equal to `hostIP`');
+  }
+  fields({ hostIPs: addressOfEachFamily })(value, at);
+};
 
 const namespaceKind: FieldCheck = (value, at) => {
   const { phase = 'Active' } = recordOf(value);
@@ -111,27 +146,6 @@ const claim = fields({
     }
   },
 });
-
-const job: FieldCheck = all(
-  counted('active succeeded failed'),
-  fields({ ready: ifGiven(notNegative), terminating: ifGiven(notNegative) }),
-  (value, at) => {
-    const { active, ready, completionTime, conditions } = recordOf(value);
-    const has = (type: string) => recordsOf(conditions).some((one) => one.type === type && one.status === 'True');
-    if (numberOf(ready) > numberOf(active)) at.invalid('ready', ready, 'cannot set more ready pods than active');
-    if (has('Complete') && has('Failed'))
-      at.invalidAs('conditions', 'cannot set Complete=True and Failed=true conditions');
-    if (completionTime && !has('Complete')) {
-      at.invalid(
-        'completionTime',
-        completionTime,
-        'cannot set completionTime when there is no Complete=True condition',
-      );
-    }
-    if (!completionTime && has('Complete'))
-      at.required('completionTime', 'completionTime is required for Complete jobs');
-  },
-);
 
 const differentTypes: FieldCheck = fields({
   conditions: (value, at) => {
@@ -154,7 +168,7 @@ export const userStatusRules: Readonly<Record<string, FieldCheck>> = {
   FlowSchema: differentTypes,
   HorizontalPodAutoscaler: counted('currentReplicas desiredReplicas'),
   Ingress: ingressPoints,
-  Job: job,
+  Job: jobStatus,
   Namespace: namespaceKind,
   PersistentVolumeClaim: claim,
   Pod: pod,

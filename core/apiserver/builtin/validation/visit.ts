@@ -22,6 +22,7 @@ interface VisitOptions {
   readonly old?: KubeObject | undefined;
   readonly isNew?: boolean;
   readonly pointers?: ReadonlySet<string>;
+  readonly subresource?: string | undefined;
 }
 
 /** One validation of one object. The path grows and shrinks with the walk, and becomes a text only for a cause. */
@@ -34,13 +35,16 @@ export class Visit {
   readonly isNew: boolean;
   /** Names of fields that are pointers in Go: there, an empty value is another one than an absent value. */
   readonly pointers: ReadonlySet<string>;
+  /** The part of the object that the write changes. Undefined: the whole object. */
+  readonly subresource: string | undefined;
   readonly #path: FieldPath = [];
 
-  constructor(object: KubeObject, { old, isNew = !old, pointers = new Set() }: VisitOptions = {}) {
+  constructor(object: KubeObject, { old, isNew = !old, pointers = new Set(), subresource }: VisitOptions = {}) {
     this.object = object;
     this.old = old;
     this.isNew = isNew;
     this.pointers = pointers;
+    this.subresource = subresource;
   }
 
   /** Runs the check with the longer path. */
