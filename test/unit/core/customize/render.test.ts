@@ -31,12 +31,9 @@ describe('a JSON patch', () => {
   });
 
   it('that does not apply is a failure that names the operation', () => {
-    const spec = patch(
-      { op: 'add', path: '/data/a', value: '1' },
-      { op: 'replace', path: '/data/missing', value: '1' },
-    );
+    const spec = patch({ op: 'add', path: '/data/a', value: '1' }, { op: 'remove', path: '/data/missing' });
     expect(failure(configMap({}), spec)).toMatch(
-      /^Customizer shop\/greet: spec\.rules\[0\]\.patch\[1\]: replace operation does not apply: doc is missing path: \/data\/missing/,
+      /^Customizer shop\/greet: spec\.rules\[0\]\.patch\[1\]: remove operation does not apply: doc is missing path: \/data\/missing/,
     );
   });
 
