@@ -1,5 +1,5 @@
 /** AccessGrant (mesh.banyan.io): carries a ClusterRole of the system space to places whose own RBAC objects have no effect at this node. */
-import { checkNodeName, checkPath, isAtOrBelow, pathShownAs, shownPath } from '../identity/node-path.ts';
+import { checkNodeName, checkPath, isAtOrBelow, isSourceAbove, pathShownAs, shownPath } from '../identity/node-path.ts';
 import { duplicate, invalidField, required } from '../object/field-error.ts';
 import type { KubeObject } from '../object/meta.ts';
 import { checkDnsLabel } from '../object/names.ts';
@@ -46,13 +46,22 @@ function withDefaults(spec: AccessGrantObject['spec'] | undefined): AccessGrantO
 
 function checkScope({ space, mailboxes, subtree, clusters }: GrantScope, ownPath: string): Cause[] {
   if (space) {
-    const causes = checkNames([space.name ?? ''], checkDnsLabel, () => 'spec.scope.space.name');
+    const check = (name: string) => checkSpaceName(name, ownPath);
+    const causes = checkNames([space.name ?? ''], check, () => 'spec.scope.space.name');
     return [...causes, ...checkNamespaces(space.namespaces, 'spec.scope.space.namespaces')];
   }
   if (mailboxes) return checkList(mailboxes.children, checkNodeName, 'spec.scope.mailboxes.children', 'name a child');
   if (subtree) return checkScopePath(subtree.path, 'spec.scope.subtree.path', ownPath);
   const causes = checkScopePath(clusters!.path, 'spec.scope.clusters.path', ownPath);
   return [...causes, ...checkNamespaces(clusters!.namespaces, 'spec.scope.clusters.namespaces')];
+}
+
+/** A node shows a space of a node above under the name of its source, and such a name has a dot. */
+function checkSpaceName(name: string, ownPath: string): string | undefined {
+  if (!name.includes('.')) return checkDnsLabel(name);
+  if (isSourceAbove(ownPath, name)) return checkDnsLabel(name.slice(name.lastIndexOf('.') + 1));
+  const other = ownPath === '' ? '' : `, or the space of a node above, such as ${shownPath('')}.retail`;
+  return `no node above ${shownPath(ownPath)} can have this space: write the name of a space of this node${other}`;
 }
 
 /** An empty list could mean all namespaces or none. */

@@ -5,7 +5,7 @@ import { type AccessAttributes, isForResource } from './attributes.ts';
 
 /** Exactly one field is present. Paths are as people write them: `eu:paris`, or `center` for the whole tree. */
 export interface GrantScope {
-  /** A space of this node. */
+  /** A space of this node; or the read-only copy of a space of a node above, by its source: `center.retail`. */
   readonly space?: { readonly name: string; readonly namespaces?: readonly string[] };
   /** The mailboxes of these children of this node. */
   readonly mailboxes?: { readonly children: readonly string[] };

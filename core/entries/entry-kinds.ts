@@ -129,7 +129,7 @@ export const entryKinds = {
     form: 'revision-gaps/{source}',
     from: 'parent',
     attributes: down.incarnations,
-    is: 'the revision gaps of the space of S, as ranges `[had, from]`; only the node of S sends it, to its direct children',
+    is: 'the revision gaps of the space of S, as ranges `[had, from]`; no entry: the node of S has no such space, or no longer',
   },
   approval: {
     form: 'approval/{path}',

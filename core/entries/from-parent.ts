@@ -3,6 +3,7 @@
  * session.
  */
 import type { AppliedChange } from '../feed/feed.ts';
+import { isSourceAbove } from '../identity/node-path.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { asText } from '../store/bytes.ts';
 import { parseEntryKey, sourceOfKey } from './entry-keys.ts';
@@ -37,9 +38,8 @@ function parsed(key: string, attributes: Uint8Array): object {
   throw new BanyanError('Protocol', `the attributes of the entry "${key}" are no JSON object`);
 }
 
-/** A source is the path of a node, with dots, and the name of one of its spaces. */
 function checkSource(path: string, key: string, source: string): void {
-  if (isAbove(path, source)) return;
+  if (isSourceAbove(path, source)) return;
   throw new BanyanError(
     'Protocol',
     `the parent of "${path}" sends the entry "${key}" of "${source}", which is not above it`,
@@ -49,14 +49,8 @@ function checkSource(path: string, key: string, source: string): void {
 /** Throws Protocol if a watermark is not of a source above the child. */
 export function checkWatermarks(path: string, marks: Readonly<Record<string, number>>): void {
   for (const source of Object.keys(marks)) {
-    if (isAbove(path, source)) continue;
+    if (isSourceAbove(path, source)) continue;
     const quoted = JSON.stringify(source.slice(0, 100));
     throw new BanyanError('Protocol', `the parent of "${path}" sends a watermark of ${quoted}, which is not above it`);
   }
-}
-
-/** Whether the node of the source is above `path`, so that the node at `path` may receive the source. */
-export function isAbove(path: string, source: string): boolean {
-  const node = source.slice(0, Math.max(0, source.lastIndexOf('.')));
-  return node === 'center' || path.replaceAll(':', '.').startsWith(`${node}.`);
 }

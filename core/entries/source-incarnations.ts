@@ -86,6 +86,14 @@ export function noteSeen(t: Transaction, changes: readonly AppliedChange[], { cl
 const farAheadMessage =
   "the parent sent a revision of this space that is years ahead of this node's clock; newer values replace rows with this revision; check the parent, this clock, and the clock of the node that has the space";
 
+/** Sources whose spaces were removed: the node of the space sends no revision gaps any more. */
+export function removedSources(changes: readonly AppliedChange[]): string[] {
+  return changes.flatMap(({ key, after }) => {
+    const entry = after ? undefined : parseEntryKey(key);
+    return entry?.type === 'incarnations' ? [entry.source] : [];
+  });
+}
+
 /** Sources whose revision gaps are new or have changed. */
 export function sourcesWithNewGaps(changes: readonly AppliedChange[]): string[] {
   return changes.flatMap(({ key, after }) => {
@@ -97,6 +105,11 @@ export function sourcesWithNewGaps(changes: readonly AppliedChange[]): string[] 
 /** The `revision-gaps/` row of a source, as the parent sent it. */
 export function revisionGapsRow(reader: Reader, table: Table, source: string): Content | undefined {
   return entryContent(reader, table, entryKey.incarnations(source));
+}
+
+/** Whether a node above has the space of the source, as far as the parent has said. Each node has a `revision-gaps/` row for each space above it. */
+export function isServedAbove(reader: Reader, table: Table, source: string): boolean {
+  return revisionGapsRow(reader, table, source) !== undefined;
 }
 
 /** Whether this node has ever received a row of the source from its parent. */

@@ -40,6 +40,15 @@ export function isAtOrBelow(path: string, above: string): boolean {
   return path === above || isBelow(path, above);
 }
 
+/**
+ * Whether the node of a source is above `path`. A source is the path of a node with dots, a dot, and the name of one of the node's spaces: `center.retail`,
+ * `eu.paris.ops`.
+ */
+export function isSourceAbove(path: string, source: string): boolean {
+  const node = source.slice(0, Math.max(0, source.lastIndexOf('.')));
+  return path !== '' && (node === 'center' || path.replaceAll(':', '.').startsWith(`${node}.`));
+}
+
 /** The name of the child of `above` that is at `path` or has `path` below it. Undefined if `path` is not below `above`. */
 export function childTowards(above: string, path: string): string | undefined {
   return isBelow(path, above) ? segmentsOf(path)[depthOf(above)] : undefined;

@@ -3,10 +3,10 @@
  * replica, decides whether it has received enough, so that this node may follow it.
  */
 
-import { isAbove } from '../entries/from-parent.ts';
 import type { WaitsAttributes } from '../entries/up-attributes.ts';
 import type { FeedConsumer } from '../feed/consumer.ts';
 import type { AppliedChange } from '../feed/feed.ts';
+import { isSourceAbove } from '../identity/node-path.ts';
 import { timestamp } from '../object/conditions.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
@@ -72,7 +72,9 @@ export class WatermarkGate {
     const { path, store, log, clock } = this.#ports;
     const ownPositions = believed(store.read((reader) => readWatermarks(reader)).own, clock.wallMs());
     // A node that was moved in the tree may have rows of sources that its new parent never receives. Such sources must not make the node wait.
-    const comparable = Object.fromEntries(Object.entries(ownPositions).filter(([source]) => isAbove(path, source)));
+    const comparable = Object.fromEntries(
+      Object.entries(ownPositions).filter(([source]) => isSourceAbove(path, source)),
+    );
     const reason = describeParentLag(this.#parentMarks, comparable);
     this.#waits = reason !== undefined;
     this.#setWaiting(reason);

@@ -128,6 +128,13 @@ export class Fleets {
     for (const fleet of this.#inUse()) fleet.childrenRead(children);
   }
 
+  /** Call it when the space was removed. A later space of this name has another fleet, which knows no position of this one. */
+  sourceRemoved(source: string): void {
+    const fleet = this.#fleets.get(source);
+    this.#fleets.delete(source);
+    fleet?.expire(`the space ${JSON.stringify(source)} was removed`);
+  }
+
   childRemoved(child: string): void {
     for (const fleet of this.#inUse()) fleet.childRemoved(child);
   }

@@ -136,6 +136,11 @@ export class GuardRoom {
     this.#spaceIncarnations.sendGaps(t, mailbox);
   }
 
+  /** Runs in the transaction that removes a space of this node. */
+  spaceRemoved(t: Transaction, source: string): void {
+    this.#spaceIncarnations.removed(t, source);
+  }
+
   /** Call it when a session with the parent begins. Reports the newest revisions that this node has received of the spaces above. */
   attaching(t: Transaction): void {
     reportSeenRevisions(t, this.#ports.outbox);

@@ -17,6 +17,7 @@ import { attributesOf, entryKey, parseEntryKey } from '../../core/entries/entry-
 import {
   isKnown,
   putSeen,
+  removedSources,
   reportedSeenRevision,
   revisionGapsRow,
   seenSources,
@@ -32,6 +33,7 @@ import { asText, concat, hex, prefixRange, text } from '../../core/store/bytes.t
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { OriginSpace } from '../spaces/origins.ts';
+import { sourceRemovedTopic } from '../work/topics.ts';
 
 export interface SpaceIncarnationsPorts {
   origins(): ReadonlyMap<string, OriginSpace>;
@@ -77,10 +79,18 @@ export class SpaceIncarnations {
   fromAbove(t: Transaction, changes: readonly AppliedChange[], fresh: readonly string[]): void {
     const sources = sourcesWithNewGaps(changes);
     if (sources.length > 0) this.#sendGapsFromAbove(t, sources, [...this.#ports.mailboxes()]);
+    for (const source of removedSources(changes)) this.removed(t, source);
     if (fresh.length === 0) return;
     for (const table of this.#ports.reported()) {
       for (const source of fresh) this.#checkSeen(t, source, reportedSeenRevision(t, table, source));
     }
+  }
+
+  /** Runs in the transaction that removes a space of this node, or in which the parent reports the removal of a space above. Tells the children. */
+  removed(t: Transaction, source: string): void {
+    const keyHash = hash128(entryKey.incarnations(source));
+    for (const mailbox of this.#ports.mailboxes()) mailbox.remove(t, keyHash, 0);
+    t.announce(sourceRemovedTopic, source);
   }
 
   #sendGapsFromAbove(t: Transaction, sources: readonly string[], mailboxes: readonly Producer[]): void {

@@ -11,7 +11,7 @@ import { downFeedJudge } from '../../core/entries/down-check.ts';
 import { attributesOf, entryKey } from '../../core/entries/entry-keys.ts';
 import { metricsIssuersAbove } from '../../core/entries/metrics-issuers.ts';
 import { revokedAbove } from '../../core/entries/revoked-above.ts';
-import { farAheadBy } from '../../core/entries/source-incarnations.ts';
+import { farAheadBy, isServedAbove } from '../../core/entries/source-incarnations.ts';
 import { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { AppliedChange, Producer, Table } from '../../core/feed/feed.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
@@ -68,6 +68,8 @@ export interface LateParts {
   parentHasReplicas(): boolean;
   /** Runs in the transaction that drops the mailbox of a child. */
   childRemoved(t: Transaction, child: string): void;
+  /** Runs in the transaction that removes a space of this node. */
+  spaceRemoved(t: Transaction, source: string): void;
   /** Runs in a transaction in which quarantined reports of a child have become valid. */
   judgedAgain(t: Transaction, child: string, changes: readonly AppliedChange[]): void;
   readonly sums: Omit<ReplicaSums, 'labels'>;
@@ -153,23 +155,22 @@ export class NodeState {
     const signsUsers = ports.userSigner !== undefined;
     this.tokenKeys = () => tokenKeysIn(store, ports.tokenKeys);
     const authority = () => ports.authority();
-    this.spaces = new NodeSpaces(
-      { store, clock, random, log, defer, path, preview, signsUsers, tokenKeys: this.tokenKeys, authority },
-      config,
-      {
-        inventoryChanged: (t, child) => this.childRegistry.widen(t, child),
-        claimsChanged: (t, child) => this.childRegistry.claimsChanged(t, child),
-        revocationsChanged: (t) => {
-          this.childRegistry.inheritedChanged(t);
-          t.announce(revocationsTopic, 'self');
-          t.afterCommit(() => lateParts.enqueue((later) => this.reportOwnRevoked(later)));
-        },
-        metricsAccountsChanged: () => lateParts.enqueue((t) => this.childRegistry.inheritedChanged(t)),
-        nodeDeleted: (t, node) => this.#nodeDeleted(t, node, clock),
-        authoritiesWritten: (t) => t.announce(authoritiesTopic, 'self'),
-        isParentAway: () => lateParts.isParentAway(),
+    const isAbove = (source: string) => store.read((reader) => isServedAbove(reader, this.upstream.sound, source));
+    const more = { preview, signsUsers, tokenKeys: this.tokenKeys, authority, isServedAbove: isAbove };
+    this.spaces = new NodeSpaces({ store, clock, random, log, defer, path, ...more }, config, {
+      inventoryChanged: (t, child) => this.childRegistry.widen(t, child),
+      claimsChanged: (t, child) => this.childRegistry.claimsChanged(t, child),
+      revocationsChanged: (t) => {
+        this.childRegistry.inheritedChanged(t);
+        t.announce(revocationsTopic, 'self');
+        t.afterCommit(() => lateParts.enqueue((later) => this.reportOwnRevoked(later)));
       },
-    );
+      metricsAccountsChanged: () => lateParts.enqueue((t) => this.childRegistry.inheritedChanged(t)),
+      spaceRemoved: (t, source) => lateParts.spaceRemoved(t, source),
+      nodeDeleted: (t, node) => this.#nodeDeleted(t, node, clock),
+      authoritiesWritten: (t) => t.announce(authoritiesTopic, 'self'),
+      isParentAway: () => lateParts.isParentAway(),
+    });
     this.readRevocationsAbove();
     this.#trust = ports.trust;
     this.#log = log;

@@ -273,6 +273,7 @@ export class Node implements AsyncDisposable {
       isParentAway: () => this.#uplink?.connected === false,
       parentHasReplicas: () => this.#uplink?.parentHasReplicas ?? false,
       childRemoved: (t, child) => this.#reports.removed(t, child),
+      spaceRemoved: (t, source) => this.#guard.spaceRemoved(t, source),
       judgedAgain: (t, child, changes) => this.#feedEventRouter.receivedFromChild(t, child, changes),
       sums: {
         nodes: (t, child) => this.#reports.recount(t, child),
@@ -327,7 +328,7 @@ export class Node implements AsyncDisposable {
     const { store, clock, random, log } = this.#ports;
     const { fleets } = this.#fleet;
     const { spaces } = this.#nodeState;
-    const names = new SpaceNames({ store, path });
+    const names = new SpaceNames({ store, path, upstream: this.#nodeState.upstream.sound });
     const namesOf = (own: Iterable<{ readonly name: string }>) => Array.from(own, ({ name }) => name);
     const sourceOf = (name: string) => names.sourceOf(name, namesOf(spaces.workloads()), 'space with placements');
     const ofFleets = fleetUrls({ path, fleets, clock, random, log, sourceOf });

@@ -31,6 +31,7 @@ import {
   revocationsTopic,
   scheduledTopic,
   shownTopic,
+  sourceRemovedTopic,
   workTopic,
 } from '../work/topics.ts';
 import type { NodeParts } from './node-parts.ts';
@@ -95,6 +96,7 @@ function subscribeSums(store: Store, clock: Clock, parts: NodeParts, { on, each 
 function subscribeViews({ up }: NodeParts, { on, each }: Subscriber): void {
   on(parentFeedTopic, (changes) => up().views.upstreamChanged([...changes]));
   each(shownTopic, ({ source, key }) => up().views.changed(source, key));
+  each(sourceRemovedTopic, (source) => up().views.sourceRemoved(source));
   on(producerRowsTopic, (tables) => {
     forEachOf(childrenOfMailboxes(tables), (child) => up().views.mailboxChanged(child));
   });
@@ -111,6 +113,7 @@ function subscribeFleets({ fleet }: NodeParts, { on, each }: Subscriber): void {
   });
   each(childReportTopic, ({ child, changes }) => fleet().fleets.reportedChanged(child, changes));
   each(childRemovedTopic, (child) => fleet().fleets.childRemoved(child));
+  each(sourceRemovedTopic, (source) => fleet().fleets.sourceRemoved(source));
   each(recountedTopic, (child) => fleet().fleets.countedChanged(child));
   on(childTopic, (children) => fleet().fleets.childrenRead(children));
   each(connectionTopic, (child) => {

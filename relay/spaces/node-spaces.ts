@@ -72,6 +72,8 @@ export interface SpaceListeners {
   claimsChanged(t: Transaction, child: string): void;
   /** Called in the transaction that writes the Node object of the center. */
   authoritiesWritten(t: Transaction): void;
+  /** Called in the transaction that removes a space. */
+  spaceRemoved(t: Transaction, source: string): void;
   /** Called in the transaction that deletes a Node object. */
   nodeDeleted(t: Transaction, node: KubeObject): void;
   /** Whether this node has no session with its parent now. */
@@ -81,6 +83,8 @@ export interface SpaceListeners {
 export interface NodeSpacesPorts extends SpacePorts {
   /** The keys of the node's tokens. The first call may make a key. */
   readonly tokenKeys: () => TokenKeys;
+  /** Whether a node above has the space of the source. */
+  isServedAbove(source: string): boolean;
 }
 
 type SpacesConfig = Pick<NodeConfig, 'spaces' | 'access' | 'children' | 'replicas'>;
@@ -104,7 +108,7 @@ export class NodeSpaces {
   /** Keyed by source: ends the counts in the status of the Space. */
   readonly #usages = new Map<string, () => void>();
   readonly #ports: SpacePorts;
-
+  readonly #spaceRemoved: SpaceListeners['spaceRemoved'];
   readonly #inventories = new Map<string, InventorySpace>();
 
   constructor(
@@ -113,6 +117,7 @@ export class NodeSpaces {
     listeners: SpaceListeners,
   ) {
     this.#ports = ports;
+    this.#spaceRemoved = (t, source) => listeners.spaceRemoved(t, source);
     let inventory: Inventory | undefined;
     let access: SystemAccess | undefined;
     const note = (t: Transaction, event: StorageEvent) => {
@@ -207,6 +212,7 @@ export class NodeSpaces {
     this.#ports.store.write((t) => {
       dropTable(t, `source/${source}`);
       forgetSource(t, source);
+      this.#spaceRemoved(t, source);
     });
     this.#usages.get(source)?.();
     for (const map of [this.#workload, this.#inventories, this.#settings, this.#usages]) map.delete(source);

@@ -53,6 +53,11 @@ export class OpenView<Contents extends ViewSource = ViewSource> implements ViewS
     return this.#storage.listeners() > this.#ownListeners;
   }
 
+  /** Ends the watches. Call it when the space that the view shows was removed. */
+  end(): void {
+    this.#storage.remove();
+  }
+
   list(): Iterable<ShownBody> {
     this.compare();
     return this.#shown.values();

@@ -1,16 +1,15 @@
 /**
  * The names of spaces in URLs: the name of one of this node's own spaces, or a source, that is, a space of a node above, such as `center.retail`.
  *
- * A node learns from its parent's watermarks which spaces the nodes above have, whether or not they place anything here. So it can tell a space that places
- * nothing here from a mistake.
+ * A node learns from its parent which spaces the nodes above have, whether or not they place anything here (`revision-gaps/` rows). So it can tell a space that
+ * places nothing here from a mistake, and from a space that was removed.
  */
-import { isAbove } from '../../core/entries/from-parent.ts';
-import { seenSources } from '../../core/entries/source-incarnations.ts';
-import { objectName, shownPath } from '../../core/identity/node-path.ts';
+import { isKnown, isServedAbove, seenSources } from '../../core/entries/source-incarnations.ts';
+import type { Table } from '../../core/feed/feed.ts';
+import { isSourceAbove, objectName, shownPath } from '../../core/identity/node-path.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { suggest } from '../../core/runtime/suggest.ts';
-import { readWatermarks } from '../../core/session/watermark.ts';
-import type { Reader, Store } from '../../core/store/store.ts';
+import type { Store } from '../../core/store/store.ts';
 
 /** More names do not fit into one message that people read. */
 const namesMax = 20;
@@ -19,6 +18,8 @@ export interface SpaceNamesPorts {
   readonly store: Store;
   /** The path of this node. */
   readonly path: string;
+  /** The rows that the parent sends. */
+  readonly upstream: Table;
 }
 
 export class SpaceNames {
@@ -33,11 +34,10 @@ export class SpaceNames {
    * node nor a node above has such a space. While this node knows no space of a node above, the node may have any.
    */
   sourceOf(name: string, own: readonly string[], what = 'space'): string {
-    const { store, path } = this.#ports;
+    const { path } = this.#ports;
     if (own.includes(name)) return `${objectName(path)}.${name}`;
-    const known = store.read((reader) => sourcesAbove(reader, path));
-    const isOfNodeAbove = path !== '' && isAbove(path, name);
-    if (isOfNodeAbove && (known.includes(name) || !known.some((one) => originOf(one) === originOf(name)))) return name;
+    if (isSourceAbove(path, name) && this.#mayBeAbove(name)) return name;
+    const known = this.#above();
     const where = path === '' ? 'at the center' : `at ${shownPath(path)} or above`;
     throw new BanyanError(
       'NotFound',
@@ -50,13 +50,24 @@ export class SpaceNames {
     const [, kind, name = ''] = prefix.split('/');
     if (kind === 'spaces') this.sourceOf(name, own);
   }
-}
 
-/** The sources above this node that the node knows. A node that was moved in the tree also knows sources from its former place. */
-function sourcesAbove(reader: Reader, path: string): string[] {
-  const { own, complete } = readWatermarks(reader);
-  const all = new Set([...Object.keys(complete), ...Object.keys(own), ...seenSources(reader)]);
-  return [...all].filter((source) => isAbove(path, source)).sort();
+  #mayBeAbove(source: string): boolean {
+    const { store, upstream } = this.#ports;
+    return store.read((reader) => {
+      // This node has heard of the space, so the missing row says that the space was removed.
+      if (isKnown(reader, source)) return isServedAbove(reader, upstream, source);
+      return !this.#above().some((one) => originOf(one) === originOf(source));
+    });
+  }
+
+  /** The spaces of nodes above. A node that was moved in the tree also knows sources from its former place. */
+  #above(): string[] {
+    const { store, path, upstream } = this.#ports;
+    return store.read((reader) => {
+      const isServed = (source: string) => isSourceAbove(path, source) && isServedAbove(reader, upstream, source);
+      return seenSources(reader).filter(isServed).sort();
+    });
+  }
 }
 
 /** The node of a source: `eu.paris` of `eu.paris.ops`. */

@@ -79,6 +79,13 @@ export class Views {
     }
   }
 
+  /** Call it when the space of a source above was removed. A later space of this name gets another view, so no watch goes on there. */
+  sourceRemoved(source: string): void {
+    const view = this.#upstream.get(source);
+    this.#upstream.delete(source);
+    view?.end();
+  }
+
   /** Call it when an object that this node makes for a source above has changed. */
   changed(source: string, key: ObjectKey): void {
     this.#inUse(this.#upstream, source)?.refresh(key);

@@ -35,6 +35,9 @@ export const feedReadyTopic = new Topic<string>('feed ready');
 /** The name of a child that was removed from the inventory, together with its mailbox. */
 export const childRemovedTopic = new Topic<string>('child removed');
 
+/** The source of a space of this node, or of a node above, that was removed. */
+export const sourceRemovedTopic = new Topic<string>('source removed');
+
 /** The name of a child whose reports may have begun or ceased to count in the sums of this node. */
 export const countedTopic = new Topic<string>('counted');
 

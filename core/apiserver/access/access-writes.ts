@@ -10,17 +10,13 @@ import type { Cause } from '../../runtime/errors.ts';
 import { isAccessGrant } from '../kinds/access-grant-kind.ts';
 import type { Kind, Kinds, WriteAdmission } from '../space.ts';
 import { invalidObject } from '../status-errors.ts';
-import type { SpaceStorage } from '../storage.ts';
-import { grantWarnings } from './grant-warnings.ts';
+import { type GrantWarningPorts, grantWarnings } from './grant-warnings.ts';
 
 type Request = Parameters<WriteAdmission>[0];
 
-export interface AccessWritePorts {
+export interface AccessWritePorts extends GrantWarningPorts {
   readonly kinds: Kinds;
-  readonly storage: SpaceStorage;
   readonly authorizer: NodeAuthorizer;
-  /** The path of the node. */
-  readonly path: string;
 }
 
 /** Writes of the node itself have no user, and may give any right. */
@@ -36,16 +32,12 @@ export function checkAccessWrite(ports: AccessWritePorts, request: Request): voi
   else role(ports, request, object);
 }
 
-function grant(
-  { authorizer, path, storage }: AccessWritePorts,
-  kind: Kind,
-  { user, old, warn }: Request,
-  object: AccessGrantObject,
-): void {
+function grant(ports: AccessWritePorts, kind: Kind, { user, old, warn }: Request, object: AccessGrantObject): void {
+  const { authorizer, path } = ports;
   refuse(kind, object, checkAccessGrant(object, path));
   if (!user) return;
   checkGrantWrite(authorizer, { user, object, ...(old ? { old: old as AccessGrantObject } : {}) });
-  if (warn) for (const text of grantWarnings(storage, path, object)) warn(text);
+  if (warn) for (const text of grantWarnings(ports, object)) warn(text);
 }
 
 function role({ authorizer }: AccessWritePorts, { operation, user, key, old }: Request, object: KubeObject): void {

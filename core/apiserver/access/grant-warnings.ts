@@ -13,8 +13,17 @@ import { nodeResource, spaceResource } from '../kinds/mesh-kinds.ts';
 import type { WriteAdmission } from '../space.ts';
 import type { SpaceStorage } from '../storage.ts';
 
-/** `storage`: of the system space. `ownPath`: of the node that has the grant. */
-export function grantWarnings(storage: SpaceStorage, ownPath: string, { spec }: AccessGrantObject): string[] {
+export interface GrantWarningPorts {
+  /** Of the system space. */
+  readonly storage: SpaceStorage;
+  /** The path of the node that has the grant. */
+  readonly path: string;
+  /** Whether a node above has the space of the source. */
+  isServedAbove(source: string): boolean;
+}
+
+export function grantWarnings(ports: GrantWarningPorts, { spec }: AccessGrantObject): string[] {
+  const { storage, path: ownPath } = ports;
   const has = (of: { readonly group: string; readonly resource: string }, name: string, namespace = '') =>
     storage.get({ group: of.group, resource: of.resource, namespace, name }) !== undefined;
   const missing: string[] = [];
@@ -27,7 +36,8 @@ export function grantWarnings(storage: SpaceStorage, ownPath: string, { spec }: 
   const hasNode = (path: string) =>
     has(nodeResource, objectName(path)) ||
     (path !== '' && parentOf(path) === ownPath && has(syncTargets, path.slice(path.lastIndexOf(':') + 1)));
-  missing.push(...missingInScope(scope, ownPath, { hasNode, hasSpace: (name) => has(spaceResource, name) }));
+  const hasSpace = (name: string) => has(spaceResource, name) || ports.isServedAbove(name);
+  missing.push(...missingInScope(scope, ownPath, { hasNode, hasSpace }));
   return missing.map((one) => `${one}: the grant gives no right there until somebody makes one`);
 }
 

@@ -28,6 +28,8 @@ export interface SystemAccessPorts {
   readonly path: string;
   /** `access.fromAbove` of the node's configuration. */
   readonly fromAbove: string;
+  /** Whether a node above has the space of the source. */
+  isServedAbove(source: string): boolean;
   defer(run: () => void): void;
 }
 
@@ -59,8 +61,8 @@ export class SystemAccess {
   }
 
   readonly admission: WriteAdmission = (request) => {
-    const { space, path } = this.#ports;
-    checkAccessWrite({ kinds: space.kinds, storage: space.storage, authorizer: this.authorizer, path }, request);
+    const { kinds, storage } = this.#ports.space;
+    checkAccessWrite({ ...this.#ports, kinds, storage, authorizer: this.authorizer }, request);
   };
 
   close(): void {

@@ -44,8 +44,13 @@ export const accessGrantDefinition = definition({
       ),
       scope: object('Where the rights hold: exactly one of the fields.', {
         space: object(
-          'A space of this node, with its copies at the clusters (/fleet).',
-          { name: string('Name of the space.'), namespaces: namespaces('of the space') },
+          'A space of this node, or what a space of a node above sends here; with its copies at the clusters (/fleet).',
+          {
+            name: string(
+              'Name of the space. A space of a node above has the name of the node before it, such as center.retail.',
+            ),
+            namespaces: namespaces('of the space'),
+          },
           { required: ['name'] },
         ),
         mailboxes: object('What this node sends to children.', {

@@ -105,6 +105,11 @@ export class ViewStorage implements SpaceStorage {
     return this.#log.subscribe(listener, removed);
   }
 
+  /** Ends all watches. Call it when there is nothing more to show, for good. */
+  remove(): void {
+    this.#log.remove();
+  }
+
   /** Number of subscribed listeners. */
   listeners(): number {
     return this.#log.listeners();

@@ -67,6 +67,8 @@ export function assembleCluster(options: AssembleOptions): AssembledCluster {
     log: logger,
     path,
     fromAbove,
+    // A cluster has no AccessGrants, which name spaces.
+    isServedAbove: () => false,
     defer: schedule,
   });
   const tokens = new AccountTokens({ space, clock, random, issuer: issuerOf(path), keys: () => tokenKeysIn(store) });

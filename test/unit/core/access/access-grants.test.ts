@@ -256,6 +256,21 @@ describe('the check of a grant', () => {
     );
   });
 
+  it('accepts the source of a space above, and no other name with a dot', () => {
+    const flawsOf = (name: string, path: string) => scopeFlaws({ space: { name } }, path);
+    expect(flawsOf('center.retail', 'eu')).toEqual([]);
+    expect(flawsOf('eu.ops', 'eu:paris')).toEqual([]);
+    const field = 'spec.scope.space.name: Invalid value';
+    for (const name of ['eu.ops', 'us.ops', '.ops'])
+      expect(flawsOf(name, 'eu')).toEqual([
+        `${field}: "${name}": no node above eu can have this space: write the name of a space of this node, or the space of a node above, such as center.retail`,
+      ]);
+    expect(flawsOf('center.retail', '')).toEqual([
+      `${field}: "center.retail": no node above center can have this space: write the name of a space of this node`,
+    ]);
+    expect(flawsOf('center.', 'eu')[0]).toContain(`${field}: "center.": `);
+  });
+
   it('refuses an empty path, and a path that is not at or below this node', () => {
     expect(scopeFlaws({ subtree: { path: '' } })).toEqual([
       'spec.scope.subtree.path: Required value: write center for the whole tree',

@@ -30,6 +30,7 @@ function open(fromAbove = 'grants'): NodeSpaces {
     defer: (run: () => void) => void deferred.push(run),
     path: 'eu',
     tokenKeys: () => tokenKeysIn(store),
+    isServedAbove: (source: string) => source === 'center.retail',
   };
   return new NodeSpaces(
     ports,
@@ -38,6 +39,7 @@ function open(fromAbove = 'grants'): NodeSpaces {
       inventoryChanged: () => {},
       revocationsChanged: () => {},
       claimsChanged: () => {},
+      spaceRemoved: () => {},
       nodeDeleted: () => {},
       authoritiesWritten: () => {},
       metricsAccountsChanged: () => {},
@@ -232,6 +234,11 @@ describe('an AccessGrant that names what is not there', () => {
     ],
     ['a space', { scope: { space: { name: 'none' } } }, 'spec.scope.space.name: this node has no space "none"'],
     [
+      'a space of a node above',
+      { scope: { space: { name: 'center.none' } } },
+      'spec.scope.space.name: this node has no space "center.none"',
+    ],
+    [
       'a child',
       { scope: { mailboxes: { children: ['none'] } } },
       'spec.scope.mailboxes.children[0]: this node has no child "none"',
@@ -261,6 +268,7 @@ describe('an AccessGrant that names what is not there', () => {
     system().create(mesh('Node', 'eu.paris', {}) as KubeObject);
     for (const [i, scope] of [
       { space: { name: 'ops' } },
+      { space: { name: 'center.retail' } },
       { subtree: { path: 'eu:paris' } },
       { clusters: { path: 'eu:paris:store' } },
       { mailboxes: { children: ['paris'] } },

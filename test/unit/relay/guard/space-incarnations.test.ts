@@ -13,6 +13,7 @@ import { prefixOf } from '../../../../core/store/keyspace.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { SpaceIncarnations } from '../../../../relay/guard/space-incarnations.ts';
 import type { OriginSpace } from '../../../../relay/spaces/origins.ts';
+import { sourceRemovedTopic } from '../../../../relay/work/topics.ts';
 
 const source = 'center.retail';
 
@@ -134,6 +135,20 @@ describe('the store incarnations of the spaces of a node', () => {
     const head = store.read((reader) => mailbox.head(reader));
     store.write((t) => incarnations.fromAbove(t, [change(`o/${above}//configmaps/n/a`, 3)], []));
     expect(store.read((reader) => mailbox.head(reader))).toBe(head);
+  });
+
+  it('are taken back from the children when the space is removed, here or above', () => {
+    const gone: string[] = [];
+    store.subscribe(sourceRemovedTopic, (sources) => gone.push(...sources));
+    store.write((t) => incarnations.sendGaps(t, mailbox));
+    store.write((t) => incarnations.removed(t, source));
+    expect(row(mailbox, entryKey.incarnations(source))).toBeUndefined();
+    const above = 'eu.ops';
+    receiveGaps(above, { gaps: [[0, 7]] });
+    const { after: _, ...removal } = change(entryKey.incarnations(above), 0);
+    store.write((t) => incarnations.fromAbove(t, [removal], []));
+    expect(row(mailbox, entryKey.incarnations(above))).toBeUndefined();
+    expect(gone).toEqual([source, above]);
   });
 
   it('raise an alarm when a child has received revisions that the space does not know', () => {

@@ -12,6 +12,7 @@ const noOtherParts: LateParts = {
   connection: () => ({ connected: false, silentMs: 0 }),
   endSession: () => undefined,
   childRemoved: () => undefined,
+  spaceRemoved: () => undefined,
   judgedAgain: () => undefined,
   hasReceivedFromParent: () => true,
   isParentAway: () => false,

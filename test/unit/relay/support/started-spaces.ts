@@ -13,7 +13,8 @@ export function startedSpaces(
   clock: VirtualClock = new VirtualClock(),
 ): NodeSpaces {
   const tokenKeys = () => tokenKeysIn(store);
-  const ports = { store, clock, random: new SeededRandom(1), log: silentLogger, defer: () => {}, path: '', tokenKeys };
+  const [random, log] = [new SeededRandom(1), silentLogger];
+  const ports = { store, clock, random, log, defer: () => {}, path: '', tokenKeys, isServedAbove: () => false };
   return new NodeSpaces(
     ports,
     { spaces, access: { fromAbove: 'grants' }, children: childrenSchema.parse({}) },
@@ -21,6 +22,7 @@ export function startedSpaces(
       inventoryChanged: () => {},
       revocationsChanged: () => {},
       claimsChanged: () => {},
+      spaceRemoved: () => {},
       nodeDeleted: () => {},
       authoritiesWritten: () => {},
       metricsAccountsChanged: () => {},

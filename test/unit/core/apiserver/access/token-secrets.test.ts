@@ -20,12 +20,13 @@ beforeEach(() => {
   const [store, clock, random] = [new MemoryStore(), new VirtualClock(Date.UTC(2030, 0, 1)), new SeededRandom(1)];
   const keys = () => tokenKeysIn(store);
   const spaces = new NodeSpaces(
-    { store, clock, random, log: silentLogger, defer: () => {}, path: '', tokenKeys: keys },
+    { store, clock, random, log: silentLogger, defer: () => {}, path: '', tokenKeys: keys, isServedAbove: () => false },
     { spaces: [], access: { fromAbove: 'grants' }, children: childrenSchema.parse({}) },
     {
       inventoryChanged: () => {},
       revocationsChanged: () => {},
       claimsChanged: () => {},
+      spaceRemoved: () => {},
       nodeDeleted: () => {},
       authoritiesWritten: () => {},
       metricsAccountsChanged: () => {},

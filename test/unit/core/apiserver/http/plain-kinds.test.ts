@@ -27,6 +27,7 @@ const kinds = new SpaceKinds(storage, builtinKinds());
 
 /** No right decides about a plain kind. */
 const noAuthorizer = undefined as unknown as NodeAuthorizer;
+const accessPorts = { kinds, storage, path: '', authorizer: noAuthorizer, isServedAbove: () => false };
 
 type Row = readonly [title: string, admission: WriteAdmission, fills: FilledAs | undefined];
 
@@ -38,7 +39,7 @@ const admissions: readonly Row[] = [
   ['own kinds, Cluster', own('Cluster'), 'Cluster'],
   ['spec.delivery', deliveryAdmission({ name: 'retail', kinds, bounds: () => ({ namespaces: ['shop'] }) }), 'Workload'],
   ['the embedded cluster', clusterAdmission(() => expect.unreachable()), 'Cluster'],
-  ['access', (request) => checkAccessWrite({ kinds, storage, path: '', authorizer: noAuthorizer }, request), undefined],
+  ['access', (request) => checkAccessWrite(accessPorts, request), undefined],
 ];
 
 /** An object that fails the test when anything but its name is read or changed. */
