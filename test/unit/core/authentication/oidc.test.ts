@@ -23,6 +23,7 @@ describe('the tokens of an issuer', () => {
   let documents: Record<string, unknown>;
   let asked: string[];
   let warned: object[];
+  let refused: string[];
   let keys: KeyObject;
   let store: MemoryStore;
   const publish = async (all: Record<string, KeyObject>) => {
@@ -39,7 +40,11 @@ describe('the tokens of an issuer', () => {
       authenticators: parseAuthentication(text, 'oidc.yaml'),
       clock,
       kept: keptKeys(store),
-      log: { ...silentLogger, warn: (fields: object) => void warned.push(fields) },
+      log: {
+        ...silentLogger,
+        warn: (fields: object) => void warned.push(fields),
+        info: (fields: object) => void refused.push((fields as { reason: string }).reason),
+      },
       fetchJson: async (at) => {
         asked.push(at);
         if (documents[at] === undefined) throw new Error('no answer');
@@ -62,7 +67,7 @@ describe('the tokens of an issuer', () => {
 
   beforeEach(async () => {
     clock = new VirtualClock(Date.UTC(2030, 0, 1));
-    [asked, warned] = [[], []];
+    [asked, warned, refused] = [[], [], []];
     store = new MemoryStore();
     keys = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
     await publish({ one: keys });
@@ -101,6 +106,39 @@ describe('the tokens of an issuer', () => {
     ];
     for (const text of bad) expect([text, await tokens.userOf(text)]).toEqual([text, undefined]);
     expect(await tokens.userOf(await sign({ aud: ['x', 'other'] }))).toBeDefined();
+  });
+
+  it('are refused with a reason in the log, one line in ten seconds, without anything of the token', async () => {
+    const tokens = open();
+    const bad = [
+      [await sign({ exp: nowS() - 60 }), /"exp" claim/],
+      [await sign({ nbf: nowS() + 60 }), /"nbf" claim/],
+      [await sign({ aud: 'somebody' }), /"aud" claim/],
+      [await sign({}, { kid: 'other' }), /no applicable key/],
+      [await sign({ groups: [7] }), /the rules for its claims refuse it: a list of texts has other values/],
+    ] as const;
+    for (const [text, reason] of bad) {
+      clock.advance(10_000);
+      for (let i = 0; i < 3; i++) expect(await tokens.userOf(text)).toBeUndefined();
+      expect(refused.splice(0)).toEqual([expect.stringMatching(reason)]);
+    }
+  });
+
+  it('that were good are checked again when the issuer has other keys, and withdrawn keys end', async () => {
+    const tokens = open();
+    const text = await sign({ exp: nowS() + 100 * 3_600 });
+    expect(await tokens.userOf(text)).toBeDefined();
+    const second = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+    await publish({ one: keys, two: second });
+    clock.advance(3_600_001);
+    expect(await tokens.userOf(text)).toBeDefined();
+    await new Promise((done) => setImmediate(done));
+    expect(await tokens.userOf(text)).toBeDefined();
+    await publish({ two: second });
+    clock.advance(3_600_001);
+    expect(await tokens.userOf(text)).toBeDefined();
+    await new Promise((done) => setImmediate(done));
+    expect(await tokens.userOf(text)).toBeUndefined();
   });
 
   it('stay good while the issuer is away, and new keys are read when they are needed, not more than once in ten seconds', async () => {
