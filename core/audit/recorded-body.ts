@@ -1,6 +1,7 @@
 /** The body of a request or an answer as an event has the body. */
 import { parseJson } from '../object/json.ts';
 import { isRecord } from '../runtime/is-record.ts';
+import { confidentialText, isConfidentialBody } from './confidential.ts';
 
 export interface RecordedBody {
   readonly object?: unknown;
@@ -15,6 +16,7 @@ export function recordedBody(
   omitManagedFields: boolean,
 ): RecordedBody {
   if (bytes > bytesMax) return { cut: `${bytes} bytes, more than bodyBytesMax (${bytesMax})` };
+  if (isConfidentialBody(value)) return { cut: confidentialText };
   return { object: omitManagedFields ? withoutManagedFields(value) : value };
 }
 

@@ -4,6 +4,7 @@ import { type AccessAttributes, isForResource, type Requester } from '../../acce
 import type { AccessDecision } from '../../access/refusal.ts';
 import { auditIdHeader, auditIdOf } from '../../audit/audit-id.ts';
 import type { AuditPort } from '../../audit/audit-port.ts';
+import { confidentialText, isConfidential } from '../../audit/confidential.ts';
 import {
   type AuditEvent,
   type AuditStatus,
@@ -58,6 +59,7 @@ export class RequestAudit {
   /** The status that another node or a cluster has answered, with the counters of a connection that has changed its protocol. */
   #passed: { readonly code: number; readonly bytes: PassedBytes } | undefined;
   #hasStarted = false;
+  #isConfidential = false;
 
   /** Gives the request its id: in the answer, and in the request, which may be passed on to another node. */
   constructor(ports: RequestAuditPorts, request: Http2ServerRequest, response: Http2ServerResponse) {
@@ -83,6 +85,11 @@ export class RequestAudit {
     this.#asked = { access, decision };
     this.#annotations[placeAnnotation] = auditPlace(access.place);
     const { attributes } = access;
+    if (isConfidential(attributes)) {
+      this.#isConfidential = true;
+      if (hasBodyOf('request', decision.level)) this.#requestObject = { cut: confidentialText };
+      if (hasBodyOf('response', decision.level)) this.#responseObject = { cut: confidentialText };
+    }
     const isRead = onlyReads(attributes.verb, isForResource(attributes) ? attributes.subresource : '');
     const isServed = decision.level === 'None' || isRead || revokes(attributes);
     const why = isServed ? undefined : port.refusal();
@@ -122,7 +129,8 @@ export class RequestAudit {
 
   answered({ status, body }: ApiResponse): void {
     const shown = body.subarray(0, statusStart.length).equals(statusStart) ? statusOf(body, status) : undefined;
-    this.#status = shown;
+    // What is wrong with a Secret may be said with its values.
+    this.#status = this.#isConfidential && saysValues.has(status) ? { metadata: {}, code: status } : shown;
     if (this.#has('response') && !shown)
       this.#responseObject = recordedJson(body, this.#ports.port.bodyBytesMax, this.#omitsManagedFields);
   }
@@ -169,7 +177,7 @@ export class RequestAudit {
   }
 
   #has(part: 'request' | 'response'): boolean {
-    return this.#asked !== undefined && hasBodyOf(part, this.#asked.decision.level);
+    return this.#asked !== undefined && !this.#isConfidential && hasBodyOf(part, this.#asked.decision.level);
   }
 
   get #omitsManagedFields(): boolean {
@@ -227,6 +235,8 @@ export class RequestAudit {
 const withoutUser: Pick<AuditDecision, 'level' | 'omitStages'> = { level: 'Metadata', omitStages: [] };
 
 const switchedProtocols = 101;
+/** BadRequest and Invalid. */
+const saysValues: ReadonlySet<number> = new Set([400, 422]);
 const statusStart = Buffer.from('{"kind":"Status"');
 
 function statusOf(body: Buffer, code: number): AuditStatus {

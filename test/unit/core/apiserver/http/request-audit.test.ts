@@ -35,11 +35,14 @@ const authorizer: Authorizer = {
 describe('the audit of requests', () => {
   let bench: ApiBench;
   let refusal: string | undefined;
+  let present = policy;
   const events: AuditEvent[] = [];
 
   beforeAll(async () => {
     const port = {
-      policy,
+      get policy() {
+        return present;
+      },
       bodyBytesMax: 2_000,
       write: (event: AuditEvent) => void events.push(JSON.parse(JSON.stringify(event)) as AuditEvent),
       refusal: () => refusal,
@@ -52,6 +55,7 @@ describe('the audit of requests', () => {
   beforeEach(() => {
     events.length = 0;
     refusal = undefined;
+    present = policy;
   });
 
   async function eventOf(method: string, path: string, sent?: Sent): Promise<AuditEvent> {
@@ -94,6 +98,29 @@ describe('the audit of requests', () => {
       'banyan.io/request-body-cut': expect.stringMatching(/^3\d{3} bytes, more than bodyBytesMax \(2000\)$/),
       'banyan.io/response-body-cut': expect.stringContaining('more than bodyBytesMax'),
     });
+  });
+
+  it('never have a body that may hold a Secret or a token, and say so', async () => {
+    const [secret, text] = ['four-seven-one-one', 'may have the content of a Secret or a token'];
+    const body = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' }, stringData: { pin: secret } };
+    present = { omitStages: ['RequestReceived'], rules: [{ level: 'RequestResponse' }] };
+    const asked: readonly (readonly [string, object])[] = [
+      ['/api/v1/namespaces/default/secrets', body],
+      [maps, body],
+      ['/apis/authentication.k8s.io/v1/tokenreviews', { kind: 'TokenReview', spec: { token: secret } }],
+      ['/spaces/retail/plan', { objects: [body] }],
+    ];
+    for (const [path, sent] of asked) {
+      events.length = 0;
+      const event = await eventOf('POST', path, { body: sent });
+      expect(JSON.stringify(event)).not.toContain(secret);
+      expect([path, event.annotations?.['banyan.io/request-body-cut']]).toEqual([path, text]);
+    }
+    events.length = 0;
+    const broken = await eventOf('POST', '/apis/authentication.k8s.io/v1/tokenreviews', {
+      body: '{"spec":{"token":four-seven-one-one}}',
+    });
+    expect(broken.responseStatus).toEqual({ metadata: {}, code: 400 });
   });
 
   it('have the list that the client got, and nothing for a rule with the level None', async () => {
