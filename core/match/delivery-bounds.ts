@@ -2,6 +2,7 @@
  * The bounds of the objects that may leave a space (`spec.delivery` of the Space), and the checks that all nodes share. Each field bounds one thing. An absent field bounds nothing, with
  * one exception: where there are bounds, Secrets are read back only if `upsync` names them.
  */
+import { jsonText } from '../object/json.ts';
 import type { GroupResource, ObjectKey } from '../object/key.ts';
 import type { LabelSelector } from '../object/selector.ts';
 import { narrowedSelector } from './selector-bound.ts';
@@ -33,7 +34,7 @@ export const deliveryListMax = 64;
 
 /** Undefined: the bounds are small enough. `delivery` may come from a user and have wrong fields. */
 export function tooLargeDelivery(delivery: object): string | undefined {
-  const bytes = Buffer.byteLength(JSON.stringify(delivery));
+  const bytes = Buffer.byteLength(jsonText(delivery));
   if (bytes <= deliveryBytesMax) return undefined;
   return `${bytes} bytes; every placement of the space carries these bounds: use at most ${deliveryBytesMax} bytes, with patterns instead of names`;
 }

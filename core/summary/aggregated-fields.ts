@@ -1,4 +1,5 @@
 /** The fields of an aggregated status, besides its conditions. */
+import { parseJson } from '../object/json.ts';
 import type { Status } from './destination-status.ts';
 import type { FieldValue } from './status-fields.ts';
 import type { StatusPartial } from './status-partial.ts';
@@ -119,7 +120,7 @@ function put(status: Record<string, unknown>, path: string, value: unknown): voi
 /** A child may have sent a text that is no JSON. */
 function parsed(json: string): unknown {
   try {
-    return JSON.parse(json);
+    return parseJson(json);
   } catch {
     return undefined;
   }

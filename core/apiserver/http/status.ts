@@ -1,4 +1,5 @@
 /** Errors in the form that Kubernetes clients expect. */
+import { jsonText } from '../../object/json.ts';
 import { BanyanError, describeError, errorTable } from '../../runtime/errors.ts';
 import { prefersDiscovery, prefersProtobuf } from './negotiate.ts';
 import type { ApiResponse } from './requests.ts';
@@ -20,7 +21,7 @@ export function failureOf(error: unknown, accept: string): ApiResponse {
   };
   if (!prefersDiscovery(accept)) {
     const inProtobuf = prefersProtobuf(accept);
-    return { status: http, body: Buffer.from(`${JSON.stringify(body)}\n`), headers, inProtobuf };
+    return { status: http, body: Buffer.from(`${jsonText(body)}\n`), headers, inProtobuf };
   }
   return {
     status: hidesMessage.has(http) ? errorTable.Forbidden.http : http,

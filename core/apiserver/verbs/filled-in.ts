@@ -2,6 +2,7 @@
  * The fields that a workload space has filled in with defaults. Clients see these fields as at a Kubernetes API server, and they do not travel: each cluster fills
  * in its own. A note in the stored metadata names them, and no client sees the note. A field leaves the note when somebody gives it another value.
  */
+import { parseJson } from '../../object/json.ts';
 import { equalJson, ownField, setField } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import { isRecord } from '../../runtime/is-record.ts';
@@ -81,7 +82,7 @@ export function lastAppliedOf({ metadata }: KubeObject): unknown {
   const text = metadata.annotations?.[lastApplied];
   if (text === undefined) return undefined;
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     // Clients may write any text.
     return undefined;

@@ -10,6 +10,7 @@ import type { Producer, Table } from '../../../core/feed/feed.ts';
 import { parseBody, stableStringify } from '../../../core/object/canonical.ts';
 import { timestamp } from '../../../core/object/conditions.ts';
 import { hash128 } from '../../../core/object/hash.ts';
+import { parseJson } from '../../../core/object/json.ts';
 import { type ObjectKey, parseKey } from '../../../core/object/key.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { isTerminating } from '../../../core/object/terminating.ts';
@@ -113,7 +114,7 @@ export class AggregateWriter {
   #show(source: string, key: ObjectKey, aggregate: Aggregate | undefined, total: StatusPartial | undefined): void {
     const name = aggregateName(source, key);
     const before = this.#shown.get(name);
-    const former = before && (JSON.parse(asText(before)) as Status);
+    const former = before && (parseJson(asText(before)) as Status);
     const object = aggregate && this.#rowObject(aggregate, former);
     const status = object && this.#statusOf(aggregate, object, total);
     const after = status && text(stableStringify(status));
