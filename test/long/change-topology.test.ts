@@ -1,4 +1,4 @@
-/** A tree becomes another tree, step by step, while an object changes all the time. With real processes. */
+/** A tree becomes another tree, step by step, while an object changes all the time. With real processes, and one cluster with a real API server. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,11 +7,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { NodeApiClient } from '../../center/cli/api-client.ts';
 import { fixture, LocalTree, until } from '../e2e/local-tree.ts';
+import { buildMsMax } from '../e2e/one-site.ts';
 import { placedInProduction } from '../e2e/placements.ts';
+import { withoutControlPlane } from '../support/control-plane/binaries.ts';
+import { type Audited, ControlPlane } from '../support/control-plane/control-plane.ts';
+import { furnish } from '../support/control-plane/furniture.ts';
+import { getObject } from '../support/kept-api/kept-api.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
 import { SteadyWriter } from '../support/steady-writer.ts';
 
-const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
+const missing = withoutKubectl ?? withoutControlPlane();
+const why = missing ? ` [not run: ${missing}]` : '';
 const prod = { env: 'prod' };
 /** A step takes ten to twenty seconds, and many times as much beside other tests. */
 const limitMs = 300_000;
@@ -28,6 +34,7 @@ interface Cluster {
   readonly parent: string;
   readonly labels: Record<string, string>;
   readonly properties?: Record<string, string>;
+  readonly provider?: object;
 }
 
 /** The tree of the test, which its steps change. */
@@ -38,6 +45,16 @@ class Shape {
     { name: 'b', parent: 'eu', labels: prod },
     { name: 'c', parent: 'us', labels: prod },
   ];
+
+  /** `kubeconfig`: that of the API server of the cluster `real`. */
+  constructor(kubeconfig: string) {
+    this.clusters.push({
+      name: 'real',
+      parent: 'eu:paris',
+      labels: prod,
+      provider: { kubeconfig: { path: kubeconfig } },
+    });
+  }
 
   relay(name: string, change: Partial<Relay>): void {
     this.relays = this.relays.map((one) => (one.name === name ? { ...one, ...change } : one));
@@ -60,6 +77,30 @@ const till = {
   metadata: { name: 'till', namespace: 'shop' },
   data: { count: '0' },
 };
+/** One deployment, whose pod the controllers of a real cluster make, and the claim of the deployment. */
+const pay = [
+  {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name: 'pay', namespace: 'shop' },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+  },
+  {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'pay', namespace: 'shop' },
+    spec: {
+      selector: { matchLabels: { app: 'pay' } },
+      template: {
+        metadata: { labels: { app: 'pay' } },
+        spec: {
+          containers: [{ name: 'app', image: 'registry.example.com/pay' }],
+          volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'pay' } }],
+        },
+      },
+    },
+  },
+];
 
 function beside(...args: string[]): ChildProcess {
   const program = fixture('center/cli/banyan.ts');
@@ -78,16 +119,28 @@ async function ranBeside(...args: string[]): Promise<{ code: number | null; out:
   return { code, out };
 }
 
+/** The agent has the kubeconfig of the administrator. The other users are components of the cluster. */
+function isOfAgent({ user }: Audited): boolean {
+  return user.username === 'admin';
+}
+
+/** Whether the request deleted or made an object of the workload. */
+function isLossy({ verb, objectRef, responseStatus }: Audited): boolean {
+  const isWorkload = objectRef?.namespace === 'shop' || objectRef?.name === 'shop';
+  return isWorkload && (verb.startsWith('delete') || responseStatus?.code === 201);
+}
+
 interface ShownNode {
   readonly spec: { readonly path: string };
   readonly status?: { readonly session?: { readonly since?: string }; readonly agents?: number };
 }
 
-describe.skipIf(withoutKubectl)(`a topology that changes while the tree runs${why}`, () => {
+describe.skipIf(missing)(`a topology that changes while the tree runs${why}`, () => {
   const directory = mkdtempSync(join(tmpdir(), 'banyan-topology-'));
   const file = join(directory, 'topology.yaml');
   const tree = new LocalTree(file);
-  const shape = new Shape();
+  let plane: ControlPlane;
+  let shape: Shape;
   const writer = new SteadyWriter(() => new NodeApiClient(join(tree.data, 'kubeconfig')), {
     context: 'space/center/retail',
     path: '/api/v1/namespaces/shop/configmaps/till',
@@ -95,17 +148,21 @@ describe.skipIf(withoutKubectl)(`a topology that changes while the tree runs${wh
   });
 
   beforeAll(async () => {
+    plane = await ControlPlane.start({ directory: join(directory, 'plane'), audit: true });
+    furnish(plane, { nodes: 1, volumes: 1 });
+    shape = new Shape(plane.kubeconfig);
     writeFileSync(file, shape.text);
     await tree.up();
-    tree.apply('space/center/retail', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
-    tree.apply('space/center/retail', till);
+    const items = [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } }, till, ...pay];
+    tree.apply('space/center/retail', { apiVersion: 'v1', kind: 'List', items });
     tree.apply('space/center/retail', placedInProduction('shop'));
-    await untilPlaced(3);
+    await untilPlaced(4);
     writer.start();
-  }, limitMs);
+  }, buildMsMax);
   afterAll(async () => {
     await writer.end();
     await tree[Symbol.asyncDispose]();
+    await plane?.[Symbol.asyncDispose]();
     rmSync(directory, { recursive: true, force: true });
   });
 
@@ -126,8 +183,28 @@ describe.skipIf(withoutKubectl)(`a topology that changes while the tree runs${wh
     writer.isPaused = false;
   }
 
-  const uidAt = (path: string) =>
-    tree.json<{ metadata: { uid: string } }>(`cluster/${path}`, 'cm', 'till', '-n', 'shop')?.metadata.uid;
+  const uidAt = (path: string, namespace = 'shop') =>
+    tree.json<{ metadata: { uid: string } }>(`cluster/${path}`, 'cm', 'till', '-n', namespace)?.metadata.uid;
+
+  /** An object of the relay's own space, for all clusters below the relay. */
+  function putCare(relay: string): void {
+    const space = `space/${relay}/ops`;
+    tree.apply(space, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'care' } });
+    tree.apply(space, { ...till, metadata: { name: 'till', namespace: 'care' } });
+    tree.apply(space, placedInProduction('care'));
+  }
+
+  /** The uids of what was delivered to the real cluster, and of what its controllers made of it. */
+  function atReal(): readonly string[] {
+    const kinds = ['ns', 'cm', 'pvc', 'deploy', 'rs', 'po'];
+    const all = kinds.flatMap((kind) => {
+      const args = kind === 'ns' ? [kind] : [kind, '-n', 'shop'];
+      return getObject<{ items: { metadata: { name: string; uid: string } }[] }>(plane.kubeconfig, args)?.items ?? [];
+    });
+    const uids = all.map(({ metadata: { name, uid } }) => `${name} ${uid}`);
+    expect(uids.filter((one) => one.startsWith('pay')).length).toBe(4);
+    return uids;
+  }
 
   /** The pids of these nodes, and since when their parents have sessions with them. */
   function standing(...paths: readonly string[]): unknown {
@@ -170,7 +247,7 @@ describe.skipIf(withoutKubectl)(`a topology that changes while the tree runs${wh
         ],
       });
       await apply();
-      await untilPlaced(4);
+      await untilPlaced(5);
       expect(standing('center', 'eu', 'us', 'eu:b', 'us:c')).toEqual(before);
     },
     limitMs,
@@ -185,7 +262,7 @@ describe.skipIf(withoutKubectl)(`a topology that changes while the tree runs${wh
       expect(refused.code).toBe(2);
       expect(refused.out).toMatch(/nothing was changed.*us:c: workloads whose placements select.*add --yes/s);
       expect((await topology('diff')).code).toBe(4);
-      await untilPlaced(4);
+      await untilPlaced(5);
     },
     limitMs,
   );
@@ -196,10 +273,10 @@ describe.skipIf(withoutKubectl)(`a topology that changes while the tree runs${wh
       const before = standing('center', 'eu', 'us', 'us:c', 'us:lyon');
       shape.cluster('c', { labels: { env: 'test' }, properties: { 'carbon.gPerKWh': '56' } });
       await apply('--yes');
-      await untilPlaced(3);
+      await untilPlaced(4);
       shape.cluster('c', { labels: prod });
       await apply('--yes');
-      await untilPlaced(4);
+      await untilPlaced(5);
       expect(standing('center', 'eu', 'us', 'us:c', 'us:lyon')).toEqual(before);
     },
     limitMs,
@@ -211,10 +288,8 @@ describe.skipIf(withoutKubectl)(`a topology that changes while the tree runs${wh
       const before = standing('center', 'eu', 'us', 'eu:b');
       shape.relay('eu', { spaces: [{ name: 'ops', type: 'Workload' }] });
       await apply();
-      tree.apply('space/eu/ops', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'care' } });
-      tree.apply('space/eu/ops', { ...till, metadata: { name: 'till', namespace: 'care' } });
-      tree.apply('space/eu/ops', placedInProduction('care'));
-      const hasCopy = () => tree.json('cluster/eu:b', 'cm', 'till', '-n', 'care') !== undefined;
+      putCare('eu');
+      const hasCopy = () => uidAt('eu:b', 'care') !== undefined;
       await until('the copy is at eu:b', hasCopy);
       shape.relay('eu', { spaces: [] });
       write();
@@ -227,30 +302,61 @@ describe.skipIf(withoutKubectl)(`a topology that changes while the tree runs${wh
   );
 
   it(
-    'moves a cluster to another region: its object is the same object',
+    'moves a cluster to another region: its objects are the same objects, also those that spaces of both regions deliver',
     async () => {
-      const uid = uidAt('eu:b');
       const before = standing('center', 'eu', 'us', 'us:c');
+      for (const region of ['eu', 'us']) shape.relay(region, { spaces: [{ name: 'ops', type: 'Workload' }] });
+      await apply();
+      for (const region of ['eu', 'us']) putCare(region);
+      await until('the copy is at eu:b', () => uidAt('eu:b', 'care') !== undefined);
+      const uids = [uidAt('eu:b'), uidAt('eu:b', 'care')];
       shape.cluster('b', { parent: 'us' });
       await apply('--yes');
-      await untilPlaced(4);
-      expect(uidAt('us:b')).toBe(uid);
+      await untilPlaced(5);
+      expect([uidAt('us:b'), uidAt('us:b', 'care')]).toEqual(uids);
+      shape.relay('eu', { spaces: [] });
+      await apply('--yes');
+      expect(uidAt('us:b', 'care')).toBe(uids[1]);
+      shape.relay('us', { spaces: [] });
+      await apply('--yes');
+      await until('the copy has left us:b', () => uidAt('us:b', 'care') === undefined);
       expect(standing('center', 'eu', 'us', 'us:c')).toEqual(before);
     },
     limitMs,
   );
 
   it(
-    'moves a region with its cluster: the object there is the same object',
+    'moves a region with its clusters: the objects there are the same objects',
     async () => {
       const uid = uidAt('eu:paris:a');
+      const real = atReal();
       const before = standing('center', 'eu', 'us', 'us:c', 'us:lyon');
       shape.relay('paris', { parent: 'us' });
       shape.cluster('a', { parent: 'us:paris' });
+      shape.cluster('real', { parent: 'us:paris' });
       await apply('--yes');
-      await untilPlaced(4);
+      await untilPlaced(5);
       expect(uidAt('us:paris:a')).toBe(uid);
+      expect(atReal()).toEqual(real);
       expect(standing('center', 'eu', 'us', 'us:c', 'us:lyon')).toEqual(before);
+    },
+    limitMs,
+  );
+
+  it(
+    'moves a real cluster to another region: its API server deletes and makes nothing',
+    async () => {
+      const real = atReal();
+      const [before, asked] = [standing('center', 'eu', 'us', 'us:c', 'us:paris:a'), plane.audited().length];
+      shape.cluster('real', { parent: 'eu' });
+      await apply('--yes');
+      await untilPlaced(5);
+      expect(atReal()).toEqual(real);
+      const requests = plane.audited().slice(asked);
+      expect(requests.filter(isOfAgent).map(({ verb }) => verb)).toContain('patch');
+      const lossy = requests.filter((one) => isOfAgent(one) && isLossy(one));
+      expect(lossy.map(({ verb, requestURI }) => `${verb} ${requestURI}`)).toEqual([]);
+      expect(standing('center', 'eu', 'us', 'us:c', 'us:paris:a')).toEqual(before);
     },
     limitMs,
   );
@@ -258,14 +364,14 @@ describe.skipIf(withoutKubectl)(`a topology that changes while the tree runs${wh
   it(
     'gives a relay a second replica, and takes it away again',
     async () => {
-      const uids = () => ['us:b', 'us:c', 'us:paris:a', 'us:lyon:d'].map(uidAt);
+      const uids = () => ['us:b', 'us:c', 'us:paris:a', 'us:lyon:d'].map((path) => uidAt(path));
       const [before, eu] = [uids(), standing('center', 'eu')];
       shape.relay('us', { replicas: 2 });
       await apply();
-      await untilPlaced(4);
+      await untilPlaced(5);
       shape.relay('us', { replicas: 1 });
       await apply();
-      await untilPlaced(4);
+      await untilPlaced(5);
       expect(uids()).toEqual(before);
       expect(standing('center', 'eu')).toEqual(eu);
       expect(tree.ok('node/center', 'get', 'nodes.mesh.banyan.io')).not.toContain('us~1');
@@ -291,7 +397,7 @@ describe.skipIf(withoutKubectl)(`a topology that changes while the tree runs${wh
       await new Promise((done) => killed.once('exit', done));
       expect(out).toContain('drained: us:lyon:d');
       await apply('--yes');
-      await untilPlaced(3);
+      await untilPlaced(4);
       for (const node of ['center', 'us']) {
         expect(tree.ok(`node/${node}`, 'get', 'nodes.mesh.banyan.io,mailboxes,st,locations')).not.toContain('lyon');
       }
@@ -323,13 +429,17 @@ describe.skipIf(withoutKubectl)(`a topology that changes while the tree runs${wh
       await writer.end();
       expect(writer.failed).toEqual([]);
       expect(writer.count).toBeGreaterThan(100);
-      await untilPlaced(3);
+      await untilPlaced(4);
       for (const path of ['us:b', 'us:c', 'us:paris:a']) {
         await until(`${path} has the last version`, () => {
           const data = tree.json<{ data?: { count?: string } }>(`cluster/${path}`, 'cm', 'till', '-n', 'shop')?.data;
           return data?.count === String(writer.count);
         });
       }
+      await until('the real cluster has the last version', () => {
+        const data = getObject<typeof till>(plane.kubeconfig, ['cm', 'till', '-n', 'shop'])?.data;
+        return data?.count === String(writer.count);
+      });
     },
     limitMs,
   );
