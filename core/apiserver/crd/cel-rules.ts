@@ -23,6 +23,7 @@ import type { Cause } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 import { celConverter, celType } from './cel-schema.ts';
 import type { SchemaProps, ValidationRule } from './definition.ts';
+import { LazyParts, schemasIn, schemasWith } from './lazy-parts.ts';
 import { type OldValue, oldField, oldItems } from './old-values.ts';
 
 /** Facts about one run of all rules. */
@@ -49,11 +50,11 @@ export interface CompiledValidationRule {
   readonly isTransition: boolean;
 }
 
-/** Compiles the rules of a schema. Undefined if the schema has none. Throws CelError if a rule does not compile. */
+/** Compiles the rules of a schema. Undefined if the schema has none. Both throw CelError if a rule does not compile. */
 export function compileRules(
   schema: SchemaProps,
 ): ((object: object, old: object | undefined, causes: Cause[], warn?: (text: string) => void) => void) | undefined {
-  const check = rulesOf(schema, true);
+  const check = rulesOf(schema, true, ruledIn(schema));
   return (
     check &&
     ((object, old, causes, warn = () => {}) =>
@@ -66,8 +67,14 @@ export function compileRulesBelow(
   schema: SchemaProps,
   isResource: boolean,
 ): ((value: unknown, old: unknown, causes: Cause[]) => void) | undefined {
-  const check = rulesOf(schema, isResource);
+  const check = rulesOf(schema, isResource, ruledIn(schema));
   return check && ((value, old, causes) => check(value, old, [], { causes, budget: defaultBudget(), warn: () => {} }));
+}
+
+export function countRules(schema: SchemaProps): number {
+  let count = 0;
+  for (const { 'x-kubernetes-validations': rules } of schemasIn(schema)) count += rules?.length ?? 0;
+  return count;
 }
 
 /** Throws CelError if the rule does not compile. */
@@ -80,9 +87,17 @@ export function compileRule(rule: ValidationRule, self: CelType): CompiledValida
   return { rule, program, message, isTransition: program.variables.has('oldSelf') };
 }
 
-function rulesOf(schema: SchemaProps, isResource: boolean): RuleCheck | undefined {
+type Ruled = ReadonlySet<SchemaProps>;
+
+/** The schemas that have rules. */
+function ruledIn(schema: SchemaProps): Ruled {
+  return schemasWith(schema, (one) => (one['x-kubernetes-validations']?.length ?? 0) > 0);
+}
+
+function rulesOf(schema: SchemaProps, isResource: boolean, ruled: Ruled): RuleCheck | undefined {
+  if (!ruled.has(schema)) return undefined;
   const own = ownRules(schema, isResource);
-  const below = rulesBelow(schema);
+  const below = rulesBelow(schema, ruled);
   if (!own || !below) return own ?? below;
   return (...args) => {
     own(...args);
@@ -204,19 +219,15 @@ function causeOf(rule: ValidationRule, text: string, path: FieldPath, typeName: 
   }
 }
 
-function rulesBelow(schema: SchemaProps): RuleCheck | undefined {
+function rulesBelow(schema: SchemaProps, ruled: Ruled): RuleCheck | undefined {
   if (schema.type === 'array' && schema.items) {
-    const check = rulesOf(schema.items, false);
+    const check = rulesOf(schema.items, false, ruled);
     return check && listRules(check, schema);
   }
-  const properties = new Map<string, RuleCheck>();
-  for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    const check = rulesOf(property, false);
-    if (check) properties.set(name, check);
-  }
-  const others =
-    typeof schema.additionalProperties === 'object' ? rulesOf(schema.additionalProperties, false) : undefined;
-  if (properties.size === 0 && !others) return undefined;
+  const { properties: fields, additionalProperties } = schema;
+  const properties = new LazyParts(fields, (property) => rulesOf(property, false, ruled));
+  const others = typeof additionalProperties === 'object' ? rulesOf(additionalProperties, false, ruled) : undefined;
+  if (!fields && !others) return undefined;
   return (value, old, path, run, around) => {
     if (!isRecord(value)) return;
     for (const name in value) {

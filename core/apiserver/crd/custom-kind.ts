@@ -1,4 +1,4 @@
-/** Turns a CustomResourceDefinition into a Kind of a space. Compiles each schema once, when it is used for the first time. */
+/** Turns a CustomResourceDefinition into a Kind of a space. Compiles each part of a schema once, when it is used for the first time. */
 import { CelError } from '../../match/cel/cel-error.ts';
 import type { JsonObject, KubeObject } from '../../object/meta.ts';
 import { formatApiVersion, parseApiVersion } from '../../object/meta.ts';
@@ -83,12 +83,21 @@ function servedVersion({ spec }: CustomResourceDefinition, version: DefinitionVe
 }
 
 /**
- * A definition that has not passed admission, for example one from another program, might not compile. Then users can't write its objects; everything else
- * works.
+ * A definition that has not passed admission, for example one from another program, might not compile. Then users can't write objects with values at such a part;
+ * everything else works.
  */
 function compile(schema: SchemaProps, typeName: string, scale: ScalePaths | undefined): CompiledSchema {
+  const compiled = compilable(typeName, () => compileSchema(schema, typeName, scale));
+  return {
+    type: compiled.type,
+    prepare: (object) => compilable(typeName, () => compiled.prepare(object)),
+    validate: (object, old, context) => compilable(typeName, () => compiled.validate(object, old, context)),
+  };
+}
+
+function compilable<T>(typeName: string, run: () => T): T {
   try {
-    return compileSchema(schema, typeName, scale);
+    return run();
   } catch (error) {
     if (!(error instanceof CelError || error instanceof SyntaxError)) throw error;
     throw new BanyanError(

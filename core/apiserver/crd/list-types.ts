@@ -4,12 +4,26 @@ import { duplicate, type FieldPath, formatPath } from '../../object/field-error.
 import type { Cause } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 import type { SchemaProps } from './definition.ts';
+import { LazyParts, schemasWith } from './lazy-parts.ts';
 
 type ListCheck = (value: unknown, path: FieldPath, causes: Cause[]) => void;
 
 /** Undefined if the schema has no list of these types. */
 export function compileListTypes(schema: SchemaProps): ListCheck | undefined {
-  const checks = [ownCheck(schema), itemsCheck(schema), fieldsCheck(schema)].filter((check) => check !== undefined);
+  return compile(
+    schema,
+    schemasWith(schema, (one) => ownCheck(one) !== undefined),
+  );
+}
+
+type Checked = ReadonlySet<SchemaProps>;
+
+/** `checked`: the schemas that have a list of these types. */
+function compile(schema: SchemaProps, checked: Checked): ListCheck | undefined {
+  if (!checked.has(schema)) return undefined;
+  const checks = [ownCheck(schema), itemsCheck(schema, checked), fieldsCheck(schema, checked)].filter(
+    (check) => check !== undefined,
+  );
   if (checks.length < 2) return checks[0];
   return (value, path, causes) => {
     for (const check of checks) check(value, path, causes);
@@ -23,8 +37,8 @@ function ownCheck(schema: SchemaProps): ListCheck | undefined {
   return uniqueCheck(keyIdentity(keys), (item) => keysOf(item, keys));
 }
 
-function itemsCheck({ items }: SchemaProps): ListCheck | undefined {
-  const check = items && compileListTypes(items);
+function itemsCheck({ items }: SchemaProps, checked: Checked): ListCheck | undefined {
+  const check = items && compile(items, checked);
   return (
     check &&
     ((value, path, causes) => {
@@ -38,21 +52,19 @@ function itemsCheck({ items }: SchemaProps): ListCheck | undefined {
   );
 }
 
-function fieldsCheck(schema: SchemaProps): ListCheck | undefined {
-  const properties = new Map<string, ListCheck>();
-  for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    const check = compileListTypes(property);
-    if (check) properties.set(name, check);
-  }
-  const { additionalProperties } = schema;
-  const others = typeof additionalProperties === 'object' ? compileListTypes(additionalProperties) : undefined;
-  if (properties.size === 0 && !others) return undefined;
+function fieldsCheck(
+  { properties: fields, additionalProperties }: SchemaProps,
+  checked: Checked,
+): ListCheck | undefined {
+  const properties = new LazyParts(fields, (property) => compile(property, checked));
+  const others = typeof additionalProperties === 'object' ? compile(additionalProperties, checked) : undefined;
+  if (!fields && !others) return undefined;
   return (value, path, causes) => {
     if (!isRecord(value)) return;
     for (const name in value) {
       const check = properties.get(name) ?? others;
       if (!check) continue;
-      path.push(properties.has(name) ? name : `[${name}]`);
+      path.push(properties.get(name) ? name : `[${name}]`);
       check(value[name], path, causes);
       path.pop();
     }

@@ -1,5 +1,5 @@
 /**
- * Prepares a custom resource for validation: removes unknown fields and fills in defaults. A schema is compiled once to closures. A part of the schema
+ * Prepares a custom resource for validation: removes unknown fields and fills in defaults. Each part of a schema is compiled once to closures. A part of the schema
  * without fields to remove and without defaults has no closure.
  *
  * The steps are those of the Kubernetes API server: remove fields that the schema does not specify; remove nulls where null is no value, except for items of
@@ -11,6 +11,7 @@ import type { Json } from '../../object/meta.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 import type { Field, FieldType, ObjectType } from '../schema.ts';
 import type { SchemaProps } from './definition.ts';
+import { LazyParts } from './lazy-parts.ts';
 import { objectMetaType } from './object-meta-type.ts';
 
 /** Changes `value` in place, and adds the paths of removed fields to `unknown`. */
@@ -58,23 +59,18 @@ function propertyOf(schema: SchemaProps): Property {
 
 function objectPrepare(schema: SchemaProps, options: { isResource: boolean; keepsUnknown: boolean }): Prepare {
   const keepsUnknown = options.keepsUnknown || schema['x-kubernetes-preserve-unknown-fields'] === true;
-  const properties = new Map<string, Property>();
-  for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    properties.set(name, propertyOf(property));
-  }
-  if (options.isResource) {
-    const scalar: Property = { prepare: undefined, default: undefined, nullable: true };
-    properties.set('apiVersion', scalar).set('kind', scalar);
-    properties.set('metadata', { ...scalar, prepare: typePrepare(objectMetaType) });
-  }
-  const defaulted = [...properties].filter(([, property]) => property.default !== undefined);
+  const properties = new LazyParts(schema.properties, propertyOf);
+  const ofResource = options.isResource ? resourceProperties : undefined;
+  const defaulted = Object.entries(schema.properties ?? {}).flatMap(([name, property]) =>
+    property.default === undefined || ofResource?.has(name) ? [] : [[name, copier(property.default)] as const],
+  );
   const others = typeof schema.additionalProperties === 'object' ? propertyOf(schema.additionalProperties) : undefined;
   const keepsOthers = keepsUnknown || schema.additionalProperties !== undefined;
   return (value, path, unknown) => {
     if (!isRecord(value)) return;
-    for (const [name, property] of defaulted) if (!Object.hasOwn(value, name)) value[name] = property.default!();
+    for (const [name, copy] of defaulted) if (!Object.hasOwn(value, name)) value[name] = copy();
     for (const name in value) {
-      const property = properties.get(name) ?? others;
+      const property = ofResource?.get(name) ?? properties.get(name) ?? others;
       if (property) prepareField(value, name, property, path, unknown);
       else if (!keepsOthers) {
         unknown.push(formatPath([...path, name]));
@@ -83,6 +79,14 @@ function objectPrepare(schema: SchemaProps, options: { isResource: boolean; keep
     }
   };
 }
+
+const scalar: Property = { prepare: undefined, default: undefined, nullable: true };
+/** The fields of every object, whatever its schema says about them. */
+const resourceProperties: ReadonlyMap<string, Property> = new Map([
+  ['apiVersion', scalar],
+  ['kind', scalar],
+  ['metadata', { ...scalar, prepare: typePrepare(objectMetaType) }],
+]);
 
 function prepareField(
   object: Record<string, unknown>,

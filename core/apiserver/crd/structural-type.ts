@@ -1,9 +1,16 @@
 /** Turns a structural schema into the type model (apiserver/schema.ts) that patches, server-side apply and OpenAPI use. */
 import type { Field, FieldType, ListType, ObjectType } from '../schema.ts';
 import type { SchemaProps } from './definition.ts';
+import { LazyParts } from './lazy-parts.ts';
 import { objectMetaType } from './object-meta-type.ts';
 
 const string: FieldType = { type: 'string' };
+/** The fields of every object, whatever its schema says about them. */
+const resourceFields: ReadonlyMap<string, Field> = new Map([
+  ['apiVersion', { type: string, required: false }],
+  ['kind', { type: string, required: false }],
+  ['metadata', { type: objectMetaType, required: false }],
+]);
 
 /** The type of a whole object: the properties of the schema, and the properties of every Kubernetes object. */
 export function rootType(schema: SchemaProps, name: string): ObjectType {
@@ -57,27 +64,25 @@ function typeOfList(schema: SchemaProps): ListType {
 }
 
 function typeOfObject(schema: SchemaProps, options: { isResource: boolean; name?: string }): ObjectType {
-  const entries = new Map<string, Field>();
-  if (options.isResource) {
-    entries.set('apiVersion', { type: string, required: false });
-    entries.set('kind', { type: string, required: false });
-    entries.set('metadata', { type: objectMetaType, required: false });
-  }
-  for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    if (entries.has(name)) continue;
-    entries.set(name, {
+  const required = new Set(schema.required);
+  const properties = new LazyParts(
+    schema.properties,
+    (property, name): Field => ({
       type: typeOf(property),
-      required: schema.required?.includes(name) ?? false,
+      required: required.has(name),
       ...(property.default === undefined ? {} : { default: property.default }),
-    });
-  }
+    }),
+  );
+  const ofResource = options.isResource ? resourceFields : undefined;
+  const field = (name: string) => ofResource?.get(name) ?? properties.get(name);
   return {
     type: 'object',
     ...(options.name === undefined ? {} : { name: options.name }),
     mapType: mapTypeOf(schema),
     preserveUnknown: schema['x-kubernetes-preserve-unknown-fields'] === true,
-    field: (name) => entries.get(name),
-    fields: () => entries,
+    field,
+    fields: () =>
+      [...new Set([...(ofResource?.keys() ?? []), ...properties.names()])].map((name) => [name, field(name)!]),
   };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Checks a value against a structural schema, without the CEL rules (cel-rules.ts) and the types of lists (list-types.ts). The schema is compiled once to
- * closures. For a valid value, the closures make no texts. Messages are those of the Kubernetes API server (kube-openapi's validate package, converted to field
+ * Checks a value against a structural schema, without the CEL rules (cel-rules.ts) and the types of lists (list-types.ts). Each part of the schema is compiled once
+ * to closures. For a valid value, the closures make no texts. Messages are those of the Kubernetes API server (kube-openapi's validate package, converted to field
  * errors).
  */
 
@@ -23,9 +23,10 @@ import { isRecord } from '../../runtime/is-record.ts';
 import type { SchemaProps } from './definition.ts';
 import { formatCheck } from './formats.ts';
 import { junctorChecks, type ValueCheck } from './junctor-checks.ts';
+import { LazyParts } from './lazy-parts.ts';
 import { oldField, oldItems } from './old-values.ts';
 
-/** Compiles a schema to a check, which runs one closure after the other. Throws SyntaxError if a pattern is not valid. */
+/** Compiles a schema to a check, which runs one closure after the other. Both throw SyntaxError if a pattern is not valid. */
 export function compileCheck(schema: SchemaProps): ValueCheck {
   const type = schema['x-kubernetes-int-or-string'] ? 'intOrString' : schema.type;
   const isType = type === undefined ? undefined : ownField(typeTests, type);
@@ -67,7 +68,7 @@ function constraints(schema: SchemaProps): ValueCheck[] {
 function objectChecks(schema: SchemaProps): ValueCheck[] {
   const checks: ValueCheck[] = [];
   const names = schema.required ?? [];
-  const properties = new Map(Object.entries(schema.properties ?? {}).map(([name, sub]) => [name, compileCheck(sub)]));
+  const properties = new LazyParts(schema.properties, compileCheck);
   const others =
     typeof schema.additionalProperties === 'object' ? compileCheck(schema.additionalProperties) : undefined;
   if (names.length > 0) {
@@ -79,7 +80,7 @@ function objectChecks(schema: SchemaProps): ValueCheck[] {
     });
   }
   const isClosed = schema.additionalProperties === false;
-  if (properties.size > 0 || others || isClosed) {
+  if (schema.properties || others || isClosed) {
     checks.push((value, path, causes, old) => {
       if (!isRecord(value)) return;
       for (const name in value) {

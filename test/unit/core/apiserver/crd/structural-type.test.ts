@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { customKind } from '../../../../../core/apiserver/crd/custom-kind.ts';
 import type { SchemaProps } from '../../../../../core/apiserver/crd/definition.ts';
-import { boards } from './support.ts';
+import { board, boards } from './support.ts';
 
 function typeOf(property: SchemaProps) {
   const spec = customKind(boards({ type: 'object', properties: { x: property } }))
@@ -91,9 +91,28 @@ describe('a custom kind', () => {
     ).toEqual(['Age']);
   });
 
-  it('whose schema does not compile can be listed but not written', () => {
+  it('whose schema does not compile at one place has only objects without a value there', () => {
     const kind = customKind(boards({ type: 'object', properties: { x: { type: 'string', pattern: '(' } } }));
     expect(kind.columns('v1')).toHaveLength(1);
-    expect(() => kind.schema('v1')).toThrow('the schema of com.example.shop.v1.Board does not compile');
+    expect(kind.rules.validate(board({}), 'v1')).toEqual([]);
+    expect(() => kind.rules.validate(board({ x: 'a' }), 'v1')).toThrow(
+      'the schema of com.example.shop.v1.Board does not compile',
+    );
+  });
+
+  it('compiles only the parts of its schema at which an object has values', () => {
+    const read: string[] = [];
+    const part = (name: string): SchemaProps => ({
+      type: 'string',
+      get pattern() {
+        read.push(name);
+        return 'a';
+      },
+    });
+    const kind = customKind(boards({ type: 'object', properties: { x: part('x'), y: part('y') } }));
+    kind.rules.prepare(board({ x: 'a' }), 'v1');
+    kind.rules.validate(board({ x: 'a' }), 'v1');
+    kind.rules.validate(board({ x: 'b' }), 'v1');
+    expect([...new Set(read)]).toEqual(['x']);
   });
 });
