@@ -1,15 +1,16 @@
 /** Watches: the events of a storage, from one revision on, as a stream. Each event has the form that the client asked for. */
 import { jsonText } from '../../object/json.ts';
+import type { ObjectKey } from '../../object/key.ts';
 import { formatApiVersion } from '../../object/meta.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { encodeEvent, encodeProtobuf } from '../protobuf/encode.ts';
 import { storedResource } from '../space.ts';
-import { namespacedNameOf, orderOf, placeText } from '../storage/event-log.ts';
+import { compareKeys } from '../storage/event-log.ts';
 import type { StorageEvent, StoredObject } from '../storage.ts';
 import { columnDefinitions, partialMetadata, table } from '../table/table.ts';
 import type { EventLines } from './event-lines.ts';
-import { Effort, type ListRequest, mustParse, selectsStored } from './list-request.ts';
+import { Effort, type ListRequest, mustParse, placeIn, selectsStored } from './list-request.ts';
 import { answeredObject, bytesOf, rowOf } from './lists.ts';
 import { aheadBytesMax, type WatchSink } from './outgoing.ts';
 import { kubernetesStatusOf } from './status.ts';
@@ -38,11 +39,13 @@ export class WatchRequest {
   readonly #lines: EventLines;
   readonly #timers: Timer[] = [];
   #unsubscribe: (() => void) | undefined;
+  /** True: the watch begins with the present objects, and has not sent all of them. */
+  #isInitial = false;
   /**
-   * The objects that existed when the watch began and that were not sent yet, as texts of `orderOf`. The watch keeps only the names of these objects. When
-   * it sends an object, it reads the present state of the object. So until then, the watch does not send events about the object.
+   * The last of the present objects that was sent or was not selected. The watch reads an object when it is the next one. So until then, the watch does not send
+   * events about the object.
    */
-  readonly #unsent = new Set<string>();
+  #sentTo: ObjectKey | undefined;
   readonly #effort = new Effort();
   readonly #isRead: boolean;
   #revision = 0;
@@ -72,7 +75,8 @@ export class WatchRequest {
     // The client lists again, and reads that there is no such space.
     const removed = () => this.#fail(new BanyanError('Expired', `the space ${JSON.stringify(name)} was removed`));
     this.#unsubscribe = storage.subscribe((events) => this.#onEvents(events), removed);
-    if (fromNow && initialEvents !== 'none') this.#sendInitial();
+    this.#isInitial = fromNow && initialEvents !== 'none';
+    if (this.#isInitial) this.#sendInitial();
     // The log keeps these events, so copies of them get the lines.
     this.#onEvents(missed.map((event) => ({ ...event })));
     if (this.#ended) return;
@@ -88,33 +92,27 @@ export class WatchRequest {
     this.#sink.end();
   }
 
+  /** Sends present objects, until the client must read the sent bytes, or others must work. */
   #sendInitial(): void {
-    const { space, kind, namespace } = this.#listing;
-    let isAhead = false;
-    space.storage.visit(storedResource(kind), namespace === '' ? {} : { namespace }, (stored) => {
-      if (isAhead) this.#unsent.add(placeText(stored.key));
-      else isAhead = !this.#sendExisting(stored);
-      return !this.#ended;
+    const { space, kind } = this.#listing;
+    const from = this.#sentTo ? { after: this.#sentTo } : {};
+    let isCut = false;
+    space.storage.visit(storedResource(kind), { ...placeIn(this.#listing), ...from }, (stored) => {
+      this.#sentTo = stored.key;
+      isCut = !this.#sendExisting(stored);
+      return !isCut && !this.#ended;
     });
-    if (!isAhead) return this.#endInitial();
-    this.#continueLater();
+    if (this.#ended) return;
+    if (isCut) this.#continueLater();
+    else this.#endInitial();
   }
 
   #continueLater(): void {
-    const act = () => this.#continueInitial();
+    const act = () => {
+      if (!this.#ended) this.#sendInitial();
+    };
     if (this.#sink.queuedBytes() > 0) this.#sink.onTaken(act);
     else this.#sink.later(act);
-  }
-
-  #continueInitial(): void {
-    const of = storedResource(this.#listing.kind);
-    for (const place of this.#unsent) {
-      if (this.#ended) return;
-      this.#unsent.delete(place);
-      const stored = this.#listing.space.storage.get({ ...of, ...namespacedNameOf(place) });
-      if (stored && !this.#sendExisting(stored)) return this.#continueLater();
-    }
-    this.#endInitial();
   }
 
   /** Sends an object as ADDED. Returns false if the client must read the sent bytes, or others must work, before the next object. */
@@ -127,6 +125,7 @@ export class WatchRequest {
   }
 
   #endInitial(): void {
+    this.#isInitial = false;
     const { initialEvents, bookmarks } = this.#options;
     if (initialEvents === 'all' && bookmarks) this.#bookmark({ 'k8s.io/initial-events-end': 'true' });
   }
@@ -135,9 +134,12 @@ export class WatchRequest {
     for (const event of events) {
       if (this.#ended) return;
       this.#revision = Math.max(this.#revision, event.object.revision);
-      if (this.#concerns(event) && !this.#unsent.has(orderOf(event.object.key)))
-        this.#orFail(() => this.#sendEvent(event));
+      if (this.#concerns(event) && !this.#isUnsent(event.object.key)) this.#orFail(() => this.#sendEvent(event));
     }
+  }
+
+  #isUnsent(key: ObjectKey): boolean {
+    return this.#isInitial && (!this.#sentTo || compareKeys(key, this.#sentTo) > 0);
   }
 
   #concerns({ object: { key } }: StorageEvent): boolean {
@@ -231,7 +233,7 @@ export class WatchRequest {
   #scheduleBookmark(): void {
     const timer = this.#clock.after(bookmarkEveryMs, () => {
       // A bookmark tells the client that it has received everything up to a revision. So there is no bookmark while initial objects are unsent.
-      if (this.#unsent.size === 0) this.#bookmark();
+      if (!this.#isInitial) this.#bookmark();
       this.#timers.splice(this.#timers.indexOf(timer), 1);
       if (!this.#ended) this.#scheduleBookmark();
     });

@@ -145,20 +145,6 @@ export function orderOf({ namespace, name }: NamespacedName): string {
 }
 
 /**
- * A copy of the text of `orderOf`, for texts that are kept. Without the copy, the longer texts from which the parts of the key were cut would stay in
- * memory. They are five times as long.
- */
-export function placeText(place: NamespacedName): string {
-  return Buffer.from(orderOf(place)).toString();
-}
-
-/** The namespace and name from a text of `orderOf`. */
-export function namespacedNameOf(order: string): NamespacedName {
-  const [namespace, name] = order.split('\0');
-  return { namespace: namespace!, name: name! };
-}
-
-/**
  * Copies the bodies into their own memory. Without the copy, the whole buffer from which a body was cut would stay in memory, and `eventBytesMax` would not
  * bound the memory.
  */

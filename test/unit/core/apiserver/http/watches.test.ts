@@ -277,7 +277,10 @@ describe('sendInitialEvents', () => {
     const { metadata } = change('c', { tier: 'web' });
     change('a', { tier: 'web' });
     add('ab');
-    expect(watch.received()).toEqual(['MODIFIED a', 'ADDED ab']);
+    add('0');
+    expect(watch.received()).toEqual(['MODIFIED a', 'ADDED 0']);
+    watch.drain(aheadBytesMax + 1);
+    expect(watch.received()).toEqual(['ADDED ab']);
     watch.drain(aheadBytesMax + 1);
     expect(watch.take()).toEqual([{ type: 'ADDED', object: expect.objectContaining({ metadata }) }]);
     watch.drain();
