@@ -3,7 +3,8 @@
  * more. So a program with a finalizer on an EdgePlacement can wait until all copies are gone, and then do what has to come after them.
  */
 import type { StoredObject } from '../../core/apiserver/storage.ts';
-import { bodyMentions, parseBody } from '../../core/object/canonical.ts';
+import { headOf } from '../../core/object/body-parts.ts';
+import { bodyMentions } from '../../core/object/canonical.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { isTerminating } from '../../core/object/terminating.ts';
 
@@ -22,6 +23,6 @@ export function effectivePlacement(placement: KubeObject): KubeObject {
 /** Returns the uid if the object was deleted. Most writes are about other objects, so the bytes are searched before they are parsed. */
 export function deletedUid({ body }: StoredObject, isRemoved: boolean): string | undefined {
   if (!isRemoved && !bodyMentions(body, '"deletionTimestamp"')) return undefined;
-  const object = parseBody(body);
+  const object = headOf(body);
   return isRemoved || isTerminating(object) ? (object.metadata.uid ?? '') : undefined;
 }

@@ -11,7 +11,7 @@ import {
 } from '../../core/apiserver/kinds/edge-placement.ts';
 import { mayTravel } from '../../core/apiserver/kinds/travelling.ts';
 import type { Kinds } from '../../core/apiserver/space.ts';
-import type { SpaceStorage, StorageEvent } from '../../core/apiserver/storage.ts';
+import type { SpaceStorage, StorageEvent, StoredObject } from '../../core/apiserver/storage.ts';
 import type {
   AuxiliaryAttributes,
   ObjectAttributes,
@@ -62,6 +62,8 @@ const changeCauseAnnotation = 'kubernetes.io/change-cause';
 
 /** Limit for the objects that one transaction processes. */
 const objectsPerStep = 200;
+/** After so many bytes of objects, a transaction processes no further object. To parse and to write again so much takes some 20 ms. */
+const bytesPerStep = 512 * 1024;
 
 export class PlacementSelection {
   readonly #ports: SelectionPorts;
@@ -72,6 +74,8 @@ export class PlacementSelection {
   readonly #facts = new Map<string, RevisionFacts | undefined>();
   /** Placements for which the present step has changed something. The target of each of them moves once in a step, however many objects have changed. */
   readonly #retargeted = new Set<string>();
+  /** The bytes of the objects that the present step has read. */
+  #readBytes = 0;
   readonly baseline: Baseline;
 
   constructor(ports: SelectionPorts) {
@@ -127,7 +131,9 @@ export class PlacementSelection {
     const work = dirtyWork(t, 'space', objectsPerStep, prefix);
     this.#retargeted.clear();
     this.#facts.clear();
+    this.#readBytes = 0;
     for (const item of work) {
+      if (this.#readBytes > bytesPerStep) break;
       clearDirty(t, 'space', item.key);
       const key = parseKey(item.key.slice(prefix.length));
       if (isPlacement(key)) this.#placement(t, key.name, revision);
@@ -154,7 +160,7 @@ export class PlacementSelection {
   #placement(t: Transaction, name: string, revision: number): void {
     const { source, storage } = this.#ports;
     const id = placementId(source, name);
-    const stored = storage.get({ ...placementResource, namespace: '', name });
+    const stored = this.#read({ ...placementResource, namespace: '', name });
     if (!stored) {
       this.#placements.delete(name);
       this.#markSummarizers(t, this.#scheduled(t, id), revision);
@@ -234,12 +240,12 @@ export class PlacementSelection {
   // --------------------------------------------------------------------------------------------------- objects
 
   #object(t: Transaction, key: ObjectKey, revision: number): void {
-    const { source, storage, table } = this.#ports;
+    const { source, table } = this.#ports;
     const rowKey = entryKey.object(source, key);
     const row = table.get(t, hash128(rowKey));
     const promoted = { ...contentIn(t, table, row), originRevision: row?.originRevision ?? 0 };
     const before = promoted.content ? attributesOf<{ refs: string[] }>(promoted.content).refs : [];
-    const stored = storage.get(key);
+    const stored = this.#read(key);
     const object = stored && parseBody(stored.body);
     const selecting = object ? this.#selecting(key, object) : [];
     const direct = selecting.map((one) => one.placement);
@@ -281,9 +287,9 @@ export class PlacementSelection {
    * placements move.
    */
   #auxiliary(t: Transaction, key: ObjectKey, revision: number): void {
-    const { source, storage, table } = this.#ports;
+    const { source, table } = this.#ports;
     const rowKey = entryKey.auxiliary(source, key);
-    const stored = storage.get(key);
+    const stored = this.#read(key);
     const object = stored && parseBody(stored.body);
     const row = table.get(t, hash128(rowKey));
     const before = { ...contentIn(t, table, row), originRevision: row?.originRevision ?? 0 };
@@ -368,6 +374,12 @@ export class PlacementSelection {
 
   #drop(t: Transaction, key: string, originRevision: number): boolean {
     return dropRow(t, this.#ports, key, originRevision);
+  }
+
+  #read(key: ObjectKey): StoredObject | undefined {
+    const stored = this.#ports.storage.get(key);
+    this.#readBytes += stored?.body.length ?? 0;
+    return stored;
   }
 
   #workKey(key: ObjectKey): string {

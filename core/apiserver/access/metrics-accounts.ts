@@ -10,8 +10,8 @@ import type { TokenKeys } from '../../authentication/token-key.ts';
 import { parseBody } from '../../object/canonical.ts';
 import { equalJson } from '../../object/json-value.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import { scanPages } from '../lifecycle/scan-pages.ts';
 import type { Space } from '../space.ts';
+import { scanPages } from '../storage/scan-pages.ts';
 import type { StorageEvent } from '../storage.ts';
 
 export interface MetricsAccountsPorts {

@@ -8,8 +8,8 @@ import type { KubeObject } from '../../object/meta.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { AsyncKeyQueue } from '../lifecycle/async-key-queue.ts';
-import { scanPages } from '../lifecycle/scan-pages.ts';
 import type { Space, WriteAdmission } from '../space.ts';
+import { scanPages } from '../storage/scan-pages.ts';
 import type { StorageEvent } from '../storage.ts';
 import { type AccountTokens, tokenSecretType } from './account-tokens.ts';
 

@@ -3,8 +3,8 @@ import { X509Certificate } from 'node:crypto';
 import { parseBody } from '../../object/canonical.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { ifRoom } from '../../store/room.ts';
-import { scanPages } from '../lifecycle/scan-pages.ts';
 import type { Space } from '../space.ts';
+import { scanPages } from '../storage/scan-pages.ts';
 import { isRequestOver, type SigningRequest, signingRequestResource } from './signing-request.ts';
 
 export interface RequestCleanupPorts {

@@ -7,8 +7,8 @@ import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { AsyncKeyQueue } from '../lifecycle/async-key-queue.ts';
-import { scanPages } from '../lifecycle/scan-pages.ts';
 import type { Space } from '../space.ts';
+import { scanPages } from '../storage/scan-pages.ts';
 import { usageProblem } from './request-check.ts';
 import {
   awaitsSignature,

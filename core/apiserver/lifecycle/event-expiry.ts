@@ -7,8 +7,8 @@ import { formatKey, type GroupResource, parseKey } from '../../object/key.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { ifRoom, roomAgainMs } from '../../store/room.ts';
 import type { Space } from '../space.ts';
+import { scanPages } from '../storage/scan-pages.ts';
 import type { StoredObject } from '../storage.ts';
-import { scanPages } from './scan-pages.ts';
 
 export interface EventExpiryOptions {
   readonly space: Space;

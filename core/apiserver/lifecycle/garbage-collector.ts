@@ -7,18 +7,19 @@
  * counts as absent. If the kind of an owner is not served, the collector can't check this, and the owner counts as existing.
  */
 
-import { bodyMentions, parseBody } from '../../object/canonical.ts';
+import { headOf } from '../../object/body-parts.ts';
+import { bodyMentions } from '../../object/canonical.ts';
 import { formatKey, type ObjectKey, parseKey } from '../../object/key.ts';
 import { type KubeObject, type OwnerReference, parseApiVersion } from '../../object/meta.ts';
 import { isTerminating } from '../../object/terminating.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { DeleteOptions, Space } from '../space.ts';
+import { scanPages } from '../storage/scan-pages.ts';
 import type { StorageEvent } from '../storage.ts';
 import { foregroundFinalizer, orphanFinalizer } from '../verbs/object-meta.ts';
 import { KeyQueue } from './key-queue.ts';
 import { OwnerIndex } from './owner-index.ts';
-import { scanPages } from './scan-pages.ts';
 
 export interface GarbageCollectorOptions {
   readonly space: Space;
@@ -64,13 +65,13 @@ export class GarbageCollector {
     if (type === 'DELETED') {
       this.#changeOwners(key, []);
       if (this.#index.isEmpty()) return;
-      const { uid = '' } = parseBody(stored.body).metadata;
+      const { uid = '' } = headOf(stored.body).metadata;
       this.#waiting.delete(uid);
       for (const dependent of this.#index.dependentsOf(uid)) this.#queue.add(dependent);
       return;
     }
     if (bodyMentions(stored.body, '"ownerReferences"')) {
-      const { ownerReferences = [] } = parseBody(stored.body).metadata;
+      const { ownerReferences = [] } = headOf(stored.body).metadata;
       this.#changeOwners(key, ownerReferences);
       if (ownerReferences.length > 0) this.#queue.add(key);
     } else {

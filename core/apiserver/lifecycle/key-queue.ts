@@ -15,8 +15,10 @@ export interface KeyQueueOptions {
   readonly logger: Logger;
 }
 
-/** Maximal number of keys per turn. Such a turn takes milliseconds. */
+/** Maximal number of keys per turn. Such a turn takes milliseconds, unless the objects are long. */
 const keysPerTurnMax = 256;
+/** After this time, a turn begins no further work. A request then waits for a turn of this length, and one piece of work. */
+export const turnMsMax = 10;
 const retryDelayMinMs = 250;
 /** After many failures, a key usually waits for a person. One try per minute costs nothing, and succeeds soon after the repair. */
 const retryDelayMaxMs = 60_000;
@@ -54,10 +56,12 @@ export class KeyQueue {
 
   #turn(): void {
     this.#isScheduled = false;
+    const untilMs = this.#options.clock.monotonicMs() + turnMsMax;
     // Keys that are added during this turn wait for the next turn, even if a key adds itself.
     for (const key of this.#first(keysPerTurnMax)) {
       this.#keys.delete(key);
       this.#workOn(key);
+      if (this.#options.clock.monotonicMs() >= untilMs) break;
     }
     if (this.#keys.size > 0) this.#scheduleTurn();
   }

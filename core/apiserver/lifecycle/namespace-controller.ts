@@ -4,16 +4,16 @@
  * Namespace.
  */
 import { timestamp, withCondition } from '../../object/conditions.ts';
-import { formatGroupResource, type GroupResource, type ObjectKey } from '../../object/key.ts';
+import { formatGroupResource, type ObjectKey } from '../../object/key.ts';
 import type { Condition } from '../../object/meta.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Space } from '../space.ts';
+import { scanPages } from '../storage/scan-pages.ts';
 import { isNamespace, type Namespace, namespaceFinalizer } from '../verbs/kind-strategy.ts';
 import { namespaceResource } from '../verbs/namespace-guard.ts';
-import { KeyQueue } from './key-queue.ts';
-import { scanPages } from './scan-pages.ts';
+import { KeyQueue, turnMsMax } from './key-queue.ts';
 
 export interface NamespaceControllerOptions {
   readonly space: Space;
@@ -24,13 +24,14 @@ export interface NamespaceControllerOptions {
 }
 
 const fieldManager = 'namespace-controller';
-/** Maximal number of objects that one turn deletes. Each deletion is one transaction. */
-const deletesPerTurnMax = 256;
+/** Maximal number of objects at which one turn looks. Each deletion is one transaction. */
+const objectsPerTurnMax = 256;
 
-/** The counts of one pass over a Namespace. */
+/** One pass over a Namespace. It takes as many turns as it needs. */
 interface Sweep {
-  /** Number of deletions that this pass may still make. -1 if the pass had to stop before the end. */
-  deletesLeft: number;
+  readonly keys: Generator<ObjectKey>;
+  /** True: objects were deleted since the begin of this pass, so that its counts are too large. */
+  isOutdated: boolean;
   /** Number of remaining objects, keyed by resource. */
   readonly resources: Map<string, number>;
   /** Number of remaining objects, keyed by finalizer. */
@@ -43,6 +44,8 @@ export class NamespaceController {
   readonly #clock: Clock;
   readonly #queue: KeyQueue;
   readonly #terminating = new Set<string>();
+  /** By Namespace: the passes that have not come to their ends. */
+  readonly #sweeps = new Map<string, Sweep>();
   readonly #unsubscribe: () => void;
 
   /** Reads the Namespaces once. After that, follows the events of the space. */
@@ -54,7 +57,7 @@ export class NamespaceController {
       for (const { type, object } of events) {
         const { namespace, name } = object.key;
         if (isNamespace(object.key)) this.#queue.add(name);
-        else if (type === 'DELETED' && this.#terminating.has(namespace)) this.#queue.add(namespace);
+        else if (type === 'DELETED' && this.#terminating.has(namespace)) this.#isLess(namespace);
       }
     });
     for (const { key } of space.storage.scan(namespaceResource)) this.#queue.add(key.name);
@@ -65,54 +68,74 @@ export class NamespaceController {
     this.#queue.close();
   }
 
+  #isLess(namespace: string): void {
+    const sweep = this.#sweeps.get(namespace);
+    if (sweep) sweep.isOutdated = true;
+    this.#queue.add(namespace);
+  }
+
   #empty(name: string): void {
     const namespace = this.#space.get({ ...namespaceResource, namespace: '', name }) as Namespace | undefined;
     if (!namespace?.metadata.deletionTimestamp) {
       this.#terminating.delete(name);
+      this.#sweeps.delete(name);
       return;
     }
     this.#terminating.add(name);
-    const sweep: Sweep = { deletesLeft: deletesPerTurnMax, resources: new Map(), finalizers: new Map(), errors: [] };
-    for (const resource of this.#namespacedResources()) {
-      for (const { key } of scanPages(this.#space.storage, resource, name)) if (!this.#deleteOne(key, sweep)) break;
+    const sweep = this.#sweeps.get(name) ?? {
+      keys: this.#keysIn(name),
+      isOutdated: false,
+      resources: new Map(),
+      finalizers: new Map(),
+      errors: [],
+    };
+    if (this.#goesOn(sweep)) {
+      this.#sweeps.set(name, sweep);
+      return this.#queue.add(name);
     }
-    if (sweep.deletesLeft < 0) this.#queue.add(name);
-    else if (sweep.resources.size > 0) this.#report(namespace, sweep);
-    else this.#finalize(namespace);
+    this.#sweeps.delete(name);
+    if (sweep.resources.size === 0) this.#finalize(namespace);
+    else if (sweep.isOutdated) this.#queue.add(name);
+    else this.#report(namespace, sweep);
     if (sweep.errors[0]) throw sweep.errors[0];
   }
 
-  #namespacedResources(): GroupResource[] {
-    return this.#space.storage
-      .resources()
-      .filter((resource) => this.#space.kinds.byResource(resource)?.namespaced === true);
+  *#keysIn(namespace: string): Generator<ObjectKey> {
+    const { storage, kinds } = this.#space;
+    for (const resource of storage.resources().filter((one) => kinds.byResource(one)?.namespaced === true))
+      for (const { key } of scanPages(storage, resource, namespace)) yield key;
   }
 
-  /**
-   * Deletes the object. If the object still exists after that, for example because of a finalizer, counts it in `sweep`. Returns false if this turn has
-   * used all its deletions.
-   */
-  #deleteOne(key: ObjectKey, sweep: Sweep): boolean {
+  /** Does the work of one turn. Returns true if objects are left. */
+  #goesOn({ keys, ...counts }: Sweep): boolean {
+    const untilMs = this.#clock.monotonicMs() + turnMsMax;
+    for (let objects = 0; objects < objectsPerTurnMax && this.#clock.monotonicMs() < untilMs; objects++) {
+      const next = keys.next();
+      if (next.done) return false;
+      this.#deleteOne(next.value, counts);
+    }
+    return true;
+  }
+
+  /** Deletes the object. If the object still exists after that, for example because of a finalizer, counts the object. */
+  #deleteOne(
+    key: ObjectKey,
+    { resources, finalizers, errors }: Pick<Sweep, 'resources' | 'finalizers' | 'errors'>,
+  ): void {
     let object = this.#space.get(key);
     if (object && !object.metadata.deletionTimestamp) {
-      if (sweep.deletesLeft <= 0) {
-        sweep.deletesLeft = -1;
-        return false;
-      }
-      sweep.deletesLeft -= 1;
       try {
         this.#space.delete(key, { propagationPolicy: 'Background', fieldManager });
       } catch (error) {
-        // Admission may refuse the deletion of one object. The turn still deletes the other objects, then fails, and the queue repeats it.
+        // Admission may refuse the deletion of one object. The pass still deletes the other objects, then fails, and the queue repeats it.
         if (!(error instanceof BanyanError)) throw error;
-        sweep.errors.push(error);
+        errors.push(error);
       }
       object = this.#space.get(key);
     }
-    if (!object) return true;
-    count(sweep.resources, formatGroupResource(key));
-    for (const finalizer of object.metadata.finalizers ?? []) count(sweep.finalizers, finalizer);
-    return true;
+    if (!object) return;
+    count(resources, formatGroupResource(key));
+    for (const finalizer of object.metadata.finalizers ?? []) count(finalizers, finalizer);
   }
 
   #report(namespace: Namespace, { resources, finalizers }: Sweep): void {

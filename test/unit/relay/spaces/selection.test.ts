@@ -44,6 +44,16 @@ describe('a selection', () => {
     });
   });
 
+  it('processes a bounded number of bytes in one step', () => {
+    for (const name of ['a', 'b', 'c']) bench.configMap('shop', name, {}, 'x'.repeat(600_000));
+    bench.settle();
+    bench.placement('p', named('a', 'b', 'c'));
+    const sizes: number[] = [];
+    while (bench.step()) sizes.push(Object.keys(bench.refs()).length);
+    expect(sizes.length).toBeGreaterThan(3);
+    expect(bench.refs()).toHaveProperty([map('c')], ['p']);
+  });
+
   it('keeps everything of a namespace until its last object, also of a placement with a short name', () => {
     bench.placement('by', named('a', 'b'));
     bench.settle();

@@ -30,6 +30,17 @@ describe('KeyQueue', () => {
     expect(done).toBe(600);
   });
 
+  it('ends a turn whose work takes long, and goes on in the next one', () => {
+    const done: string[] = [];
+    const { queue, turns, clock } = setup((key) => {
+      clock.advance(6);
+      done.push(key);
+    });
+    for (const key of ['a', 'b', 'c', 'd', 'e']) queue.add(key);
+    expect(turns.settle()).toBe(3);
+    expect(done).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
   it('retries a failed key, with growing delays up to a minute', () => {
     const times: number[] = [];
     const { queue, turns, clock } = setup(() => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { NamespaceController } from '../../../../../core/apiserver/lifecycle/namespace-controller.ts';
 import type { WriteAdmission } from '../../../../../core/apiserver/space.ts';
 import { BanyanError } from '../../../../../core/runtime/errors.ts';
@@ -37,6 +37,23 @@ describe('a Namespace that is deleted', () => {
     space.delete(shop);
     turns.settle();
     expect(space.get(shop)).toBeUndefined();
+  });
+
+  it('is emptied in several turns if it has many objects, and each object is looked at twice at most', () => {
+    const { space, turns } = setup();
+    for (let i = 0; i < 600; i++) {
+      const object = configMap(`m${i}`);
+      if (i % 2 === 0) object.metadata.finalizers = ['x.example/hold'];
+      space.create(object);
+    }
+    const looks = vi.spyOn(space, 'get');
+    space.delete(shop);
+    expect(turns.settle()).toBeGreaterThan(3);
+    expect(looks.mock.calls.filter(([{ resource }]) => resource === 'configmaps').length).toBeLessThan(2_000);
+    const { status } = space.get(shop) as { status?: { conditions?: { message: string }[] } };
+    expect(status?.conditions?.[0]?.message).toBe(
+      'Some resources are remaining: configmaps. has 300 resource instances',
+    );
   });
 
   it('waits for finalizers and names them', () => {
