@@ -5,19 +5,24 @@
  *
  * Errors are BanyanErrors. kubectl prints their message and causes.
  */
+import type { DeliveryBounds } from '../match/delivery-bounds.ts';
 import type { GroupResource, ObjectKey } from '../object/key.ts';
 import type { JsonObject, KubeObject } from '../object/meta.ts';
 import type { KindSchema } from './schema.ts';
 import type { SpaceStorage, StoredObject } from './storage.ts';
 
-/** One kind of a space, from the built-in table or from a CustomResourceDefinition. */
-export interface Kind extends GroupResource, KindSchema {
+/** The names of a kind. */
+export interface NamedKind extends GroupResource {
   readonly kind: string;
-  readonly listKind: string;
   readonly singular: string;
   readonly shortNames: readonly string[];
-  readonly categories: readonly string[];
   readonly namespaced: boolean;
+}
+
+/** One kind of a space, from the built-in table or from a CustomResourceDefinition. */
+export interface Kind extends NamedKind, KindSchema {
+  readonly listKind: string;
+  readonly categories: readonly string[];
   /** The served versions, beginning with the preferred one. */
   readonly versions: readonly string[];
   /** The version in which the storage keeps new states of objects, unless `storesAsWritten`. */
@@ -37,6 +42,8 @@ export interface Kind extends GroupResource, KindSchema {
   /** The fields of the scale in one version of a custom kind. Absent: they are the same in all versions. */
   scalePaths?(version: string): ScalePaths | undefined;
   readonly custom: boolean;
+  /** True: the schema has so many rules that another thread should compile them. Absent: it has few. */
+  readonly hasManyRules?: boolean;
   /** True: clients see no `metadata.generation`, as in a Kubernetes API server. The space counts it all the same, for what it sends and sums up. */
   readonly hidesGeneration: boolean;
   /** The kind whose objects these are, in another form. Absent: the kind has objects of its own. Only Events have two kinds for the same objects. */
@@ -127,13 +134,18 @@ export type Patch =
 /** `Workload`: fields that do not travel, defaults included (verbs/filled-in.ts). `Cluster`: fields that an API server assigns. */
 export type FilledAs = 'Workload' | 'Cluster';
 
+/** The new finalizers, or the new status. */
+export type Amendment =
+  | { readonly finalizers: readonly string[]; readonly status?: undefined }
+  | { readonly status: object; readonly finalizers?: undefined };
+
 /** All returned objects have metadata.resourceVersion. */
 export interface Space {
   readonly name: string;
   readonly kinds: Kinds;
   readonly storage: SpaceStorage;
-  /** The fields that the space fills in (kinds/fillings.ts). Undefined: defaults alone. */
-  readonly fills: FilledAs | undefined;
+  /** The facts that another thread needs to make the bytes of an object of this resource. Undefined: no other thread can make them. */
+  facts(of: GroupResource): SpaceFacts | undefined;
   /** Returns the object in the served version `version`. Without `version`, in the stored version. */
   get(key: ObjectKey, version?: string): KubeObject | undefined;
   create(object: KubeObject, options?: WriteOptions): KubeObject;
@@ -141,22 +153,27 @@ export interface Space {
   patch(key: ObjectKey, patch: Patch, options?: WriteOptions): KubeObject;
   apply(object: KubeObject, options: ApplyOptions): KubeObject;
   /**
-   * Stores bytes that the verbs of another thread have made from the object that is stored now. Does what needs the rest of the space: the check of the
-   * namespace, admission, quota. Only for kinds of which admission sees no more than the name (`http/plain-kinds.ts`), because admission gets no more here. The result of a
-   * dry run has the present revision, 0 for a new object.
+   * Stores bytes that the verbs of another thread have made from the object that is stored now. Undefined: removes the object. Does what needs the rest of the
+   * space: the check of the namespace, admission, quota. Only for kinds of which admission sees no more than the name (`http/plain-kinds.ts`), because admission
+   * gets no more here. The result of a dry run has the present revision, 0 for a new object.
    */
-  putMade(key: ObjectKey, bytes: Uint8Array, options?: WriteOptions): StoredObject;
+  putMade(key: ObjectKey, bytes: Uint8Array | undefined, options?: WriteOptions): StoredObject;
+  /**
+   * Changes the finalizers or the status of an object, for the node itself. Only for kinds of which no rule compares the status with other fields: the other
+   * fields may be long, and are not looked at. An object that waits only for the removed finalizer goes.
+   */
+  amend(key: ObjectKey, amendment: Amendment, fieldManager: string): void;
   /** Deletes the object and returns its last state. If finalizers keep the object, returns its present state, with `metadata.deletionTimestamp`. */
   delete(key: ObjectKey, options?: DeleteOptions): KubeObject;
   /**
-   * Deletes all objects for which `matches` returns true, one after the other. Returns the results of `delete`. Ignores an object that is deleted by
-   * somebody else meanwhile.
+   * Deletes all objects for which `matches` returns true, one after the other. Yields the result of `delete` for each, and undefined after each object that it has only
+   * looked at, so that the caller can let others work. Ignores an object that somebody else deletes or makes meanwhile.
    */
   deleteCollection(
     resource: GroupResource,
     selection: { readonly namespace?: string; matches(object: KubeObject): boolean },
     options?: DeleteOptions,
-  ): KubeObject[];
+  ): Generator<KubeObject | undefined, void>;
   /** The autoscaling/v1 Scale of an object. Throws MethodNotAllowed if the kind has no scale subresource. */
   getScale(key: ObjectKey): KubeObject | undefined;
   updateScale(key: ObjectKey, scale: KubeObject, options?: WriteOptions): KubeObject;
@@ -180,6 +197,36 @@ export type WriteAdmission = (request: {
   /** Gets warnings for the user. A warning does not stop the write. */
   readonly warn?: (text: string) => void;
 }) => void;
+
+/** Checks that need no more than the objects of a write, and facts about their space (kinds/object-checks.ts). */
+export interface ObjectChecks {
+  readonly admission: WriteAdmission;
+  /** The facts for a write of this resource. */
+  facts(of: GroupResource): SpaceFacts;
+}
+
+/** `Cluster` is the API of an embedded edge cluster, which has no kinds of the mesh. */
+export type SpaceType = 'Workload' | 'Inventory' | 'System' | 'Cluster';
+
+/** What the Services of an embedded cluster leave to the next one. */
+export interface ServiceRoom {
+  /** The first free address. Absent: there is none. */
+  readonly address?: string;
+  /** The node ports that are in use. */
+  readonly nodePorts: readonly number[];
+}
+
+/** Can be sent to another thread. */
+export interface SpaceFacts {
+  readonly name: string;
+  readonly type: SpaceType;
+  /** The path of the node that has the space. */
+  readonly path: string;
+  /** `spec.delivery` of the Space. Absent: there are no bounds. */
+  readonly bounds?: DeliveryBounds;
+  /** For a Service of an embedded cluster. */
+  readonly services?: ServiceRoom;
+}
 
 /** Fields that a space fills in and that are no defaults. Both functions change the object in place, and depend on nothing but their arguments. */
 export interface Filling {

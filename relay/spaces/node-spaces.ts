@@ -10,7 +10,6 @@ import { warnOfTokenSecret } from '../../core/apiserver/access/token-secrets.ts'
 import { checkSigningRequest } from '../../core/apiserver/certificates/request-admission.ts';
 import { withRequestReader } from '../../core/apiserver/certificates/request-kind.ts';
 import { RequestReader } from '../../core/apiserver/certificates/request-reader.ts';
-import type { SpaceType } from '../../core/apiserver/kinds/kinds-of-space.ts';
 import { nodeResource } from '../../core/apiserver/kinds/mesh-kinds.ts';
 import {
   checkRevocationRoom,
@@ -19,7 +18,7 @@ import {
   revocationResource,
   revokedBy,
 } from '../../core/apiserver/kinds/revocation-kind.ts';
-import type { Kind, Space, WriteAdmission } from '../../core/apiserver/space.ts';
+import type { Kind, Space, SpaceType, WriteAdmission } from '../../core/apiserver/space.ts';
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
 import type { TokenKeys } from '../../core/authentication/token-key.ts';
 import type { Table } from '../../core/feed/feed.ts';
@@ -154,7 +153,7 @@ export class NodeSpaces {
       );
     };
     const kindsOf = (kinds: readonly Kind[]) => withRequestReader(kinds, reader);
-    this.#system = openSpace(ports, 'system', 'System', note, { admission: () => admission, kindsOf });
+    this.#system = openSpace(ports, 'system', 'System', note, { admission, kindsOf });
     for (const stored of this.#system.storage.scan(revocationResource))
       this.#noteRevocation({ type: 'ADDED', object: stored });
     this.#system.storage.subscribe((events) => {

@@ -5,22 +5,22 @@
 
 import { builtinKinds } from '../../core/apiserver/builtin/builtin-kinds.ts';
 import { CrdController } from '../../core/apiserver/crd/crd-controller.ts';
-import { ownKindsAdmission } from '../../core/apiserver/kinds/admission.ts';
-import { deliveryAdmission } from '../../core/apiserver/kinds/delivery-check.ts';
 import { placementResource } from '../../core/apiserver/kinds/edge-placement.ts';
-import { fillings } from '../../core/apiserver/kinds/fillings.ts';
-import { ownKinds, type SpaceType } from '../../core/apiserver/kinds/kinds-of-space.ts';
+import { fillingOf } from '../../core/apiserver/kinds/fillings.ts';
+import { ownKinds } from '../../core/apiserver/kinds/kinds-of-space.ts';
+import { objectChecks } from '../../core/apiserver/kinds/object-checks.ts';
 import { SpaceKinds } from '../../core/apiserver/kinds/space-kinds.ts';
 import { EventExpiry } from '../../core/apiserver/lifecycle/event-expiry.ts';
 import { GarbageCollector } from '../../core/apiserver/lifecycle/garbage-collector.ts';
 import { NamespaceController } from '../../core/apiserver/lifecycle/namespace-controller.ts';
 import { isPublishedKey, PublishedObjects } from '../../core/apiserver/lifecycle/published-objects.ts';
 import { fieldManager } from '../../core/apiserver/managed-fields/field-manager.ts';
-import type { Kind, Kinds, Space, WriteAdmission } from '../../core/apiserver/space.ts';
+import type { Kind, Space, SpaceType, WriteAdmission } from '../../core/apiserver/space.ts';
 import { EmbeddedStorage } from '../../core/apiserver/storage/embedded.ts';
 import type { StorageEvent, WriteHook } from '../../core/apiserver/storage.ts';
 import { type DryRunPreview, EmbeddedSpace, type WriteQuota } from '../../core/apiserver/verbs/embedded-space.ts';
 import { LocalTable } from '../../core/feed/table.ts';
+import type { DeliveryBounds } from '../../core/match/delivery-bounds.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
@@ -72,7 +72,8 @@ export interface InventorySpace extends OpenSpace {
 /** The parts that only one type of space has. */
 interface SpaceParts {
   readonly preview?: DryRunPreview | undefined;
-  readonly admission?: (kinds: Kinds) => WriteAdmission;
+  readonly admission?: WriteAdmission;
+  bounds?(): DeliveryBounds | undefined;
   readonly quota?: (storage: EmbeddedStorage) => WriteQuota;
   /** Changes built-in kinds that have their nature in this space. */
   kindsOf?(kinds: readonly Kind[]): readonly Kind[];
@@ -84,7 +85,7 @@ export function openSpace(
   name: string,
   type: SpaceType,
   hook: WriteHook,
-  { preview, admission, quota, kindsOf = (kinds) => kinds }: SpaceParts = {},
+  { preview, admission, bounds, quota, kindsOf = (kinds) => kinds }: SpaceParts = {},
 ): OpenSpace {
   const { store, clock, random, log, defer, path } = ports;
   // Objects of the system space do not travel, so its revisions need not begin at the wall time (core/apiserver/storage/history.ts).
@@ -98,8 +99,9 @@ export function openSpace(
     clock,
     random,
     fields: fieldManager,
-    admissions: [ownKindsAdmission(kinds, { type, path }, storage), ...(admission ? [admission(kinds)] : [])],
-    ...(type === 'Workload' ? { filling: fillings.Workload } : {}),
+    admissions: admission ? [admission] : [],
+    checks: objectChecks({ name, type, path, ...(bounds ? { bounds } : {}) }, kinds, storage),
+    ...fillingOf(type),
     ...(preview ? { preview } : {}),
     ...(quota ? { quota: quota(storage) } : {}),
   });
@@ -137,7 +139,7 @@ export function openWorkloadSpace(
   let usage: SpaceUsage | undefined;
   const opened = openSpace(ports, name, 'Workload', hook, {
     preview: ports.preview?.(source),
-    admission: (kinds) => deliveryAdmission({ name, kinds, bounds }),
+    bounds,
     quota(own) {
       usage = new SpaceUsage(own);
       return spaceQuota(limited, usage);

@@ -1,7 +1,7 @@
 /** Which Space objects a node can serve, and why not the others. */
-import type { SpaceType } from '../../core/apiserver/kinds/kinds-of-space.ts';
+
 import { spaceResource } from '../../core/apiserver/kinds/mesh-kinds.ts';
-import type { Space } from '../../core/apiserver/space.ts';
+import type { Space, SpaceType } from '../../core/apiserver/space.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { checkDnsLabel } from '../../core/object/names.ts';
 

@@ -3,9 +3,8 @@
  * deleted, and the space goes when nothing of it is left anywhere in this node's tables. A finalizer keeps the Space object until then.
  */
 import { placementResource } from '../../core/apiserver/kinds/edge-placement.ts';
-import type { SpaceType } from '../../core/apiserver/kinds/kinds-of-space.ts';
 import { spaceResource } from '../../core/apiserver/kinds/mesh-kinds.ts';
-import type { Space } from '../../core/apiserver/space.ts';
+import type { Space, SpaceType } from '../../core/apiserver/space.ts';
 import { type NewCondition, timestamp, withCondition } from '../../core/object/conditions.ts';
 import { equalJson } from '../../core/object/json-value.ts';
 import type { Condition, KubeObject } from '../../core/object/meta.ts';

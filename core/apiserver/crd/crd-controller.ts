@@ -3,12 +3,13 @@
  * objects of its kind (finalizer customresourcecleanup.apiextensions.k8s.io).
  */
 
-import { stableStringify } from '../../object/canonical.ts';
+import { bodyMentions, stableStringify } from '../../object/canonical.ts';
 import { timestamp, withCondition } from '../../object/conditions.ts';
 import type { GroupResource, ObjectKey } from '../../object/key.ts';
+import { isTerminating } from '../../object/terminating.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import { KeyQueue } from '../lifecycle/key-queue.ts';
+import { KeyQueue, turnMsMax } from '../lifecycle/key-queue.ts';
 import type { Space } from '../space.ts';
 import type { StoredObject } from '../storage.ts';
 import { type CustomResourceDefinition, crdResource, type DefinitionNames, isDefinition } from './definition.ts';
@@ -31,6 +32,10 @@ interface KnownDefinition {
   readonly accepted: DefinitionNames | undefined;
   /** True if the definition has not got all names that it asks for. */
   readonly isWaiting: boolean;
+}
+
+function keyOf({ metadata: { name = '' } }: CustomResourceDefinition): ObjectKey {
+  return { ...crdResource, namespace: '', name };
 }
 
 /** Maximal number of objects that one turn deletes. Each deletion is one transaction. */
@@ -108,10 +113,7 @@ export class CrdController {
   #writeStatus(definition: CustomResourceDefinition): void {
     const { finalizers = [] } = definition.metadata;
     if (!finalizers.includes(cleanup)) {
-      this.#space.update(
-        { ...definition, metadata: { ...definition.metadata, finalizers: [...finalizers, cleanup] } },
-        { fieldManager },
-      );
+      this.#space.amend(keyOf(definition), { finalizers: [...finalizers, cleanup] }, fieldManager);
       return;
     }
     const now = timestamp(this.#clock.wallMs());
@@ -134,7 +136,7 @@ export class CrdController {
       storedVersions,
     };
     if (stableStringify(status) === stableStringify(definition.status ?? {})) return;
-    this.#space.update({ ...definition, status }, { fieldManager, subresource: 'status' });
+    this.#space.amend(keyOf(definition), { status }, fieldManager);
   }
 
   /** Names in the group that other kinds use: kinds without a definition, and definitions whose names were accepted earlier. */
@@ -160,24 +162,33 @@ export class CrdController {
       isEstablished(definition) && this.#space.kinds.byResource(of)?.definitionUid === definition.metadata.uid;
     this.#ending.add(name!);
     if (isOwner) {
-      const keys = this.#toDelete(of);
-      for (const key of keys.slice(0, deletesPerTurnMax)) {
-        this.#space.delete(key, { propagationPolicy: 'Background', fieldManager });
-      }
-      if (keys.length > deletesPerTurnMax) {
+      if (this.#deleteSome(of)) {
         this.#queue.add(name!);
         return;
       }
       if (this.#hasObjects(of)) return;
     }
     const others = finalizers.filter((finalizer) => finalizer !== cleanup);
-    this.#space.update({ ...definition, metadata: { ...definition.metadata, finalizers: others } }, { fieldManager });
+    this.#space.amend(keyOf(definition), { finalizers: others }, fieldManager);
   }
+
+  /** Deletes as many objects as one turn may delete. Returns true if objects are left that nobody has deleted. */
+  #deleteSome(of: GroupResource): boolean {
+    const untilMs = this.#clock.monotonicMs() + turnMsMax;
+    const keys = this.#toDelete(of);
+    for (const [index, key] of keys.entries()) {
+      if (index === deletesPerTurnMax || this.#clock.monotonicMs() >= untilMs) return true;
+      this.#space.delete(key, { propagationPolicy: 'Background', fieldManager });
+    }
+    return false;
+  }
+
   /** Objects that nobody has deleted yet: as many as a turn deletes, and one more if there are more. */
   #toDelete(of: GroupResource): ObjectKey[] {
     const keys: ObjectKey[] = [];
     this.#space.storage.visit(of, {}, (stored) => {
-      if (!this.#space.parse(stored).metadata.deletionTimestamp) keys.push(stored.key);
+      const mayBeDeleted = bodyMentions(stored.body, '"deletionTimestamp"');
+      if (!mayBeDeleted || !isTerminating(this.#space.parse(stored))) keys.push(stored.key);
       return keys.length <= deletesPerTurnMax;
     });
     return keys;

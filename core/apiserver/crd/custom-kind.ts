@@ -5,6 +5,7 @@ import { formatApiVersion, parseApiVersion } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { KindRules, PrinterColumn } from '../schema.ts';
 import type { Kind, ScalePaths } from '../space.ts';
+import { countRules } from './cel-rules.ts';
 import { type CompiledSchema, compileSchema } from './compiled-schema.ts';
 import {
   type CustomResourceDefinition,
@@ -17,6 +18,9 @@ import {
 } from './definition.ts';
 import { isExactFor } from './version-conversion.ts';
 import { compareVersions } from './version-order.ts';
+
+/** To compile so many rules takes 25 ms. The definitions in common use have fewer. */
+const fewRulesMax = 200;
 
 /**
  * Requires a definition that has passed definitionAdmission, which fills in defaults. This function does not fill them in. `definedAt`: see Kind. Absent: the
@@ -49,6 +53,7 @@ export function customKind(definition: CustomResourceDefinition, definedAt?: num
     subresources: subresources(storage),
     scalePaths: (name) => subresources(spec.versions.find((version) => version.name === name) ?? storage).scale,
     custom: true,
+    hasManyRules: versions.some((version) => countRules(schemaOf(version)) > fewRulesMax),
     hidesGeneration: false,
     ...(definition.metadata.uid === undefined ? {} : { definitionUid: definition.metadata.uid }),
     ...(definedAt === undefined ? {} : { definedAt }),

@@ -19,7 +19,7 @@ import { checkStoredObjects } from './stored-versions.ts';
  * Checks a definition and fills in defaults, in place. Throws Invalid. Does nothing if fields have the wrong type, because validation will refuse such a
  * definition.
  */
-export function definitionAdmission(kinds: Kinds, storage: SpaceStorage): WriteAdmission {
+export function definitionAdmission(kinds: Pick<Kinds, 'byResource'>, storage: SpaceStorage): WriteAdmission {
   return ({ operation, key, object, old, subresource }) => {
     if (key.group !== crdResource.group || key.resource !== crdResource.resource) return;
     if (!object || operation === 'delete' || subresource !== undefined || !isDefinition(object)) return;

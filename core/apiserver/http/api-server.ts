@@ -195,9 +195,10 @@ export class ApiServer implements AsyncDisposable {
     audit: RequestAudit | undefined;
     isGone(): boolean;
     again(): Promise<void>;
-  }): Pick<ApiRequest, 'readLongYaml' | 'thread'> {
+  }): Pick<ApiRequest, 'readLongYaml' | 'thread' | 'turn'> {
     const { flow, audit, isGone, again } = of;
     return {
+      turn: again,
       readLongYaml: (text) => this.#bodies.readYaml({ flow, bytes: text.length }, text, isGone),
       thread: {
         write: async (question, bytes) => {

@@ -1,12 +1,15 @@
 /** The program of the thread in body-thread.ts. It receives a question, and sends back the answer or an error. */
 import { parentPort } from 'node:worker_threads';
 import { BanyanError } from '../../runtime/errors.ts';
-import type { BodyAnswer, BodyQuestion } from './body-thread.ts';
+import type { BodyAnswer, BodyQuestion, FromThread } from './body-thread.ts';
 import { writeInThread } from './thread-space.ts';
 import { yamlToJson } from './yaml-body.ts';
 
 parentPort!.on('message', (question: BodyQuestion) => {
-  void answerOf(question).then((answer) => parentPort!.postMessage(answer));
+  void answerOf(question).then((answer) => {
+    const { user, system } = process.threadCpuUsage();
+    parentPort!.postMessage({ answer, usedMs: (user + system) / 1_000 } satisfies FromThread);
+  });
 });
 
 /** An error of the program, and not of the body, ends the thread. */

@@ -1,22 +1,15 @@
 /**
- * The kinds of which no admission of a space reads or changes more than the name and the namespace. The separate thread makes the bytes of such an object, and
- * admission decides without parsing them: 1.4 MB with 90,000 keys take 40 ms.
+ * The kinds of which no admission of a space reads or changes more than the name and the namespace, beside the checks that the separate thread makes too. The
+ * thread makes the bytes of such an object, and admission decides without parsing them: 1.4 MB with 90,000 keys take 40 ms.
  */
 
 import { rbacKindOf } from '../../access/rbac-objects.ts';
 import { isSigningRequest } from '../certificates/signing-request.ts';
-import { crdResource } from '../crd/definition.ts';
-import type { FilledAs, Kind } from '../space.ts';
+import { isAccessGrant } from '../kinds/access-grant-kind.ts';
+import type { Kind, SpaceType } from '../space.ts';
 
-/** `fills`: how the space fills in fields. The admission of a workload space looks into definitions and kinds of the mesh only. */
-export function isPlainKind(kind: Kind, fills: FilledAs | undefined): boolean {
-  // The answer is made of stored bytes, which may be in another version or form than the request.
-  if (kind.hasSeveralVersions || kind.storesAsWritten || kind.storedAs) return false;
-  if (kind.custom) return kind.definitionUid !== undefined;
-  const { group, resource } = kind;
-  if (group === crdResource.group && resource === crdResource.resource) return false;
-  if (fills === 'Workload') return true;
-  // The addresses of Services depend on other Services.
-  const isService = group === '' && resource === 'services';
-  return !isService && rbacKindOf(kind) === undefined && !isSigningRequest(kind);
+/** `type`: of the space. */
+export function isPlainKind(kind: Kind, type: SpaceType): boolean {
+  if (type === 'Workload' || type === 'Inventory') return true;
+  return rbacKindOf(kind) === undefined && !isAccessGrant(kind) && !isSigningRequest(kind);
 }

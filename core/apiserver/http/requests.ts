@@ -4,13 +4,13 @@ import { BanyanError } from '../../runtime/errors.ts';
 import type { UserInfo } from '../space.ts';
 import type { ThreadWrite, ThreadWritten } from './thread-write.ts';
 
-export interface ApiRequest {
+/** The parts of a request that decide about a write. */
+export interface WriteRequest {
   readonly method: string;
-  /** The path after the prefix of the space. */
-  readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly user: UserInfo;
+  /** Undefined: the node itself writes. */
+  readonly user: UserInfo | undefined;
   /** Throws Forbidden if the user may not use another verb on the resource of the request. */
   alsoMay(verb: string): void;
   body(): Promise<Buffer>;
@@ -18,6 +18,14 @@ export interface ApiRequest {
   parsed?(body: unknown): void;
   /** Returns the JSON of a long YAML text. A separate thread parses the text (body-thread.ts). Throws BadRequest, TooLarge or TooManyRequests. */
   readLongYaml(text: string): Promise<string>;
+}
+
+export interface ApiRequest extends WriteRequest {
+  /** The path after the prefix of the space. */
+  readonly path: string;
+  readonly user: UserInfo;
+  /** Lets others work: resolves in another turn of this thread. Absent: nobody else waits. */
+  turn?(): Promise<void>;
   /** Where writes with long bodies happen. Absent: in this thread. */
   readonly thread?: WriteThread;
 }
@@ -44,7 +52,7 @@ export interface StreamedResponse {
   readonly headers?: Readonly<Record<string, string | string[]>>;
 }
 
-export function header(request: ApiRequest, name: string): string | undefined {
+export function header(request: Pick<WriteRequest, 'headers'>, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value.join(',') : value;
 }

@@ -9,7 +9,7 @@ import type { DeleteOptions, WriteOptions } from '../space.ts';
 import { invalidObject } from '../status-errors.ts';
 import { isPart } from '../verbs/object-parts.ts';
 import { mediaTypeOf, parseRequestBody } from './body.ts';
-import { type ApiRequest, header } from './requests.ts';
+import { header, type WriteRequest } from './requests.ts';
 
 /** The parts of the URL that decide which options are allowed. */
 interface Addressed {
@@ -27,7 +27,7 @@ export function invalidOption(kind: OptionsKind, ...causes: readonly Cause[]): B
 }
 
 /** The write adds its warnings to the list `warnings`. */
-export function writeOptionsOf(request: ApiRequest, target: Addressed, warnings: string[]): WriteOptions {
+export function writeOptionsOf(request: WriteRequest, target: Addressed, warnings: string[]): WriteOptions {
   const { query, user } = request;
   const kind = ownField(optionsKinds, request.method) ?? 'PatchOptions';
   return {
@@ -36,7 +36,7 @@ export function writeOptionsOf(request: ApiRequest, target: Addressed, warnings:
     fieldValidation: fieldValidationOf(query.get('fieldValidation'), kind),
     warn: (text) => warnings.push(text),
     version: target.version,
-    user,
+    ...(user ? { user } : {}),
     ...(isSubresource(target.subresource) ? { subresource: target.subresource } : {}),
   };
 }
@@ -51,7 +51,7 @@ function fieldManagerOf(value: string | null, kind: OptionsKind): string | undef
 }
 
 /** The name of a client that names no manager: that of its program, cut where Kubernetes cuts it. */
-function managerOfAgent(request: ApiRequest): string {
+function managerOfAgent(request: WriteRequest): string {
   const name = (header(request, 'user-agent') ?? 'unknown').split('/')[0]!;
   return Buffer.from(name).subarray(0, managerBytesMax).toString();
 }
@@ -77,7 +77,7 @@ function unsupported(kind: OptionsKind, field: string, value: unknown, supported
 }
 
 export async function deleteOptionsOf(
-  request: ApiRequest,
+  request: WriteRequest,
   target: Pick<Addressed, 'version'>,
   warnings: string[],
 ): Promise<DeleteOptions> {
@@ -91,7 +91,7 @@ export async function deleteOptionsOf(
 /** The options in `sent`, an object of kind DeleteOptions, and in the URL. Undefined: there is no such object. */
 export function deleteOptionsIn(
   sent: unknown,
-  request: Pick<ApiRequest, 'query' | 'user'>,
+  request: Pick<WriteRequest, 'query' | 'user'>,
   target: Pick<Addressed, 'version'>,
   warnings: string[],
 ): DeleteOptions {
@@ -106,7 +106,7 @@ export function deleteOptionsIn(
     throw unsupported('DeleteOptions', 'propagationPolicy', policy, ['Foreground', 'Background', 'Orphan']);
   }
   return {
-    user: request.user,
+    ...(request.user ? { user: request.user } : {}),
     warn: (text) => warnings.push(text),
     version: target.version,
     dryRun: isDryRun(request.query.get('dryRun') ?? body.dryRun?.[0] ?? null, 'DeleteOptions'),

@@ -1,6 +1,7 @@
 /** The write requests of one space: calls the verbs with bodies and parameters, and encodes the results. The answer is sent after the write is durable. */
 
 import { forbiddenField, messageValue, required } from '../../object/field-error.ts';
+import { jsonText } from '../../object/json.ts';
 import type { GroupResource, ObjectKey } from '../../object/key.ts';
 import { formatApiVersion, type JsonObject, type KubeObject } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
@@ -11,10 +12,10 @@ import type { RequestSelection } from '../selection/selection.ts';
 import { type Kind, type Patch, type Space, storedKey, type WriteOptions } from '../space.ts';
 import { reportDuplicateFields } from '../verbs/field-validation.ts';
 import { duplicatesIn, type MediaType, mediaTypeOf, parseRequestBody } from './body.ts';
-import { selectsObject } from './list-request.ts';
+import { Effort, selectsObject } from './list-request.ts';
 import { bytesInVersion } from './lists.ts';
 import { publicObject } from './public-form.ts';
-import { type ApiRequest, type ApiResponse, header, jsonResponse } from './requests.ts';
+import { type ApiRequest, type ApiResponse, header, jsonResponse, type WriteRequest } from './requests.ts';
 import { successStatus } from './status.ts';
 import type { ThreadWrite } from './thread-write.ts';
 import { warned } from './warnings.ts';
@@ -30,13 +31,13 @@ export interface WriteTarget {
 
 /** The verbs that have a body. */
 export const verbs: Readonly<
-  Record<ThreadWrite['method'], (request: ApiRequest, target: WriteTarget) => Promise<ApiResponse>>
+  Record<ThreadWrite['method'], (request: WriteRequest, target: WriteTarget) => Promise<ApiResponse>>
 > = { POST: warning(create), PUT: warning(update), PATCH: warning(patch) };
 
-type WarningWrite = (request: ApiRequest, target: WriteTarget, warnings: string[]) => Promise<ApiResponse>;
+type WarningWrite = (request: WriteRequest, target: WriteTarget, warnings: string[]) => Promise<ApiResponse>;
 
 /** An error takes along the warnings before it, because Kubernetes sends them with a refusal too. */
-function warning(write: WarningWrite): (request: ApiRequest, target: WriteTarget) => Promise<ApiResponse> {
+function warning(write: WarningWrite): (request: WriteRequest, target: WriteTarget) => Promise<ApiResponse> {
   return async (request, target) => {
     const warnings = kindWarnings(target.kind);
     try {
@@ -49,13 +50,13 @@ function warning(write: WarningWrite): (request: ApiRequest, target: WriteTarget
   };
 }
 
-async function create(request: ApiRequest, target: WriteTarget, warnings: string[]): Promise<ApiResponse> {
+async function create(request: WriteRequest, target: WriteTarget, warnings: string[]): Promise<ApiResponse> {
   const { object, options } = await objectOf(request, target, writeOptionsOf(request, target, warnings));
   const made = target.space.create(object, options);
   return written(target, { status: 201, object: made, options, warnings });
 }
 
-async function update(request: ApiRequest, target: WriteTarget, warnings: string[]): Promise<ApiResponse> {
+async function update(request: WriteRequest, target: WriteTarget, warnings: string[]): Promise<ApiResponse> {
   const { object, options } = await objectOf(request, target, writeOptionsOf(request, target, warnings));
   checkName(object, target);
   const result =
@@ -65,7 +66,7 @@ async function update(request: ApiRequest, target: WriteTarget, warnings: string
   return written(target, { status: 200, object: result, options, warnings });
 }
 
-async function patch(request: ApiRequest, target: WriteTarget, warnings: string[]): Promise<ApiResponse> {
+async function patch(request: WriteRequest, target: WriteTarget, warnings: string[]): Promise<ApiResponse> {
   const media = mediaTypeOf(header(request, 'content-type'));
   const options = writeOptionsOf(request, target, warnings);
   const { body, duplicateFields } = await bodyOf(request, media);
@@ -80,7 +81,7 @@ async function patch(request: ApiRequest, target: WriteTarget, warnings: string[
 }
 
 async function apply(
-  request: ApiRequest,
+  request: WriteRequest,
   target: WriteTarget,
   body: unknown,
   options: WriteOptions,
@@ -108,7 +109,7 @@ async function apply(
   return written(target, { status: existed ? 200 : 201, object: result, options, warnings });
 }
 
-export async function remove(request: ApiRequest, target: WriteTarget): Promise<ApiResponse> {
+export async function remove(request: WriteRequest, target: WriteTarget): Promise<ApiResponse> {
   const warnings: string[] = [];
   const options = await deleteOptionsOf(request, target, warnings);
   const deleted = target.space.delete(target.key, options);
@@ -123,7 +124,7 @@ export async function remove(request: ApiRequest, target: WriteTarget): Promise<
 }
 
 export async function removeCollection(
-  request: ApiRequest,
+  request: WriteRequest & Pick<ApiRequest, 'turn'>,
   target: WriteTarget,
   of: GroupResource,
   selection: RequestSelection,
@@ -135,12 +136,25 @@ export async function removeCollection(
     ...(namespace === '' ? {} : { namespace }),
     matches: (object: KubeObject) => selectsObject({ ...target, selection }, object),
   };
-  const items = target.space.deleteCollection(of, scope, options).map((object) => publicObject(target.kind, object));
+  const items: Buffer[] = [];
+  const effort = new Effort(deletesPerTurn);
+  for (const deleted of target.space.deleteCollection(of, scope, options)) {
+    const item = deleted && Buffer.from(jsonText(publicObject(target.kind, deleted)));
+    if (item) items.push(item);
+    if (effort.spend(item?.length ?? 0)) await request.turn?.();
+  }
   await target.space.storage.flushed();
   const apiVersion = formatApiVersion(target.kind.group, target.version);
   const metadata = { resourceVersion: String(target.space.storage.revision()) };
-  return jsonResponse(200, { kind: target.kind.listKind, apiVersion, metadata, items }, warned(warnings));
+  const head = jsonText({ kind: target.kind.listKind, apiVersion, metadata, items: [] }).slice(0, -']}'.length);
+  const body = Buffer.concat([Buffer.from(head), ...items.flatMap((item, i) => (i > 0 ? [comma, item] : [item])), end]);
+  return { status: 200, body, headers: warned(warnings) };
 }
+
+/** Deletions, or objects that were only looked at, between two turns. Each deletion is one transaction of 0.1 ms. */
+const deletesPerTurn = 100;
+const comma = Buffer.from(',');
+const end = Buffer.from(']}\n');
 
 interface Written {
   readonly status: number;
@@ -166,7 +180,7 @@ async function written(
 
 /** The object in the body, and the options with the duplicate fields of the body. */
 async function objectOf(
-  request: ApiRequest,
+  request: WriteRequest,
   target: WriteTarget,
   options: WriteOptions,
 ): Promise<{ object: KubeObject; options: WriteOptions }> {
@@ -179,7 +193,7 @@ async function objectOf(
   return { object, options: duplicateFields.length > 0 ? { ...options, duplicateFields } : options };
 }
 
-async function bodyOf(request: ApiRequest, media: MediaType): Promise<{ body: unknown; duplicateFields: string[] }> {
+async function bodyOf(request: WriteRequest, media: MediaType): Promise<{ body: unknown; duplicateFields: string[] }> {
   const bytes = await request.body();
   const body = await parseRequestBody(bytes, media, decodeProtobuf, request.readLongYaml);
   request.parsed?.(body);

@@ -6,6 +6,7 @@
 import { type DeliveryBounds, tooLargeDelivery } from '../../match/delivery-bounds.ts';
 import { stableStringify } from '../../object/canonical.ts';
 import { invalidField } from '../../object/field-error.ts';
+import type { GroupResource } from '../../object/key.ts';
 import { checkSelector, checkSelectors } from '../../object/label-selector-check.ts';
 import { type KubeObject, parseApiVersion } from '../../object/meta.ts';
 import type { LabelSelector } from '../../object/selector.ts';
@@ -13,7 +14,7 @@ import type { Cause } from '../../runtime/errors.ts';
 import { suggest } from '../../runtime/suggest.ts';
 import type { SummarizerSpec } from '../../summary/summarizer-spec.ts';
 import { definitionAdmission } from '../crd/definition-admission.ts';
-import type { Kind, Kinds, WriteAdmission } from '../space.ts';
+import type { Kind, NamedKind, WriteAdmission } from '../space.ts';
 import { invalidObject } from '../status-errors.ts';
 import type { SpaceStorage } from '../storage.ts';
 import { checkAttachTo, type SpacePlace } from './attach-to-check.ts';
@@ -30,12 +31,20 @@ import { checkRollout } from './rollout-check.ts';
 import { checkSummarizer } from './summarizer-check.ts';
 import { mayTravel } from './travelling.ts';
 
+/** What the checks read of the kinds of a space. */
+export interface CheckedKinds {
+  byResource(resource: GroupResource): Kind | undefined;
+  all(): readonly NamedKind[];
+}
+
 /**
  * The checks of a space with kinds of the mesh. They apply to these kinds and to CustomResourceDefinitions. The checks look only at changed parts, so users
  * can always edit and delete an old placement.
  */
-export function ownKindsAdmission(kinds: Kinds, place: SpacePlace, storage: SpaceStorage): WriteAdmission {
+export function ownKindsAdmission(kinds: CheckedKinds, place: SpacePlace, storage: SpaceStorage): WriteAdmission {
   const admitDefinition = definitionAdmission(kinds, storage);
+  // An edge cluster has no kinds of the mesh, and may have other kinds with their names.
+  if (place.type === 'Cluster') return admitDefinition;
   return (request) => {
     admitDefinition(request);
     const { operation, key, object, old, subresource } = request;
@@ -54,7 +63,12 @@ export function ownKindsAdmission(kinds: Kinds, place: SpacePlace, storage: Spac
   };
 }
 
-type KindCheck = (object: KubeObject, old: KubeObject | undefined, kinds: Kinds, place: SpacePlace) => readonly Cause[];
+type KindCheck = (
+  object: KubeObject,
+  old: KubeObject | undefined,
+  kinds: CheckedKinds,
+  place: SpacePlace,
+) => readonly Cause[];
 
 const checks: Readonly<Record<string, KindCheck>> = {
   [`${edgeGroup}/edgeplacements`]: (object, old, kinds) => checkPlacement(specOf(object), old && specOf(old), kinds),
@@ -66,7 +80,7 @@ const checks: Readonly<Record<string, KindCheck>> = {
   [`${inventoryGroup}/synctargets`]: (object, old, _kinds, place) => checkAttachTo(object, old, place),
 };
 
-function checkPlacement(spec: EdgePlacementSpec, old: EdgePlacementSpec | undefined, kinds: Kinds): Cause[] {
+function checkPlacement(spec: EdgePlacementSpec, old: EdgePlacementSpec | undefined, kinds: CheckedKinds): Cause[] {
   const causes = checkSelectors(spec.locationSelectors, 'spec.locationSelectors');
   for (const list of ['downsync', 'upsync'] as const) {
     for (const [index, item] of (spec[list] ?? []).entries()) {
@@ -114,7 +128,7 @@ function checkSpace(object: KubeObject): Cause[] {
 }
 
 /** Checks `downsync`, which names resources of this space. `upsync` and `associated` name resources of the edge clusters, which this space does not know. */
-function checkResources(item: DownsyncMatch, field: string, kinds: Kinds): Cause[] {
+function checkResources(item: DownsyncMatch, field: string, kinds: CheckedKinds): Cause[] {
   const group = item.apiGroup ?? '*';
   const inGroup = kinds.all().filter((kind) => group === '*' || kind.group === group);
   const named = (item.resources ?? []).filter((resource) => resource !== '*');
@@ -130,17 +144,17 @@ function checkResources(item: DownsyncMatch, field: string, kinds: Kinds): Cause
 const neverTravels =
   'objects of this resource stay in their space: they decide where other objects go, or are bookkeeping of the space; take it out';
 
-function staysHere(resource: string, kinds: readonly Kind[]): boolean {
+function staysHere(resource: string, kinds: readonly NamedKind[]): boolean {
   const named = kinds.filter((kind) => kind.resource === resource);
   return named.every((kind) => !mayTravel(kind));
 }
 
-function unknownGroup(group: string, kinds: Kinds): string {
+function unknownGroup(group: string, kinds: CheckedKinds): string {
   const groups = [...new Set(kinds.all().map((kind) => kind.group))];
   return `this space has no kind of API group ${JSON.stringify(group)}; ${suggestion(suggest(group, groups))}`;
 }
 
-function unknownResource(resource: string, group: string, resources: string[], kinds: Kinds): string {
+function unknownResource(resource: string, group: string, resources: string[], kinds: CheckedKinds): string {
   const where = group === '*' ? 'any API group' : `API group ${JSON.stringify(group)}`;
   const elsewhere = kinds.all().find((kind) => kind.resource === resource);
   const asName = kinds.all().find((kind) => isNamed(kind, resource.toLowerCase()));

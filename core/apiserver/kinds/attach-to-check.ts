@@ -8,7 +8,7 @@ import { forbiddenField, invalidField, required } from '../../object/field-error
 import { equalJson } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
-import type { SpaceType } from './kinds-of-space.ts';
+import type { SpaceType } from '../space.ts';
 
 /** The place of a space: the type of the space, and the path of the node that has it (empty for the center). */
 export interface SpacePlace {

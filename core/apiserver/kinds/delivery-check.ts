@@ -22,14 +22,15 @@ import type { KubeObject } from '../../object/meta.ts';
 import { type LabelSelector, selectorText } from '../../object/selector.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import { crdResource } from '../crd/definition.ts';
-import type { Kinds, WriteAdmission } from '../space.ts';
+import type { WriteAdmission } from '../space.ts';
 import { forbidden, invalidObject } from '../status-errors.ts';
+import type { CheckedKinds } from './admission.ts';
 import { type DownsyncItem, type EdgePlacementSpec, edgeGroup, placementResource } from './edge-placement.ts';
 import { mayTravel } from './travelling.ts';
 
 export interface BoundedSpace {
   readonly name: string;
-  readonly kinds: Kinds;
+  readonly kinds: Pick<CheckedKinds, 'all'>;
   /** `spec.delivery` of the Space as it is now. Undefined: there are no bounds. */
   bounds(): DeliveryBounds | undefined;
 }
@@ -59,7 +60,7 @@ function checkObject(space: string, key: ObjectKey, bounds: DeliveryBounds): voi
 
 interface Bounds {
   readonly name: string;
-  readonly kinds: Kinds;
+  readonly kinds: Pick<CheckedKinds, 'all'>;
   readonly bounds: DeliveryBounds;
 }
 

@@ -3,9 +3,8 @@
  * space and an inventory space have no controllers for such objects, and do not send them to a cluster. So the author of such an object gets a warning.
  * Objects of a workload space take effect at the clusters to which they are sent.
  */
-import type { Kind, WriteAdmission } from '../space.ts';
+import type { Kind, SpaceType, WriteAdmission } from '../space.ts';
 import { edgeGroup } from './edge-placement.ts';
-import type { SpaceType } from './kinds-of-space.ts';
 
 type Request = Parameters<WriteAdmission>[0];
 

@@ -1,16 +1,20 @@
 /**
  * The fields that a space fills in beside defaults, by the kind of space. They depend on nothing but the object, so the thread for long bodies fills them in too. The
- * thread gets the name of the filling, because a function can't be sent to another thread.
+ * thread gets the type of the space, because a function can't be sent to another thread.
  */
 import type { ObjectKey } from '../../object/key.ts';
 import type { KubeObject } from '../../object/meta.ts';
-import type { FilledAs, Filling } from '../space.ts';
+import type { Filling, SpaceType } from '../space.ts';
 import { shownAddresses } from './shown-address.ts';
 
-export const fillings: { readonly [as in FilledAs]: Filling } = {
-  Workload: { as: 'Workload', ...shownAddresses },
-  Cluster: { as: 'Cluster', fill: giveAccount },
-};
+const workload: Filling = { as: 'Workload', ...shownAddresses };
+const cluster: Filling = { as: 'Cluster', fill: giveAccount };
+
+/** How a space of this type fills in fields, as an option of the space. The other types fill in defaults alone. */
+export function fillingOf(type: SpaceType): { readonly filling?: Filling } {
+  if (type === 'Workload') return { filling: workload };
+  return type === 'Cluster' ? { filling: cluster } : {};
+}
 
 /** An API server gives each new Pod a ServiceAccount. */
 function giveAccount({ group, resource }: ObjectKey, object: KubeObject, isNew: boolean): void {

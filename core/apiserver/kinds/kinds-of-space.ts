@@ -1,7 +1,7 @@
 /** The kinds of the mesh in a space. They depend on the type of the space. */
 import { customKind } from '../crd/custom-kind.ts';
 import type { CustomResourceDefinition } from '../crd/definition.ts';
-import type { Kind } from '../space.ts';
+import type { Kind, SpaceType } from '../space.ts';
 import { accessGrantDefinition } from './access-grant-kind.ts';
 import { customizerDefinition } from './customizer-kind.ts';
 import { edgeDefinitions } from './edge-kinds.ts';
@@ -11,9 +11,6 @@ import { meshDefinitions } from './mesh-kinds.ts';
 import { revocationDefinition } from './revocation-kind.ts';
 import { rolloutGateDefinition } from './rollout-kinds.ts';
 import { summaryDefinitions } from './summary-kinds.ts';
-
-/** `Cluster` is the API of an embedded edge cluster, which has no kinds of the mesh. */
-export type SpaceType = 'Workload' | 'Inventory' | 'System' | 'Cluster';
 
 const definitions: { readonly [type in SpaceType]: readonly CustomResourceDefinition[] } = {
   Workload: [...edgeDefinitions, customizerDefinition, ...summaryDefinitions, rolloutGateDefinition],

@@ -4,20 +4,27 @@
  *
  * If the names of a definition belong to another kind, the definition adds no kind. The CrdController writes the reason into its status.
  */
+import { hasSameField, headOf } from '../../object/body-parts.ts';
 import { parseBody } from '../../object/canonical.ts';
 import type { GroupResource } from '../../object/key.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import { customKind } from '../crd/custom-kind.ts';
-import { type CustomResourceDefinition, crdResource, isDefinition } from '../crd/definition.ts';
+import { crdResource, isDefinition } from '../crd/definition.ts';
 import { isServed } from '../crd/names.ts';
 import type { Kind, Kinds } from '../space.ts';
-import type { SpaceStorage, StorageEvent } from '../storage.ts';
+import type { SpaceStorage, StorageEvent, StoredObject } from '../storage.ts';
+
+interface Defined {
+  /** The revision at which the spec was written. */
+  readonly at: number;
+  readonly spec: KubeObject['spec'];
+}
 
 export class SpaceKinds implements Kinds {
   readonly #fixed: readonly Kind[];
   readonly #custom = new Map<string, Kind>();
-  /** The generation of each definition, and the revision at which it was written. A write of the status alone changes neither. */
-  readonly #defined = new Map<string, { readonly uid: string; readonly generation: number; readonly at: number }>();
+  /** The present spec of each definition. Most writes leave the spec as it is, and it may have a megabyte. */
+  readonly #defined = new Map<string, Defined>();
   readonly #unsubscribe: () => void;
   #byResource = new Map<string, Kind>();
   #byKind = new Map<string, Kind>();
@@ -27,7 +34,7 @@ export class SpaceKinds implements Kinds {
   /** `fixed` are the kinds of every space of this type. If two kinds have the same name, the first one is used. */
   constructor(storage: SpaceStorage, fixed: readonly Kind[]) {
     this.#fixed = fixed;
-    for (const stored of storage.scan(crdResource)) this.#addOrRemove(parseBody(stored.body), stored.revision);
+    for (const stored of storage.scan(crdResource)) this.#addOrRemove(stored);
     this.#index();
     this.#unsubscribe = storage.subscribe((events) => this.#onEvents(events));
   }
@@ -55,12 +62,9 @@ export class SpaceKinds implements Kinds {
 
   #onEvents(events: readonly StorageEvent[]): void {
     let changed = false;
-    for (const { type, object } of events) {
+    for (const { type, object, before } of events) {
       if (object.key.resource !== crdResource.resource || object.key.group !== crdResource.group) continue;
-      changed =
-        (type === 'DELETED'
-          ? this.#remove(object.key.name)
-          : this.#addOrRemove(parseBody(object.body), object.revision)) || changed;
+      changed = (type === 'DELETED' ? this.#remove(object.key.name) : this.#addOrRemove(object, before)) || changed;
     }
     if (!changed) return;
     this.#generation += 1;
@@ -68,12 +72,11 @@ export class SpaceKinds implements Kinds {
   }
 
   /** Returns true if the set of served kinds may have changed. */
-  #addOrRemove(object: KubeObject, revision: number): boolean {
-    const name = object.metadata.name ?? '';
-    const definition: CustomResourceDefinition | undefined =
-      isDefinition(object) && isServed(object) ? object : undefined;
-    if (!definition) return this.#remove(name);
-    this.#custom.set(name, customKind(definition, this.#definedAt(definition, revision)));
+  #addOrRemove(stored: StoredObject, before?: StoredObject): boolean {
+    const { name } = stored.key;
+    const definition = this.#definitionIn(stored, before);
+    if (!isDefinition(definition) || !isServed(definition)) return this.#custom.delete(name);
+    this.#custom.set(name, customKind(definition, this.#defined.get(name)!.at));
     return true;
   }
 
@@ -82,12 +85,13 @@ export class SpaceKinds implements Kinds {
     return this.#custom.delete(name);
   }
 
-  #definedAt({ metadata }: CustomResourceDefinition, revision: number): number {
-    const { name = '', uid = '', generation = 0 } = metadata;
+  #definitionIn({ key: { name }, body, revision }: StoredObject, before: StoredObject | undefined): KubeObject {
+    const head = headOf(body);
     const known = this.#defined.get(name);
-    if (known?.uid === uid && known.generation === generation) return known.at;
-    this.#defined.set(name, { uid, generation, at: revision });
-    return revision;
+    if (known && before && hasSameField(body, before.body, 'spec')) return { ...head, spec: known.spec };
+    const { spec } = parseBody(body);
+    this.#defined.set(name, { at: revision, spec });
+    return { ...head, spec };
   }
 
   #index(): void {

@@ -17,14 +17,16 @@ import type { Random } from '../../runtime/random.ts';
 import { decodePatched } from '../decoding.ts';
 import { applyPatch } from '../patch/apply-patch.ts';
 import {
+  type Amendment,
   type ApplyOptions,
   type DeleteOptions,
-  type FilledAs,
   type Filling,
   type Kind,
   type Kinds,
+  type ObjectChecks,
   type Patch,
   type Space,
+  type SpaceFacts,
   storedKey,
   storedResource,
   type UserInfo,
@@ -32,7 +34,9 @@ import {
   type WriteOptions,
 } from '../space.ts';
 import * as status from '../status-errors.ts';
+import { scanPages } from '../storage/scan-pages.ts';
 import type { SpaceStorage, StoredObject } from '../storage.ts';
+import { amended } from './amendment.ts';
 import { decideDeletion, isReadyToGo } from './deletion.ts';
 import type { FieldManager } from './field-manager.ts';
 import { refuseUntypedFields, reportUnknownFields } from './field-validation.ts';
@@ -53,7 +57,10 @@ export interface EmbeddedSpaceOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly fields: FieldManager;
+  /** Checks that need the space. They run after `checks`. */
   readonly admissions: readonly WriteAdmission[];
+  /** Checks that need only the objects of a write. Absent: there are none. */
+  readonly checks?: ObjectChecks;
   /** Fills in fields that are no defaults. Absent: the space fills in defaults alone. */
   readonly filling?: Filling;
   /** Absent: a dry run shows only the object that would be stored. */
@@ -92,6 +99,7 @@ export class EmbeddedSpace implements Space {
   readonly #random: Random;
   readonly #fields: FieldManager;
   readonly #admissions: readonly WriteAdmission[];
+  readonly #checks: ObjectChecks | undefined;
   readonly #preview: DryRunPreview | undefined;
   readonly #quota: WriteQuota | undefined;
 
@@ -103,13 +111,14 @@ export class EmbeddedSpace implements Space {
     this.#random = options.random;
     this.#fields = options.fields;
     this.#admissions = options.admissions;
+    this.#checks = options.checks;
     this.#filling = new SpaceFilling(options.filling);
     this.#preview = options.preview;
     this.#quota = options.quota;
   }
 
-  get fills(): FilledAs | undefined {
-    return this.#filling.as;
+  facts(of: GroupResource): SpaceFacts | undefined {
+    return this.#checks?.facts(of);
   }
 
   get(key: ObjectKey, version?: string): KubeObject | undefined {
@@ -192,23 +201,36 @@ export class EmbeddedSpace implements Space {
     return stored ? this.#replace(write, stored, next, config) : this.#insert(write, next);
   }
 
-  putMade(key: ObjectKey, bytes: Uint8Array, options: WriteOptions = {}): StoredObject {
+  putMade(key: ObjectKey, bytes: Uint8Array | undefined, options: WriteOptions = {}): StoredObject {
     this.#checkWritable();
     const { group, kind, storageVersion } = this.#kindOf(key);
     const { namespace, name } = key;
     const stored = this.storage.get(key);
     if (!stored) this.#checkNamespace(key);
-    this.#admit({
-      operation: stored ? 'update' : 'create',
-      key,
-      object: { apiVersion: formatApiVersion(group, storageVersion), kind, metadata: { namespace, name } },
-      ...(options.subresource ? { subresource: options.subresource } : {}),
-      ...withWriter(options),
-    });
+    const object = { apiVersion: formatApiVersion(group, storageVersion), kind, metadata: { namespace, name } };
+    const { subresource } = options;
+    const operation = stored ? 'update' : 'create';
+    this.#admitInSpace({ operation, key, object, ...(subresource ? { subresource } : {}), ...withWriter(options) });
+    if (!bytes) return this.#removeMade(key, options);
     const change = { objects: stored ? 0 : 1, bytes: bytes.length - (stored?.body.length ?? 0) };
     this.#quota?.(key, change, options.user);
-    if (options.dryRun) return { key, revision: stored?.revision ?? 0, body: bytes };
-    return this.storage.write((writer) => writer.put(key, bytes));
+    if (!options.dryRun) return this.storage.write((writer) => writer.put(key, bytes));
+    return { key, revision: stored?.revision ?? 0, body: this.#previewed(key, bytes, options) };
+  }
+
+  amend(key: ObjectKey, amendment: Amendment, manager: string): void {
+    this.#checkWritable();
+    const kind = this.#kindOf(key);
+    const stored = this.storage.get(key);
+    if (!stored) throw status.notFound(key);
+    const by = { fields: this.#fields, manager, nowIso: this.#now() };
+    const { head, bytes } = amended(kind, stored.body, amendment, by);
+    if (head.metadata.deletionTimestamp && isReadyToGo(kind, head)) {
+      this.#remove(key, head, {});
+    } else if (Buffer.compare(bytes, stored.body) !== 0) {
+      this.#quota?.(key, { objects: 0, bytes: bytes.length - stored.body.length }, undefined);
+      this.#put(key, bytes, head);
+    }
   }
 
   delete(of: ObjectKey, options: DeleteOptions = {}): KubeObject {
@@ -229,19 +251,19 @@ export class EmbeddedSpace implements Space {
     return deletion.next;
   }
 
-  deleteCollection(
+  *deleteCollection(
     resource: GroupResource,
     selection: { readonly namespace?: string; matches(object: KubeObject): boolean },
     options: DeleteOptions = {},
-  ): KubeObject[] {
+  ): Generator<KubeObject | undefined, void> {
     const { namespace, matches } = selection;
-    const objects = this.storage
-      .scan(storedResource(this.#kindOf(resource)), namespace === undefined ? {} : { namespace })
-      .map((stored) => ({ key: stored.key, object: this.parse(stored) }))
-      .filter(({ object }) => matches(object));
-    const deleted: KubeObject[] = [];
-    for (const { key } of objects) if (this.storage.get(key)) deleted.push(this.delete(key, options));
-    return deleted;
+    const found: { readonly key: ObjectKey; readonly uid: string | undefined }[] = [];
+    for (const stored of scanPages(this.storage, storedResource(this.#kindOf(resource)), namespace)) {
+      const object = this.parse(stored);
+      if (matches(object)) found.push({ key: stored.key, uid: object.metadata.uid });
+      yield undefined;
+    }
+    for (const { key, uid } of found) if (this.get(key)?.metadata.uid === uid) yield this.delete(key, options);
   }
 
   getScale(key: ObjectKey): Scale | undefined {
@@ -360,6 +382,21 @@ export class EmbeddedSpace implements Space {
     if (warning !== undefined) write.options.warn?.(warning);
   }
 
+  #removeMade(key: ObjectKey, { dryRun }: WriteOptions): StoredObject {
+    const removed = dryRun ? this.storage.get(key) : this.storage.write((writer) => writer.remove(key));
+    if (!removed) throw status.notFound(key);
+    return dryRun ? { key, revision: 0, body: removed.body } : removed;
+  }
+
+  /** The bytes of a dry run, with the effect of the write. */
+  #previewed(key: ObjectKey, bytes: Uint8Array, options: WriteOptions): Uint8Array {
+    if (!this.#preview) return bytes;
+    const object = parseBody(bytes);
+    const before = object.status;
+    this.#preview(key, object, options);
+    return object.status === before ? bytes : canonicalBytes(object);
+  }
+
   #put(key: ObjectKey, bytes: Uint8Array, next: KubeObject): KubeObject {
     const written = this.storage.write((writer) => writer.put(key, bytes));
     next.metadata.resourceVersion = String(written.revision);
@@ -419,6 +456,11 @@ export class EmbeddedSpace implements Space {
   }
 
   #admit(request: Parameters<WriteAdmission>[0]): void {
+    this.#checks?.admission(request);
+    this.#admitInSpace(request);
+  }
+
+  #admitInSpace(request: Parameters<WriteAdmission>[0]): void {
     for (const admission of this.#admissions) admission(request);
   }
 

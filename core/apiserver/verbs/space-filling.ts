@@ -1,6 +1,6 @@
 /** The fields that a space fills in at a write, and the note about these fields in the stored object (filled-in.ts). */
 import type { KubeObject } from '../../object/meta.ts';
-import type { FilledAs, Filling, WriteOptions } from '../space.ts';
+import type { Filling, WriteOptions } from '../space.ts';
 import { bothNotes, type FilledIn, fieldsAdded, fieldsKept, lastAppliedOf, noteText, readNote } from './filled-in.ts';
 import { inVersion } from './object-form.ts';
 import { noteOfPart } from './object-parts.ts';
@@ -12,10 +12,6 @@ export class SpaceFilling {
   /** `filling`: fields that are no defaults. Absent: the space fills in defaults alone. */
   constructor(filling: Filling | undefined) {
     this.#filling = filling;
-  }
-
-  get as(): FilledAs | undefined {
-    return this.#filling?.as;
   }
 
   /** Changes `next` in place. Returns the fields that the space has filled in and that do not travel. Undefined: none. */

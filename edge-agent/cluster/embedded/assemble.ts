@@ -4,8 +4,9 @@ import { SystemAccess } from '../../../core/apiserver/access/system-access.ts';
 import { TokenSecrets } from '../../../core/apiserver/access/token-secrets.ts';
 import { builtinKinds } from '../../../core/apiserver/builtin/builtin-kinds.ts';
 import { CrdController } from '../../../core/apiserver/crd/crd-controller.ts';
-import { definitionAdmission } from '../../../core/apiserver/crd/definition-admission.ts';
-import { fillings } from '../../../core/apiserver/kinds/fillings.ts';
+import { ClusterServices } from '../../../core/apiserver/kinds/cluster-services.ts';
+import { fillingOf } from '../../../core/apiserver/kinds/fillings.ts';
+import { objectChecks } from '../../../core/apiserver/kinds/object-checks.ts';
 import { SpaceKinds } from '../../../core/apiserver/kinds/space-kinds.ts';
 import { EventExpiry } from '../../../core/apiserver/lifecycle/event-expiry.ts';
 import { GarbageCollector } from '../../../core/apiserver/lifecycle/garbage-collector.ts';
@@ -19,7 +20,6 @@ import { issuerOf } from '../../../core/authentication/account-token.ts';
 import { tokenKeysIn } from '../../../core/authentication/token-key.ts';
 import type { ClusterPorts, OpenCluster } from '../cluster.ts';
 import type { FromAbove } from '../from-above.ts';
-import { clusterAdmission } from './admission.ts';
 import type { ClusterPace } from './controllers/pace.ts';
 import { EmbeddedCluster } from './embedded-cluster.ts';
 
@@ -46,6 +46,7 @@ export function assembleCluster(options: AssembleOptions): AssembledCluster {
   const { store, clock, random, logger, schedule, path, fromAbove } = options;
   const storage = new EmbeddedStorage({ store, name: spaceName, logger });
   const kinds = new SpaceKinds(storage, builtinKinds());
+  const services = new ClusterServices(storage);
   const space: EmbeddedSpace = new EmbeddedSpace({
     name: spaceName,
     storage,
@@ -53,12 +54,9 @@ export function assembleCluster(options: AssembleOptions): AssembledCluster {
     clock,
     random,
     fields: fieldManager,
-    filling: fillings.Cluster,
-    admissions: [
-      definitionAdmission(kinds, storage),
-      clusterAdmission(() => space),
-      (request) => access?.admission(request),
-    ],
+    ...fillingOf('Cluster'),
+    checks: objectChecks({ name: spaceName, type: 'Cluster', path, services: () => services.room() }, kinds, storage),
+    admissions: [(request) => access?.admission(request)],
   });
   const access: SystemAccess | undefined = new SystemAccess({
     space,
@@ -94,6 +92,7 @@ export function assembleCluster(options: AssembleOptions): AssembledCluster {
       await cluster[Symbol.asyncDispose]();
       for (const controller of lifecycle) controller.close();
       access.close();
+      services.close();
       kinds[Symbol.dispose]();
     },
   };

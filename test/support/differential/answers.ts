@@ -1,6 +1,6 @@
 /** Answers of the rules and of a real API server to the same object, in a form that can be compared. */
 import { builtinKinds } from '../../../core/apiserver/builtin/builtin-kinds.ts';
-import { fillings } from '../../../core/apiserver/kinds/fillings.ts';
+import { fillingOf } from '../../../core/apiserver/kinds/fillings.ts';
 import { SpaceKinds } from '../../../core/apiserver/kinds/space-kinds.ts';
 import { fieldManager } from '../../../core/apiserver/managed-fields/field-manager.ts';
 import type { Kind, WriteOptions } from '../../../core/apiserver/space.ts';
@@ -42,7 +42,7 @@ export function ownSpace(): EmbeddedSpace {
     random: new SeededRandom(3),
     fields: fieldManager,
     admissions: [],
-    filling: fillings.Workload,
+    ...fillingOf('Workload'),
   });
   space.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'valid' } });
   return space;

@@ -11,6 +11,9 @@ function read(thread: BodyThread, text: string, { flow = 'a', isGone = (): boole
   return thread.readYaml({ flow, bytes: text.length }, text, isGone);
 }
 
+/** The thread has used all its processor time whenever somebody looks. */
+const busy = async () => 20_000;
+
 describe('the thread that reads YAML', () => {
   it('refuses the waiting texts when it ends', async () => {
     const thread = new BodyThread(new VirtualClock());
@@ -33,7 +36,7 @@ describe('the thread that reads YAML', () => {
 
   it('aborts a text after twenty seconds, and continues with the next one', async () => {
     const clock = new VirtualClock();
-    const thread = new BodyThread(clock);
+    const thread = new BodyThread(clock, busy);
     const [first, next] = [refusalOf(read(thread, endless)), read(thread, 'a: 1')];
     clock.advance(20_000);
     const { code, message } = await first;
@@ -44,9 +47,22 @@ describe('the thread that reads YAML', () => {
     expect(await next).toBe('{"a":1}');
   });
 
+  it('lets a text go on that has got less of the processor, for two minutes at most', async () => {
+    const clock = new VirtualClock();
+    let looks = 0;
+    const slow = async () => {
+      looks++;
+      setImmediate(() => clock.advance(20_000));
+      return 19_999;
+    };
+    const refused = refusalOf(read(new BodyThread(clock, slow), endless));
+    clock.advance(20_000);
+    expect([(await refused).code, looks]).toEqual(['TooLarge', 6]);
+  });
+
   it('lets at most five of the longest bodies of a flow wait, and reads the bodies of the flows in turns', async () => {
     const clock = new VirtualClock();
-    const thread = new BodyThread(clock);
+    const thread = new BodyThread(clock, busy);
     const long = `- ${'x'.repeat(1_500_000)}\n`;
     const order: string[] = [];
     const reading = [
@@ -77,7 +93,7 @@ describe('the thread that reads YAML', () => {
 
   it('reads nothing for a client that is gone', async () => {
     const clock = new VirtualClock();
-    const thread = new BodyThread(clock);
+    const thread = new BodyThread(clock, busy);
     const first = refusalOf(read(thread, endless));
     let isGone = false;
     const settled: string[] = [];

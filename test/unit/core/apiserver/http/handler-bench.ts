@@ -8,12 +8,13 @@ import { SpaceHandler } from '../../../../../core/apiserver/http/handler.ts';
 import { watchBytesMax } from '../../../../../core/apiserver/http/outgoing.ts';
 import type { ApiRequest, WriteThread } from '../../../../../core/apiserver/http/requests.ts';
 import { WatchRequest } from '../../../../../core/apiserver/http/watches.ts';
-import { ownKindsAdmission } from '../../../../../core/apiserver/kinds/admission.ts';
-import { fillings } from '../../../../../core/apiserver/kinds/fillings.ts';
+import { ClusterServices } from '../../../../../core/apiserver/kinds/cluster-services.ts';
+import { fillingOf } from '../../../../../core/apiserver/kinds/fillings.ts';
 import { ownKinds } from '../../../../../core/apiserver/kinds/kinds-of-space.ts';
+import { objectChecks } from '../../../../../core/apiserver/kinds/object-checks.ts';
 import { SpaceKinds } from '../../../../../core/apiserver/kinds/space-kinds.ts';
 import { fieldManager } from '../../../../../core/apiserver/managed-fields/field-manager.ts';
-import type { FilledAs, Space } from '../../../../../core/apiserver/space.ts';
+import type { Space, SpaceType } from '../../../../../core/apiserver/space.ts';
 import { EmbeddedStorage } from '../../../../../core/apiserver/storage/embedded.ts';
 import type { SpaceStorage } from '../../../../../core/apiserver/storage.ts';
 import { EmbeddedSpace } from '../../../../../core/apiserver/verbs/embedded-space.ts';
@@ -31,6 +32,8 @@ export interface Sent {
   readonly thread?: WriteThread;
   /** Gets the body in the form in which the server understood the body. */
   parsed?(body: unknown): void;
+  /** Lets others work. */
+  turn?(): Promise<void>;
 }
 
 export interface Received {
@@ -49,7 +52,8 @@ interface BenchOptions {
   readonly store?: MemoryStore;
   /** Replaces the storage that the space reads. */
   readonly shown?: SpaceStorage;
-  readonly fills?: FilledAs;
+  /** Of the space. Absent: Workload, but the space fills in defaults alone. */
+  readonly type?: SpaceType;
 }
 
 export class HandlerBench {
@@ -59,10 +63,10 @@ export class HandlerBench {
   readonly #handler: SpaceHandler;
   readonly #turns = new Turns();
 
-  constructor({ store = new MemoryStore(), shown, fills }: BenchOptions = {}) {
+  constructor({ store = new MemoryStore(), shown, type }: BenchOptions = {}) {
     const logger = silentLogger;
     const storage = shown ?? new EmbeddedStorage({ store, name: 'retail', logger });
-    const kinds = new SpaceKinds(storage, [...builtinKinds(), ...ownKinds('Workload')]);
+    const kinds = new SpaceKinds(storage, [...builtinKinds(), ...ownKinds(type ?? 'Workload')]);
     this.space = new EmbeddedSpace({
       name: 'retail',
       storage,
@@ -70,8 +74,13 @@ export class HandlerBench {
       clock: this.clock,
       random: new SeededRandom(1),
       fields: fieldManager,
-      admissions: [ownKindsAdmission(kinds, { type: 'Workload', path: '' }, storage)],
-      ...(fills ? { filling: fillings[fills] } : {}),
+      admissions: [],
+      checks: objectChecks(
+        { name: 'retail', type: type ?? 'Workload', path: '', ...servicesOf(type, storage) },
+        kinds,
+        storage,
+      ),
+      ...(type ? fillingOf(type) : {}),
     });
     if (!storage.readOnly) {
       new CrdController({ space: this.space, clock: this.clock, logger, schedule: this.#turns.schedule });
@@ -124,6 +133,12 @@ export class HandlerBench {
     }).start();
     return log;
   }
+}
+
+function servicesOf(type: SpaceType | undefined, storage: SpaceStorage) {
+  if (type !== 'Cluster') return {};
+  const services = new ClusterServices(storage);
+  return { services: () => services.room() };
 }
 
 /** The client's end of a watch. */
@@ -190,7 +205,7 @@ export class WatchLog {
 
 const yaml = new BodyThread(systemClock);
 
-function requestOf(method: string, url: string, { body, headers = {}, thread, parsed }: Sent): ApiRequest {
+function requestOf(method: string, url: string, { body, headers = {}, thread, parsed, turn }: Sent): ApiRequest {
   const { pathname, searchParams } = new URL(`https://node${url}`);
   const bytes = body === undefined ? Buffer.alloc(0) : Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
   return {
@@ -204,5 +219,6 @@ function requestOf(method: string, url: string, { body, headers = {}, thread, pa
     readLongYaml: (text) => yaml.readYaml({ flow: 'a', bytes: text.length }, text, () => false),
     ...(thread ? { thread } : {}),
     ...(parsed ? { parsed } : {}),
+    ...(turn ? { turn } : {}),
   };
 }

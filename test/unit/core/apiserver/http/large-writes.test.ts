@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { BodyThread } from '../../../../../core/apiserver/http/body-thread.ts';
 import type { WriteThread } from '../../../../../core/apiserver/http/requests.ts';
-import type { FilledAs } from '../../../../../core/apiserver/space.ts';
+import type { SpaceType } from '../../../../../core/apiserver/space.ts';
 import { systemClock } from '../../../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../../../core/runtime/errors.ts';
 import { HandlerBench, type Sent } from './handler-bench.ts';
@@ -12,6 +12,8 @@ afterAll(() => bodies.end());
 const configMaps = '/api/v1/namespaces/shop/configmaps';
 const deployments = '/apis/apps/v1/namespaces/shop/deployments';
 const widgets = '/apis/example.com/v1/namespaces/shop/widgets';
+const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const placements = '/apis/edge.banyan.io/v1alpha1/edgeplacements';
 const filler = 'x'.repeat(70_000);
 const apply = { 'content-type': 'application/apply-patch+yaml' };
 
@@ -22,10 +24,10 @@ const configMap = (name: string, data: object = { filler }, more: object = {}) =
   data,
 });
 
-const deployment = (container: object) => ({
+const deployment = (container: object, name = 'till') => ({
   apiVersion: 'apps/v1',
   kind: 'Deployment',
-  metadata: { name: 'till' },
+  metadata: { name },
   spec: {
     selector: { matchLabels: { app: 'till' } },
     template: {
@@ -41,6 +43,13 @@ const pod = {
   metadata: { name: 'till', annotations: { filler } },
   spec: { containers: [{ name: 'till', image: 'till' }] },
 };
+
+const service = (name: string) => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name, annotations: { filler } },
+  spec: { type: 'NodePort', selector: { app: 'till' }, ports: [{ port: 80 }] },
+});
 
 const job = {
   apiVersion: 'batch/v1',
@@ -88,14 +97,52 @@ const longDefinition = {
   spec: { ...definition.spec, names: { plural: 'gadgets', kind: 'Gadget' } },
 };
 
+const [version] = definition.spec.versions;
+const severalVersions = {
+  ...definition,
+  metadata: { name: 'gauges.example.com' },
+  spec: {
+    ...definition.spec,
+    names: { plural: 'gauges', kind: 'Gauge' },
+    versions: [version, { ...version, name: 'v2', storage: false }],
+  },
+};
+
+const gauge = (apiVersion: string, spec: object) => ({ apiVersion, kind: 'Gauge', metadata: { name: 'g' }, spec });
+
+const placement = (resources: readonly string[]) => ({
+  apiVersion: 'edge.banyan.io/v1alpha1',
+  kind: 'EdgePlacement',
+  metadata: { name: 'tills', annotations: { filler } },
+  spec: { locationSelectors: [{ matchLabels: { env: 'prod' } }], downsync: [{ apiGroup: '*', resources }] },
+});
+
+const event = {
+  apiVersion: 'events.k8s.io/v1',
+  kind: 'Event',
+  metadata: { name: 'e', annotations: { filler } },
+  eventTime: '2026-01-01T00:00:00.000000Z',
+  reportingController: 'example.com/till',
+  reportingInstance: 'till-1',
+  action: 'Counted',
+  reason: 'Counted',
+  type: 'Normal',
+};
+
 const widget = (spec: object) => ({ apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'w' }, spec });
 
 /** A space with objects of every kind of write. `thread`: where its long bodies go. */
-async function bench(fills: FilledAs | undefined = 'Workload'): Promise<HandlerBench> {
-  const made = new HandlerBench(fills ? { fills } : {});
-  await made.call('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', { body: definition });
+async function bench(type: SpaceType = 'Workload'): Promise<HandlerBench> {
+  const made = new HandlerBench({ type });
+  await made.call('POST', definitions, { body: definition });
   made.settle();
   await made.call('POST', configMaps, { body: configMap('old', { key: 'value' }) });
+  await made.call('POST', configMaps, { body: configMap('long') });
+  await made.call('POST', configMaps, { body: configMap('ending', { filler }, { finalizers: ['example.com/wait'] }) });
+  await made.call('DELETE', `${configMaps}/ending`);
+  await made.call('POST', deployments, { body: deployment({}, 'long') });
+  await made.call('POST', definitions, { body: severalVersions });
+  made.settle();
   await made.call('PATCH', `${configMaps}/applied?fieldManager=one`, {
     body: configMap('applied', { key: 'one' }),
     headers: apply,
@@ -103,13 +150,14 @@ async function bench(fills: FilledAs | undefined = 'Workload'): Promise<HandlerB
   return made;
 }
 
-/** Counts the writes that the other thread did to the end. */
+/** Counts the writes that the other thread did to the end, or refused. */
 function counting(keepsBody = false): WriteThread & { count: number; before?(): void } {
   return {
     count: 0,
     async write(question, bytes) {
+      this.count++;
       const written = await bodies.write({ flow: 'a', bytes }, question, () => false);
-      if (written !== 'elsewhere') this.count++;
+      if (written === 'elsewhere') this.count--;
       this.before?.();
       return written;
     },
@@ -194,6 +242,57 @@ const made: readonly Row[] = [
   ['a Deployment, with the fields that the space fills in', 'POST', deployments, { body: deployment({}) }],
   ['a body that is no JSON', 'POST', configMaps, { body: Buffer.from(`{"data":{"a":"${filler}"`) }],
   ['a body of another kind', 'POST', configMaps, { body: { ...configMap('new'), kind: 'Secret' } }],
+  ['a definition', 'POST', definitions, { body: longDefinition }],
+  [
+    'a definition with a mistake',
+    'POST',
+    definitions,
+    { body: { ...longDefinition, spec: { ...longDefinition.spec, scope: 'Wrong' } } },
+  ],
+  ['a placement', 'POST', placements, { body: placement(['configmaps', 'widgets']) }],
+  ['a placement of a resource that does not exist', 'POST', placements, { body: placement(['wigdets']) }],
+  [
+    'a custom object in a version in which it is not stored',
+    'POST',
+    '/apis/example.com/v2/namespaces/shop/gauges',
+    { body: gauge('example.com/v2', { text: filler }) },
+  ],
+  [
+    'an object that is stored in another form',
+    'POST',
+    '/apis/events.k8s.io/v1/namespaces/shop/events',
+    { body: event },
+  ],
+  [
+    'a short patch of a long object',
+    'PATCH',
+    `${configMaps}/long`,
+    { body: { data: { key: 'value' } }, headers: { 'content-type': 'application/merge-patch+json' } },
+  ],
+  [
+    'the end of a deleted object',
+    'PATCH',
+    `${configMaps}/ending`,
+    { body: { metadata: { finalizers: null } }, headers: { 'content-type': 'application/merge-patch+json' } },
+  ],
+  [
+    'a dry run of the end of a deleted object',
+    'PATCH',
+    `${configMaps}/ending?dryRun=All`,
+    { body: { metadata: { finalizers: null } }, headers: { 'content-type': 'application/merge-patch+json' } },
+  ],
+  [
+    'the scale of a long object',
+    'PATCH',
+    `${deployments}/long/scale`,
+    { body: { spec: { replicas: 3 } }, headers: { 'content-type': 'application/merge-patch+json' } },
+  ],
+  [
+    'the status of a long object',
+    'PATCH',
+    `${deployments}/long/status`,
+    { body: { status: { replicas: 3 } }, headers: { 'content-type': 'application/merge-patch+json' } },
+  ],
   ['an unknown field, strict', 'POST', `${deployments}?fieldValidation=Strict`, { body: deployment({ wrong: 1 }) }],
 ];
 
@@ -208,24 +307,27 @@ describe('a write with a long body', () => {
     const thread = counting();
     const expected = await outcome(here, method, url, sent);
     expect(await outcome(there, method, url, { ...sent, thread })).toEqual(expected);
+    expect(thread.count).toBe(1);
     const state = async (of: HandlerBench) => plain(await of.get<object>(`${configMaps}`));
     expect(await state(there)).toEqual(await state(here));
   });
 
-  it.each(['Cluster', undefined] as const)(
+  it.each(['Cluster', 'System'] as const)(
     'has the same outcome in the other thread where a space fills in other fields, or none: %s',
-    async (fills) => {
-      const [space, other] = [await bench(fills), await bench(fills)];
+    async (type) => {
+      const [space, other] = [await bench(type), await bench(type)];
       const thread = counting();
       for (const [url, body] of [
         [deployments, deployment({})],
         ['/api/v1/namespaces/shop/pods', pod],
         ['/apis/batch/v1/namespaces/shop/jobs', job],
+        ['/api/v1/namespaces/shop/services', service('a')],
+        ['/api/v1/namespaces/shop/services', service('b')],
       ] as const)
         expect(await outcome(other, 'POST', url, { body, thread })).toEqual(
           await outcome(space, 'POST', url, { body }),
         );
-      expect(thread.count).toBe(3);
+      expect(thread.count).toBe(5);
     },
   );
 
@@ -243,11 +345,9 @@ describe('a write with a long body', () => {
     await there.call('POST', widgets, { body: widget({ text: filler }), thread });
     await there.call('POST', deployments, { body: deployment({}), thread });
     await there.call('POST', configMaps, { body: configMap('short', {}), thread });
-    await there.call('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
-      body: longDefinition,
-      thread,
-    });
-    expect(thread.count).toBe(3);
+    await there.call('POST', definitions, { body: longDefinition, thread });
+    await there.call('POST', placements, { body: placement(['widgets']), thread });
+    expect(thread.count).toBe(5);
   });
 
   it('is done again when somebody else changes the object meanwhile, and keeps both changes', async () => {

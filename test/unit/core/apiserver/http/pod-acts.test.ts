@@ -22,7 +22,7 @@ const pod = {
 
 let api: HandlerBench;
 beforeEach(async () => {
-  api = new HandlerBench({ fills: 'Workload' });
+  api = new HandlerBench({ type: 'Workload' });
   await api.call('POST', pods, { body: pod });
 });
 

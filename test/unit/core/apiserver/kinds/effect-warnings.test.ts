@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { builtinKinds } from '../../../../../core/apiserver/builtin/builtin-kinds.ts';
 import { warnOfNoEffect } from '../../../../../core/apiserver/kinds/effect-warnings.ts';
-import { ownKinds, type SpaceType } from '../../../../../core/apiserver/kinds/kinds-of-space.ts';
-import type { Kind } from '../../../../../core/apiserver/space.ts';
+import { ownKinds } from '../../../../../core/apiserver/kinds/kinds-of-space.ts';
+import type { Kind, SpaceType } from '../../../../../core/apiserver/space.ts';
 import type { KubeObject } from '../../../../../core/object/meta.ts';
 import { ApiBench } from '../http/api-bench.ts';
 import { testSpace } from './space-support.ts';

@@ -2,10 +2,10 @@
 import { builtinKinds } from '../../../../../core/apiserver/builtin/builtin-kinds.ts';
 import { CrdController } from '../../../../../core/apiserver/crd/crd-controller.ts';
 import { ownKindsAdmission } from '../../../../../core/apiserver/kinds/admission.ts';
-import { ownKinds, type SpaceType } from '../../../../../core/apiserver/kinds/kinds-of-space.ts';
+import { ownKinds } from '../../../../../core/apiserver/kinds/kinds-of-space.ts';
 import { SpaceKinds } from '../../../../../core/apiserver/kinds/space-kinds.ts';
 import { fieldManager } from '../../../../../core/apiserver/managed-fields/field-manager.ts';
-import type { Space } from '../../../../../core/apiserver/space.ts';
+import type { Space, SpaceType } from '../../../../../core/apiserver/space.ts';
 import { EmbeddedStorage } from '../../../../../core/apiserver/storage/embedded.ts';
 import { EmbeddedSpace } from '../../../../../core/apiserver/verbs/embedded-space.ts';
 import type { KubeObject } from '../../../../../core/object/meta.ts';

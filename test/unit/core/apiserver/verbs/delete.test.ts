@@ -133,11 +133,31 @@ describe('delete', () => {
     space.create(other);
     const matches = (object: KubeObject) => (object.data as { name?: string }).name !== 'b';
     const gone = space.deleteCollection({ group: '', resource: 'configmaps' }, { namespace: 'shop', matches });
-    expect(gone.map((object) => object.metadata.name)).toEqual(['a', 'c']);
+    expect(Array.from(gone, (object) => object?.metadata.name)).toEqual([undefined, undefined, undefined, 'a', 'c']);
     const left = space.storage.scan({ group: '', resource: 'configmaps' }).map((stored) => stored.key);
     expect(left).toEqual([
       { ...key, namespace: 'default' },
       { ...key, name: 'b' },
+    ]);
+  });
+});
+
+describe('a collection that is deleted while others write', () => {
+  it('loses the objects that it had, and no later one', () => {
+    const { space } = fakeSpace();
+    for (const name of ['a', 'b', 'c']) space.create(configMap(name, { name }));
+    const gone: unknown[] = [];
+    for (const object of space.deleteCollection({ group: '', resource: 'configmaps' }, { matches: () => true })) {
+      if (object) gone.push(object.metadata.name);
+      if (gone.length !== 1) continue;
+      space.delete({ ...key, name: 'b' });
+      space.delete({ ...key, name: 'c' });
+      for (const name of ['c', 'd']) space.create(configMap(name, { name }));
+    }
+    expect(gone).toEqual(['a']);
+    expect(space.storage.scan({ group: '', resource: 'configmaps' }).map((stored) => stored.key.name)).toEqual([
+      'c',
+      'd',
     ]);
   });
 });
