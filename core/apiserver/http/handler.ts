@@ -12,7 +12,8 @@ import {
   apiVersions,
   kubernetesVersion,
 } from '../discovery/discovery.ts';
-import { openapiV2 } from '../openapi/openapi-v2.ts';
+import { jsonPieces } from '../openapi/json-pieces.ts';
+import { jsonOfV2, openapiV2 } from '../openapi/openapi-v2.ts';
 import { encodeOpenapiV2, openapiV2Asked, openapiV2ContentType } from '../openapi/openapi-v2-protobuf.ts';
 import { openapiDocument, openapiIndex } from '../openapi/openapi-v3.ts';
 import { hasProtobuf } from '../protobuf/encode.ts';
@@ -23,7 +24,7 @@ import { isNamespace } from '../verbs/kind-strategy.ts';
 import { isPart } from '../verbs/object-parts.ts';
 import { write } from './large-writes.ts';
 import { checkListOptions } from './list-options.ts';
-import type { ListRequest } from './list-request.ts';
+import { Effort, type ListRequest } from './list-request.ts';
 import { includeObjectOf, type ListHead, listPieces, oneBytes, scaleBytes } from './lists.ts';
 import { type InProtobuf, negotiate, prefersProtobuf } from './negotiate.ts';
 import { actedResource, type PodAct, podActOf } from './pod-acts.ts';
@@ -61,6 +62,9 @@ export class SpaceHandler {
 
   async handle(request: ApiRequest): Promise<Handled> {
     const route = routeOf(request.path);
+    if (route.type === 'openapi-v2') return { answer: await this.#openapiV2(request) };
+    if (route.type === 'openapi-v3-document')
+      return { answer: await this.#openapiV3(route.group, route.version, request) };
     if (route.type !== 'resource') return { answer: this.#document(route, request) };
     const act = podActOf(route);
     const kind = this.#kindOf(act ? { ...route, of: actedResource } : route, request.method);
@@ -72,15 +76,14 @@ export class SpaceHandler {
   }
 
   #document(route: Route, request: ApiRequest): ApiResponse {
-    if (request.method !== 'GET' && route.type !== 'unknown')
-      throw new BanyanError('MethodNotAllowed', `the server does not allow ${request.method} here`);
+    if (route.type !== 'unknown') mustGet(request);
     const { kinds, storage } = this.space;
     const options = { readOnly: storage.readOnly };
     const type = (version: string) => ({
       'content-type': `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`,
     });
     const found = (document: object | undefined, headers: Record<string, string> = {}) => {
-      if (!document) throw new BanyanError('NotFound', 'the server could not find the requested resource');
+      if (!document) throw notThere();
       return jsonResponse(200, document, headers);
     };
     switch (route.type) {
@@ -104,21 +107,27 @@ export class SpaceHandler {
         return { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: Buffer.from('ok') };
       case 'openapi-v3':
         return found(openapiIndex(kinds, this.#prefix));
-      case 'openapi-v3-document':
-        return found(openapiDocument(kinds, route.group, route.version));
-      case 'openapi-v2':
-        return this.#openapiV2(header(request, 'accept') ?? '');
       default:
-        throw new BanyanError('NotFound', 'the server could not find the requested resource');
+        throw notThere();
     }
   }
 
   /** Makes the document for each request. Requests for it are rare, and keeping one document per space would need a megabyte of memory each. */
-  #openapiV2(accept: string): ApiResponse {
-    const document = openapiV2(this.space.kinds);
-    if (!accept.includes(openapiV2Asked) && !accept.includes(openapiV2ContentType)) return jsonResponse(200, document);
-    const body = Buffer.from(encodeOpenapiV2(document));
+  async #openapiV2(request: ApiRequest): Promise<ApiResponse> {
+    mustGet(request);
+    const { kinds } = this.space;
+    const accept = header(request, 'accept') ?? '';
+    const isProtobuf = accept.includes(openapiV2Asked) || accept.includes(openapiV2ContentType);
+    if (!isProtobuf) return { status: 200, body: await inTurns(jsonOfV2(openapiV2(kinds)), request) };
+    const body = await inTurns(encodeOpenapiV2(openapiV2(kinds)), request);
     return { status: 200, headers: { 'content-type': openapiV2ContentType }, body };
+  }
+
+  async #openapiV3(group: string, version: string, request: ApiRequest): Promise<ApiResponse> {
+    mustGet(request);
+    const document = openapiDocument(this.space.kinds, group, version);
+    if (!document) throw notThere();
+    return { status: 200, body: await inTurns(jsonPieces(document, schemaDepth), request) };
   }
 
   #kindOf({ of, version, name }: ResourceRoute, method: string): Kind {
@@ -248,6 +257,31 @@ export class SpaceHandler {
     const cause = { reason: 'ResourceVersionTooLarge', message: 'Too large resource version', field: '' };
     throw new BanyanError('Timeout', message, { causes: [cause], retryAfterSeconds: 1 });
   }
+}
+
+/** The schemas of a document are fields of `components.schemas`. */
+const schemaDepth = 3;
+/** Pieces, and their bytes, between two turns: some 5 ms, or one schema that is longer. */
+const piecesPerTurn = 50;
+const pieceBytesPerTurn = 64 * 1024;
+
+/** Puts pieces together, and lets others work in between. */
+async function inTurns(pieces: Iterable<string | Uint8Array>, { turn }: ApiRequest): Promise<Buffer> {
+  const all: Uint8Array[] = [];
+  const effort = new Effort(piecesPerTurn, pieceBytesPerTurn);
+  for (const piece of pieces) {
+    all.push(typeof piece === 'string' ? Buffer.from(piece) : piece);
+    if (effort.spend(piece.length)) await turn?.();
+  }
+  return Buffer.concat(all);
+}
+
+function mustGet({ method }: ApiRequest): void {
+  if (method !== 'GET') throw new BanyanError('MethodNotAllowed', `the server does not allow ${method} here`);
+}
+
+function notThere(): BanyanError {
+  return new BanyanError('NotFound', 'the server could not find the requested resource');
 }
 
 /** The words of kube-apiserver. */

@@ -13,7 +13,15 @@ export const openapiV2ContentType = 'application/com.github.proto-openapi.spec.v
 
 type Write = (writer: BinaryWriter) => void;
 
-export function encodeOpenapiV2({ swagger, info, paths, definitions }: DocumentV2): Uint8Array {
+/** The pieces of the document. Most pieces are empty, because the length of all definitions stands before them: others can work after each piece. */
+export function* encodeOpenapiV2({ swagger, info, paths, definitions }: DocumentV2): Generator<Uint8Array, void> {
+  const encoded: Uint8Array[] = [];
+  for (const [name, of] of definitions) {
+    const one = new BinaryWriter();
+    named(one, 1, name, (value) => schema(value, of));
+    encoded.push(one.finish());
+    yield empty;
+  }
   const writer = new BinaryWriter();
   text(writer, 1, swagger);
   message(writer, 2, (w) => {
@@ -24,11 +32,12 @@ export function encodeOpenapiV2({ swagger, info, paths, definitions }: DocumentV
     for (const [path, { patch }] of Object.entries(paths))
       named(w, 2, path, (item) => message(item, 8, (o) => operation(o, patch)));
   });
-  message(writer, 9, (w) => {
-    for (const [name, of] of Object.entries(definitions)) named(w, 1, name, (value) => schema(value, of));
-  });
-  return writer.finish();
+  writer.tag(9, 2).uint32(encoded.reduce((length, one) => length + one.length, 0));
+  yield writer.finish();
+  yield* encoded;
 }
+
+const empty = new Uint8Array();
 
 function operation(writer: BinaryWriter, { operationId, parameters, ...rest }: OperationV2): void {
   text(writer, 5, operationId);

@@ -3,8 +3,10 @@
  * fieldValidation parameter in v2. The document covers all group versions, and is made from the same types as v3.
  */
 
+import { jsonText } from '../../object/json.ts';
 import { groupVersions } from '../discovery/discovery.ts';
 import type { Kinds } from '../space.ts';
+import { jsonFields } from './json-pieces.ts';
 import { openapiDocument, openapiPath } from './openapi-v3.ts';
 
 const constraintNames = [
@@ -49,21 +51,43 @@ export interface DocumentV2 {
   readonly swagger: '2.0';
   readonly info: { readonly title: string; readonly version: string };
   readonly paths: Readonly<Record<string, { readonly patch: OperationV2 }>>;
-  readonly definitions: Readonly<Record<string, SchemaV2>>;
+  /** Each one is made when it is asked for. */
+  readonly definitions: Iterable<readonly [name: string, definition: SchemaV2]>;
 }
 
 /** A schema of a v3 document. */
 type SchemaV3 = { readonly [name: string]: unknown };
 
 export function openapiV2(kinds: Kinds): DocumentV2 {
-  const definitions: Record<string, SchemaV2> = {};
+  const info = { title: 'Kubernetes', version: 'unversioned' };
+  return { swagger: '2.0', info, paths: pathsOf(kinds), definitions: definitionsOf(kinds) };
+}
+
+/** A schema that several documents have is the same in all of them. */
+function* definitionsOf(kinds: Kinds): Generator<readonly [string, SchemaV2]> {
+  const made = new Set<string>();
   for (const [group, versions] of groupVersions(kinds)) {
     for (const version of versions) {
       const document = openapiDocument(kinds, group, version) as { components: { schemas: Record<string, SchemaV3> } };
-      for (const [name, schema] of Object.entries(document.components.schemas)) definitions[name] = asV2(schema, true);
+      for (const [name, schema] of Object.entries(document.components.schemas)) {
+        if (made.has(name)) continue;
+        made.add(name);
+        yield [name, asV2(schema, true)];
+      }
     }
   }
-  return { swagger: '2.0', info: { title: 'Kubernetes', version: 'unversioned' }, paths: pathsOf(kinds), definitions };
+}
+
+/** The JSON of the document. */
+export function* jsonOfV2({ definitions, ...head }: DocumentV2): Generator<string, void> {
+  yield jsonText(head).slice(0, -1);
+  yield ',"definitions":';
+  yield* jsonFields(textsOf(definitions));
+  yield '}\n';
+}
+
+function* textsOf(definitions: DocumentV2['definitions']): Generator<readonly [string, Iterable<string>]> {
+  for (const [name, definition] of definitions) yield [name, [jsonText(definition)]];
 }
 
 function pathsOf(kinds: Kinds): DocumentV2['paths'] {

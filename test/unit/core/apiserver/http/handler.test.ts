@@ -239,6 +239,16 @@ describe('delete', () => {
     expect(stored(configMap('a'))).toBeDefined();
   });
 
+  it('of a collection lets others work after each hundred objects', async () => {
+    for (let i = 0; i < 250; i++) api.space.create(configMap(`m${i}`));
+    const left: number[] = [];
+    const turn = async () => void left.push(api.space.storage.count({ group: '', resource: 'configmaps' }));
+    const received = await api.call('DELETE', configMaps, { turn });
+    expect(received.json<{ items: object[] }>().items).toHaveLength(250);
+    // The objects are counted first, and deleted then.
+    expect(left).toEqual([250, 250, 200, 100, 0]);
+  });
+
   it('of a collection removes the selected objects of the namespace, and lists them', async () => {
     for (const name of ['a', 'b']) api.space.create(configMap(name));
     const labelled = configMap('c');
@@ -264,6 +274,15 @@ describe('a missing thing', () => {
     expect({ code, message }).toEqual({ code: 'NotFound', message: 'deployments.apps "a" not found' });
     expect(details).toEqual({ group: 'apps', kind: 'deployments', name: 'a' });
   });
+
+  it.each(['/openapi/v2', '/openapi/v3/api/v1'])(
+    'of a long document lets others work now and then: %s',
+    async (url) => {
+      let turns = 0;
+      await api.call('GET', url, { turn: async () => void turns++ });
+      expect(turns).toBeGreaterThan(3);
+    },
+  );
 
   it.each(['/apis/apps/v9/namespaces/shop/deployments', '/apis/nothing/v1', '/openapi/v3/apis/nothing/v1', '/ui'])(
     '%s is NotFound',

@@ -4,7 +4,7 @@ import { builtinKinds } from '../../../../../core/apiserver/builtin/builtin-kind
 import { customKind } from '../../../../../core/apiserver/crd/custom-kind.ts';
 import { ownKinds } from '../../../../../core/apiserver/kinds/kinds-of-space.ts';
 import { SpaceKinds } from '../../../../../core/apiserver/kinds/space-kinds.ts';
-import { openapiV2 } from '../../../../../core/apiserver/openapi/openapi-v2.ts';
+import { jsonOfV2, openapiV2 } from '../../../../../core/apiserver/openapi/openapi-v2.ts';
 import { encodeOpenapiV2 } from '../../../../../core/apiserver/openapi/openapi-v2-protobuf.ts';
 import type { Kinds } from '../../../../../core/apiserver/space.ts';
 import { EmbeddedStorage } from '../../../../../core/apiserver/storage/embedded.ts';
@@ -36,10 +36,9 @@ const inside = (bytes: Uint8Array, ...path: number[]): Uint8Array | undefined =>
   );
 
 describe('OpenAPI v2', () => {
-  const document = documentOfSpace();
+  const definitions = Object.fromEntries(documentOfSpace().definitions);
 
   it('has a definition for each kind, with the types of its fields', () => {
-    const { definitions } = document;
     const deployment = definitions['io.k8s.api.apps.v1.Deployment']!;
     expect(deployment.properties!.spec).toEqual({ $ref: '#/definitions/io.k8s.api.apps.v1.DeploymentSpec' });
     expect(deployment['x-kubernetes-group-version-kind']).toEqual([
@@ -58,14 +57,14 @@ describe('OpenAPI v2', () => {
   });
 
   it('refers only to its own definitions', () => {
-    const names = new Set(Object.keys(document.definitions));
-    const targets = [...JSON.stringify(document).matchAll(/"#\/definitions\/([^"]+)"/g)].map(([, name]) => name!);
+    const names = new Set(Object.keys(definitions));
+    const targets = [...JSON.stringify(definitions).matchAll(/"#\/definitions\/([^"]+)"/g)].map(([, name]) => name!);
     expect(targets.filter((name) => !names.has(name))).toEqual([]);
     expect(targets.length).toBeGreaterThan(100);
   });
 
   it('leaves the parts open that v2 cannot express', () => {
-    const quantities = document.definitions['io.k8s.api.core.v1.ResourceRequirements']!.properties!.limits!;
+    const quantities = definitions['io.k8s.api.core.v1.ResourceRequirements']!.properties!.limits!;
     expect(quantities.type).toBe('object');
     expect(quantities.additionalProperties!.type).toBeUndefined();
   });
@@ -74,13 +73,19 @@ describe('OpenAPI v2', () => {
     const open = customKind(boards({}));
     const schema = () => ({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true });
     const kinds = { all: () => [{ ...open, openapi: schema }], generation: 1 } as unknown as Kinds;
-    const definition = openapiV2(kinds).definitions['com.example.shop.v1.Board']!;
+    const definition = Object.fromEntries(openapiV2(kinds).definitions)['com.example.shop.v1.Board']!;
     expect(definition).toMatchObject({ type: 'object', 'x-kubernetes-group-version-kind': [{ kind: 'Board' }] });
     expect(definition).not.toHaveProperty('properties');
   });
 
+  it('has the same definitions as JSON, and no piece has more than one of them', () => {
+    const pieces = [...jsonOfV2(documentOfSpace())];
+    expect(JSON.parse(pieces.join('')).definitions).toEqual(definitions);
+    expect(pieces.length).toBeGreaterThan(Object.keys(definitions).length);
+  });
+
   it('is encoded with the field numbers of openapi.v2.Document', () => {
-    const bytes = encodeOpenapiV2({
+    const pieces = encodeOpenapiV2({
       swagger: '2.0',
       info: { title: 'Kubernetes', version: 'unversioned' },
       paths: {
@@ -93,8 +98,9 @@ describe('OpenAPI v2', () => {
           },
         },
       },
-      definitions: { Thing: { type: 'object', required: ['size'], properties: { size: { type: 'integer' } } } },
+      definitions: [['Thing', { type: 'object', required: ['size'], properties: { size: { type: 'integer' } } }]],
     });
+    const bytes = Buffer.concat([...pieces]);
     expect(fieldsOf(bytes).map(({ field }) => field)).toEqual([1, 2, 8, 9]);
     const patch = inside(bytes, 8, 2, 2, 8)!;
     expect(text(inside(patch, 8, 1, 2, 3, 4))).toBe('fieldValidation');
