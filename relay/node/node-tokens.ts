@@ -3,6 +3,7 @@ import type { TokenUsers } from '../../core/apiserver/http/request-users.ts';
 import type { TokenIssuer } from '../../core/apiserver/http/token-requests.ts';
 import type { UserInfo } from '../../core/apiserver/space.ts';
 import { type MetricsTokens, metricsAudience } from '../../core/authentication/metrics-tokens.ts';
+import type { GivenTokenSpec } from '../../core/authentication/token-request.ts';
 
 export class NodeTokens implements TokenIssuer {
   readonly #accounts: TokenIssuer;
@@ -26,7 +27,7 @@ export class NodeTokens implements TokenIssuer {
     return (await this.#accounts.userOf(token, [metricsAudience])) ?? this.#above.userOf(token);
   }
 
-  issue(namespace: string, name: string, body: unknown): Promise<object> {
-    return this.#accounts.issue(namespace, name, body);
+  issue(namespace: string, name: string, spec: GivenTokenSpec): Promise<object> {
+    return this.#accounts.issue(namespace, name, spec);
   }
 }

@@ -10,7 +10,7 @@ import {
 } from '../../authentication/account-token.ts';
 import { TokenCache } from '../../authentication/token-cache.ts';
 import type { TokenKeys } from '../../authentication/token-key.ts';
-import { readTokenRequest, type TokenRequestSpec } from '../../authentication/token-request.ts';
+import { type GivenTokenSpec, readTokenRequest, type TokenRequestSpec } from '../../authentication/token-request.ts';
 import { timestamp } from '../../object/conditions.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -50,10 +50,10 @@ export class AccountTokens {
   }
 
   /** Answers a TokenRequest. Throws NotFound, Invalid, Conflict and BadRequest. */
-  async issue(namespace: string, name: string, body: unknown): Promise<object> {
+  async issue(namespace: string, name: string, given: GivenTokenSpec): Promise<object> {
     const { clock, random, issuer } = this.#ports;
     const account = this.#object('serviceaccounts', namespace, name);
-    const { spec, causes } = readTokenRequest(body, issuer);
+    const { spec, causes } = readTokenRequest(given, issuer);
     if (causes.length > 0) throw invalidObject({ group: 'authentication.k8s.io', kind: 'TokenRequest' }, '', causes);
     const issuedMs = clock.wallMs();
     const bound = spec.bound && this.#bind(namespace, spec.bound);

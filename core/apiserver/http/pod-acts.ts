@@ -1,20 +1,15 @@
 /** Requests that do something with a Pod and are no writes of an object: a binding gives the Pod its node, an eviction deletes the Pod if its disruption budget allows that. */
 import { timestamp } from '../../object/conditions.ts';
-import { messageValue } from '../../object/field-error.ts';
 import type { GroupResource, ObjectKey } from '../../object/key.ts';
-import { type Condition, type KubeObject, parseApiVersion } from '../../object/meta.ts';
+import type { Condition, KubeObject } from '../../object/meta.ts';
 import { type LabelSelector, matchesSelector } from '../../object/selector.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
-import { isRecord } from '../../runtime/is-record.ts';
-import { checkTypes } from '../builtin/type-check.ts';
-import { builtinType } from '../builtin/types-table.ts';
-import { decodeProtobuf } from '../protobuf/decode.ts';
 import type { DeleteOptions, Space } from '../space.ts';
 import { conflict, notFound } from '../status-errors.ts';
 import { boundPod } from '../verbs/object-parts.ts';
-import { mediaTypeOf, parseRequestBody } from './body.ts';
-import { type ApiRequest, type ApiResponse, header, jsonResponse } from './requests.ts';
+import { type RequestKind, requestObject } from './request-object.ts';
+import { type ApiRequest, type ApiResponse, jsonResponse } from './requests.ts';
 import type { Route } from './route.ts';
 import { warned } from './warnings.ts';
 import { deleteOptionsIn, writeOptionsOf } from './write-options.ts';
@@ -28,16 +23,8 @@ const budgetResource: GroupResource = { group: 'policy', resource: 'poddisruptio
 const disruptedPodsMax = 2000;
 const done = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
 
-/** A kind that only requests have. */
-interface ActKind {
-  readonly kind: string;
-  readonly apiVersion: string;
-  /** Its name in the table of types. */
-  readonly type: string;
-}
-
-const bindingKind: ActKind = { kind: 'Binding', apiVersion: 'v1', type: 'io.k8s.api.core.v1.Binding' };
-const evictionKind: ActKind = { kind: 'Eviction', apiVersion: 'policy/v1', type: 'io.k8s.api.policy.v1.Eviction' };
+const bindingKind: RequestKind = { kind: 'Binding', apiVersion: 'v1', type: 'io.k8s.api.core.v1.Binding' };
+const evictionKind: RequestKind = { kind: 'Eviction', apiVersion: 'policy/v1', type: 'io.k8s.api.policy.v1.Eviction' };
 
 interface Binding extends KubeObject {
   readonly target?: { readonly kind?: string; readonly name?: string } | null;
@@ -71,7 +58,7 @@ export function podActOf(route: Route & { type: 'resource' }): PodAct | undefine
 async function bind(request: ApiRequest, target: WriteTarget, clock: Clock): Promise<ApiResponse> {
   const warnings: string[] = [];
   const options = writeOptionsOf(request, target, warnings);
-  const binding: Binding = await objectIn(request, bindingKind);
+  const binding: Binding = await requestObject(request, bindingKind);
   const { name = '', annotations } = binding.metadata;
   const key = { ...target.key, name: target.key.name || name };
   checkName('Binding', binding, key);
@@ -99,7 +86,7 @@ async function bind(request: ApiRequest, target: WriteTarget, clock: Clock): Pro
 
 async function evict(request: ApiRequest, { space, key, version }: WriteTarget, clock: Clock): Promise<ApiResponse> {
   const warnings: string[] = [];
-  const eviction = await objectIn(request, evictionKind);
+  const eviction = await requestObject(request, evictionKind);
   checkName('Eviction', eviction, key);
   const pod = podAt(space, key);
   const options = deleteOptionsIn(eviction.deleteOptions, request, { version }, warnings);
@@ -175,19 +162,6 @@ function podAt(space: Space, key: ObjectKey): Pod {
   const pod = space.get(key);
   if (!pod) throw notFound(key);
   return pod as Pod;
-}
-
-async function objectIn(request: ApiRequest, { kind, apiVersion, type }: ActKind): Promise<KubeObject> {
-  const media = mediaTypeOf(header(request, 'content-type'));
-  const body = await parseRequestBody(await request.body(), media, decodeProtobuf, request.readLongYaml);
-  request.parsed?.(body);
-  const object = { apiVersion, kind, metadata: {}, ...(isRecord(body) ? body : {}) } as KubeObject;
-  if (object.kind !== kind || !isRecord(object.metadata)) {
-    const message = `${object.kind} in version ${messageValue(object.apiVersion)} cannot be handled as a ${kind}: send a ${kind} of ${apiVersion} with metadata`;
-    throw new BanyanError('BadRequest', message);
-  }
-  checkTypes(object, builtinType(type), { kind, version: parseApiVersion(apiVersion).version });
-  return object;
 }
 
 function checkName(kind: string, { metadata }: KubeObject, key: ObjectKey): void {

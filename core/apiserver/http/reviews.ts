@@ -14,12 +14,10 @@ import type { AccessPlace } from '../../access/grant-scope.ts';
 import { rulesReview } from '../../access/rbac.ts';
 import { invalidField } from '../../object/field-error.ts';
 import { ownField } from '../../object/json-value.ts';
-import { BanyanError, type Cause } from '../../runtime/errors.ts';
-import { isRecord } from '../../runtime/is-record.ts';
-import { decodeProtobuf } from '../protobuf/decode.ts';
+import type { Cause } from '../../runtime/errors.ts';
 import { invalidObject } from '../status-errors.ts';
-import { mediaTypeOf, parseRequestBody } from './body.ts';
 import { checkAcceptsObject } from './negotiate.ts';
+import { requestObject } from './request-object.ts';
 import type { TokenUsers } from './request-users.ts';
 import { type ApiRequest, type ApiResponse, header, jsonResponse } from './requests.ts';
 
@@ -99,17 +97,20 @@ export async function reviewOf(
   if (!kind || request.method !== 'POST' || (namespace !== '') !== (kind.kind === 'LocalSubjectAccessReview'))
     return undefined;
   checkAcceptsObject(header(request, 'accept'));
-  const media = mediaTypeOf(header(request, 'content-type'));
-  const body = await parseRequestBody(await request.body(), media, decodeProtobuf, request.readLongYaml);
-  if (!isRecord(body))
-    throw new BanyanError('BadRequest', `the body of the request must be one object of kind ${kind.kind}`);
-  const spec = (isRecord(body.spec) ? body.spec : {}) as Spec;
+  const apiVersion = `${kind.group}/v1`;
+  const type = `io.k8s.api.${kind.group.slice(0, kind.group.indexOf('.'))}.v1.${kind.kind}`;
+  const body = await requestObject(request, { kind: kind.kind, apiVersion, type });
+  const spec = given(body.spec);
   const question = { spec, user: request.user, authorizer, place, namespace, tokens };
   const causes = kind.check?.(question) ?? [];
   if (causes.length > 0) throw invalidObject({ group: kind.group, kind: kind.kind }, '', causes);
   const metadata = namespace === '' ? {} : { namespace };
-  const apiVersion = `${kind.group}/v1`;
   return jsonResponse(201, { kind: kind.kind, apiVersion, metadata, spec, status: await kind.status(question) });
+}
+
+/** The fields that the request gives. Go reads null as an absent field. */
+function given(spec: unknown): Spec {
+  return Object.fromEntries(Object.entries(spec ?? {}).filter(([, value]) => value !== null));
 }
 
 /** https://kubernetes.io/docs/reference/kubernetes-api/authentication-resources/token-review-v1/ */

@@ -1,25 +1,25 @@
 import { describe, expect, it } from 'vitest';
 import { bearerToken } from '../../../../core/authentication/bearer.ts';
 import { TokenCache } from '../../../../core/authentication/token-cache.ts';
-import { readTokenRequest } from '../../../../core/authentication/token-request.ts';
+import { type GivenTokenSpec, readTokenRequest } from '../../../../core/authentication/token-request.ts';
 
-const read = (spec?: unknown) => readTokenRequest({ kind: 'TokenRequest', spec }, 'me');
+const read = (spec: GivenTokenSpec) => readTokenRequest(spec, 'me');
 
 describe('a request for a token', () => {
   it('has an hour and the audience of the node if it names neither', () => {
-    for (const spec of [undefined, {}, { audiences: null }, { audiences: [] }])
+    for (const spec of [{}, { audiences: null, expirationSeconds: null }, { audiences: [] }])
       expect(read(spec)).toEqual({ causes: [], spec: { audiences: ['me'], expirationSeconds: 3_600 } });
   });
 
   it('is refused below ten minutes and beyond 2^32 seconds, with the words of Kubernetes; a time above a year is cut', () => {
-    const messages = (expirationSeconds: unknown) => read({ expirationSeconds }).causes.map(({ message }) => message);
+    const messages = (expirationSeconds: number | bigint) =>
+      read({ expirationSeconds }).causes.map(({ message }) => message);
     expect(messages(599)).toEqual(['Invalid value: 599: may not specify a duration less than 10 minutes']);
     expect(messages(2 ** 32 + 1)).toEqual([
       'Invalid value: 4294967297: may not specify a duration larger than 2^32 seconds',
     ]);
-    expect(messages('soon')).toEqual(['Invalid value: "soon": must be an integer']);
+    expect(messages(2n ** 60n)[0]).toContain('may not specify a duration larger than 2^32 seconds');
     expect(read({ expirationSeconds: 2 ** 32 }).spec.expirationSeconds).toBe(366 * 86_400);
-    expect(read({ audiences: 'x' }).causes).toHaveLength(1);
   });
 
   it('may be bound to a Pod or a Secret, and to nothing else', () => {
@@ -28,7 +28,6 @@ describe('a request for a token', () => {
     expect(() => read({ boundObjectRef: { kind: 'Node', name: 'n' } })).toThrow(
       'cannot bind token for object of type v1, Kind=Node: bind the token to a v1 Pod or v1 Secret',
     );
-    expect(() => readTokenRequest([], 'me')).toThrow(/one object of kind TokenRequest/);
   });
 });
 

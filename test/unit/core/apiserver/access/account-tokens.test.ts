@@ -25,7 +25,7 @@ describe('the tokens of ServiceAccounts', () => {
   const open = () =>
     new AccountTokens({ space, clock, random: new SeededRandom(1), issuer, keys: () => tokenKeysIn(store) });
   const issue = async (spec: object = {}, name = 'robot') =>
-    ((await tokens.issue('default', name, { spec })) as Answer).status.token;
+    ((await tokens.issue('default', name, spec)) as Answer).status.token;
   const robot = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'robot', namespace: 'default' } };
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', namespace: 'default' } };
   const annotations = { 'kubernetes.io/service-account.name': 'robot' };
@@ -56,7 +56,7 @@ describe('the tokens of ServiceAccounts', () => {
   });
 
   it('expire', async () => {
-    const { status } = (await tokens.issue('default', 'robot', { spec: { expirationSeconds: 600 } })) as Answer;
+    const { status } = (await tokens.issue('default', 'robot', { expirationSeconds: 600 })) as Answer;
     expect(status.expirationTimestamp).toBe('2030-01-01T00:10:00Z');
     clock.advance(599_000);
     expect(await tokens.userOf(status.token)).toBeDefined();
@@ -85,7 +85,7 @@ describe('the tokens of ServiceAccounts', () => {
   it('end with the object to which they are bound', async () => {
     const { uid } = space.create(secret).metadata;
     const boundObjectRef = { kind: 'Secret', apiVersion: 'v1', name: 's' };
-    const answer = (await tokens.issue('default', 'robot', { spec: { boundObjectRef } })) as Answer;
+    const answer = (await tokens.issue('default', 'robot', { boundObjectRef })) as Answer;
     expect(answer.spec.boundObjectRef?.uid).toBe(uid);
     expect(await tokens.userOf(answer.status.token)).toBeDefined();
     space.delete(keyOf('secrets', 's'), {});
@@ -194,7 +194,7 @@ describe('the tokens of ServiceAccounts', () => {
     atAll(clock.wallMs());
     clock.advance(1_000);
     const issued = async (spec: object = {}) =>
-      ((await one.tokens.issue('default', 'robot', { spec })) as Answer).status.token;
+      ((await one.tokens.issue('default', 'robot', spec)) as Answer).status.token;
     const token = await issued();
     const good = (at: { tokens: AccountTokens }, text = token) =>
       at.tokens.userOf(text).then((user) => user !== undefined);

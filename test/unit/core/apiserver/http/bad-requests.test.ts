@@ -24,6 +24,11 @@ function configMap(name: string, more: object = {}): KubeObject {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'shop' }, ...more };
 }
 
+function wrongType(kind: string, given: string, field: string, type: string): string {
+  const why = `json: cannot unmarshal ${given} into Go struct field ${field} of type ${type}`;
+  return `${kind} in version "v1" cannot be handled as a ${kind}: ${why}`;
+}
+
 describe('a body that does not match its content type is refused', () => {
   const bad = { reason: 'BadRequest', code: 400 };
   const magic = Buffer.from('k8s\0');
@@ -188,6 +193,34 @@ describe('a body that does not match its content type is refused', () => {
         request: ['POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', { body: 'null' }],
         ...bad,
         message: 'the body of the request must be one object of kind SelfSubjectAccessReview',
+      },
+      {
+        what: 'a question about a token that is no text',
+        request: ['POST', '/apis/authentication.k8s.io/v1/tokenreviews', { body: { spec: { token: 5 } } }],
+        ...bad,
+        message: wrongType('TokenReview', 'number', 'TokenReviewSpec.spec.token', 'string'),
+      },
+      {
+        what: 'a question about a user with a group that is no text',
+        request: ['POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', { body: { spec: { groups: [5] } } }],
+        ...bad,
+        message: wrongType('SubjectAccessReview', 'number', 'SubjectAccessReviewSpec.spec.groups', 'string'),
+      },
+      {
+        what: 'a question about no object',
+        request: [
+          'POST',
+          '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+          { body: { spec: { resourceAttributes: [] } } },
+        ],
+        ...bad,
+        message: /^SelfSubjectAccessReview in version "v1" cannot be handled as a SelfSubjectAccessReview: json: /,
+      },
+      {
+        what: 'a review of another kind',
+        request: ['POST', '/apis/authentication.k8s.io/v1/tokenreviews', { body: configMap('new') }],
+        ...bad,
+        message: /^ConfigMap in version "v1" cannot be handled as a TokenReview: /,
       },
     ],
   );
