@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { kubectlProgram, withoutKubectl } from '../support/kubectl.ts';
 import { banyan, kubectlBy, LocalTree, until } from './local-tree.ts';
+import { placedInProduction } from './placements.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 
@@ -142,6 +143,82 @@ describe.skipIf(withoutKubectl)(`a user of the center at other nodes${why}`, () 
       'tills',
     ]);
     expect(JSON.parse(stdout).status.userInfo.username).toBe('center:alice');
+  });
+
+  describe('and a space of the center', () => {
+    const shop = (name: string) => [
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name } },
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'till', namespace: name } },
+      placedInProduction(name),
+    ];
+    const maps = (namespace: string) => `/api/v1/namespaces/${namespace}/configmaps`;
+
+    it('is read at a relay by whom the relay grants it there, and nothing else is', async () => {
+      apply('space/center/retail', ...shop('shop'));
+      add('rita');
+      const as = (...args: string[]) => kubectlBy(join(directory, 'rita', 'kubeconfig'), args);
+      const get = (context: string, namespace: string) =>
+        as('--context', context, 'get', 'configmaps', '-n', namespace);
+      const copy = 'space/eu/center.retail';
+      expect(get(copy, 'shop').out).toContain('no AccessGrant of eu allows this in the space "center.retail"');
+      const rita = { kind: 'User', name: 'rita' };
+      apply('node/eu', grant('rita', 'view', rita, { space: { name: 'center.retail', namespaces: ['shop'] } }));
+      await until('the copy is at eu', () => get(copy, 'shop').out.includes('till'));
+      expect(as('--context', 'fleet/eu/center.retail', 'get', 'configmaps', '-n', 'shop').out).toContain('eu:rivoli');
+      expect(as('--context', copy, 'auth', 'can-i', '--list', '-n', 'shop').out).toContain('configmaps');
+      expect(as('--context', copy, 'delete', 'configmap', 'till', '-n', 'shop').out).toContain('cannot delete');
+      for (const [context, namespace] of [
+        [copy, 'default'],
+        ['space/eu/ops', 'shop'],
+        ['space/center/retail', 'shop'],
+      ])
+        expect(get(context!, namespace!).out).toContain('User "rita" cannot');
+      const wrong = tree.apply('node/eu', grant('wrong', 'view', rita, { space: { name: 'us.ops' } }));
+      expect(wrong.out).toContain(
+        'spec.scope.space.name: Invalid value: "us.ops": no node above eu can have this space',
+      );
+      const misspelt = tree.apply('node/eu', grant('wrong', 'view', rita, { space: { name: 'center.retial' } }));
+      expect(misspelt.out).toContain('Warning: spec.scope.space.name: this node has no space "center.retial"');
+    });
+
+    it('ends all watches with Expired at every node when it is removed, and is not found there afterwards', async () => {
+      const team = { apiVersion: 'mesh.banyan.io/v1alpha1', kind: 'Space', metadata: { name: 'team' } };
+      apply('node/center', { ...team, spec: { type: 'Workload' } });
+      tree.ok('node/center', 'wait', 'space/team', '--for=condition=Ready', '--timeout=30s');
+      const items = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: shop('team') });
+      const made = tree.kubectlAt('center', '/spaces/team', ['apply', '-f', '-'], items);
+      expect(made.code, made.out).toBe(0);
+      const places = [
+        ['center', `/spaces/team${maps('team')}`],
+        ['center', `/fleet/team${maps('team')}`],
+        ['eu', `/spaces/center.team${maps('team')}`],
+        ['eu', `/fleet/center.team${maps('team')}`],
+      ] as const;
+      const raw = (node: string, url: string) => tree.kubectl(`node/${node}`, ['get', '--raw', url]);
+      for (const [node, url] of places) await until(`${url} has it`, () => raw(node, url).out.includes('"till"'));
+      const watches = places.map(([node, url]) => {
+        const args = [...tree.kubectlArgs(node, ''), 'get', '--raw', `${url}?watch=true`];
+        const child = spawn(kubectlProgram, args);
+        const watch = { text: '', ended: false };
+        child.stdout.on('data', (chunk) => {
+          watch.text += chunk;
+        });
+        child.stderr.resume();
+        child.once('exit', () => {
+          watch.ended = true;
+        });
+        return watch;
+      });
+      await until('all watches have begun', () => watches.every(({ text }) => text.includes('"till"')));
+      tree.ok('node/center', 'delete', 'space', 'team', '--timeout=60s');
+      await until('all watches have ended', () => watches.every(({ ended }) => ended), 30);
+      for (const { text } of watches) {
+        const { type, object } = JSON.parse(text.trim().split('\n').at(-1)!);
+        expect([type, object]).toMatchObject(['ERROR', { code: 410, reason: 'Expired' }]);
+        expect(object.message).toMatch(/the space "(center\.)?team" was removed/);
+      }
+      for (const [node, url] of places) expect(raw(node, url).out).toMatch(/NotFound|could not find|there is no space/);
+    });
   });
 
   it('is refused everywhere after a revocation, also in open watches, until it has a new certificate', async () => {
