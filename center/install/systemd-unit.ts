@@ -36,6 +36,8 @@ RestartPreventExitStatus=${badConfiguration}
 # The time to end sessions and to flush the store.
 TimeoutStopSec=30
 LimitNOFILE=65536
+# A dump of the memory has keys and Secrets in clear text.
+LimitCORE=0
 NoNewPrivileges=yes
 PrivateTmp=yes
 ProtectSystem=strict
