@@ -183,7 +183,12 @@ export function answerOf(request: IncomingMessage, socket: Duplex): ServerRespon
   socket.on('drain', () => answer.emit('drain'));
   // If the request has a body, `socket` is not the connection but a stream that node:http has put in front of it.
   const { socket: connection } = request;
-  answer.once('finish', () => (connection instanceof Socket ? connection.destroySoon() : socket.end()));
+  answer.once('finish', () => {
+    if (connection instanceof Socket) return connection.destroySoon();
+    socket.end();
+    // A stream closes when its end was read, and the answer is over when the stream has closed.
+    socket.resume();
+  });
   return answer;
 }
 

@@ -178,6 +178,21 @@ it('a server that keeps its protocol gets its answer through', async () => {
   expect([answer.statusCode, answer.headers['x-why'], await text(answer)]).toEqual([403, 'rights', 'no exec here']);
 });
 
+it('a refused change of the protocol is over at the server too, and leaves nothing open', async () => {
+  const { port, far, counts } = await through(() => {});
+  const isOver = new Promise<number>((resolve) => {
+    far.on('upgrade', (from, socket) => {
+      const answer = answerOf(from, socket)!;
+      answer.once('close', () => resolve(answer.statusCode));
+      answer.writeHead(404).end('no exec here');
+    });
+  });
+  const headers = { connection: 'Upgrade', upgrade: 'websocket' };
+  const read = await new Promise<IncomingMessage>((resolve) => request({ port, headers }, resolve).end());
+  expect([read.statusCode, await text(read), await isOver]).toEqual([404, 'no exec here', 404]);
+  await expect.poll(() => counts.open).toBe(0);
+});
+
 it.each([
   { of: 'a request', headers: {} },
   { of: 'an upgrade', headers: { connection: 'Upgrade', upgrade: 'x' } },
