@@ -136,6 +136,13 @@ export class JoinedNodes implements AsyncDisposable {
     this.#processes.delete(name);
   }
 
+  /** Waits until the process ends by itself. */
+  async ended(name: string): Promise<void> {
+    const process_ = this.#processes.get(name)!;
+    if (process_.exitCode === null) await new Promise((done) => process_.once('exit', done));
+    this.#processes.delete(name);
+  }
+
   serves(name: string): Promise<void> {
     return until(`${name} serves`, () => {
       try {

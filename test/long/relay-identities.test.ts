@@ -241,4 +241,53 @@ describe.skipIf(withoutKubectl)(`a relay with a join token${why}`, () => {
     await until('the new one is attached', () => nodes.isConnected('node/edge', 'edge:sub'));
     await staysRefused('stolen2', 'sub3');
   });
+
+  it('that somebody else has used first, reads so; after a revocation, the thief is out and the honest relay is in', async () => {
+    const path = 'edge:depot';
+    const parent = nodes.parentAt('edge', 'edge');
+    const token = nodes.tokenFor(path, '--relay', '--host', '127.0.0.1');
+    nodes.start('thief', { program: 'relay', path, parent, token });
+    await nodes.serves('thief');
+    await until('the thief is attached', () => nodes.isConnected('node/edge', path));
+    nodes.start('depot', { program: 'relay', path, parent, token });
+    await until('the honest relay reads who was first', () =>
+      /was used by another key from 127\.0\.0\.1:\d+ at .*if that was not this relay, delete its Node object/.test(
+        nodes.log('depot'),
+      ),
+    );
+    await nodes.ended('depot');
+
+    expect(nodes.command('revoke', path).code).toBe(0);
+    await until('the session of the thief has ended', () => !nodes.isConnected('node/edge', path), 5);
+    const again = nodes.tokenFor(path, '--relay', '--again');
+    nodes.start('depot', { program: 'relay', path, parent, token: again });
+    await until('the honest relay is back', () => nodes.isConnected('node/edge', path), 30);
+    await until('the thief reads that it is out', () => /was revoked/.test(nodes.log('thief')));
+    const stolen = keyIn('thief', 'data/identity');
+    expect(await nodes.dial(parent.address, path, 'relay', stolen)).toMatch(/was revoked|has another key now/);
+    expect(nodes.isConnected('node/edge', path)).toBe(true);
+  });
+
+  it('whose key is used at two places at once gives neither place the other one, and another key ends the copy', async () => {
+    const path = 'edge:depot';
+    const parent = nodes.parentAt('edge', 'edge');
+    await nodes.end('depot');
+    await until('the relay is away', () => !nodes.isConnected('node/edge', path));
+    cpSync(nodes.at('depot', 'data'), nodes.at('copy', 'data'), { recursive: true });
+    nodes.start('depot', { program: 'relay', path, parent });
+    await until('the relay is attached', () => nodes.isConnected('node/edge', path));
+    nodes.start('copy', { program: 'relay', path, parent });
+    await until('the copy of the store is known as a copy', () =>
+      /two nodes run with one identity; end one, or give it an identity of its own/.test(nodes.log('copy')),
+    );
+    expect(nodes.isConnected('node/edge', path)).toBe(true);
+    const token = nodes.tokenFor(path, '--relay', '--again');
+    await nodes.end('depot');
+    await until('nobody is attached', () => !nodes.isConnected('node/edge', path));
+    rmSync(nodes.at('depot', 'data/identity'), { recursive: true });
+    nodes.start('depot', { program: 'relay', path, parent, token });
+    await until('the relay is back with another key', () => nodes.isConnected('node/edge', path), 30);
+    await until('the copy is shut out', () => /was revoked|has another key now/.test(nodes.log('copy')));
+    expect(nodes.isConnected('node/edge', path)).toBe(true);
+  });
 });
