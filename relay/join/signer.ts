@@ -7,6 +7,7 @@ import type { KeyAndCertificate } from '../../core/identity/authority.ts';
 import { issuerMs, leafMs } from '../../core/identity/certificate-validity.ts';
 import { type Issuer, issuerIn } from '../../core/identity/issuer-name.ts';
 import { spiffeId } from '../../core/identity/peer-identity.ts';
+import { cliCommand } from '../../core/runtime/cli-command.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Random } from '../../core/runtime/random.ts';
@@ -16,7 +17,10 @@ export interface CertificateSigner {
   authority(): string;
   /** PEM: the certificates of the issuers with which this node signs now, each with those above it. */
   chains(): string[];
-  /** Checks a request. Throws BadRequest and Forbidden if the request asks for more than this node may have. */
+  /**
+   * Checks a request. Throws BadRequest and Forbidden if the request asks for more than the child may have, and Unavailable as long as this node may not sign for a
+   * host of the child.
+   */
   judge(node: JoiningNode, request: string): Promise<Signable>;
 }
 
@@ -123,10 +127,12 @@ function readIssuer({ certPem }: Pick<KeyAndCertificate, 'certPem'>): Issuer | u
   return issuerIn({ subject });
 }
 
+/** The child asks again: as soon as the node above admits the host, this node gets an authority that may sign it. */
 function notPermitted(path: string, child: string, host: string): BanyanError {
-  const remedy = `make a token for "${child}" without this host, or let the node above "${path}" admit the host for "${path}" first`;
+  const admit = cliCommand('join-token', '--relay', path, '--again', '--host');
+  const remedy = `let the node above "${path}" admit the host for "${path}" too, with all its hosts (${admit} …), or make a token for "${child}" without this host`;
   return new BanyanError(
-    'Forbidden',
+    'Unavailable',
     `"${host}" is no host for which the authority of "${path}" may sign a certificate: ${remedy}`,
   );
 }

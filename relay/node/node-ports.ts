@@ -73,7 +73,7 @@ export interface NodePorts {
   /** Signs approved CertificateSigningRequests. Absent: the node signs none. */
   readonly userSigner?: UserSigner | undefined;
   /** The renewal of the node's certificate. Absent: somebody else renews it. */
-  readonly renewal?: Pick<Renewal, 'trouble' | 'onTrouble' | 'onRenewed'> | undefined;
+  readonly renewal?: Pick<Renewal, 'trouble' | 'onTrouble' | 'onRenewed' | 'requireBelow'> | undefined;
   /** Tokens of issuers outside the tree. Absent: the node trusts no such issuer. */
   readonly people?: Pick<TokenUsers, 'userOf'>;
   /** Writes what the node decides into its audit log. Absent: there is none. */

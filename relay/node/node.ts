@@ -29,6 +29,7 @@ import { fleetUrls } from '../fleet/fleet-urls.ts';
 import type { GuardRoom } from '../guard/guard-room.ts';
 import type { NodeReports } from '../inventory-status/node-reports.ts';
 import { type Admissions, admissionsOf } from '../join/admissions.ts';
+import { HostsBelow } from '../join/hosts-below.ts';
 import { RevocationExpiry } from '../join/revocation-expiry.ts';
 import { planUrls } from '../plan/plan-urls.ts';
 import { treeUrls } from '../remote-access/tree-urls.ts';
@@ -70,6 +71,7 @@ export class Node implements AsyncDisposable {
   readonly #accountTokens: AccountTokens;
   readonly #tokenSecrets: TokenSecrets;
   readonly #revocationExpiry: RevocationExpiry;
+  readonly #hostsBelow: HostsBelow | undefined;
   readonly #fleet: FleetParts;
   readonly #api: NodeApi;
   readonly streamCounts = new StreamCounts();
@@ -140,6 +142,9 @@ export class Node implements AsyncDisposable {
     const { authority } = ports;
     this.#tokenSecrets = new TokenSecrets({ ...ports, space: system, tokens: this.#accountTokens, authority });
     this.#revocationExpiry = new RevocationExpiry({ ...ports, space: this.#nodeState.spaces.system });
+    const { renewal } = ports;
+    this.#hostsBelow =
+      renewal && new HostsBelow({ path: config.path, space: system, changed: (hosts) => renewal.requireBelow(hosts) });
     this.#watermarkPublisher = new WatermarkPublisher({
       clock: ports.clock,
       present: () => ports.store.read((reader) => this.#nodeState.lookups.covered(reader)),
@@ -194,6 +199,7 @@ export class Node implements AsyncDisposable {
     this.#signingRequests.start();
     this.#tokenSecrets.start();
     this.#revocationExpiry.start();
+    this.#hostsBelow?.start();
     this.#nodeState.handedAuthorities?.start();
     log.info({ path, url, meshAddress: this.#listener.address }, 'the node serves');
     return { url, meshAddress: this.#listener.address };
@@ -229,6 +235,7 @@ export class Node implements AsyncDisposable {
     this.#signingRequests.stop();
     this.#tokenSecrets.stop();
     this.#revocationExpiry.stop();
+    this.#hostsBelow?.stop();
     this.#nodeState.handedAuthorities?.stop();
     this.#uplink?.close();
     this.#sessions.close();

@@ -5,7 +5,7 @@
  */
 import { X509Certificate } from 'node:crypto';
 import type { TroubleAttributes } from '../../entries/up-attributes.ts';
-import { hostsMissing } from '../../identity/certificate-hosts.ts';
+import { hostsMissing, hostsNotCovered } from '../../identity/certificate-hosts.ts';
 import { type CertificateValidity, validityOf } from '../../identity/certificate-validity.ts';
 import { cliCommand } from '../../runtime/cli-command.ts';
 import type { Timer } from '../../runtime/clock.ts';
@@ -55,7 +55,7 @@ const tryPart = 1 / 10;
 const tryMinMs = 1_000;
 /**
  * The nodes below one parent renew within this time after the parent has begun to sign with another authority: a parent renews 20 certificates in a second. Nodes
- * that the parent refuses for this reason come again after `againMs`.
+ * that the parent refuses for this reason come again after `againMs`. A relay below which another host has come renews as soon.
  */
 const outdatedWithinMs = 10_000;
 /** Pause between two tries to join again with the token after the certificate has expired, and to get a certificate of another authority or for further names. */
@@ -67,10 +67,11 @@ export class Renewal {
   #troubleChanged: () => void = () => {};
   #renewed: () => void = () => {};
   #timer: Timer | undefined;
+  #hostsBelow: readonly string[] = [];
 
   constructor(ports: CertificateRenewalPorts) {
     this.#ports = ports;
-    ports.trust.onChange(() => this.#authoritiesChanged());
+    ports.trust.onChange(() => this.#lookSoonIf((identity) => this.#isOutdated(identity)));
   }
 
   /** Why the renewal is due and has not happened. Undefined: nothing hinders it. */
@@ -85,6 +86,12 @@ export class Renewal {
   /** `renewed` is called after each renewal. */
   onRenewed(renewed: () => void): void {
     this.#renewed = renewed;
+  }
+
+  /** `hosts`: those of the relays below. The node asks for another certificate until its parent admits all of them, because its authority signs for no others. */
+  requireBelow(hosts: readonly string[]): void {
+    this.#hostsBelow = hosts;
+    this.#lookSoonIf((identity) => this.#lacks(identity).length > 0);
   }
 
   /** Begins to look at the certificate, and continues until the process ends. */
@@ -107,8 +114,8 @@ export class Renewal {
   }
 
   /** If a look runs at this moment, the next one finds the change. */
-  #authoritiesChanged(): void {
-    if (!this.#timer || !this.#isOutdated(this.#ports.renewable.present())) return;
+  #lookSoonIf(isDue: (identity: Identity) => boolean): void {
+    if (!this.#timer || !isDue(this.#ports.renewable.present())) return;
     this.#timer.stop();
     this.#lookIn(this.#ports.random.fraction() * outdatedWithinMs);
   }
@@ -148,7 +155,10 @@ export class Renewal {
     const before = renewable.present();
     const renewed = await this.#fromParent();
     const missing = this.#lacks(renewed);
-    if (missing.length === 0 || this.#isDue(before) || this.#isOutdated(before)) await renewable.keep(renewed);
+    // A host that nobody admits must not keep others away.
+    const isBetter = missing.length < this.#lacks(before).length;
+    if (isBetter || missing.length === 0 || this.#isDue(before) || this.#isOutdated(before))
+      await renewable.keep(renewed);
     if (missing.length > 0) throw this.#notAdmitted(missing);
   }
 
@@ -158,13 +168,17 @@ export class Renewal {
 
   #lacks({ certPem }: Identity): string[] {
     const { names = [] } = this.#ports;
-    return names.length === 0 ? [] : hostsMissing(new X509Certificate(certPem), names);
+    if (names.length + this.#hostsBelow.length === 0) return [];
+    const certificate = new X509Certificate(certPem);
+    return [...hostsMissing(certificate, names), ...hostsNotCovered(certificate, this.#hostsBelow)];
   }
 
   #notAdmitted(missing: readonly string[]): BanyanError {
-    const hosts = (this.#ports.names ?? []).flatMap((name) => ['--host', name]);
-    const remedy = cliCommand('join-token', '--relay', this.#ports.path, '--again', ...hosts);
-    const message = `pki.names: the parent does not admit ${missing.join(', ')} for this relay: ${remedy}`;
+    const { path, names = [] } = this.#ports;
+    const hosts = [...new Set([...names, ...this.#hostsBelow])].flatMap((name) => ['--host', name]);
+    const remedy = cliCommand('join-token', '--relay', path, '--again', ...hosts);
+    const of = missing.some((host) => names.includes(host)) ? 'pki.names' : 'a relay below';
+    const message = `${of}: the parent does not admit ${missing.join(', ')} for this relay: ${remedy}`;
     return new BanyanError('Forbidden', message);
   }
 

@@ -331,11 +331,10 @@ describe('the identity of an agent that runs', () => {
     expect(currentOf(credentials).certPem.toString()).toBe(certificate);
   });
 
-  it('is replaced as soon as the parent admits all the names that it has to have', async () => {
+  it('is replaced as soon as the parent admits more of the names that it has to have', async () => {
     const names = ['eu.example.com', 'fd00::1'];
     let admitted = names.slice(0, 1);
-    const identity = await joinedIdentity(ports(answering));
-    const held = new JoinedIdentity(ports(), identity);
+    const held = new JoinedIdentity(ports(), await joinedIdentity(ports(answering)));
     const ask = (_credentials: unknown, request: string) => sign(path, request, clock, undefined, admitted);
     const renewed = new Renewal({ ...ports(), renewable: held, names, trust: settledTrust(held), renewals: [ask] });
     await renewed.look();
@@ -345,7 +344,10 @@ describe('the identity of an agent that runs', () => {
         /pki\.names: the parent does not admit fd00::1 for this relay: .*--again --host eu\.example\.com --host fd00::1/,
       ),
     });
-    expect(held.present().certPem).toBe(identity.certPem);
+    const first = held.present().certPem;
+    expect(hostsMissing(new X509Certificate(first), names)).toEqual(['fd00::1']);
+    await renewed.look();
+    expect(held.present().certPem).toBe(first);
     admitted = names;
     await renewed.look();
     expect(renewed.trouble).toBeUndefined();
@@ -353,6 +355,38 @@ describe('the identity of an agent that runs', () => {
     const { certPem } = held.present();
     await renewed.look();
     expect(held.present().certPem).toBe(certPem);
+  });
+
+  it('is replaced soon after a relay with another host has come below, when the parent admits the host', async () => {
+    let admitted = ['eu.example.com'];
+    const held = new JoinedIdentity(ports(), await joinedIdentity(ports(answering)));
+    let asks = 0;
+    const ask = (_credentials: unknown, request: string) => {
+      asks++;
+      return sign(path, request, clock, undefined, admitted);
+    };
+    const renewed = new Renewal({ ...ports(), renewable: held, trust: settledTrust(held), renewals: [ask] });
+    renewed.start();
+    // A DNS name includes the names below it.
+    const below = ['paris.eu.example.com', '10.1.2.3'];
+    renewed.requireBelow(below);
+    clock.advance(10_000);
+    await vi.waitFor(() =>
+      expect(renewed.trouble?.message).toMatch(
+        /a relay below: the parent does not admit 10\.1\.2\.3 for this relay: .*--host paris\.eu\.example\.com --host 10/,
+      ),
+    );
+    expect(hostsMissing(new X509Certificate(held.present().certPem), ['eu.example.com'])).toEqual([]);
+    admitted = ['eu.example.com', '10.1.2.3'];
+    await vi.waitFor(() => {
+      clock.advance(120_000);
+      expect(renewed.trouble).toBeUndefined();
+    });
+    expect(hostsMissing(new X509Certificate(held.present().certPem), admitted)).toEqual([]);
+    const asked = asks;
+    renewed.requireBelow(admitted);
+    clock.advance(120_000);
+    expect(asks).toBe(asked);
   });
 
   it('stays the same, and reports it, if the renewal is refused', async () => {
