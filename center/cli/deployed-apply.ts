@@ -102,7 +102,7 @@ async function change(
 /** Admits a node at its parent, and prints its token. A node below one that has not joined has to wait. */
 async function admit(difference: TreeDifference, deployed: DeployedTopology, ports: ApplyPorts, step: Step) {
   const { api, seen, wanted } = deployed;
-  const { path, from } = difference;
+  const { action, path, from } = difference;
   const parent = seen.nodes.find((node) => node.path === parentOf(path));
   if (parent?.state !== 'Connected') {
     step(`${path} is admitted when ${parentOf(path)} has joined and is connected`, []);
@@ -122,17 +122,20 @@ async function admit(difference: TreeDifference, deployed: DeployedTopology, por
     path,
     role: role === 'relay' ? ('Relay' as const) : ('Agent' as const),
     labels: node.labels,
-    hosts: role === 'relay' ? node.names : [],
+    hosts: node.hosts,
     again: false,
     ttlMs: timeToLive(tokenLife),
   };
   const { token } = await joinToken(api, asked, ports, ports.warn);
   await changeNode(api, { path, role, fields: settingsOf(path, wanted) }, ports.warn);
-  const title = from === undefined ? `${path} is admitted. Install it:` : `${path} is admitted. Move ${from} there:`;
-  step(title, [
-    { at: ownMachine, commands: [`echo ${token} > ${tokenFile(node)}`] },
-    from === undefined ? installation(node, folder) : moving(node, from, folder),
-  ]);
+  const saved = { at: ownMachine, commands: [`echo ${token} > ${tokenFile(node)}`] };
+  if (action === 'move') step(`${path} is admitted. Move ${from} there:`, [saved, moving(node, from!, folder)]);
+  else step(`${path} is admitted. Install it${besides(from)}:`, [saved, installation(node, folder)]);
+}
+
+function besides(former: string | undefined): string {
+  if (former === undefined) return '';
+  return `, on another machine or in another namespace than ${former}, which goes on until its children have moved`;
 }
 
 /** The settings that the objects of an admitted node lack. */

@@ -67,9 +67,9 @@ async function changeSpaces(api: NodeApiClient, path: string, fields: readonly F
   }
 }
 
-/** Claims and quota are in the Node object at the parent. Returns false if there is none: an agent has one as soon as it has joined. */
+/** Claims, quota and admitted hosts are in the Node object at the parent. Returns false if there is none: an agent has one as soon as it has joined. */
 async function changeWritten(api: NodeApiClient, path: string, fields: readonly FieldDifference[]): Promise<boolean> {
-  const written = fields.filter(({ field }) => field === 'claims' || field === 'quota');
+  const written = fields.filter(({ field }) => ['claims', 'quota', 'hosts'].includes(field));
   if (written.length === 0) return true;
   const spec = Object.fromEntries(written.map(({ field, before, after }) => [field, mergePatchBetween(before, after)]));
   for (const context of nodeContexts(api.contexts(), parentOf(path))) {

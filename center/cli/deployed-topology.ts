@@ -9,7 +9,7 @@ import { openCenter, seenTree } from './deployed-tree.ts';
 import { differenceOutput } from './difference-output.ts';
 import type { TreeOptions } from './open-tree.ts';
 import type { Output } from './output.ts';
-import { checkSpaceType, checkTreeName } from './topology-change.ts';
+import { checkSpacesStay, checkSpaceType, checkTreeName } from './topology-change.ts';
 import { plannedNodes, readTopology } from './up.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -46,8 +46,10 @@ function checkPossible(file: string, { nodes }: SeenTree, { differences, wanted 
       `${file}: the path "${path}" is taken: its role in the tree is ${seen.role}, and not ${role}: choose another name, or remove it first: ${cliCommand('remove', path)}`,
     );
   }
-  for (const { action, role, path, from, fields } of differences) {
-    if (action === 'move' && role === 'relay') throw relayMoves(file, from!, path);
+  for (const { action, path, from, fields } of differences) {
+    if (action === 'add' && from !== undefined) {
+      checkSpacesStay(file, from, path, seenAt.get(from)?.spaces?.map(({ name }) => name) ?? []);
+    }
     const replicas = fields.find(({ field }) => field === 'replicas');
     if (replicas) {
       throw new UsageError(
@@ -58,13 +60,6 @@ function checkPossible(file: string, { nodes }: SeenTree, { differences, wanted 
       checkSpaceType(file, path, space, wanted.find((node) => node.path === path)?.spaces ?? []);
     }
   }
-}
-
-/** Everything below a relay has a certificate for a path below it, and gets the next one only from the relay at its new place. */
-function relayMoves(file: string, from: string, to: string): UsageError {
-  return new UsageError(
-    `${file}: the relay "${from}" can't become "${to}" in a deployed tree: all nodes below it have certificates for their present paths; add a relay with another name, give its clusters that parent, apply, and then remove "${from}"`,
-  );
 }
 
 export function deployedOutput({ differences, notCompared }: Comparison): Output {

@@ -149,9 +149,9 @@ function inventoryOf({ spec }: KubeObject, location: KubeObject | undefined): Se
 /** Annotations that programs write for themselves. */
 const bookkeeping = ['topology.banyan.io/', 'kubectl.kubernetes.io/'];
 
-function writtenIn(node: KubeObject | undefined): Pick<SeenNode, 'claims' | 'quota'> {
-  const { claims, quota } = (node?.spec ?? {}) as Pick<SeenNode, 'claims' | 'quota'>;
-  return { ...(claims ? { claims } : {}), ...(quota ? { quota } : {}) };
+function writtenIn(node: KubeObject | undefined): Pick<SeenNode, 'claims' | 'quota' | 'hosts'> {
+  const { claims, quota, hosts } = (node?.spec ?? {}) as Pick<SeenNode, 'claims' | 'quota' | 'hosts'>;
+  return { ...(claims ? { claims } : {}), ...(quota ? { quota } : {}), ...(hosts ? { hosts } : {}) };
 }
 
 function stateOf({ status }: KubeObject): SeenNode['state'] {

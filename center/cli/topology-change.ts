@@ -39,7 +39,10 @@ export function wantedOf(record: TreeRecord, file: string): WantedTree {
   const topology = readTopology(file);
   checkTreeName(file, topology, record.name, 'name the directory of the other tree with --data');
   const wanted = wantedTree(record, { name: topology.name, logs: topology.logs, nodes: plannedNodes(topology, file) });
-  for (const [to, from] of Object.entries(wanted.moved)) checkSpaces(file, record, from, to);
+  for (const [to, from] of Object.entries(wanted.moved)) {
+    const names = record.nodes.find(({ id }) => id === from)?.spaces.map(({ name }) => name) ?? [];
+    checkSpacesStay(file, from, to, names);
+  }
   for (const node of wanted.nodes) checkSpaceTypes(file, record, node);
   return wanted;
 }
@@ -52,12 +55,14 @@ export function checkTreeName(file: string, topology: Topology, name: string, re
   );
 }
 
-/** The copies of a space's objects carry the path of the relay that has the space. With another path, they would be the objects of another space. */
-function checkSpaces(file: string, { nodes }: TreeRecord, from: string, to: string): void {
-  const names = nodes.find(({ id }) => id === from)?.spaces.map(({ name }) => name) ?? [];
+/**
+ * The copies of a space's objects carry the path of the relay that has the space. With another path, they would be the objects of another space. Throws UsageError
+ * if the relay that is to move has spaces.
+ */
+export function checkSpacesStay(file: string, from: string, to: string, names: readonly string[]): void {
   if (names.length === 0) return;
   throw new UsageError(
-    `${file}: the relay "${from}" can't become "${to}" while it has spaces (${names.join(', ')}): remove them first, or leave the relay where it is`,
+    `${file}: the relay "${from}" can't become "${to}" while it has spaces (${names.join(', ')}): the copies of their objects belong to "${from}". Add a relay with another name, bring the objects there, move the clusters, and remove "${from}" (docs/operations/change-the-tree.md, "A relay with spaces"), or leave the relay where it is`,
   );
 }
 

@@ -1,4 +1,5 @@
 /** The settings of a topology that nobody can install elsewhere: they need files, certificates or secrets that are only at the place of the node. */
+import { hostsMax } from '../../core/apiserver/kinds/mesh-kinds.ts';
 import { shownPath } from '../../core/identity/node-path.ts';
 import type { SchemaProblem } from '../../core/runtime/schema-problems.ts';
 import type { InstalledNode } from './deployments.ts';
@@ -15,9 +16,14 @@ export function deploymentProblems(installed: readonly InstalledNode[]): SchemaP
 /** Reads: if this is so, the field below the node is wrong, and the message has the remedy. */
 type Rule = readonly [isWrong: boolean, field: readonly PropertyKey[], message: string];
 
-function ofEach({ node, parentAddress }: InstalledNode): Rule[] {
+function ofEach({ node, parentAddress, hosts }: InstalledNode): Rule[] {
   const { role, replicas, parent, link, encryption, issuer } = node;
   return [
+    [
+      hosts.length > hostsMax,
+      ['deploy', 'names'],
+      `have to include those of the relays below, and are ${hosts.length} with them; a parent admits at most ${hostsMax}: give the relays below DNS names that end with one of this relay's`,
+    ],
     [
       replicas > 1,
       ['replicas'],

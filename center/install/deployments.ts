@@ -4,6 +4,7 @@
  */
 import { childPath, dottedPath } from '../../core/identity/node-path.ts';
 import { hostPort } from '../../core/runtime/host-port.ts';
+import { admittedHosts } from '../topology/hosts.ts';
 import type { PlannedNode } from '../topology/plan.ts';
 import type { Topology } from '../topology/topology.ts';
 import { servicePorts } from './machine-files.ts';
@@ -20,6 +21,8 @@ export interface InstalledNode {
   readonly name: string;
   /** DNS names and IP addresses of the API. An agent has none. */
   readonly names: readonly string[];
+  /** Of a relay: the hosts that its parent admits, with those of the relays below. */
+  readonly hosts: readonly string[];
   /** Labels of the Location of a cluster. Those of a relay are in its settings. */
   readonly labels: Readonly<Record<string, string>>;
   readonly ports: { readonly api: number; readonly mesh: number };
@@ -64,6 +67,7 @@ export function deploymentsOf(topology: Topology, nodes: readonly PlannedNode[])
         tree: topology.name,
         name: dottedPath(path),
         names: serving(path)?.deploy?.names ?? [],
+        hosts: role === 'relay' ? admittedHosts(topology, path) : [],
         labels: clusterAt.get(path)?.labels ?? {},
         ports: portsOf(path),
         ...(address === undefined ? {} : { parentAddress: address }),

@@ -24,10 +24,10 @@ export function tokenFile({ name }: InstalledNode): string {
 
 /** Admits the node, and writes its token into its file. `more`: further options of the command. */
 export function newToken(deployment: InstalledNode, ...more: readonly string[]): CommandBlock {
-  const { node, names } = deployment;
+  const { node, hosts } = deployment;
   const { path, role } = node;
-  const hosts = role === 'relay' ? ['--relay', ...names.flatMap((name) => ['--host', name])] : [];
-  const command = cliCommand('join-token', path, ...hosts, ...more);
+  const relay = role === 'relay' ? ['--relay', ...hosts.flatMap((host) => ['--host', host])] : [];
+  const command = cliCommand('join-token', path, ...relay, ...more);
   return { at: ownMachine, commands: [`${command} > ${tokenFile(deployment)}`] };
 }
 

@@ -7,7 +7,8 @@ import type { SubtreeClaims } from '../../core/match/claims.ts';
 import { ownField } from '../../core/object/json-value.ts';
 import { claimsIn, type PlannedClaims } from './claims.ts';
 import { differencesBetween, type TreeDifference } from './differences.ts';
-import { movesBetween } from './moves.ts';
+import { admittedHosts } from './hosts.ts';
+import { likenesses, movesBetween } from './moves.ts';
 import type { PlannedNode } from './plan.ts';
 import type { Topology, TopologyCluster, TopologyQuota, TopologySpace } from './topology.ts';
 
@@ -25,6 +26,13 @@ export interface SeenNode {
   readonly inventory?: SeenInventory;
   readonly claims?: Partial<SubtreeClaims>;
   readonly quota?: TopologyQuota;
+  /** Of a relay: the hosts that its parent admits. */
+  readonly hosts?: readonly string[];
+}
+
+/** A node with the hosts that its parent admits, if it is a relay. */
+interface DeployedNode extends PlannedNode {
+  readonly hosts?: readonly string[];
 }
 
 export interface SeenSpace extends TopologySpace {
@@ -62,7 +70,10 @@ export interface Comparison {
 /** `planned`: the nodes of the topology. */
 export function compareDeployed(seen: SeenTree, topology: Topology, planned: readonly PlannedNode[]): Comparison {
   const claims = claimsIn(topology);
-  const wanted = planned.filter(({ replica }) => replica === 0).map((node) => comparable(node, claims));
+  const seenAt = new Map(seen.nodes.map((node) => [node.path, node]));
+  // Hosts that persons have admitted stay.
+  const hostsAt = ({ path }: PlannedNode) => [...(seenAt.get(path)?.hosts ?? []), ...admittedHosts(topology, path)];
+  const wanted = planned.filter(({ replica }) => replica === 0).map((node) => comparable(node, claims, hostsAt));
   const plannedAt = new Map(wanted.map((node) => [node.path, node]));
   const shown = shownIn(seen, plannedAt);
   const left = leftBehind(seen, plannedAt);
@@ -70,13 +81,15 @@ export function compareDeployed(seen: SeenTree, topology: Topology, planned: rea
   const waiting = seen.nodes.filter(({ state }) => state === 'Never');
   const had = joined.map(shown);
   const moves = movesBetween(had, wanted);
-  const admitted = waiting.filter(({ path }) => plannedAt.has(path) && !moves.has(path));
+  const admitted = waiting.filter(({ path, role }) => plannedAt.has(path) && (role === 'relay' || !moves.has(path)));
   const isHidden = (path: string) => [...seen.silent.keys()].some((silent) => isBelow(path, silent));
   const before = {
     nodes: [...had, ...admitted.map(shown), ...wanted.filter(({ path }) => isHidden(path))],
     withdraw: [...left].map(({ path }) => path),
   };
-  const found = differencesBetween(before, { nodes: wanted }).map((one) => withHiddenLoss(one, seen));
+  const found = differencesBetween(before, { nodes: wanted })
+    .flatMap(withSuccessor)
+    .map((one) => withHiddenLoss(one, seen));
   const gone = waiting.filter(({ path }) => !plannedAt.has(path));
   return {
     wanted,
@@ -89,15 +102,30 @@ export function compareDeployed(seen: SeenTree, topology: Topology, planned: rea
   };
 }
 
-/** The former places of nodes that have joined at their new ones: nothing runs there any more, and the parents still know them. */
+/**
+ * A relay does not move: everything below it has a certificate for its present path. Another relay takes its place, and serves the children that have come, while
+ * the former one serves the others.
+ */
+function withSuccessor(difference: TreeDifference): TreeDifference[] {
+  const { action, role, path, from, takesAway } = difference;
+  if (action !== 'move' || role !== 'relay' || from === undefined) return [difference];
+  return [
+    { action: 'add', role, path, from, fields: [] },
+    { action: 'remove', role, path: from, fields: [], ...(takesAway === undefined ? {} : { takesAway }) },
+  ];
+}
+
+/** The former places of agents that have joined at their new ones: nothing runs there any more, and the parents still know them. */
 function leftBehind({ nodes }: SeenTree, plannedAt: ReadonlyMap<string, PlannedNode>): ReadonlySet<SeenNode> {
-  const alike = groupedBy(nodes, roleAndName);
+  const agents = nodes.filter(({ role }) => role === 'agent');
+  const named = groupedBy(agents, roleAndName);
   const isLeft = (one: SeenNode) => {
     if (one.state === 'Connected' || one.state === 'Never' || plannedAt.has(one.path)) return false;
-    const [successor, ...others] = alike.get(roleAndName(one))!.filter(({ path }) => path !== one.path);
-    return others.length === 0 && successor?.state === 'Connected' && plannedAt.has(successor.path);
+    const others = named.get(roleAndName(one))!.filter(({ path }) => path !== one.path);
+    const successor = onlyAlike(one, others);
+    return successor?.state === 'Connected' && plannedAt.has(successor.path);
   };
-  return new Set(nodes.filter(isLeft));
+  return new Set(agents.filter(isLeft));
 }
 
 function roleAndName({ role, path }: Pick<PlannedNode, 'role' | 'path'>): string {
@@ -115,10 +143,15 @@ function groupedBy<T>(items: Iterable<T>, keyOf: (item: T) => string): ReadonlyM
   return groups;
 }
 
-/** The node of the topology, with the fields that the API shows in the form in which it shows them. */
-function comparable(node: PlannedNode, claims: ReturnType<typeof claimsIn>): PlannedNode {
+/** The node of the topology, with the fields that the API shows in the form in which it shows them. `hostsAt`: the hosts that the parent of a relay is to admit. */
+function comparable(
+  node: PlannedNode,
+  claims: ReturnType<typeof claimsIn>,
+  hostsAt: (node: PlannedNode) => readonly string[],
+): DeployedNode {
   return {
     ...node,
+    ...(node.role === 'relay' ? { hosts: [...new Set(hostsAt(node))].sort() } : {}),
     spaces: node.spaces.map(settingsOfSpace).sort(byName),
     claims: node.claims && claimsAtParent(claims(node.path)),
     quota: quotaOf(node.quota),
@@ -147,23 +180,31 @@ function sorted(keys: ClaimedKeys = {}): ClaimedKeys {
 }
 
 /** Returns a function that gives a seen node in the form of a planned one. */
-function shownIn(tree: SeenTree, plannedAt: ReadonlyMap<string, PlannedNode>): (seen: SeenNode) => PlannedNode {
+function shownIn(tree: SeenTree, plannedAt: ReadonlyMap<string, PlannedNode>): (seen: SeenNode) => DeployedNode {
   const plannedNamed = groupedBy(plannedAt.values(), roleAndName);
   const childrenOf = groupedBy(tree.nodes, ({ path }) => parentOf(path));
   return (seen) => {
-    const named = plannedNamed.get(roleAndName(seen)) ?? [];
-    const base = plannedAt.get(seen.path) ?? (named.length === 1 ? named[0] : undefined);
+    const base = plannedAt.get(seen.path) ?? onlyAlike(seen, plannedNamed.get(roleAndName(seen)) ?? []);
     // Nobody sees the clusters of a relay that can't be asked.
     const inventory = tree.silent.has(seen.path) ? {} : { inventory: inventoryOf(childrenOf.get(seen.path) ?? []) };
     return { ...shownNode(seen, base ?? unknownNode), ...inventory };
   };
 }
 
-/** The node as it is seen. `base`: the node of the topology at this place, or else the only one of this name. What nobody sees is as there. */
+/** The only one of the nodes that may be the node at another place. Undefined: there is none, or there are several. */
+function onlyAlike<T extends { readonly path: string }>(
+  { path }: { readonly path: string },
+  nodes: readonly T[],
+): T | undefined {
+  const alike = likenesses(path).map((isAlike) => nodes.filter((one) => isAlike(one.path)));
+  return alike.find(({ length }) => length === 1)?.[0];
+}
+
+/** The node as it is seen. `base`: the node of the topology at this place, or else the one that may be this node. What nobody sees is as there. */
 function shownNode(
-  { path, role, replicas, spaces, labels, claims, quota }: SeenNode,
+  { path, role, replicas, spaces, labels, claims, quota, hosts = [] }: SeenNode,
   base: typeof unknownNode,
-): PlannedNode {
+): DeployedNode {
   return {
     ...base,
     path,
@@ -172,6 +213,7 @@ function shownNode(
     replicas,
     ...(path === '' ? {} : { parent: parentOf(path) }),
     ...(labels ? { labels: { ...labels } } : {}),
+    ...(role === 'relay' ? { hosts: hosts.toSorted() } : {}),
     ...(spaces ? { spaces: spaces.map(settingsOfSpace).sort(byName) } : {}),
     claims: claims && { labels: sorted(claims.labels), properties: sorted(claims.properties) },
     quota: quotaOf(quota),

@@ -24,7 +24,7 @@ export interface TreeDifference {
   readonly role?: PlannedNode['role'];
   /** The path of the node: in the new tree, if it is there. */
   readonly path: string;
-  /** For a move: the former path. */
+  /** For a move: the former path. For an added relay of a deployed tree: the path of the relay whose children it takes over. */
   readonly from?: string;
   readonly fields: readonly FieldDifference[];
   /** Which workloads the change may take away, and from where. Absent: none. */

@@ -1,5 +1,5 @@
 /** Which nodes of a topology are at another place in a later topology. Such a node goes on with its store, and its cluster keeps its objects. */
-import { depthOf, isBelow, nameOf } from '../../core/identity/node-path.ts';
+import { depthOf, isBelow, nameOf, parentOf } from '../../core/identity/node-path.ts';
 import { equalJson } from '../../core/object/json-value.ts';
 import type { PlannedNode } from './plan.ts';
 
@@ -7,7 +7,8 @@ type Placed = Pick<PlannedNode, 'id' | 'role' | 'kubeconfig'>;
 
 /**
  * Returns the former id of each node that has moved, keyed by its new id. A node has moved if the same name has left one place and has come to another one.
- * With a relay, the nodes below it move. If a name has left or come twice, nobody can tell: then these nodes have not moved.
+ * With a relay, the nodes below it move. If a name has left or come twice, the name of the parent decides: regions may have clusters of the same names. If the
+ * parents have the same name too, nobody can tell: then these nodes have not moved.
  */
 export function movesBetween(before: readonly Placed[], after: readonly Placed[]): ReadonlyMap<string, string> {
   const [had, has] = [new Set(before.map(({ id }) => id)), new Set(after.map(({ id }) => id))];
@@ -36,10 +37,19 @@ function only(
   moved: ReadonlyMap<string, string>,
   fresh: ReadonlyMap<string, Placed>,
 ): Placed | undefined {
-  const named = ({ id, role }: Placed) => role === from.role && nameOf(id) === nameOf(from.id);
-  const others = gone.filter((one) => named(one) && !moved.has(one.id));
-  const places = [...fresh.values()].filter(named);
-  return others.length === 1 && places.length === 1 ? places[0] : undefined;
+  const ofRole = (nodes: Iterable<Placed>) => [...nodes].filter(({ role }) => role === from.role);
+  for (const isAlike of likenesses(from.id)) {
+    const others = ofRole(gone).filter(({ id }) => isAlike(id) && !moved.has(id));
+    const places = ofRole(fresh.values()).filter(({ id }) => isAlike(id));
+    if (others.length === 1 && places.length === 1) return places[0];
+  }
+  return undefined;
+}
+
+/** Two ways in which another path may be that of the same node: by its name, and by its name together with that of its parent. */
+export function likenesses(path: string): readonly ((other: string) => boolean)[] {
+  const isNamed = (other: string) => nameOf(other) === nameOf(path);
+  return [isNamed, (other) => isNamed(other) && nameOf(parentOf(other)) === nameOf(parentOf(path))];
 }
 
 function isSame(a: Placed, b: Placed): boolean {

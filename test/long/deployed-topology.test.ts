@@ -27,7 +27,12 @@ interface Shown {
 
 describe.skipIf(withoutKubectl)(`a topology and a tree that no supervisor runs${why}`, () => {
   const root = mkdtempSync(join(tmpdir(), 'banyan-deployed-'));
-  const hosts: Record<string, string> = { '127.0.0.1': 'center', '127.0.0.2': 'eu', '127.0.0.3': 'us' };
+  const hosts: Record<string, string> = {
+    '127.0.0.1': 'center',
+    '127.0.0.2': 'eu',
+    '127.0.0.3': 'us',
+    '127.0.0.4': 'us-2',
+  };
   /** The place `on the machine of eu.store-1` is the machine `store-1`: a node that moves keeps its machine. */
   const machines = new Machines(root, (place) => {
     const [, host = ''] = /^on (\S+)$/.exec(place) ?? [];
@@ -38,12 +43,14 @@ describe.skipIf(withoutKubectl)(`a topology and a tree that no supervisor runs${
   let ports: number[] = [];
   let clusters: string[] = [];
   let relays: Record<string, string> = {};
+  /** The last number of the address of each relay. */
+  const addresses: Record<string, number> = { eu: 2, us: 3 };
   let spaces = '{name: retail, type: Workload}';
   const write = (name = 'shop') => {
     const node = (host: string, i: number) =>
       `deploy: {as: machine, names: [${host}]}, listen: {host: "${host}", apiPort: ${ports[2 * i]}, meshPort: ${ports[2 * i + 1]}}`;
-    const relay = ([path, more]: [string, string], i: number) =>
-      `    - {name: ${path}, ${node(`127.0.0.${i + 2}`, i + 1)}${more}}`;
+    const relay = ([name, more]: [string, string]) =>
+      `    - {name: ${name}, ${node(`127.0.0.${addresses[name]}`, addresses[name]! - 1)}${more}}`;
     writeFileSync(
       file,
       `apiVersion: banyan.io/v1alpha1
@@ -92,7 +99,7 @@ ${clusters.map((one) => `    - {${one}}`).join('\n') || '    []'}
   const available = () => json('/spaces/retail', 'epl', 'shop')?.status?.summary?.available;
 
   beforeAll(async () => {
-    ports = await freePorts(6);
+    ports = await freePorts(8);
     relays = { eu: ', labels: {region: eu}', us: '' };
     clusters = [
       'name: store-1, parent: eu, labels: {env: prod}, annotations: {store-name: Rivoli}',
@@ -215,6 +222,27 @@ ${clusters.map((one) => `    - {${one}}`).join('\n') || '    []'}
   );
 
   it(
+    'refuses another place for a relay with spaces, and names the way by hand',
+    () => {
+      const before = relays.us!;
+      relays.us += ', parent: eu';
+      clusters[1] = clusters[1]!.replace('parent: us', 'parent: "eu:us"');
+      write();
+      expect(topology('apply', '--yes')).toMatchObject({
+        code: 2,
+        out: expect.stringMatching(
+          /the relay "us" can't become "eu:us" while it has spaces \(ops\).*Add a relay with another name/,
+        ),
+      });
+      relays.us = before;
+      clusters[1] = clusters[1]!.replace('parent: "eu:us"', 'parent: us');
+      write();
+      expect(diff().code).toBe(0);
+    },
+    limitMs,
+  );
+
+  it(
     'removes a space of the API, and names the steps for what only a configuration has',
     async () => {
       relays.us = ', claims: {labels: {size: [small]}, properties: {}}';
@@ -263,16 +291,6 @@ ${clusters.map((one) => `    - {${one}}`).join('\n') || '    []'}
       /replicas of "eu": 1 -> 2: a relay that joins with a token has one process: write replicas: 1/,
     ],
     [
-      'a relay at another place',
-      () => {
-        relays.us += ', parent: eu';
-        clusters[1] = clusters[1]!.replace('parent: us', 'parent: "eu:us"');
-        write();
-      },
-      2,
-      /the relay "us" can't become "eu:us" in a deployed tree: .*add a relay with another name/,
-    ],
-    [
       'an agent where a relay is',
       () => {
         relays = { eu: '' };
@@ -311,24 +329,58 @@ ${clusters.map((one) => `    - {${one}}`).join('\n') || '    []'}
   );
 
   it(
+    'gives a relay another place: another relay takes over its cluster, and no object is made anew',
+    async () => {
+      const uid = (store: string) => json(`/tree/${store}/cluster`, 'configmaps', 'till', '-n', 'shop')?.metadata.uid;
+      const before = uid('us:store-2');
+      expect(before).toMatch(/./);
+      relays.us += ', parent: eu';
+      addresses.us = 4;
+      clusters[1] = clusters[1]!.replace('parent: us', 'parent: "eu:us"');
+      write();
+      render();
+      expect(diff().out).toMatch(
+        /~ relay eu\n {4}hosts: .*-> \["127.0.0.2","127.0.0.4"\]\n\+ relay eu:us, so far us\n- relay us\n> cluster eu:us:store-2, so far us:store-2\n/,
+      );
+      const first = applied('--yes');
+      expect(first).toContain('eu:us is admitted. Install it, on another machine or in another namespace than us,');
+      expect(first).toContain('eu:us:store-2 is admitted when eu:us has joined');
+      expect(first).toContain('us is removed when us:store-2 has moved away');
+      machines.follow(first, folder);
+      await joined('eu:us');
+      expect([isConnected('us:store-2'), available()]).toEqual([true, 2]);
+      machines.follow(applied('--yes'), folder);
+      await joined('eu:us:store-2');
+      const last = applied('--yes');
+      expect(last).toContain('us:store-2 is removed');
+      expect(last).toContain('us is removed. End it:');
+      await machines.end('us');
+      expect(diff().code).toBe(0);
+      await until('the workload is at both stores', () => available() === 2);
+      expect(uid('eu:us:store-2')).toBe(before);
+    },
+    limitMs,
+  );
+
+  it(
     'removes a region with its cluster after --yes, once nothing of the workload is left there',
     async () => {
       const { us: _us, ...others } = relays;
       relays = others;
-      clusters[1] = clusters[1]!.replace('parent: us', 'parent: eu');
+      clusters[1] = clusters[1]!.replace('parent: "eu:us"', 'parent: eu');
       write();
       // A cluster that is to leave the region is not drained: the region stays until the cluster has moved.
-      expect(applied('--yes')).toContain('us is removed when us:store-2 has moved away');
-      expect([isConnected('us'), isConnected('us:store-2'), available()]).toEqual([true, true, 2]);
+      expect(applied('--yes')).toContain('eu:us is removed when eu:us:store-2 has moved away');
+      expect([isConnected('eu:us'), isConnected('eu:us:store-2'), available()]).toEqual([true, true, 2]);
       clusters = clusters.slice(0, 1);
       write();
       expect(topology('apply').code).toBe(2);
-      expect(isConnected('us')).toBe(true);
+      expect(isConnected('eu:us')).toBe(true);
       const printed = applied('--yes');
-      expect(printed).toContain('drained: us:store-2');
-      expect(printed).toContain('us is removed. End it:');
-      expect(json('', 'nodes.mesh.banyan.io', 'us')).toBeUndefined();
-      await machines.end('us');
+      expect(printed).toContain('drained: eu:us:store-2');
+      expect(printed).toContain('eu:us is removed. End it:');
+      expect(json('/tree/eu', 'nodes.mesh.banyan.io', 'eu.us')).toBeUndefined();
+      await machines.end('us-2');
       await machines.end('store-2');
       expect(diff().code).toBe(0);
       await until('one store counts', () => available() === 1);

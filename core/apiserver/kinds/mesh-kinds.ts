@@ -45,6 +45,9 @@ const heldFields = {
   ),
 };
 
+/** Each is in every certificate of the relay, and every handshake carries it. */
+export const hostsMax = 16;
+
 const nodeDefinition = definition({
   group: meshGroup,
   names: { plural: 'nodes', kind: 'Node', shortNames: ['mn'] },
@@ -55,7 +58,7 @@ const nodeDefinition = definition({
     hosts: list(
       'Of a relay that joins with a token: the DNS names and IP addresses of its API, for its certificate. A DNS name includes the names below it, for the relays below. `banyan join-token --relay --host` writes it.',
       string('A DNS name or an IP address.', { minLength: 1, maxLength: 253, pattern: '^[0-9A-Za-z:.-]+$' }),
-      { maxItems: 16 },
+      { maxItems: hostsMax },
     ),
     approveHeldDeletions: string(
       'Written by a person: status.held.token, or the token of an entry of status.rolledBack. The node deletes the entries that it holds under this token, and ends the alarm. `banyan approve-deletions` writes it.',

@@ -43,6 +43,23 @@ describe('an installation', () => {
   });
 });
 
+it('a token admits the hosts of the relays below too, unless a DNS name of the relay includes them', () => {
+  const deploy = (...names: string[]) => `deploy: {names: [${names.map((name) => `"${name}"`).join(', ')}]}`;
+  const below = nodes(`
+    center: {${deploy('c.example.com')}}
+    relays:
+      - {name: lyon, parent: eu, ${deploy('fd00::2', 'lyon.eu.example.com')}}
+      - {name: eu, ${deploy('eu.example.com')}}
+      - {name: east, parent: "eu:lyon", ${deploy('east.example.com', 'fd00::3')}}
+      - {name: us, ${deploy('us.example.com')}}`);
+  const hosts = (path: string) => below.get(path)!.hosts;
+  expect(hosts('eu')).toEqual(['eu.example.com', 'fd00::2', 'east.example.com', 'fd00::3']);
+  expect(hosts('eu:lyon')).toEqual(['fd00::2', 'lyon.eu.example.com', 'east.example.com', 'fd00::3']);
+  expect([hosts('us'), hosts('')]).toEqual([['us.example.com'], []]);
+  expect(newToken(below.get('eu')!).commands[0]).toContain('--relay --host eu.example.com --host fd00::2 --host east');
+  expect(below.get('eu:lyon')!.names).toEqual(['fd00::2', 'lyon.eu.example.com']);
+});
+
 describe('a move', () => {
   it('keeps the store, and ends the former identity', () => {
     const machine = moving(at('eu:till'), 'us:till', 'DIR');

@@ -115,6 +115,69 @@ describe('a move', () => {
   });
 });
 
+it('a relay lacks the hosts of relays below that its parent does not admit; hosts that persons have admitted stay', () => {
+  const names = (...hosts: string[]) => `deploy: {names: [${hosts.join(', ')}]}`;
+  const spec = `{relays: [{name: eu, ${names('eu.test')}}, {name: paris, parent: eu, ${names('paris.eu.test', '10.1.1.1')}}]}`;
+  const paris = relay('eu:paris', { hosts: ['paris.eu.test', '10.1.1.1'] });
+  const found = compare(spec, [relay('eu', { hosts: ['eu.test', 'old.test'] }), paris]);
+  expect(found.differences).toEqual([
+    {
+      action: 'change',
+      role: 'relay',
+      path: 'eu',
+      fields: [{ field: 'hosts', before: ['eu.test', 'old.test'], after: ['10.1.1.1', 'eu.test', 'old.test'] }],
+    },
+  ]);
+  expect(compare(spec, [relay('eu', { hosts: ['eu.test', '10.1.1.1'] }), paris]).differences).toEqual([]);
+});
+
+describe('a relay at another place', () => {
+  const spec = `{relays: [{name: eu}, {name: us}, {name: paris, parent: us}], clusters: [{name: s, parent: "us:paris"}]}`;
+  const regions = [relay('eu'), relay('us')];
+  const [former, shop] = [relay('eu:paris'), agent('eu:paris:s')];
+
+  it('is another relay, which takes over the children of the former one', () => {
+    const found = compare(spec, [...regions, former, shop]);
+    expect(actions(found)).toEqual(['add us:paris eu:paris', 'remove eu:paris', 'move us:paris:s eu:paris:s']);
+    expect(found.differences.find(({ action }) => action === 'remove')?.takesAway).toMatch(/workloads of spaces at eu/);
+  });
+
+  it('takes the children one by one, and then the former one is removed', () => {
+    const waiting = relay('us:paris', { state: 'Never' });
+    expect(actions(compare(spec, [...regions, former, shop, waiting]))).toEqual([
+      'move us:paris:s eu:paris:s',
+      'remove eu:paris',
+      'join us:paris',
+    ]);
+    const beside = [...regions, former, relay('us:paris')];
+    expect(actions(compare(spec, [...beside, shop]))).toEqual(['move us:paris:s eu:paris:s', 'remove eu:paris']);
+    const left = agent('eu:paris:s', { state: 'Disconnected' });
+    expect(actions(compare(spec, [...beside, left, agent('us:paris:s')]))).toEqual([
+      'remove eu:paris',
+      'withdraw eu:paris:s',
+    ]);
+  });
+
+  it('is not forgotten while it is away, because its children may still be below it', () => {
+    const away = relay('eu:paris', { state: 'Disconnected' });
+    const found = compare(spec, [...regions, away, relay('us:paris')], { 'eu:paris': 'it is not connected' });
+    expect(actions(found)).toEqual(['add us:paris:s', 'remove eu:paris']);
+    expect(found.differences[1]!.takesAway).toContain('whatever is at and below eu:paris');
+  });
+
+  it('knows clusters of the same names by their parents', () => {
+    const two = `{relays: [{name: eu}, {name: us}, {name: paris, parent: us}, {name: lyon, parent: us}], clusters: [{name: s, parent: "us:paris"}, {name: s, parent: "us:lyon"}]}`;
+    const lyon = [relay('eu:lyon'), relay('us:lyon'), agent('eu:lyon:s')];
+    const left = agent('eu:paris:s', { state: 'Disconnected' });
+    expect(actions(compare(two, [...regions, former, relay('us:paris'), left, agent('us:paris:s'), ...lyon]))).toEqual([
+      'move us:lyon:s eu:lyon:s',
+      'remove eu:lyon',
+      'remove eu:paris',
+      'withdraw eu:paris:s',
+    ]);
+  });
+});
+
 describe('a relay that can not be asked', () => {
   const silent = { eu: 'it is not connected' };
   const away = relay('eu', { state: 'Disconnected' });

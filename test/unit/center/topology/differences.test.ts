@@ -48,6 +48,18 @@ describe('a move', () => {
     ]);
   });
 
+  it('is found by the name of the parent too, where regions have clusters of the same names', () => {
+    const regions = ['{name: paris}', '{name: lyon}', eu, paris('eu'), '{name: lyon, parent: eu}'];
+    const before = { relays: regions, clusters: [shop('paris'), shop('lyon')] };
+    const after = { relays: regions, clusters: [shop('eu:paris'), shop('eu:lyon')] };
+    expect(movesBetween(nodesOf(before), nodesOf(after))).toEqual(
+      new Map([
+        ['eu:paris:shop', 'paris:shop'],
+        ['eu:lyon:shop', 'lyon:shop'],
+      ]),
+    );
+  });
+
   it('is none when a name has left two places, or another kind of cluster came', () => {
     const twice = { relays: [eu, us], clusters: [shop('eu'), shop('us')] };
     const once = { relays: [eu, us, '{name: asia}'], clusters: [shop('asia')] };
