@@ -1,7 +1,7 @@
 /** The tree that a command asks: chosen by its options and the environment, as kubectl chooses a cluster. */
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { type Kubeconfig, readKubeconfig } from '../../core/kubeconfig/kubeconfig.ts';
 import { cliCommand } from '../../core/runtime/cli-command.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
@@ -66,6 +66,15 @@ export function kubeconfigFiles({ data, kubeconfig }: TreeOptions): string[] {
 /** The data directory of the tree, if the tree runs on this machine: `--data`, or else the folder of the kubeconfig. */
 export function directoryOf(options: TreeOptions): DataDirectory {
   return options.data === undefined ? new DataDirectory(dirname(kubeconfigFiles(options)[0]!)) : dataOf(options);
+}
+
+/**
+ * The data directory of the tree that is asked. Undefined: the tree is asked by another kubeconfig than that of the directory, so it may be another tree with
+ * nodes of the same paths.
+ */
+export function ownDirectoryOf(options: TreeOptions): DataDirectory | undefined {
+  const directory = directoryOf(options);
+  return resolve(kubeconfigFiles(options)[0]!) === resolve(directory.kubeconfig) ? directory : undefined;
 }
 
 /** As kubectl merges several files: of two entries with one name, the first counts. */

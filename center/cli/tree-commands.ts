@@ -13,7 +13,7 @@ import type { NodeApiClient } from './api-client.ts';
 import { nodePath, pathWithoutReplica, seconds } from './arguments.ts';
 import { asksTree, type CommandRun, withTree } from './command-run.ts';
 import { cordon, drain, uncordon } from './drain.ts';
-import { directoryOf } from './open-tree.ts';
+import { ownDirectoryOf } from './open-tree.ts';
 import { checkRemoval, drainFirst, forget, type RemoveOptions, removedText } from './remove.ts';
 import { type ApplyPorts, takeTree } from './topology-change.ts';
 import { addTopologyCommands } from './topology-commands.ts';
@@ -72,7 +72,8 @@ function addRemove(program: Command, { print, warn }: CommandRun): void {
       await checkKnown(api, path, 'remove');
       await checkRemoval(api, path, asked);
       await drainFirst(api, path, asked, ports);
-      if (!(await removeHere(path, directoryOf(options), asked.timeoutMs, { ...ports, random: systemRandom }))) {
+      const directory = ownDirectoryOf(options);
+      if (!directory || !(await removeHere(path, directory, asked.timeoutMs, { ...ports, random: systemRandom }))) {
         await forget(api, path, ports);
       }
       print(removedText(path, asked));

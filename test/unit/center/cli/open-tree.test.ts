@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { kubeconfigFiles, treeKubeconfig } from '../../../../center/cli/open-tree.ts';
+import { kubeconfigFiles, ownDirectoryOf, type TreeOptions, treeKubeconfig } from '../../../../center/cli/open-tree.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'banyan-open-tree-'));
 const before = process.env.KUBECONFIG;
@@ -31,6 +31,16 @@ describe('the kubeconfig of a command', () => {
     expect(kubeconfigFiles({ kubeconfig: '/k', data: '/d' })).toEqual(['/k']);
     expect(kubeconfigFiles({ data: '/d' })).toEqual(['/d/kubeconfig']);
     expect(kubeconfigFiles({})).toEqual(['/a', '/b']);
+  });
+
+  it('leads to the tree of a data directory only if the directory has it: another tree may have nodes of the same paths', () => {
+    const root = (options: TreeOptions) => ownDirectoryOf(options)?.root;
+    expect(root({ data: '/d' })).toBe('/d');
+    expect(root({ data: '/d', kubeconfig: '/d/kubeconfig' })).toBe('/d');
+    expect(root({ data: '/d', kubeconfig: '/other/kubeconfig' })).toBeUndefined();
+    expect(root({ kubeconfig: '/d/admin.kubeconfig' })).toBeUndefined();
+    process.env.KUBECONFIG = `/d/kubeconfig${delimiter}/b`;
+    expect(root({})).toBe('/d');
   });
 
   it('is merged from several files as kubectl does: of two entries with one name, the first counts', () => {
