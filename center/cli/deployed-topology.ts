@@ -86,12 +86,3 @@ export function checkSeen({ differences, seen: { silent } }: DeployedTopology): 
     `${[...silent].map(([one, reason]) => `${one}: ${reason}`).join('; ')}: nobody knows whether there are differences; run the command again when ${path} answers`,
   );
 }
-
-/** Returns the loss of the whole tree, to which a person has to agree. Undefined: something is left. */
-export function wholeLoss({ differences, seen }: DeployedTopology): string | undefined {
-  const others = seen.nodes.filter(({ path }) => path !== '');
-  const removed = new Set(differences.filter(({ action }) => action === 'remove').map(({ path }) => path));
-  return others.length > 0 && others.every(({ path }) => removed.has(path))
-    ? 'center: every node below it, and their workloads'
-    : undefined;
-}

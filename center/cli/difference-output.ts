@@ -8,12 +8,24 @@ export function differenceOutput(found: readonly TreeDifference[]): Output {
   return { data: { differences: found }, names: found.map(({ path }) => `node/${shownPath(path)}`), text, wide: text };
 }
 
-/** The losses to which a person has to agree. Undefined: nothing is taken away. */
-export function lossesOf(found: readonly TreeDifference[]): string | undefined {
+/** The losses to which a person has to agree. Undefined: nothing is taken away. `nodes`: those of the tree that runs. */
+export function lossesOf(
+  nodes: readonly { readonly path: string }[],
+  found: readonly TreeDifference[],
+): string | undefined {
   const losses = found.flatMap(({ path, takesAway }) =>
     takesAway === undefined ? [] : [`${shownPath(path)}: ${takesAway}`],
   );
-  return losses.length === 0 ? undefined : losses.join('\n  ');
+  return losses.length === 0 ? wholeLoss(nodes, found) : losses.join('\n  ');
+}
+
+/** Nobody means to remove the whole tree, even if it has no workloads yet. */
+function wholeLoss(nodes: readonly { readonly path: string }[], found: readonly TreeDifference[]): string | undefined {
+  const others = nodes.filter(({ path }) => path !== '');
+  const removed = new Set(found.filter(({ action }) => action === 'remove').map(({ path }) => path));
+  return others.length > 0 && others.every(({ path }) => removed.has(path))
+    ? 'center: every node below it, and their workloads'
+    : undefined;
 }
 
 const signs = { add: '+', remove: '-', move: '>', change: '~', withdraw: '-', join: '+' } as const;

@@ -14,7 +14,7 @@ import { seconds } from './arguments.ts';
 import { asksTree, type CommandRun } from './command-run.ts';
 import { dataOf } from './data-of.ts';
 import { applyDeployed } from './deployed-apply.ts';
-import { checkSeen, type DeployedTopology, deployedOutput, openDeployed, wholeLoss } from './deployed-topology.ts';
+import { checkSeen, type DeployedTopology, deployedOutput, openDeployed } from './deployed-topology.ts';
 import { differenceOutput, lossesOf } from './difference-output.ts';
 import { exitCode } from './exit-codes.ts';
 import type { TreeOptions } from './open-tree.ts';
@@ -94,7 +94,7 @@ function addApply(topology: Command, { print, warn }: CommandRun): void {
       const wanted = wantedOf(running.record, options.file);
       const found = differences(running.record, wanted);
       print(differenceOutput(found).text);
-      agreed(lossesOf(found));
+      agreed(lossesOf(running.record.nodes, found));
       if (found.length === 0) return;
       await applyTopology(data, running, wanted, timeoutMs, ports);
       print('applied');
@@ -102,7 +102,7 @@ function addApply(topology: Command, { print, warn }: CommandRun): void {
     }
     await withDeployed(options, async (deployed) => {
       print(deployedOutput(deployed).text);
-      agreed(lossesOf(deployed.differences) ?? wholeLoss(deployed));
+      agreed(lossesOf(deployed.seen.nodes, deployed.differences));
       checkSeen(deployed);
       if (deployed.differences.length === 0) return;
       const left = await applyDeployed(deployed, timeoutMs, ports);

@@ -6,6 +6,7 @@ import type { Topology, TopologyRelay } from './topology.ts';
 
 export function checkParents({ relays, clusters }: Topology): SchemaProblem[] {
   const paths = new Set(relays.map(({ parent, name }) => childPath(parent, name)));
+  const clusterPaths = new Set(clusters.map(({ parent, name }) => childPath(parent, name)));
   const reachable = reachablePaths(relays);
   const members = [
     ...relays.map((relay, i) => ({ ...relay, path: ['spec', 'relays', i, 'parent'], isRelay: true })),
@@ -14,7 +15,9 @@ export function checkParents({ relays, clusters }: Topology): SchemaProblem[] {
   return members.flatMap(({ name, parent, path, isRelay }) => {
     if (parent === '' || paths.has(parent)) return [];
     const reason = ownPath(name, parent, reachable, isRelay) ?? (isRelay ? cycle(relays, name) : undefined);
-    return [{ path, message: `"${parent}"${reason ?? `: ${noRelay(parent, reachable)}`}` }];
+    if (reason) return [{ path, message: `"${parent}"${reason}` }];
+    const found = clusterPaths.has(parent) ? 'this is a cluster, and only a relay has nodes below it' : undefined;
+    return [{ path, message: `"${parent}": ${found ?? noRelay(parent, reachable)}` }];
   });
 }
 

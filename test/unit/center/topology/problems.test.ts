@@ -73,6 +73,12 @@ describe('the parent of a relay or cluster', () => {
   });
 });
 
+it('a parent is no cluster', () => {
+  expect(
+    problemsOf('  relays: [{name: eu}]\n  clusters:\n    - {name: a, parent: eu}\n    - {name: b, parent: "eu:a"}\n'),
+  ).toEqual(['t.yaml:8: spec.clusters[1].parent: "eu:a": this is a cluster, and only a relay has nodes below it']);
+});
+
 describe('a port of a topology', () => {
   const ports = (center: string, relay: string) =>
     problemsOf(`  center: {listen: {${center}}}\n  relays:\n    - {name: a, listen: {${relay}}}\n`);
