@@ -1,5 +1,5 @@
 /** Checks that the parent of each relay and cluster exists, and suggests relays that exist. */
-import { childPath, nameOf, parentOf } from '../../core/identity/node-path.ts';
+import { childPath, nameOf, parentOf, shownPath } from '../../core/identity/node-path.ts';
 import type { SchemaProblem } from '../../core/runtime/schema-problems.ts';
 import { suggest } from '../../core/runtime/suggest.ts';
 import type { Topology, TopologyRelay } from './topology.ts';
@@ -54,6 +54,7 @@ function cycle(relays: readonly TopologyRelay[], start: string): string | undefi
 }
 
 function noRelay(parent: string, reachable: readonly string[]): string {
+  if (parent === shownPath('')) return 'there is no relay with this path; leave parent out for the center';
   const near = reachable.find((path) => nameOf(path) === parent) ?? suggest(parent, reachable);
   const hint = near ? `did you mean "${near}"?` : `relays are: ${reachable.join(', ') || 'none'}`;
   return `there is no relay with this path; ${hint}`;

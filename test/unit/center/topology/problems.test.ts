@@ -65,6 +65,7 @@ describe('the parent of a relay or cluster', () => {
   it.each<[string, string, string]>([
     ['rome', 'eu:rome', '"eu:rome" is the path of this relay; write its parent, "eu"'],
     ['rome', 'rome', '"rome" is the path of this relay; leave parent out for the center'],
+    ['rome', 'center', '"center": there is no relay with this path; leave parent out for the center'],
     ['rome', 'eux', '"eux": there is no relay with this path; did you mean "eu"?'],
     // The parent of paris does not exist, so paris is no suggestion.
     ['rome', 'paris', '"paris": there is no relay with this path; relays are: eu'],
