@@ -12,6 +12,7 @@ import {
   apiVersions,
   kubernetesVersion,
 } from '../discovery/discovery.ts';
+import { turnMsMax } from '../lifecycle/key-queue.ts';
 import { jsonPieces } from '../openapi/json-pieces.ts';
 import { jsonOfV2, openapiV2 } from '../openapi/openapi-v2.ts';
 import { encodeOpenapiV2, openapiV2Asked, openapiV2ContentType } from '../openapi/openapi-v2-protobuf.ts';
@@ -118,8 +119,8 @@ export class SpaceHandler {
     const { kinds } = this.space;
     const accept = header(request, 'accept') ?? '';
     const isProtobuf = accept.includes(openapiV2Asked) || accept.includes(openapiV2ContentType);
-    if (!isProtobuf) return { status: 200, body: await inTurns(jsonOfV2(openapiV2(kinds)), request) };
-    const body = await inTurns(encodeOpenapiV2(openapiV2(kinds)), request);
+    if (!isProtobuf) return { status: 200, body: await this.#inTurns(jsonOfV2(openapiV2(kinds)), request) };
+    const body = await this.#inTurns(encodeOpenapiV2(openapiV2(kinds)), request);
     return { status: 200, headers: { 'content-type': openapiV2ContentType }, body };
   }
 
@@ -127,7 +128,21 @@ export class SpaceHandler {
     mustGet(request);
     const document = openapiDocument(this.space.kinds, group, version);
     if (!document) throw notThere();
-    return { status: 200, body: await inTurns(jsonPieces(document, schemaDepth), request) };
+    return { status: 200, body: await this.#inTurns(jsonPieces(document, schemaDepth), request) };
+  }
+
+  /** Puts pieces together, and lets others work in between. */
+  async #inTurns(pieces: Iterable<string | Uint8Array>, { turn }: ApiRequest): Promise<Buffer> {
+    const all: Uint8Array[] = [];
+    const effort = new Effort(piecesPerTurn);
+    let untilMs = this.#clock.monotonicMs() + turnMsMax;
+    for (const piece of pieces) {
+      all.push(typeof piece === 'string' ? Buffer.from(piece) : piece);
+      if (!effort.spend(piece.length) && this.#clock.monotonicMs() < untilMs) continue;
+      await turn?.();
+      untilMs = this.#clock.monotonicMs() + turnMsMax;
+    }
+    return Buffer.concat(all);
   }
 
   #kindOf({ of, version, name }: ResourceRoute, method: string): Kind {
@@ -261,20 +276,8 @@ export class SpaceHandler {
 
 /** The schemas of a document are fields of `components.schemas`. */
 const schemaDepth = 3;
-/** Pieces, and their bytes, between two turns: some 5 ms, or one schema that is longer. */
+/** Pieces between two turns: each one is made in 0.1 ms, unless its schema is long. */
 const piecesPerTurn = 50;
-const pieceBytesPerTurn = 64 * 1024;
-
-/** Puts pieces together, and lets others work in between. */
-async function inTurns(pieces: Iterable<string | Uint8Array>, { turn }: ApiRequest): Promise<Buffer> {
-  const all: Uint8Array[] = [];
-  const effort = new Effort(piecesPerTurn, pieceBytesPerTurn);
-  for (const piece of pieces) {
-    all.push(typeof piece === 'string' ? Buffer.from(piece) : piece);
-    if (effort.spend(piece.length)) await turn?.();
-  }
-  return Buffer.concat(all);
-}
 
 function mustGet({ method }: ApiRequest): void {
   if (method !== 'GET') throw new BanyanError('MethodNotAllowed', `the server does not allow ${method} here`);

@@ -75,20 +75,18 @@ const turnBytesMax = 512 * 1024;
 /** Counts the work on stored objects since the last pause. */
 export class Effort {
   readonly #objectsMax: number;
-  readonly #bytesMax: number;
   #objects = 0;
   #bytes = 0;
 
-  constructor(objectsMax = turnObjectsMax, bytesMax = turnBytesMax) {
+  constructor(objectsMax = turnObjectsMax) {
     this.#objectsMax = objectsMax;
-    this.#bytesMax = bytesMax;
   }
 
   /** True: it is time for a pause. */
   spend(bytes: number): boolean {
     this.#objects++;
     this.#bytes += bytes;
-    if (this.#objects < this.#objectsMax && this.#bytes < this.#bytesMax) return false;
+    if (this.#objects < this.#objectsMax && this.#bytes < turnBytesMax) return false;
     this.#objects = 0;
     this.#bytes = 0;
     return true;

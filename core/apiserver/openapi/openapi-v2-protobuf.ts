@@ -17,6 +17,7 @@ type Write = (writer: BinaryWriter) => void;
 export function* encodeOpenapiV2({ swagger, info, paths, definitions }: DocumentV2): Generator<Uint8Array, void> {
   const encoded: Uint8Array[] = [];
   for (const [name, of] of definitions) {
+    yield empty;
     const one = new BinaryWriter();
     named(one, 1, name, (value) => schema(value, of));
     encoded.push(one.finish());
