@@ -16,6 +16,7 @@ import { HttpsListener, type HttpsListenerOptions } from './https-listener.ts';
 import { prefersProtobuf } from './negotiate.ts';
 import type { NodeUrls, TreeUrls } from './node-urls.ts';
 import type { OutgoingAnswer } from './outgoing.ts';
+import { encoded } from './protobuf-answer.ts';
 import { RequestAccess } from './request-access.ts';
 import type { RequestAudit } from './request-audit.ts';
 import { RequestAudits } from './request-audits.ts';
@@ -207,6 +208,11 @@ export class ApiServer implements AsyncDisposable {
           return written;
         },
         keepsBody: () => audit?.keepsBody() ?? false,
+        protobufOf: async (json) => {
+          const protobuf = await this.#bodies.protobufOf({ flow, bytes: json.length }, json, isGone);
+          await again();
+          return protobuf;
+        },
       },
     };
   }
@@ -229,7 +235,7 @@ export class ApiServer implements AsyncDisposable {
     const answer = urls?.(asked, over.signal);
     if (answer) return await this.#answers.streamed(answer, over, outgoing, response);
     const { handler, path } = this.#mounts.find(asked.path);
-    this.#answers.handled(await handler.handle({ ...asked, path }), outgoing, response);
+    this.#answers.handled(await encoded(await handler.handle({ ...asked, path }), asked), outgoing, response);
   }
 
   async #metrics(): Promise<ApiResponse> {

@@ -1,5 +1,5 @@
 /**
- * Reads long bodies in a separate thread, one after the other, with bounds for time and memory. The YAML parser needs 3 s for 1.5 MB of short items, and
+ * Reads long bodies, and encodes long answers, in a separate thread, one after the other, with bounds for time and memory. The YAML parser needs 3 s for 1.5 MB of short items, and
  * minutes for 1.5 MB of quotes. A write of an object with 45,000 keys needs 0.3 s. Because of the thread, the node continues to serve, and its sessions with
  * children stay connected.
  */
@@ -11,10 +11,12 @@ import type { ThreadWrite, ThreadWritten } from './thread-write.ts';
 
 export type BodyQuestion =
   | { readonly type: 'yaml'; readonly text: string }
-  | { readonly type: 'write'; readonly write: ThreadWrite };
+  | { readonly type: 'write'; readonly write: ThreadWrite }
+  | { readonly type: 'protobuf'; readonly json: Uint8Array };
 export type BodyAnswer =
   | { readonly json: string }
   | { readonly written: ThreadWritten }
+  | { readonly protobuf: Uint8Array | undefined }
   | { readonly code: ErrorCode; readonly message: string; readonly details: ErrorDetails };
 
 /** Processor time of one body. The worst body takes 2 s, a tenth of this limit. */
@@ -80,6 +82,13 @@ export class BodyThread {
   async write(asking: Asking, write: () => ThreadWrite, isGone: () => boolean): Promise<ThreadWritten> {
     const answer = await this.#ask(asking, () => ({ type: 'write', write: write() }), isGone);
     return (answer as { written: ThreadWritten }).written;
+  }
+
+  /** The protobuf of the JSON of an object. Undefined: its kind has no such form. Throws like `readYaml`. */
+  async protobufOf(asking: Asking, json: Buffer, isGone: () => boolean): Promise<Buffer | undefined> {
+    const answer = await this.#ask(asking, () => ({ type: 'protobuf', json }), isGone);
+    const { protobuf } = answer as { protobuf: Uint8Array | undefined };
+    return protobuf && Buffer.from(protobuf);
   }
 
   /** Refuses the waiting bodies, and ends the thread. */

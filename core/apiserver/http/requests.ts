@@ -35,6 +35,8 @@ export interface WriteThread {
   write(question: () => ThreadWrite, bytes: number): Promise<ThreadWritten>;
   /** True: the audit log records the body. */
   keepsBody(): boolean;
+  /** The protobuf of the JSON of an object. Undefined: its kind has no such form. Resolves and throws like `write`. */
+  protobufOf(json: Buffer): Promise<Buffer | undefined>;
 }
 
 export interface ApiResponse {
@@ -43,6 +45,8 @@ export interface ApiResponse {
   readonly headers?: Readonly<Record<string, string | string[]>>;
   /** The client gets the JSON of `body` as protobuf, if the kind of the object has this form. */
   readonly inProtobuf?: boolean;
+  /** The protobuf of `body`, if it was made already. */
+  readonly encoded?: Buffer;
 }
 
 /** An answer that is made while its client reads it. The server asks for the next piece when the client has taken most of the pieces before. */

@@ -1,6 +1,7 @@
 /** Answers in protobuf over a real connection. test/long/protobuf-as-kubernetes compares the bytes with those of a real API server. */
 import type { ClientHttp2Stream } from 'node:http2';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
+import { BodyThread } from '../../../../../core/apiserver/http/body-thread.ts';
 import { decodeProtobuf } from '../../../../../core/apiserver/protobuf/decode.ts';
 import { encodeProtobuf } from '../../../../../core/apiserver/protobuf/encode.ts';
 import { FieldBudget, wireFields } from '../../../../../core/apiserver/protobuf/wire-reader.ts';
@@ -49,6 +50,19 @@ it.each([
   const untimed = (text: string) => text.replace(/"continue":"[^"]*"/, '');
   if (path.includes('limit')) expect(bytes.text).toContain('one');
   else expect(bytes.bytes.equals(encodeProtobuf(JSON.parse(untimed(json.text)))!)).toBe(true);
+});
+
+it('a long answer gets its protobuf in the other thread', async () => {
+  await using api = await withObjects();
+  await api.call('POST', configMaps, { body: configMap('long', { text: 'x'.repeat(70_000) }) });
+  const inThread = vi.spyOn(BodyThread.prototype, 'protobufOf');
+  const [long, short] = [
+    await api.call('GET', `${configMaps}/long`, { accept: protobuf }),
+    await api.call('GET', `${configMaps}/one`, { accept: protobuf }),
+  ];
+  expect([inThread.mock.calls.length, long.type, short.type]).toEqual([1, protobuf, protobuf]);
+  const json = await api.call('GET', `${configMaps}/long`, { accept: 'application/json' });
+  expect(long.bytes.equals(encodeProtobuf(JSON.parse(json.text))!)).toBe(true);
 });
 
 it('answers to writes are in protobuf too', async () => {
