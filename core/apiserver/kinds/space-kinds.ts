@@ -4,7 +4,7 @@
  *
  * If the names of a definition belong to another kind, the definition adds no kind. The CrdController writes the reason into its status.
  */
-import { hasSameField, headOf } from '../../object/body-parts.ts';
+import { BodyParts } from '../../object/body-parts.ts';
 import { parseBody } from '../../object/canonical.ts';
 import type { GroupResource } from '../../object/key.ts';
 import type { KubeObject } from '../../object/meta.ts';
@@ -86,9 +86,10 @@ export class SpaceKinds implements Kinds {
   }
 
   #definitionIn({ key: { name }, body, revision }: StoredObject, before: StoredObject | undefined): KubeObject {
-    const head = headOf(body);
+    const parts = new BodyParts(body);
+    const head = parts.head();
     const known = this.#defined.get(name);
-    if (known && before && hasSameField(body, before.body, 'spec')) return { ...head, spec: known.spec };
+    if (known && before && parts.hasSame('spec', new BodyParts(before.body))) return { ...head, spec: known.spec };
     const { spec } = parseBody(body);
     this.#defined.set(name, { at: revision, spec });
     return { ...head, spec };

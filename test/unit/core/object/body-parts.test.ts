@@ -1,12 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { hasSameField, headOf, withHead } from '../../../../core/object/body-parts.ts';
+import { BodyParts, headOf } from '../../../../core/object/body-parts.ts';
 import { canonicalBytes, parseBody } from '../../../../core/object/canonical.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 
 const objects: readonly KubeObject[] = [
   { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } },
   { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: { '"status":{': '}\\",{' }, immutable: true },
-  { apiVersion: 'a/v1', kind: 'A', metadata: { name: 'a', labels: { '}': '{' } }, spec: [[{}], '"'], zone: null },
+  {
+    apiVersion: 'a/v1',
+    kind: 'A',
+    metadata: { name: 'a', labels: { '}': '{', ü: 'ß€' } },
+    spec: [[{}], '"'],
+    zone: null,
+    größe: 5,
+  },
   { apiVersion: 'a/v1', kind: 'A', metadata: { name: 'a' }, count: 5, status: { metadata: { a: [1, '\\'] } }, zone: 7 },
   { apiVersion: 'a/v1', kind: 'A', metadata: { name: 'a' }, spec: { status: {} }, status: {} },
 ];
@@ -24,24 +31,27 @@ describe('canonical bytes', () => {
       { ...object, metadata },
       { ...object, metadata, status: { phase: 'New' } },
     ])
-      expect(parseBody(withHead(canonicalBytes(object), next))).toEqual(parseBody(canonicalBytes(next)));
+      expect(parseBody(new BodyParts(canonicalBytes(object)).withHead(next))).toEqual(parseBody(canonicalBytes(next)));
     const next = { ...object, metadata, status: { phase: 'New' } };
-    expect(Buffer.from(withHead(canonicalBytes(object), next)).toString()).toBe(
+    expect(Buffer.from(new BodyParts(canonicalBytes(object)).withHead(next)).toString()).toBe(
       Buffer.from(canonicalBytes(next)).toString(),
     );
   });
 
   it('are compared field by field', () => {
-    const [, one, other, third] = objects.map(canonicalBytes);
-    expect(hasSameField(one!, one!, 'data')).toBe(true);
-    expect(hasSameField(one!, other!, 'spec')).toBe(false);
-    expect(hasSameField(other!, third!, 'metadata')).toBe(false);
-    expect(hasSameField(other!, third!, 'kind')).toBe(true);
-    expect(hasSameField(other!, third!, 'data')).toBe(true);
+    const [, one, other, third] = objects;
+    const of = (object: KubeObject | undefined) => new BodyParts(canonicalBytes(object!));
+    expect(of(one).hasSame('data', of(one))).toBe(true);
+    expect(of(one).hasSame('spec', of(other))).toBe(false);
+    expect(of(other).hasSame('metadata', of(third))).toBe(false);
+    expect(of(other).hasSame('kind', of(third))).toBe(true);
+    expect(of(other).hasSame('data', of(third))).toBe(true);
   });
 
   it('lose their status with a head that has none', () => {
     const { status: _, ...rest } = objects[3]!;
-    expect(withHead(canonicalBytes(objects[3]!), rest as KubeObject)).toEqual(canonicalBytes(rest as KubeObject));
+    expect(new BodyParts(canonicalBytes(objects[3]!)).withHead(rest as KubeObject)).toEqual(
+      canonicalBytes(rest as KubeObject),
+    );
   });
 });
