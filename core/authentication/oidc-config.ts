@@ -4,6 +4,7 @@
  * read, so a mistake ends the start of the node and not the sign-in of a person.
  */
 import * as z from 'zod';
+import { certificatesIn } from '../identity/pem-certificates.ts';
 import { type CelProgram, type CelType, compileCel } from '../match/cel/cel.ts';
 import { CelError } from '../match/cel/cel-error.ts';
 import { parseConfig } from '../runtime/config-file.ts';
@@ -42,10 +43,14 @@ const prefixed = z
     error: 'a claim needs a prefix: write prefix: "" for none; an expression has no prefix',
   });
 
+const authority = z.string().refine((pem) => pem === '' || hasCertificate(pem), {
+  error: 'has no certificate: write the PEM of the authority that signs the certificate of the issuer',
+});
+
 const issuer = z.strictObject({
   url: httpsUrl,
   discoveryURL: httpsUrl.optional(),
-  certificateAuthority: z.string().optional(),
+  certificateAuthority: authority.optional(),
   audiences: z.array(z.string().min(1)).min(1),
   audienceMatchPolicy: z.literal('MatchAny').optional(),
 });
@@ -100,6 +105,14 @@ const schema = z.strictObject({
   // A node knows no anonymous users. So the only value that has an effect is the present one.
   anonymous: z.strictObject({ enabled: z.literal(false) }).optional(),
 });
+
+function hasCertificate(pem: string): boolean {
+  try {
+    return certificatesIn(pem).length > 0;
+  } catch {
+    return false;
+  }
+}
 
 /** Throws BadRequest with the file, the line, the field and a remedy. */
 export function parseAuthentication(text: string, file: string): readonly OidcAuthenticator[] {

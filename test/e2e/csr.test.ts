@@ -168,6 +168,14 @@ describe.skipIf(withoutKubectl)(`a CertificateSigningRequest${why}`, () => {
     );
   });
 
+  it('for a signer of Kubernetes that no node has is stored with a warning', async () => {
+    const { pem } = await requestOf('CN=system:node:x, O=system:nodes');
+    const signerName = 'kubernetes.io/kube-apiserver-client-kubelet';
+    expect(tree.kubectl(center, ['create', '-f', file(request('kubelet', pem, { signerName }))]).out).toContain(
+      `Warning: spec.signerName: no node signs for "${signerName}"; for a user, write ${clientSigner}`,
+    );
+  });
+
   it('for another signer is stored and unsigned, and only somebody with the verb may sign it', async () => {
     const { pem } = await requestOf('CN=other');
     tree.ok(center, 'create', '-f', file(request('other', pem, { signerName: 'example.com/own' })));

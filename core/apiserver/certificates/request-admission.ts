@@ -2,7 +2,7 @@
 import type { Authorizer } from '../../access/authorizer.ts';
 import { fromAboveGroup, privilegedGroup } from '../../access/subjects.ts';
 import { timestamp } from '../../object/conditions.ts';
-import { invalidField } from '../../object/field-error.ts';
+import { invalidField, messageValue } from '../../object/field-error.ts';
 import { equalJson } from '../../object/json-value.ts';
 import type { ObjectKey } from '../../object/key.ts';
 import { parseApiVersion } from '../../object/meta.ts';
@@ -67,7 +67,10 @@ function create({ reader, signs }: RequestAdmissionPorts, { key, user, warn }: R
     ...(user?.extra ? { extra: { ...user.extra } } : {}),
   };
   refuse(key, [...checkRequest(reader, next), ...checkNewRequest(next)]);
-  if (next.spec.signerName !== userSignerName) return;
+  const { signerName } = next.spec;
+  if (signerName.startsWith('kubernetes.io/') && signerName !== userSignerName)
+    warn?.(`spec.signerName: no node signs for ${messageValue(signerName)}; for a user, write ${userSignerName}`);
+  if (signerName !== userSignerName) return;
   const group = reader.read(pemOf(next)).groups.find((one) => one === privilegedGroup || one === fromAboveGroup);
   if (group !== undefined) throw forbidden(key, `use of ${userSignerName} signer with ${group} group is not allowed`);
   if (!signs) warn?.(unsigned);

@@ -242,6 +242,11 @@ describe('the file with the issuers', () => {
     ['no audience', config(simple).replace('[banyan, other]', '[]'), /issuer\.audiences/],
     ['another kind', config(simple).replace('kind: Auth', 'kind: X'), /kind/],
     ['anonymous users', `${config(simple)}\nanonymous: {enabled: true}`, /anonymous\.enabled/],
+    [
+      'an authority that is no certificate',
+      config(simple).replace('audiences:', 'certificateAuthority: rubbish, audiences:'),
+      /issuer\.certificateAuthority has no certificate: write the PEM of the authority/,
+    ],
   ])('with %s is refused, with the field and a remedy', (_, text, message) => {
     expect(() => parseAuthentication(text, 'oidc.yaml')).toThrow(message);
   });
