@@ -4,6 +4,8 @@
  * holds rows whose revision is in a gap instead of deleting them. At each attachment, a child reports the newest revision that it has received of each source
  * (`seen/` rows). If the space does not know the reported revision, an alarm is raised, until a person acknowledges the alarm.
  *
+ * The row of a space is also how the nodes below know that there is such a space. When a space is removed, the row is removed at each level.
+ *
  * This node also sends its children the gaps of the spaces above. This helps if this node lost its store together with a space above: then it has no rows that
  * it could hold for the nodes below.
  *
