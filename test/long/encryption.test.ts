@@ -1,6 +1,7 @@
 /** Secrets at rest: a Secret goes every way that objects go in a tree, and then no byte of it is found in any file. The page docs/operations/encryption.md. */
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -22,8 +23,12 @@ const stores = [
   'nodes/eu/data.mdb',
 ];
 
+/** The log has the body of every request and answer, as far as a log may have them. */
+const policy = stringify({ apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules: [{ level: 'RequestResponse' }] });
+
+/** The policy file is beside the topology. */
 function topology(encryption?: object): string {
-  const settings = { audit: {}, ...(encryption ? { encryption } : {}) };
+  const settings = { audit: { policyFile: 'policy.yaml' }, ...(encryption ? { encryption } : {}) };
   const cluster = (name: string) => ({ name, parent: 'eu', labels: { env: 'prod', place: name }, ...settings });
   return stringify({
     apiVersion: 'banyan.io/v1alpha1',
@@ -138,6 +143,7 @@ describe.skipIf(withoutKubectl)(`secrets at rest${why}`, () => {
     tree.ok(space, 'delete', 'secret', 'short-lived', '-n', 'shop', '--wait=false');
     await until('the deletion has arrived', () => secretAt('cluster/eu:two', 'short-lived') === undefined);
     await aFailureShowsNoValue(text);
+    aMistakeShowsNoValue(text);
     const born = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'born' } };
     expect(tree.apply('cluster/eu:one', born).code).toBe(0);
     expect(tree.apply('cluster/eu:one', secret('born', { stringData: { pin: text } }, {}, 'born')).code).toBe(0);
@@ -147,6 +153,28 @@ describe.skipIf(withoutKubectl)(`secrets at rest${why}`, () => {
         tree.kubectl('node/center', ['get', '--raw', '/reported/eu:one/api/v1/namespaces/born/secrets/born']).code ===
         0,
     );
+  }
+
+  /** Somebody plans a Secret, sends malformed ones, and sends one to the URL of another kind. */
+  function aMistakeShowsNoValue(text: string) {
+    const at = join(directory, 'secret.json');
+    const urls = ['secrets', 'configmaps'].map((kind) => `/spaces/retail/api/v1/namespaces/shop/${kind}`);
+    const whole = JSON.stringify(secret('planned', { stringData: { pin: text } }));
+    writeFileSync(at, whole);
+    const planned = banyan('plan', '-f', at, '--space', space, '--data', tree.data);
+    expect(planned.code, planned.out).toBe(0);
+    const broken = [
+      whole.replace(`"${text}"`, text),
+      whole.replace('stringData', 'data'),
+      whole.replace('"shop"', `"${text}"`),
+    ];
+    for (const url of urls) {
+      for (const body of [...broken, ...(url.endsWith('maps') ? [whole] : [])]) {
+        writeFileSync(at, body);
+        expect(tree.kubectl('node/center', ['create', '--raw', url, '-f', at]).code).not.toBe(0);
+      }
+    }
+    writeFileSync(at, '');
   }
 
   /** An expression fails with a value of the Secret. */
@@ -179,6 +207,7 @@ describe.skipIf(withoutKubectl)(`secrets at rest${why}`, () => {
   }
 
   beforeAll(async () => {
+    writeFileSync(join(directory, 'policy.yaml'), policy);
     writeFileSync(file, topology({ resources: [] }));
     await tree.up();
   });
@@ -207,13 +236,36 @@ describe.skipIf(withoutKubectl)(`secrets at rest${why}`, () => {
     await tree.up();
     await secretsGoEverywhere('eight-five-two-six');
     expect(traces('eight-five-two-six')).toEqual([]);
-    for (const context of ['node/center', 'node/eu', 'cluster/eu:one', 'cluster/eu:two'])
-      for (const form of formsOf('eight-five-two-six'))
-        expect(tree.ok(context, 'get', '--raw', '/metrics')).not.toContain(form);
-    tree.kill('eu');
-    tree.kill('eu:one');
+    const shown = [
+      ...['node/center', 'node/eu', 'cluster/eu:one', 'cluster/eu:two'].flatMap((context) => [
+        tree.ok(context, 'get', '--raw', '/metrics'),
+        tree.ok(context, 'get', 'events', '-A', '-o', 'yaml'),
+      ]),
+      tree.ok(space, 'get', 'events,edgeplacements', '-A', '-o', 'yaml'),
+      tree.ok('node/center', 'get', 'nodes.mesh.banyan.io,mailboxes,spaces', '-o', 'yaml'),
+      tree.ok('node/eu', 'get', 'nodes.mesh.banyan.io,mailboxes,synctargets', '-o', 'yaml'),
+      banyan('history', 'epl/shop', '--space', space, '--data', tree.data).out,
+    ].join('\n');
+    for (const form of formsOf('eight-five-two-six')) expect(shown).not.toContain(form);
+    for (const path of ['eu', 'eu:one', 'eu:two', 'center']) tree.kill(path);
     expect(await tree.down()).toBe(0);
     expect(traces('eight-five-two-six')).toEqual([]);
+  });
+
+  it('leaves none after a Secret was deleted and its center was restored from a copy', async () => {
+    const [store, copy] = [join(tree.data, 'nodes/center'), join(directory, 'copy')];
+    cpSync(store, copy, { recursive: true });
+    await tree.up();
+    tree.ok(space, 'delete', 'secret', 'customized', '-n', 'shop');
+    await until('it is deleted', () => secretAt('cluster/eu:two', 'customized') === undefined);
+    expect(await tree.down()).toBe(0);
+    rmSync(store, { recursive: true });
+    cpSync(copy, store, { recursive: true });
+    await tree.up();
+    expect(secretAt(space, 'customized')).toBeDefined();
+    expect(await tree.down()).toBe(0);
+    expect(traces('eight-five-two-six')).toEqual([]);
+    expect(filesWith(formsOf('eight-five-two-six'), copy)).toEqual([]);
   });
 
   it('makes files that only the user of the node may read', () => {
@@ -284,7 +336,9 @@ describe.skipIf(withoutKubectl)(`secrets at rest${why}`, () => {
     const centerStore = join(tree.data, 'nodes/center');
     await untilAnswered('the pass is in the middle', async () => (await recordIn(centerStore))?.cursor !== undefined);
     tree.kill('center');
+    const isEnded = once(rekeying, 'exit');
     rekeying.kill('SIGKILL');
+    await isEnded;
     expect((await recordIn(centerStore))?.settled).toBeUndefined();
     expect(linesOf(keyFile('center'))).toHaveLength(keysBefore.length + 1);
 
@@ -352,7 +406,7 @@ describe.skipIf(withoutKubectl)(`the page docs/operations/encryption.md${why}`, 
   });
 
   it('says what rekey says about each node, and what it can not do', () => {
-    const rekey = blocks('sh').find((block) => block.includes('banyan rekey'))!;
+    const rekey = blocks('sh').find((block) => block.includes('rekey'))!;
     const ran = run(rekey.replace('DATA', tree.data), '.');
     expect(ran.stdout).toContain("encryption.keyCommand: the command can't change keys that a program prints");
     expect(ran.stdout).toContain('eu.rivoli.yaml: encryption: this node seals nothing');
