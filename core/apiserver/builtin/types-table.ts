@@ -48,9 +48,9 @@ export class BuiltinType implements ObjectType {
   #fields: Map<string, BuiltinField> | undefined;
   #inlined: readonly { number: number; type: BuiltinType }[] = [];
 
-  constructor(name: string) {
+  constructor(name: string, mapType: 'atomic' | 'granular' = atomicStructs.has(name) ? 'atomic' : 'granular') {
     this.name = name;
-    this.mapType = atomicStructs.has(name) ? 'atomic' : 'granular';
+    this.mapType = mapType;
   }
 
   field(name: string): BuiltinField | undefined {
@@ -90,7 +90,9 @@ export class BuiltinType implements ObjectType {
         inlined.push({ number: Number(number), type });
         for (const [inner, field] of type.fields()) fields.set(inner, field);
       } else {
-        fields.set(name, readField(Number(number), wireType, flags, marks));
+        const field = readField(Number(number), wireType, flags, marks);
+        const isGranular = granularFields.has(`${this.name}.${name}`);
+        fields.set(name, isGranular ? { ...field, type: new BuiltinType(wireType.slice(1), 'granular') } : field);
       }
     }
     this.#inlined = inlined;
@@ -122,24 +124,36 @@ export function builtinType(name: string): BuiltinType {
 
 /** Structs that server-side apply treats as a single value: `+structType=atomic` in the Go sources. */
 const atomicStructs = new Set([
-  'io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector',
+  'io.k8s.api.admissionregistration.v1.MatchResources',
+  'io.k8s.api.admissionregistration.v1.NamedRuleWithOperations',
+  'io.k8s.api.admissionregistration.v1.ParamKind',
+  'io.k8s.api.admissionregistration.v1.ParamRef',
+  'io.k8s.api.admissionregistration.v1.Variable',
+  'io.k8s.api.autoscaling.v1.CrossVersionObjectReference',
   'io.k8s.api.core.v1.ConfigMapKeySelector',
-  'io.k8s.api.core.v1.EnvVarSource',
+  'io.k8s.api.core.v1.EndpointAddress',
+  'io.k8s.api.core.v1.EndpointPort',
+  'io.k8s.api.core.v1.FileKeySelector',
   'io.k8s.api.core.v1.LocalObjectReference',
   'io.k8s.api.core.v1.NodeSelector',
   'io.k8s.api.core.v1.NodeSelectorTerm',
   'io.k8s.api.core.v1.ObjectFieldSelector',
   'io.k8s.api.core.v1.ObjectReference',
   'io.k8s.api.core.v1.ResourceFieldSelector',
-  'io.k8s.api.core.v1.ScopedResourceSelectorRequirement',
   'io.k8s.api.core.v1.ScopeSelector',
   'io.k8s.api.core.v1.SecretKeySelector',
   'io.k8s.api.core.v1.SecretReference',
   'io.k8s.api.core.v1.TopologySelectorTerm',
   'io.k8s.api.core.v1.TypedLocalObjectReference',
+  'io.k8s.api.discovery.v1.EndpointPort',
+  'io.k8s.api.networking.v1.ServiceBackendPort',
   'io.k8s.api.rbac.v1.RoleRef',
   'io.k8s.api.rbac.v1.Subject',
+  'io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector',
+  'io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference',
 ]);
+/** Fields whose struct is granular there alone: `+structType=granular`. */
+const granularFields = new Set(['io.k8s.api.core.v1.PersistentVolumeSpec.claimRef']);
 
 const plainString = {
   type: { type: 'string' },

@@ -18,8 +18,7 @@ export function checkDuplicateItems(config: KubeObject, type: FieldType): void {
   const { group, version } = parseApiVersion(apiVersion);
   const name = `${metadata.namespace ?? ''}/${metadata.name ?? ''}; ${group}/${version}, Kind=${kind}`;
   const texts = mistakes.length === 1 ? mistakes[0] : `errors:\n${mistakes.map((text) => `  ${text}`).join('\n')}`;
-  // The server answers 500 (Internal), like the Kubernetes API server. Clients print only the message.
-  throw new BanyanError('Internal', `failed to create typed patch object (${name}): ${texts}`);
+  throw new BanyanError('NotTyped', `failed to create typed patch object (${name}): ${texts}`);
 }
 
 function collect(value: unknown, type: FieldType, path: string, mistakes: string[]): void {

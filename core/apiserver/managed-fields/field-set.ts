@@ -140,17 +140,15 @@ export function equals(a: FieldSet, b: FieldSet): boolean {
   return count === 0;
 }
 
-/** All paths of the set as texts, for example `.spec.template.spec.containers[name="till"].image`. */
+/** All paths of the set as texts, for example `.spec.template.spec.containers[name="till"].image`. As in Kubernetes, the members of a node come before what is below it. */
 export function pathsOf(set: FieldSet): string[] {
   const paths: string[] = [];
   const walk = (node: FieldSet, prefix: string): void => {
-    for (const element of Object.keys(node).sort()) {
-      if (element === self) continue;
-      const child = node[element]!;
-      const path = prefix + elementText(element);
-      if (isMember(child)) paths.push(path);
-      walk(child, path);
-    }
+    const elements = Object.keys(node)
+      .filter((element) => element !== self)
+      .sort();
+    for (const element of elements) if (isMember(node[element]!)) paths.push(prefix + elementText(element));
+    for (const element of elements) walk(node[element]!, prefix + elementText(element));
   };
   walk(set, '');
   return paths;

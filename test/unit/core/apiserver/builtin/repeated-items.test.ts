@@ -137,7 +137,7 @@ describe('a space', () => {
     const api = new HandlerBench();
     const error = await refusalOf(api.call('PATCH', `${path}/a?fieldManager=team`, { body: twice, headers: apply }));
     expect([error.code, error.message]).toEqual([
-      'Internal',
+      'NotTyped',
       'failed to create typed patch object (shop/a; apps/v1, Kind=Deployment): .spec.template.spec.containers[name="app"].env: duplicate entries for key [name="MODE"]',
     ]);
     expect((await api.get<{ items: [] }>(path)).items).toEqual([]);
