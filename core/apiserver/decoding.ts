@@ -1,6 +1,6 @@
 /** Why the server can't read a value as the type of its field. The answer depends on how the value has arrived. */
 
-import { jsonText } from '../object/json.ts';
+import { isNumber, jsonText } from '../object/json.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { isRecord } from '../runtime/is-record.ts';
 import type { Patch } from './space.ts';
@@ -33,9 +33,16 @@ export function decodePatched<T>(patch: Patch, patched: unknown, decode: () => T
 }
 
 /** A value as Go prints it. */
-function goText(value: unknown): string {
+export function goText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(goText).join(' ')}]`;
   if (!isRecord(value)) return value === null ? '<nil>' : String(value);
   const names = Object.keys(value).sort();
   return `map[${names.map((name) => `${name}:${goText(value[name])}`).join(' ')}]`;
+}
+
+/** The name that the JSON decoder of Go has for a value. */
+export function goTypeOf(value: unknown): string {
+  if (Array.isArray(value)) return 'array';
+  if (isNumber(value)) return 'number';
+  return typeof value === 'boolean' ? 'bool' : typeof value;
 }

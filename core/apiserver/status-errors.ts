@@ -65,6 +65,19 @@ export function badRequest(message: string): BanyanError {
   return new BanyanError('BadRequest', message);
 }
 
+/** A body may name its namespace, which has to be that of the URL. */
+export function otherNamespace(): BanyanError {
+  return badRequest('the namespace of the provided object does not match the namespace sent on the request');
+}
+
+export function otherName(name: string | undefined, expected: string): BanyanError {
+  return badRequest(
+    name
+      ? `the name of the object (${name}) does not match the name on the URL (${expected})`
+      : `the name of the object (${expected} based on URL) was undeterminable: name must be provided`,
+  );
+}
+
 /** The default limit of a request in etcd. Every Kubernetes cluster therefore has this limit for an object. */
 export const objectBytesMax = 1.5 * 1024 * 1024;
 

@@ -80,7 +80,7 @@ describe('an object that does not belong to its URL is refused', () => {
         what: 'with the name of another one, in an update',
         request: ['PUT', `${configMaps}/kept`, { body: configMap('other') }],
         ...bad,
-        message: 'metadata.name: the name of the object (other) does not match the name on the URL (kept)',
+        message: 'the name of the object (other) does not match the name on the URL (kept)',
       },
       {
         what: 'with the name of another one, in a server-side apply',
@@ -90,14 +90,14 @@ describe('an object that does not belong to its URL is refused', () => {
           { body: configMap('other'), type: 'application/apply-patch+yaml' },
         ],
         ...bad,
-        message: 'metadata.name: the name of the object (other) does not match the name on the URL (kept)',
+        message: 'the name of the object (other) does not match the name on the URL (kept)',
       },
       {
         what: 'of another namespace',
         request: ['POST', configMaps, { body: { ...configMap('new'), metadata: { name: 'new', namespace: 'bank' } } }],
         ...bad,
         message:
-          'metadata.namespace: the namespace of the provided object does not match the namespace sent on the request: bank, shop',
+          'the namespace of the provided object does not match the namespace sent on the request',
       },
       {
         what: 'as a list of objects',

@@ -7,11 +7,10 @@ import { ownField } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import type { ValidationContext } from '../schema.ts';
-import { isPart } from '../verbs/object-parts.ts';
 import { type BuiltinType, pointerNames } from './types-table.ts';
 import { withDefaults } from './validation/defaults.ts';
 import { kindRules, validatedTwice } from './validation/kind-rules.ts';
-import { podParts } from './validation/pod-parts.ts';
+import { isPodPart, podParts } from './validation/pod-parts.ts';
 import { userStatusRules } from './validation/status-rules.ts';
 import { type FieldCheck, recordOf, Visit } from './validation/visit.ts';
 
@@ -51,7 +50,7 @@ interface Checked {
 
 function visit({ kind, rules, object, old, isNew = !old, context: { subresource, user } }: Checked): Cause[] {
   // A subresource may change what an update of the object may not. Nothing else of the spec can be different.
-  const isPartOfPod = kind === 'Pod' && isPart(subresource);
+  const isPartOfPod = kind === 'Pod' && isPodPart(subresource);
   const compared = old && isPartOfPod ? { ...old, spec: object.spec } : old;
   const at = new Visit(object, { old: compared, isNew, pointers: pointers(), subresource });
   rules(object, at);

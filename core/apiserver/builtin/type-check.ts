@@ -7,7 +7,7 @@ import { isNumber, isWhole, jsonText } from '../../object/json.ts';
 import { ownField } from '../../object/json-value.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
-import { Undecodable } from '../decoding.ts';
+import { goTypeOf, Undecodable } from '../decoding.ts';
 import type { FieldType, ScalarType } from '../schema.ts';
 import { textMistake } from './scalar-texts.ts';
 
@@ -145,7 +145,9 @@ function restoringText(value: unknown, { format }: ScalarType, mistake: string, 
   if (format === 'byte')
     return typeof value === 'string' ? `error decoding from json: ${mistake}` : `cannot restore slice from ${from}`;
   if (format === 'date-time' || format === 'micro-time') {
-    return typeof value === 'string' ? mistake : `json: cannot unmarshal ${typeOf(value)} into Go value of type string`;
+    return typeof value === 'string'
+      ? mistake
+      : `json: cannot unmarshal ${goTypeOf(value)} into Go value of type string`;
   }
   return from === 'int64' ? 'cannot convert int64 to string' : 'unrecognized type: string';
 }
@@ -186,16 +188,10 @@ function isInteger(value: unknown, format: string): boolean {
   return Number.isInteger(value) && (Math.abs(value as number) <= int32Max || value === -int32Max - 1);
 }
 
-function typeOf(value: unknown): string {
-  if (Array.isArray(value)) return 'array';
-  if (isNumber(value)) return 'number';
-  return typeof value === 'boolean' ? 'bool' : typeof value;
-}
-
 /** Go shows only numbers that do not fit into a number. */
 function shownType(value: unknown, { type }: FieldType): string {
   const isNumeric = type === 'integer' || type === 'number' || type === 'intOrString';
-  return isNumber(value) && isNumeric ? `number ${jsonText(value)}` : typeOf(value);
+  return isNumber(value) && isNumeric ? `number ${jsonText(value)}` : goTypeOf(value);
 }
 
 const goTypes: Readonly<Record<string, string>> = {

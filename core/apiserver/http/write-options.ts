@@ -59,7 +59,7 @@ function managerOfAgent(request: WriteRequest): string {
 function fieldValidationOf(value: string | null, kind: OptionsKind): NonNullable<WriteOptions['fieldValidation']> {
   if (value === null || value === '') return 'Warn';
   if (value === 'Strict' || value === 'Warn' || value === 'Ignore') return value;
-  throw unsupported(kind, 'fieldValidation', value, ['Ignore', 'Strict', 'Warn']);
+  throw unsupported(kind, 'fieldValidation', value, ['', 'Ignore', 'Strict', 'Warn']);
 }
 
 function isSubresource(name: string): name is NonNullable<WriteOptions['subresource']> {

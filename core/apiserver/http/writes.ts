@@ -1,16 +1,18 @@
 /** The write requests of one space: calls the verbs with bodies and parameters, and encodes the results. The answer is sent after the write is durable. */
 
-import { forbiddenField, messageValue, required } from '../../object/field-error.ts';
+import { forbiddenField, required } from '../../object/field-error.ts';
 import { jsonText } from '../../object/json.ts';
 import type { GroupResource, ObjectKey } from '../../object/key.ts';
-import { formatApiVersion, type JsonObject, type KubeObject } from '../../object/meta.ts';
+import { formatApiVersion, type JsonObject, type KubeObject, parseApiVersion } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 import { kindWarnings } from '../builtin/warnings/kind-warnings.ts';
 import { decodeProtobuf } from '../protobuf/decode.ts';
 import type { RequestSelection } from '../selection/selection.ts';
 import { type Kind, type Patch, type Space, storedKey, type WriteOptions } from '../space.ts';
+import { badRequest, otherName, otherNamespace } from '../status-errors.ts';
 import { reportDuplicateFields } from '../verbs/field-validation.ts';
+import { unreadableKind } from '../verbs/other-kind.ts';
 import { duplicatesIn, type MediaType, mediaTypeOf, parseRequestBody } from './body.ts';
 import { Effort, selectsObject } from './list-request.ts';
 import { bytesInVersion } from './lists.ts';
@@ -70,13 +72,15 @@ async function patch(request: WriteRequest, target: WriteTarget, warnings: strin
   const media = mediaTypeOf(header(request, 'content-type'));
   const options = writeOptionsOf(request, target, warnings);
   const { body, duplicateFields } = await bodyOf(request, media);
-  reportDuplicateFields(duplicateFields, { ...target, options, isPatch: true });
-  if (media === 'apply-patch') return apply(request, target, body, options, warnings);
+  if (media === 'apply-patch') {
+    reportDuplicateFields(duplicateFields, { ...target, options, isPatch: true });
+    return apply(request, target, body, options, warnings);
+  }
   if (request.query.get('force')) {
     throw invalidOption('PatchOptions', forbiddenField('force', 'may not be specified for non-apply patch'));
   }
   const { type, ...rest } = patchOf(media, body);
-  const result = target.space.patch(target.key, { type, ...rest } as Patch, options);
+  const result = target.space.patch(target.key, { type, ...rest } as Patch, { ...options, duplicateFields });
   return written(target, { status: 200, object: result, options, warnings });
 }
 
@@ -91,8 +95,7 @@ async function apply(
   if (!fieldManager) {
     throw invalidOption('PatchOptions', required('fieldManager', 'is required for apply patch'));
   }
-  if (isRecord(body) && !(body.apiVersion && body.kind))
-    throw new BanyanError('BadRequest', 'invalid object type: an applied object must have apiVersion and kind');
+  if (isRecord(body)) checkAppliedType(body, target);
   const object = asObject(body, target);
   if (object.metadata.name !== undefined) checkName(object, target);
   const existed = target.space.storage.get(storedKey(target.kind, target.key)) !== undefined;
@@ -105,7 +108,7 @@ async function apply(
       ...(target.key.namespace ? { namespace: target.key.namespace } : {}),
     },
   };
-  const result = target.space.apply(config, { ...options, fieldManager, force: request.query.get('force') === 'true' });
+  const result = target.space.apply(config, { ...options, fieldManager, force: isForced(request.query.get('force')) });
   return written(target, { status: existed ? 200 : 201, object: result, options, warnings });
 }
 
@@ -200,37 +203,58 @@ async function bodyOf(request: WriteRequest, media: MediaType): Promise<{ body: 
   return { body, duplicateFields: duplicatesIn(bytes, media, body) };
 }
 
+function expectedOf({ kind, version, subresource }: WriteTarget): {
+  readonly apiVersion: string;
+  readonly kind: string;
+} {
+  if (subresource === 'scale') return { apiVersion: 'autoscaling/v1', kind: 'Scale' };
+  return { apiVersion: formatApiVersion(kind.group, version), kind: kind.kind };
+}
+
+/** As Kubernetes reads a boolean in a URL. */
+function isForced(value: string | null): boolean {
+  return value !== null && !['', 'false', '0'].includes(value.toLowerCase());
+}
+
+/** An applied object has to name its type, and no other one. */
+function checkAppliedType({ apiVersion, kind }: Record<string, unknown>, target: WriteTarget): void {
+  const expected = expectedOf(target);
+  if (apiVersion === expected.apiVersion && kind === expected.kind) return;
+  const { group, version } = parseApiVersion(typeof apiVersion === 'string' ? apiVersion : '');
+  if (kind === expected.kind && target.space.kinds.byKind(group, version, expected.kind)) {
+    const why = 'Incorrect version specified in apply patch. Specified patch version';
+    throw badRequest(`${why}: ${String(apiVersion)}, expected: ${expected.apiVersion}`);
+  }
+  throw badRequest(`invalid object type: ${group}/${version}, Kind=${typeof kind === 'string' ? kind : ''}`);
+}
+
 /** The object in a body. Throws unless the object is of the kind in the URL. */
 function asObject(body: unknown, target: WriteTarget): KubeObject {
   if (!isRecord(body)) {
     throw new BanyanError('BadRequest', 'the body of the request must be one object with apiVersion and kind');
   }
   const object = body as KubeObject;
-  const expected =
-    target.subresource === 'scale'
-      ? { apiVersion: 'autoscaling/v1', kind: 'Scale' }
-      : { apiVersion: formatApiVersion(target.kind.group, target.version), kind: target.kind.kind };
+  const expected = expectedOf(target);
   const { apiVersion = expected.apiVersion, kind = expected.kind } = object;
   if (kind !== expected.kind || apiVersion !== expected.apiVersion) {
-    const message = `the object provided is unrecognized: it is ${apiVersion} ${kind}, the request is for ${expected.apiVersion} ${expected.kind}`;
-    throw new BanyanError('BadRequest', message);
+    const { why, isVersion } = unreadableKind({ apiVersion, kind }, expected);
+    const { version } = parseApiVersion(apiVersion);
+    const message = `${kind} in version "${version}" cannot be handled as a ${expected.kind}: ${why}`;
+    throw new BanyanError('BadRequest', isVersion ? why : message);
   }
-  if (!isRecord(object.metadata ?? {})) {
-    throw new BanyanError('BadRequest', `metadata: must be an object, not ${messageValue(object.metadata)}`);
-  }
+  // The decoder refuses such metadata.
+  if (!isRecord(object.metadata ?? {})) return { ...object, apiVersion, kind };
   const metadata = { ...object.metadata };
   const { namespace } = target.key;
-  if (metadata.namespace && metadata.namespace !== namespace) {
-    const message = `metadata.namespace: the namespace of the provided object does not match the namespace sent on the request: ${metadata.namespace}, ${namespace || 'none'}`;
-    throw new BanyanError('BadRequest', message);
+  // As in Kubernetes, an object without a namespace may name one.
+  if (namespace && metadata.namespace && metadata.namespace !== namespace) {
+    throw otherNamespace();
   }
   return { ...object, apiVersion, kind, metadata: namespace ? { ...metadata, namespace } : metadata };
 }
 
 function checkName(object: KubeObject, target: WriteTarget): void {
-  if (object.metadata.name === target.key.name) return;
-  const message = `metadata.name: the name of the object (${object.metadata.name ?? ''}) does not match the name on the URL (${target.key.name})`;
-  throw new BanyanError('BadRequest', message);
+  if (object.metadata.name !== target.key.name) throw otherName(object.metadata.name, target.key.name);
 }
 
 function patchOf(media: string, body: unknown): { type: string; operations?: unknown; patch?: JsonObject } {

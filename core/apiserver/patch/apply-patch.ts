@@ -1,9 +1,9 @@
 /** Applies one of the three patches of the Kubernetes API that do not use field ownership. */
 
-import { jsonText } from '../../object/json.ts';
 import type { JsonObject, KubeObject } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
+import { goTypeOf } from '../decoding.ts';
 import type { ObjectType } from '../schema.ts';
 import type { Patch } from '../space.ts';
 import { badRequest } from '../status-errors.ts';
@@ -20,17 +20,19 @@ export function applyPatch(patch: Patch, object: KubeObject, schema: ObjectType 
     case 'json':
       return applyJsonPatch(object, patch.operations);
     case 'merge':
-      return mergePatch(object, checked(patch.patch));
+      return mergePatch(object, checked(patch.patch, 'error decoding patch: '));
     case 'strategic':
       if (!schema) throw new BanyanError('UnsupportedMediaType', unsupported);
-      return strategicMergePatch(object, checked(patch.patch), schema);
+      return strategicMergePatch(object, checked(patch.patch, ''), schema);
   }
 }
 
-/** Checks that the patch is an object. It comes from a request body, which may be any value. */
-function checked(patch: JsonObject): JsonObject {
-  if (!isRecord(patch)) throw badRequest(`error decoding patch: it must be an object, not ${jsonText(patch)}`);
-  return patch;
+/** Checks that the patch is an object. It comes from a request body, which may be any value. Null is a strategic merge patch that changes nothing, as in Kubernetes. */
+function checked(patch: JsonObject | null, before: string): JsonObject {
+  if (isRecord(patch)) return patch;
+  if (patch === null && before === '') return {};
+  if (patch === null) throw badRequest('Invalid JSON Patch');
+  throw badRequest(`${before}json: cannot unmarshal ${goTypeOf(patch)} into Go value of type map[string]interface {}`);
 }
 
 const unsupported =

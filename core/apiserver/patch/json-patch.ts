@@ -7,6 +7,7 @@ import { jsonText } from '../../object/json.ts';
 import { cloneJson, equalJson, ownField, setField } from '../../object/json-value.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
+import { goTypeOf } from '../decoding.ts';
 import { badRequest } from '../status-errors.ts';
 
 /** The bound of the Kubernetes API server. A longer patch is probably a mistake. */
@@ -49,7 +50,7 @@ export function applyJsonPatch(target: unknown, operations: unknown): unknown {
 
 function decode(operations: unknown): Operation[] {
   if (!Array.isArray(operations)) {
-    throw unreadable(`json: cannot unmarshal ${typeOf(operations)} into Go value of type []handlers.jsonPatchOp`);
+    throw unreadable(`json: cannot unmarshal ${goTypeOf(operations)} into Go value of type []handlers.jsonPatchOp`);
   }
   const all = (operations as unknown[]).map(decodeOne);
   if (all.length <= operationsMax) return all;
@@ -59,12 +60,14 @@ function decode(operations: unknown): Operation[] {
 
 function decodeOne(item: unknown): Operation {
   if (!isRecord(item) && item !== null) {
-    throw unreadable(`json: cannot unmarshal ${typeOf(item)} into Go value of type handlers.jsonPatchOp`);
+    throw unreadable(`json: cannot unmarshal ${goTypeOf(item)} into Go value of type handlers.jsonPatchOp`);
   }
   const text = (name: string): string | undefined => {
     const value = item?.[name] ?? undefined;
     if (value === undefined || typeof value === 'string') return value;
-    throw unreadable(`json: cannot unmarshal ${typeOf(value)} into Go struct field jsonPatchOp.${name} of type string`);
+    throw unreadable(
+      `json: cannot unmarshal ${goTypeOf(value)} into Go struct field jsonPatchOp.${name} of type string`,
+    );
   };
   const [op = 'unknown', path, from] = [text('op'), text('path'), text('from')];
   return { op, path, from, value: item?.value ?? null };
@@ -152,12 +155,6 @@ function test(value: unknown, { path, value: expected }: Operation): void {
 function wholeDocument({ value }: Operation): unknown {
   if (!isContainer(value)) throw rejected('replace operation value must be object or array');
   return cloneJson(value);
-}
-
-function typeOf(value: unknown): string {
-  if (Array.isArray(value)) return 'array';
-  if (typeof value === 'boolean') return 'bool';
-  return typeof value === 'string' || isRecord(value) ? typeof value : 'number';
 }
 
 function unreadable(why: string): BanyanError {

@@ -13,9 +13,9 @@
  * has no nulls and no directives: Kubernetes loses them when it decodes the result into Go types.
  */
 
-import { jsonText } from '../../object/json.ts';
 import { ownField, setField } from '../../object/json-value.ts';
 import { isRecord } from '../../runtime/is-record.ts';
+import { goText } from '../decoding.ts';
 import type { FieldType } from '../schema.ts';
 import { badRequest } from '../status-errors.ts';
 import { type KeyOf, orderItems } from './list-order.ts';
@@ -155,7 +155,7 @@ function checkOrder(
     const key = keyOf(item);
     while (at < order.length && keyOf(order[at]) !== key) at += 1;
     if (at === order.length) {
-      const [list, asked] = [jsonText(changes), jsonText(order)];
+      const [list, asked] = [goText(changes), goText(order)];
       throw badRequest(`The order in patch list:\n${list}\n doesn't match $setElementOrder list:\n${asked}\n`);
     }
     at += 1;
@@ -236,7 +236,7 @@ function keyOfItems(mergeKey: string | undefined): KeyOf {
   if (!mergeKey) return (item) => item;
   return (item) => {
     const key = isRecord(item) ? ownField(item, mergeKey) : undefined;
-    if (key === undefined) throw badRequest(`map: ${jsonText(item)} does not contain declared merge key: ${mergeKey}`);
+    if (key === undefined) throw badRequest(`map: ${goText(item)} does not contain declared merge key: ${mergeKey}`);
     return key;
   };
 }
@@ -265,5 +265,5 @@ function isMarked(fields: PatchFields): boolean {
 }
 
 function unknownDirective(fields: PatchFields) {
-  return badRequest(`unknown patch type: ${String(fields[patchMark])} in map: ${jsonText(fields)}`);
+  return badRequest(`unknown patch type: ${String(fields[patchMark])} in map: ${goText(fields)}`);
 }

@@ -45,8 +45,8 @@ import { strategyOf } from './kind-strategy.ts';
 import { checkMayBeDeleted, checkNamespaceTakesObjects, namespaceResource } from './namespace-guard.ts';
 import { incoming, inVersion, isContentChanged, keyInForm, shownIn, storedBytes } from './object-form.ts';
 import { dropRepeatedOwners, fillNewMeta, generateName, nameRequired, validateMeta } from './object-meta.ts';
-import { checkPreconditionIdentity, checkPreconditions, checkUpdatable } from './preconditions.ts';
-import { type Scale, scaleOf, withScale } from './scale.ts';
+import { checkPatchedName, checkPatchedType, checkPreconditions, checkUpdatable, uidCauses } from './preconditions.ts';
+import { checkScaleTypes, type Scale, scaleOf, withScale } from './scale.ts';
 import { SpaceFilling } from './space-filling.ts';
 import { checkSubresource, type Write, warnAbout, withKept, withWriter } from './write.ts';
 
@@ -169,8 +169,9 @@ export class EmbeddedSpace implements Space {
     const { live } = this.#read(kind, version, stored);
     if (options.subresource === 'scale') return this.#patchScale(kind, live, patch, options);
     const next = applyPatch(patch, live, kind.custom ? undefined : kind.schema(version)) as KubeObject;
-    checkPreconditionIdentity(live, next);
+    checkPatchedType(patch, live, next);
     const clean = decodePatched(patch, next, () => incoming(kind, next));
+    checkPatchedName(live, next);
     // A patch without a resourceVersion applies to every state. So the version that was copied from the live object must not be checked.
     if (clean.metadata.resourceVersion === live.metadata.resourceVersion) delete clean.metadata.resourceVersion;
     return this.#replace({ kind, version, key, options, isPatch: true, patch }, stored, clean);
@@ -273,8 +274,16 @@ export class EmbeddedSpace implements Space {
   }
 
   updateScale(key: ObjectKey, scale: KubeObject, options: WriteOptions = {}): KubeObject {
+    return this.#writeScale(key, scale, options);
+  }
+
+  /** `patch`: the patch that has made the scale. */
+  #writeScale(key: ObjectKey, scale: KubeObject, options: WriteOptions, patch?: Patch): KubeObject {
     const kind = this.#kindOf(key);
     this.#checkWritable();
+    const unknown = patch ? decodePatched(patch, scale, () => checkScaleTypes(scale)) : checkScaleTypes(scale);
+    const sent = { options, isPatch: patch !== undefined, ...(patch ? { patch } : {}) };
+    reportUnknownFields(unknown, { ...sent, kind: { ...kind, kind: 'Scale', custom: false }, version: 'v1' }, scale);
     const stored = this.storage.get(key);
     if (!stored) throw status.notFound(key);
     const version = options.version ?? this.#writtenVersion(kind, stored);
@@ -287,9 +296,10 @@ export class EmbeddedSpace implements Space {
     if (patch.type === 'strategic') patch = { type: 'merge', patch: patch.patch };
     const before = scaleOf(kind, live);
     const next = applyPatch(patch, before, undefined) as KubeObject;
-    checkPreconditionIdentity(before, next);
+    checkPatchedType(patch, before, next);
+    checkPatchedName(before, next);
     const { namespace = '', name = '' } = live.metadata;
-    return this.updateScale({ group: kind.group, resource: kind.resource, namespace, name }, next, options);
+    return this.#writeScale({ group: kind.group, resource: kind.resource, namespace, name }, next, options, patch);
   }
 
   #nameNew(kind: Kind, object: KubeObject): void {
@@ -316,7 +326,7 @@ export class EmbeddedSpace implements Space {
     const filled = this.#filling.fillIn(write, next, true);
     this.#admit({ operation: 'create', key, object: next, ...withWriter(options) });
     const causes = [...validateMeta(kind, next.metadata), ...kind.rules.validate(next, version)];
-    if (causes.length > 0) throw status.invalidObject(kind, key.name, causes);
+    if (causes.length > 0) throw status.invalidObject(kind.storedAs ?? kind, key.name, causes);
     warnAbout(kind, next, options, { isChanged: true });
     if (!write.isApplied) this.#manageFields(write, undefined, next);
     putNote(next, noteText(filled));
@@ -351,10 +361,11 @@ export class EmbeddedSpace implements Space {
     // In a rewrite, the old values are of another version. So the rules that compare old and new values can't run.
     const comparable = isRewrite ? undefined : old;
     const causes = [
+      ...(write.isPatch ? uidCauses(asSent, old) : []),
       ...validateMeta(kind, next.metadata, old.metadata),
       ...kind.rules.validate(next, version, comparable, options),
     ];
-    if (causes.length > 0) throw status.invalidObject(kind, key.name, causes);
+    if (causes.length > 0) throw status.invalidObject(kind.storedAs ?? kind, key.name, causes);
     const isChanged = isContentChanged(kind, next, old);
     // As in Kubernetes, the node of a pod is no content of the pod.
     if (isChanged && options.subresource !== 'binding') next.metadata.generation = (old.metadata.generation ?? 0) + 1;

@@ -1,10 +1,12 @@
 /** Treats unknown and duplicate fields as `fieldValidation` asks: ignores them, warns about each, or refuses the write. */
+import { jsonText } from '../../object/json.ts';
 import type { KubeObject } from '../../object/meta.ts';
-import { BanyanError, type Cause } from '../../runtime/errors.ts';
+import { BanyanError } from '../../runtime/errors.ts';
 import { suggest } from '../../runtime/suggest.ts';
+import { goText } from '../decoding.ts';
 import type { FieldType } from '../schema.ts';
-import type { Kind, WriteOptions } from '../space.ts';
-import { badRequest, invalidObject } from '../status-errors.ts';
+import type { Kind, Patch, WriteOptions } from '../space.ts';
+import { badRequest, patchRefused } from '../status-errors.ts';
 
 export interface CheckedWrite {
   readonly kind: Kind;
@@ -12,19 +14,32 @@ export interface CheckedWrite {
   readonly options: WriteOptions;
   /** For an unknown field, the Kubernetes API server refuses a patch with Invalid, and a whole object with BadRequest. */
   readonly isPatch?: boolean;
+  /** The patch that has made the object. */
+  readonly patch?: Patch;
 }
 
 /** `object` is the object that has the unknown fields. */
 export function reportUnknownFields(paths: readonly string[], write: CheckedWrite, object: object): void {
   const { kind, version, options } = write;
   const unknown = paths.map((path) => ({ path, text: `unknown field "${path}"${hint(kind, version, path)}` }));
-  const duplicates = duplicateTexts(options.duplicateFields ?? []);
+  const ofPatch = write.patch?.type === 'json' ? 'json patch ' : '';
+  const duplicates = duplicateTexts(options.duplicateFields ?? [], ofPatch);
   // The decoder of a Go type finds both in one pass. For a custom kind, pruning comes after decoding.
   const all = [...duplicates, ...unknown];
-  if (!kind.custom && duplicates.length > 0) all.sort((a, b) => inDocumentOrder(object, a.path, b.path));
-  report(
-    Array.from(all, ({ text }) => text),
-    write,
+  if (!kind.custom && !write.patch && duplicates.length > 0)
+    all.sort((a, b) => inDocumentOrder(object, a.path, b.path));
+  report([...unknownInOperations(write.patch), ...Array.from(all, ({ text }) => text)], write, object);
+}
+
+const fieldsOfOperation: ReadonlySet<string> = new Set(['op', 'path', 'from', 'value']);
+
+/** Fields of the operations of a JSON patch that have no meaning. */
+function unknownInOperations(patch: Patch | undefined): string[] {
+  if (patch?.type !== 'json' || !Array.isArray(patch.operations)) return [];
+  return patch.operations.flatMap((operation, i) =>
+    Object.keys((operation ?? {}) as object)
+      .filter((name) => !fieldsOfOperation.has(name))
+      .map((name) => `json patch unknown field "[${i}].${name}"`),
   );
 }
 
@@ -32,6 +47,7 @@ export function reportDuplicateFields(paths: readonly string[], write: CheckedWr
   report(
     Array.from(duplicateTexts(paths), ({ text }) => text),
     write,
+    {},
   );
 }
 
@@ -48,8 +64,8 @@ export function refuseUntypedFields(
   throw new BanyanError('NotTyped', `failed to create typed patch object (${which}): ${list}`);
 }
 
-function duplicateTexts(paths: readonly string[]) {
-  return paths.map((path) => ({ path, text: `duplicate field "${path}"` }));
+function duplicateTexts(paths: readonly string[], before = '') {
+  return paths.map((path) => ({ path, text: `${before}duplicate field "${path}"` }));
 }
 
 /** The names and indices of a path. */
@@ -89,7 +105,11 @@ function hint(kind: Kind, version: string, path: string): string {
 /** The bound of the Kubernetes API server. Longer lists would not help the author, and the answer could be longer than the body. */
 const reportedMax = 100;
 
-function report(found: readonly string[], { kind, version, options, isPatch }: CheckedWrite): void {
+function report(
+  found: readonly string[],
+  { kind, version, options, isPatch, patch }: CheckedWrite,
+  object: object,
+): void {
   if (found.length === 0 || options.fieldValidation === 'Ignore') return;
   const texts = [...new Set(found)].slice(0, reportedMax);
   if (options.fieldValidation !== 'Strict') {
@@ -98,6 +118,5 @@ function report(found: readonly string[], { kind, version, options, isPatch }: C
   }
   const error = `strict decoding error: ${texts.join(', ')}`;
   if (!isPatch) throw badRequest(`${kind.kind} in version "${version}" cannot be handled as a ${kind.kind}: ${error}`);
-  const cause: Cause = { reason: 'FieldValueInvalid', message: `Invalid value: ${error}`, field: 'patch' };
-  throw invalidObject({ group: '', kind: '' }, '', [cause]);
+  throw patchRefused(patch?.type === 'strategic' ? goText(patch.patch) : jsonText(object), error);
 }

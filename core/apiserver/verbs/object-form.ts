@@ -3,8 +3,9 @@ import { canonicalBytes } from '../../object/canonical.ts';
 import { objectBeyondLimits } from '../../object/json-limits.ts';
 import { cloneJson, cloneWithoutNulls, equalJson } from '../../object/json-value.ts';
 import type { ObjectKey } from '../../object/key.ts';
-import type { KubeObject } from '../../object/meta.ts';
+import { type KubeObject, parseApiVersion } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
+import { checkTypes } from '../builtin/type-check.ts';
 import { Undecodable } from '../decoding.ts';
 import { type Kind, storedResource } from '../space.ts';
 import { badRequest, notConvertible, objectBytesMax, tooLarge } from '../status-errors.ts';
@@ -13,19 +14,29 @@ import { checkMetaTypes, normalizeMeta } from './object-meta.ts';
 
 /** A copy of the received object, which the next steps may change. Its metadata has the right types. */
 export function incoming(kind: Kind, object: KubeObject): KubeObject {
-  const wrong = checkMetaTypes(object);
-  if (wrong) {
-    const { apiVersion } = object;
-    const message = `${kind.kind} in version "${apiVersion}" cannot be handled as a ${kind.kind}: ${wrong}`;
-    throw new BanyanError('BadRequest', message, {}, { cause: new Undecodable(wrong) });
-  }
+  if (kind.custom) refuseWrongMeta(kind, object);
+  else checkBuiltInMeta(kind, object);
   // In Kubernetes, built-in kinds are Go types. A null in them is the same as an absent field.
   const copy = kind.custom ? cloneJson(object) : cloneWithoutNulls(object);
+  copy.metadata ??= {};
   normalizeMeta(copy.metadata);
   takeNote(copy);
   if (kind.namespaced) copy.metadata.namespace ??= 'default';
   else delete copy.metadata.namespace;
   return copy;
+}
+
+function refuseWrongMeta({ kind }: Kind, object: KubeObject): void {
+  const wrong = checkMetaTypes(object);
+  if (!wrong) return;
+  const message = `${kind} in version "${object.apiVersion}" cannot be handled as a ${kind}: ${wrong}`;
+  throw new BanyanError('BadRequest', message, {}, { cause: new Undecodable(wrong) });
+}
+
+/** The types of the metadata, so that no other code needs to check them. The rest of the object is checked later, against the stored object too. */
+function checkBuiltInMeta(kind: Kind, { apiVersion, metadata }: KubeObject): void {
+  const { version } = parseApiVersion(apiVersion);
+  checkTypes({ metadata }, kind.schema(version), { kind: kind.kind, version });
 }
 
 export function keyInForm(kind: Kind, object: KubeObject): ObjectKey {

@@ -9,6 +9,7 @@ import type { KubeObject, ObjectMeta, OwnerReference } from '../../object/meta.t
 import type { Cause } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 import { type Random, uuid } from '../../runtime/random.ts';
+import { isUnqualifiedFinalizer, unqualifiedFinalizer } from '../builtin/validation/cluster.ts';
 import { dnsSubdomain, qualifiedName } from '../builtin/validation/formats.ts';
 import { nameRules } from '../builtin/validation/kind-rules.ts';
 import { annotations, labels } from '../builtin/validation/selectors.ts';
@@ -101,12 +102,34 @@ export function normalizeMeta(meta: ObjectMeta): void {
 
 export function validateMeta(kind: Kind, meta: ObjectMeta, old?: ObjectMeta): Cause[] {
   const at = new Visit({ metadata: meta } as KubeObject);
-  if (!old) for (const mistake of checkName(kind, meta.name!)) at.invalid('metadata.name', meta.name, mistake);
+  if (!old) {
+    const { generateName: base = '' } = meta;
+    const mistakes = base === '' ? [] : checkName(kind, asPrefix(base));
+    for (const mistake of mistakes) at.invalid('metadata.generateName', base, mistake);
+    for (const mistake of checkName(kind, meta.name!)) at.invalid('metadata.name', meta.name, mistake);
+  }
   at.into('metadata', meta, fields({ labels, annotations }));
   const { causes } = at;
   if (meta.ownerReferences) validateOwners(meta.ownerReferences, causes);
   if (meta.finalizers) validateFinalizers(meta.finalizers, old, causes);
+  if (kind.custom || withAnyFinalizer.has(kind.group)) return causes;
+  for (const [i, name] of (meta.finalizers ?? []).entries()) {
+    if (isUnqualifiedFinalizer(name))
+      causes.push(invalidField(`metadata.finalizers[${i}]`, name, unqualifiedFinalizer));
+  }
   return causes;
+}
+
+/** Groups whose objects may have finalizers of nobody. */
+const withAnyFinalizer: ReadonlySet<string> = new Set([
+  'admissionregistration.k8s.io',
+  'apiextensions.k8s.io',
+  'apiregistration.k8s.io',
+]);
+
+/** The beginning of a name may end in a dash, because something follows. */
+function asPrefix(base: string): string {
+  return base.length > 1 && base.endsWith('-') ? `${base.slice(0, -2)}a` : base;
 }
 
 /** All names are DNS subdomains, except those of some built-in kinds. */

@@ -6,6 +6,8 @@ import { formatGroupResource } from '../../object/key.ts';
 import { type KubeObject, type ObjectMeta, parseApiVersion } from '../../object/meta.ts';
 import type { LabelRequirement, LabelSelector } from '../../object/selector.ts';
 import { isRecord } from '../../runtime/is-record.ts';
+import { checkTypes } from '../builtin/type-check.ts';
+import { builtinType } from '../builtin/types-table.ts';
 import type { Kind, ScalePaths } from '../space.ts';
 import { badRequest, invalidObject, methodNotAllowed } from '../status-errors.ts';
 
@@ -35,6 +37,11 @@ export function scaleOf(kind: Kind, object: KubeObject): Scale {
     spec: typeof replicas === 'number' ? { replicas } : {},
     status: { replicas: typeof observed === 'number' ? observed : 0, ...(selector ? { selector } : {}) },
   };
+}
+
+/** Returns the unknown fields. Throws BadRequest if a field has a value of another type. */
+export function checkScaleTypes(scale: KubeObject): string[] {
+  return checkTypes(scale, builtinType('io.k8s.api.autoscaling.v1.Scale'), { kind: 'Scale', version: 'v1' });
 }
 
 /** `object` with the replicas of `scale`. Also takes the uid and the resourceVersion of `scale`, so that the update checks them. */

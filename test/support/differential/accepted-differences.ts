@@ -10,7 +10,16 @@ const texts: readonly (readonly [pattern: RegExp, shown: string, reason: string]
     '$1',
     'Kubernetes shows structs with the names of their Go fields',
   ],
+  [
+    /(the server rejected our request due to an error in our request).*$/s,
+    '$1',
+    'Kubernetes does not say which operation of a JSON patch fails',
+  ],
   [/(data\[\.docker\w+\]: Invalid value).*$/, '$1', 'the parser of JSON has other words'],
+  [/\(\w*\/(\w+; [\w./]+, Kind=)/, '($1', 'an apply gets the namespace of its URL before it is checked'],
+  [/(the server could not find the requested resource).*$/s, '$1', 'the answer also says what is not there'],
+  [/(list element types are not identical).*$/s, '$1', 'Kubernetes shows both lists, and not their name'],
+  [/(invalid patch format of retainKeys).*$/s, '$1', 'the answer also names the key'],
   [/(is immutable after creation[^\n]*)\n.*$/s, '$1', 'Kubernetes adds a difference of Go values'],
   [/(pod updates may not change[^\n]*)\n.*$/s, '$1', 'Kubernetes adds a difference of Go values'],
 ];
@@ -18,7 +27,6 @@ const texts: readonly (readonly [pattern: RegExp, shown: string, reason: string]
 /** Causes that only a real API server has, or only after its controllers have worked. */
 const causes: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^status\.collisionCount: .*cannot be decremented$/, 'no controller has counted in a space'],
-  [/^status\.\w+: .*cannot (decrease the|be removed for)/, 'no controller has worked on the Job'],
   [/^spec\.clusterIPs: Invalid value: failed to allocate/, 'a space has no network of Services'],
   [
     /^spec\.ports\[\d+\]\.nodePort: Duplicate value/,
@@ -48,8 +56,42 @@ const answers: readonly (readonly [type: string, pattern: RegExp, reason: string
     /does not contain declared merge key/,
     'Kubernetes calls this mistake of the patch an internal error',
   ],
+  [
+    'application/apply-patch+yaml',
+    /cannot be handled as a /,
+    'Kubernetes calls values of wrong types in an apply internal errors, and some of them conflicts',
+  ],
+  [
+    'application/json-patch+json',
+    /^error decoding patch: json: cannot unmarshal \w+ into Go (struct field jsonPatchOp|value of type handlers)/,
+    'with fieldValidation=Ignore, Kubernetes reads operations with another decoder',
+  ],
+  [
+    'application/json-patch+json',
+    /was undeterminable: name must be provided$/,
+    'Kubernetes warns about all fields of an object that has lost its version',
+  ],
 ];
 
 export function isAccepted({ type }: { readonly type: string }, own: readonly string[]): boolean {
   return answers.some(([of, pattern]) => of === type && own.some((line) => pattern.test(line)));
 }
+
+/** Bad requests that get another status or reason, each with its reason. */
+export const acceptedBodies: Readonly<Record<string, string>> = {};
+
+/** Mistakes of people that get another answer, each with its reason. */
+export const acceptedMistakes: Readonly<Record<string, string>> = {
+  tabs: 'the parser of YAML has other words',
+  'two documents': 'Kubernetes drops the second document without a word',
+  'an old version in a patch': 'Kubernetes calls a version that is no number an internal error',
+  'a patch of a type that nobody knows': 'Kubernetes answers with a text that is no Status',
+  'the address of a Service': 'a space has no network of Services, so the first address is not yet set',
+  'a smaller claim': 'a space has no volumes to which claims are bound',
+  'a new object with a version': 'Kubernetes says so only when it stores the object, and not in a dry run',
+  'a name to be generated that is wrong': 'the end of the name is made by chance',
+  'a directive that is a number': 'Kubernetes shows the number as a mistake of its own format',
+  'an order that is a text': 'Kubernetes names types of Go',
+  'a list of deletions that is a text': 'Kubernetes ignores the list, and nothing is deleted',
+  'a directive that merges': 'the pages of Kubernetes name the directive, although its API server has none',
+};

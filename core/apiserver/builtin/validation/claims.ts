@@ -115,7 +115,7 @@ export const claim: FieldCheck = all(fields({ spec: claimSpec }), (value, at) =>
 
 function withoutStorage(resources: unknown): ReadValues {
   const { requests, ...rest } = recordOf(resources);
-  return { ...rest, requests: { ...recordOf(requests), storage: undefined } };
+  return isPresent(requests) ? { ...rest, requests: { ...recordOf(requests), storage: 'any' } } : rest;
 }
 
 function storageOf(spec: ReadValues): bigint {

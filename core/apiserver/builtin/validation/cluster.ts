@@ -3,7 +3,7 @@ import { addressRange, familyOf, parseRange } from './addresses.ts';
 import { dns1035Label, dnsLabel, dnsSubdomain, labelValue, qualifiedName } from './formats.ts';
 import { containerResource, requirements, resourceAmount } from './resources.ts';
 import { labelName, labels, taintEffect, tolerations } from './selectors.ts';
-import { fixed, fixedWith } from './updates.ts';
+import { fixed, fixedWith, isSameValue } from './updates.ts';
 import {
   all,
   atLeast,
@@ -22,6 +22,7 @@ import {
   requiredOneOf,
   textOfForm,
   textsOf,
+  type Visit,
   valueAtPath,
   wordOf,
 } from './visit.ts';
@@ -192,12 +193,12 @@ const eventTexts: readonly (readonly [string, boolean, number])[] = [
 const fixedEventFields = [
   'involvedObject',
   'reason',
-  'reason',
   'message',
   'source',
   'firstTimestamp',
   'lastTimestamp',
   'count',
+  'reason',
   'type',
   'eventTime',
   'action',
@@ -233,22 +234,33 @@ export const coreEvent: FieldCheck = anyEvent('reportingComponent');
 export const newerEvent: FieldCheck = all(anyEvent('reportingController'), (value, at) => {
   if (!at.old) createdEvent(value, at);
   else {
+    const { series } = recordOf(value);
+    if (!isSameValue(series ?? 'none', at.old.series ?? 'none', at)) eventSeries(series, at);
     for (const field of fixedEventFields) {
       const now = recordOf(value)[field];
       const before = at.old[field];
       const shownAs = field === 'reportingComponent' ? 'reportingController' : field;
-      if (now || before) fixedWith(shownAs, now, before, at);
+      const isSame = /time/i.test(field) && isSameTime(now, before);
+      if ((now || before) && !isSame) fixedWith(shownAs, now, before, at);
     }
   }
 });
 
+/** A time may have several texts. */
+function isSameTime(now: unknown, before: unknown): boolean {
+  return typeof now === 'string' && typeof before === 'string' && Date.parse(now) === Date.parse(before);
+}
+
+function eventSeries(series: unknown, at: Visit): void {
+  if (!isPresent(series)) return;
+  const { count, lastObservedTime } = recordOf(series);
+  if (numberOf(count) < 2) at.invalid('series.count', '', 'should be at least 2');
+  if (!isPresent(lastObservedTime)) at.required('series.lastObservedTime');
+}
+
 const createdEvent: FieldCheck = (value, at) => {
   const { series, eventTime, type, ...own } = recordOf(value);
-  if (isPresent(series)) {
-    const { count, lastObservedTime } = recordOf(series);
-    if (numberOf(count) < 2) at.invalid('series.count', '', 'should be at least 2');
-    if (!isPresent(lastObservedTime)) at.required('series.lastObservedTime');
-  }
+  eventSeries(series, at);
   if (!isPresent(eventTime)) at.required('eventTime');
   if (type !== 'Normal' && type !== 'Warning') at.invalid('type', '', `has invalid value: ${wordOf(type)}`);
   for (const field of ['firstTimestamp', 'lastTimestamp', 'count']) {

@@ -353,6 +353,7 @@ const timeZone: FieldCheck = ifGiven((value, at) => {
   for (const part of zone.split('/')) {
     if (/^\.\.?$|^-/.test(part) || !/^[A-Za-z.\-_0-9+]{1,14}$/.test(part)) {
       at.invalid('', zone, `unknown time zone ${zone}`);
+      return;
     }
   }
   if (zone.toLowerCase() === 'local') {

@@ -5,6 +5,11 @@ import { listOf, type ReadValues, recordOf, recordsOf, type Visit } from './visi
 
 type PartRule = (spec: ReadValues, old: ReadValues, at: Visit) => void;
 
+/** True for a subresource that writes a part of a Pod. Nobody may change the node of a Pod but by its own subresource. */
+export function isPodPart(subresource: string | undefined): subresource is string {
+  return subresource === 'binding' || Object.hasOwn(podParts, subresource ?? '');
+}
+
 export const podParts: Readonly<Record<string, PartRule>> = {
   ephemeralcontainers(spec, old, at) {
     const now = recordsOf(spec.ephemeralContainers);

@@ -70,15 +70,15 @@ function compiled(
     const source = wordOf(value);
     if (asksAuthorizer.test(source)) return;
     try {
-      compileCel(source, variables, result, 'kubernetes');
+      const { resultType } = compileCel(source, variables, result, 'kubernetes');
+      if (result !== undefined && resultType === 'dyn') at.invalid('', source, `must evaluate to ${shown} but got dyn`);
     } catch (error) {
       if (!(error instanceof CelError)) throw error;
       const [, type] = /^must be of type \w+, is (.*)$/.exec(error.message) ?? [];
-      const but = shown === result ? '' : ` but got ${type}`;
       at.invalid(
         '',
         source,
-        type === undefined ? `compilation failed: ${error.message}` : `must evaluate to ${shown}${but}`,
+        type === undefined ? `compilation failed: ${error.message}` : `must evaluate to ${shown} but got ${type}`,
       );
     }
   };

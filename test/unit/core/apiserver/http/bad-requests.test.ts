@@ -69,13 +69,13 @@ describe('a body that does not match its content type is refused', () => {
         what: 'a name that is an integer beyond the integers of a double',
         request: ['POST', configMaps, { body: '{"metadata":{"name":9007199254740993}}' }],
         ...bad,
-        message: /metadata\.name: must be a string, not 9007199254740993$/,
+        message: /json: cannot unmarshal number into Go struct field ObjectMeta\.metadata\.name of type string$/,
       },
       {
         what: 'a label that is an integer beyond the integers of a double',
         request: ['POST', configMaps, { body: '{"metadata":{"name":"a","labels":{"n":-9223372036854775808}}}' }],
         ...bad,
-        message: /metadata\.labels\.n: must be a string, not -9223372036854775808$/,
+        message: /json: cannot unmarshal number into Go struct field ObjectMeta\.metadata\.labels of type string$/,
       },
       {
         what: 'a patch with a field twice, when it is to be strict',
@@ -86,7 +86,7 @@ describe('a body that does not match its content type is refused', () => {
         ],
         reason: 'Invalid',
         code: 422,
-        message: ' "" is invalid: patch: Invalid value: strict decoding error: duplicate field "data.text"',
+        message: /^ "" is invalid: patch: Invalid value: ".*: strict decoding error: duplicate field "data.text"$/,
         fields: ['patch'],
       },
       {
@@ -174,7 +174,7 @@ describe('a body that does not match its content type is refused', () => {
         what: 'a merge patch that is no object',
         request: ['PATCH', `${configMaps}/kept`, { body: 'null', type: 'application/merge-patch+json' }],
         ...bad,
-        message: 'error decoding patch: it must be an object, not null',
+        message: 'Invalid JSON Patch',
       },
       {
         what: 'a JSON patch that is no list',
@@ -336,7 +336,7 @@ describe('an invalid URL or parameter is refused', () => {
         what: 'an applied object without a kind',
         request: ['PATCH', `${configMaps}/x?fieldManager=a`, { body: '{}', type: 'application/apply-patch+yaml' }],
         ...bad,
-        message: 'invalid object type: an applied object must have apiVersion and kind',
+        message: 'invalid object type: /, Kind=',
       },
       {
         what: 'a deletion with two policies',

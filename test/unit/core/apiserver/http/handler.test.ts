@@ -177,7 +177,7 @@ describe('update and patch', () => {
     const { code, message } = await refusalOf(api.call('PUT', `${deployments}/a/scale`, { body: deployment('a') }));
     expect(code).toBe('BadRequest');
     expect(message).toBe(
-      'the object provided is unrecognized: it is apps/v1 Deployment, the request is for autoscaling/v1 Scale',
+      'Deployment in version "v1" cannot be handled as a Scale: converting (v1.Deployment) to (autoscaling.Scale): unknown conversion',
     );
   });
 });

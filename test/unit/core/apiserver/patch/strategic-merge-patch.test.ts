@@ -37,7 +37,7 @@ describe('fields and maps', () => {
     expect(patchedMeta({}, { labels: { $patch: 'delete' } })).toEqual({});
     expect(errorOf(() => patchedMeta({ labels }, { labels: { $patch: 'burn' } }))).toMatchObject({
       code: 'BadRequest',
-      message: 'unknown patch type: burn in map: {"$patch":"burn"}',
+      message: 'unknown patch type: burn in map: map[$patch:burn]',
     });
   });
 
@@ -153,7 +153,7 @@ describe('lists of objects with a merge key', () => {
 
   it('refuses items without their key, and mixed lists', () => {
     expect(errorOf(() => patchedPod(before, { containers: [{ image: 'x' }] })).message).toBe(
-      'map: {"image":"x"} does not contain declared merge key: name',
+      'map: map[image:x] does not contain declared merge key: name',
     );
     expect(errorOf(() => patchedPod(before, { containers: ['x'] })).message).toBe(
       'list element types are not identical: containers',

@@ -101,7 +101,7 @@ describe('a body that client-go sends', () => {
     const api = new HandlerBench();
     const body = envelope('v1', 'Secret', bytes(1, bytes(1, 'a')));
     await expect(api.call('POST', '/api/v1/namespaces/shop/configmaps', { body, headers })).rejects.toThrow(
-      'it is v1 Secret, the request is for v1 ConfigMap',
+      'converting (v1.Secret) to (core.ConfigMap): unknown conversion',
     );
   });
 });

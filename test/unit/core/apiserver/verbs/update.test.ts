@@ -76,7 +76,7 @@ describe('update', () => {
     expect(errorOf(() => space.update(custom))).toMatchObject({
       code: 'Invalid',
       message:
-        'Till.shop.example "t" is invalid: metadata.resourceVersion: Invalid value: 0x0: must be specified for an update',
+        'tills.shop.example "t" is invalid: metadata.resourceVersion: Invalid value: 0x0: must be specified for an update',
     });
   });
 
@@ -224,8 +224,36 @@ describe('patch', () => {
     expect(errorOf(() => space.patch(key, { type: 'merge', patch: renamed })).message).toBe(
       'the name of the object (other) does not match the name on the URL (till)',
     );
-    expect(errorOf(() => space.patch(key, { type: 'merge', patch: { kind: 'Pod' } })).code).toBe('BadRequest');
-    expect(errorOf(() => space.patch(key, { type: 'merge', patch: { metadata: null } })).code).toBe('BadRequest');
+    expect(errorOf(() => space.patch(key, { type: 'merge', patch: { kind: 'Pod' } })).message).toMatch(
+      /^ "" is invalid: patch: .*: no kind "Pod" is registered for version "apps\/v1" in scheme "pkg\/runtime\/scheme.go:110"$/,
+    );
+    expect(errorOf(() => space.patch(key, { type: 'merge', patch: { metadata: null } })).message).toBe(
+      'the name of the object (till based on URL) was undeterminable: name must be provided',
+    );
+    const moved = { metadata: { namespace: 'other' } };
+    expect(errorOf(() => space.patch(key, { type: 'merge', patch: moved })).message).toBe(
+      'the namespace of the provided object does not match the namespace sent on the request',
+    );
+    const replaced = { metadata: { uid: 'other' } };
+    expect(errorOf(() => space.patch(key, { type: 'merge', patch: replaced })).details.causes).toEqual(
+      Array(2).fill({
+        reason: 'FieldValueInvalid',
+        field: 'metadata.uid',
+        message: 'Invalid value: "other": field is immutable',
+      }),
+    );
+  });
+
+  it('may lose its type, which is that of the request', () => {
+    const { space } = fakeSpace();
+    space.create(deployment('till'));
+    const patch = { apiVersion: null, kind: null, spec: { replicas: 4 } };
+    expect(errorOf(() => space.patch(key, { type: 'merge', patch })).message).toContain('name must be provided');
+    expect(space.patch(key, { type: 'strategic', patch })).toMatchObject({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      spec: { replicas: 4 },
+    });
   });
 
   it('is not strategic for custom kinds', () => {
@@ -258,7 +286,8 @@ describe('patch', () => {
     for (const body of ['[]', 'null', '7', '"x"']) {
       const patch = JSON.parse(body);
       expect(errorOf(() => space.patch(key, { type: 'merge', patch })).code).toBe('BadRequest');
-      expect(errorOf(() => space.patch(key, { type: 'strategic', patch })).code).toBe('BadRequest');
+      if (body !== 'null')
+        expect(errorOf(() => space.patch(key, { type: 'strategic', patch })).code).toBe('BadRequest');
     }
     expect(errorOf(() => space.patch(key, { type: 'json', operations: {} })).code).toBe('BadRequest');
   });
