@@ -16,6 +16,7 @@ import {
   realAnswer,
   urlOf,
 } from '../support/differential/answers.ts';
+import { BodyComparison } from '../support/differential/body-comparison.ts';
 import { BothServers } from '../support/differential/both-servers.ts';
 
 const missing = withoutControlPlane();
@@ -72,4 +73,10 @@ describe.skipIf(missing)(`as Kubernetes${why}`, () => {
     },
     comparingMs,
   );
+
+  it('bad bodies and URLs get the same status and reason, and the request after each is answered as always', async () => {
+    await using both = await BodyComparison.start(plane.kubeconfig);
+    expect(await both.differences()).toEqual([]);
+    expect(both.compared).toBeGreaterThan(100);
+  }, 300_000);
 });

@@ -72,7 +72,8 @@ export async function parseRequestBody(
   decodeProtobuf: (body: Buffer) => unknown,
   readLongYaml: (text: string) => Promise<string>,
 ): Promise<unknown> {
-  if (body.length === 0) throw new BanyanError('BadRequest', 'the request has no body');
+  // An empty text is null in YAML, and nothing in the other forms.
+  if (body.length === 0 && media !== 'yaml') throw new BanyanError('BadRequest', 'the request has no body');
   if (media !== 'protobuf' && !isJson(body, media)) return parsedYaml(body.toString('utf8'), readLongYaml);
   const value = recognized(media, () => (media === 'protobuf' ? decodeProtobuf(body) : parsed(body.toString('utf8'))));
   const wrong = beyondLimits(value);

@@ -95,7 +95,8 @@ async function apply(
   if (!fieldManager) {
     throw invalidOption('PatchOptions', required('fieldManager', 'is required for apply patch'));
   }
-  if (isRecord(body)) checkAppliedType(body, target);
+  const sent = body ?? {};
+  if (isRecord(sent)) checkAppliedType(sent, target);
   const object = asObject(body, target);
   if (object.metadata.name !== undefined) checkName(object, target);
   const existed = target.space.storage.get(storedKey(target.kind, target.key)) !== undefined;
@@ -229,7 +230,9 @@ function checkAppliedType({ apiVersion, kind }: Record<string, unknown>, target:
 }
 
 /** The object in a body. Throws unless the object is of the kind in the URL. */
-function asObject(body: unknown, target: WriteTarget): KubeObject {
+function asObject(sent: unknown, target: WriteTarget): KubeObject {
+  // As in Kubernetes, null is an object without fields.
+  const body = sent ?? {};
   if (!isRecord(body)) {
     throw new BanyanError('BadRequest', 'the body of the request must be one object with apiVersion and kind');
   }

@@ -49,6 +49,8 @@ export function applyJsonPatch(target: unknown, operations: unknown): unknown {
 }
 
 function decode(operations: unknown): Operation[] {
+  // As in Kubernetes, null is a patch without operations.
+  if (operations === null) return [];
   if (!Array.isArray(operations)) {
     throw unreadable(`json: cannot unmarshal ${goTypeOf(operations)} into Go value of type []handlers.jsonPatchOp`);
   }

@@ -78,7 +78,26 @@ export function isAccepted({ type }: { readonly type: string }, own: readonly st
 }
 
 /** Bad requests that get another status or reason, each with its reason. */
-export const acceptedBodies: Readonly<Record<string, string>> = {};
+export const acceptedBodies: Readonly<Record<string, string>> = {
+  'a hundred thousand keys': 'a body may have 50,000 fields, and an API server needs half a minute for twice as many',
+  '2 MB of text': 'a body may have as many bytes as an object',
+  '50 MB of text': 'an API server ends the connection, and no client reads its answer',
+  '50 MB of spaces': 'an API server ends the connection, and no client reads its answer',
+  'a key with two values in YAML': 'Kubernetes takes the last one, and warns',
+  'two documents of YAML': 'Kubernetes drops the second document without a word',
+  'binary YAML': 'Kubernetes decodes the bytes into a text',
+  'an encoded percent': 'Kubernetes checks the name before it looks for the object',
+  'a broken escape': 'an API server ends the connection',
+  'a zero byte': 'no name has one',
+  'a way up behind the name': 'the server takes dot segments out of a URL before it asks who may do what',
+  'a dot as name': 'the server takes dot segments out of a URL before it asks who may do what',
+  'two slashes': 'two slashes are one',
+  'a name of 10 KB': 'the store takes no such name, and the answer says so',
+  'a broken escape in the query': 'Kubernetes drops the parameter, and would list everything',
+  'a deletion with a body that is none': 'Kubernetes calls the body an internal error',
+  'a deletion with a body of another kind': 'Kubernetes calls the body an internal error',
+  'a deletion with a body that is a list': 'Kubernetes calls the body an internal error',
+};
 
 /** Mistakes of people that get another answer, each with its reason. */
 export const acceptedMistakes: Readonly<Record<string, string>> = {

@@ -22,10 +22,10 @@ type Open = (method: string, path: string, headers: Record<string, string>) => C
 
 export class BodyComparison implements AsyncDisposable {
   readonly #own: ApiBench;
-  readonly #real: ClientHttp2Session;
+  readonly #real: () => ClientHttp2Session;
   compared = 0;
 
-  private constructor(own: ApiBench, real: ClientHttp2Session) {
+  private constructor(own: ApiBench, real: () => ClientHttp2Session) {
     this.#own = own;
     this.#real = real;
   }
@@ -35,29 +35,23 @@ export class BodyComparison implements AsyncDisposable {
     const decoded = (of: Readonly<Record<string, string>>, name: string) => Buffer.from(of[name]!, 'base64');
     const { cluster } = clusters[0]!;
     const { user } = users[0]!;
-    const real = connect(cluster.server!, {
+    const credentials = {
       ca: decoded(cluster, 'certificate-authority-data'),
       cert: decoded(user, 'client-certificate-data'),
       key: decoded(user, 'client-key-data'),
-    });
-    const both = new BodyComparison(await ApiBench.start(), real);
+    };
+    const both = new BodyComparison(await ApiBench.start(), () => connect(cluster.server!, credentials));
+    const headers = { 'content-type': 'application/json' };
     const create = (path: string, body: object) =>
-      both.#answers({
-        what: '',
-        method: 'POST',
-        path,
-        body: JSON.stringify(body),
-        headers: { 'content-type': 'application/json' },
-      });
+      both.#answers({ what: '', method: 'POST', path, body: JSON.stringify(body), headers });
     await create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'valid' } });
     const till = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'till' }, data: { a: 'b' } };
     await create('/api/v1/namespaces/valid/configmaps', till);
     return both;
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#real.close();
-    await this.#own[Symbol.asyncDispose]();
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#own[Symbol.asyncDispose]();
   }
 
   /** The requests whose answers have another status or reason, with both answers. Every request is followed by one that has to be answered as always. */
@@ -78,13 +72,18 @@ export class BodyComparison implements AsyncDisposable {
     return found;
   }
 
+  /** The API server ends a connection that sends too much. So each request gets a connection of its own there. */
   async #answers(request: BadRequest): Promise<BodyAnswer[]> {
+    const session = this.#real();
+    session.on('error', () => undefined);
     const opens: readonly Open[] = [
       (method, path, headers) =>
-        this.#real.request({ ':method': method, ':path': path, ...headers }, { endStream: false }),
+        session.request({ ':method': method, ':path': path, ...headers }, { endStream: false }),
       (method, path, headers) => this.#own.open(method, path, headers),
     ];
-    return Promise.all(opens.map((open) => ask(open, request)));
+    const answers = await Promise.all(opens.map((open) => ask(open, request)));
+    session.destroy();
+    return answers;
   }
 }
 
@@ -101,6 +100,7 @@ function ask(open: Open, { method, path, headers = {}, body }: BadRequest): Prom
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
     stream.once('end', done);
     stream.once('error', done);
+    stream.once('close', done);
     stream.end(body);
   });
 }
