@@ -96,8 +96,7 @@ describe('an object that does not belong to its URL is refused', () => {
         what: 'of another namespace',
         request: ['POST', configMaps, { body: { ...configMap('new'), metadata: { name: 'new', namespace: 'bank' } } }],
         ...bad,
-        message:
-          'the namespace of the provided object does not match the namespace sent on the request',
+        message: 'the namespace of the provided object does not match the namespace sent on the request',
       },
       {
         what: 'as a list of objects',

@@ -29,7 +29,7 @@ const comparingMs = count * 400;
 const dayMs = 86_400_000;
 const seed = Number(process.env.BANYAN_SEED ?? Math.floor(Date.now() / dayMs));
 /** Parts in a thousand that may differ. `docs/testing.md` says which differences are left. */
-const differingMax = 12;
+const differingMax = 6;
 
 describe.skipIf(missing)(`as Kubernetes${why}`, () => {
   const directory = mkdtempSync(join(tmpdir(), 'banyan-validation-'));

@@ -11,19 +11,22 @@ const warningsCharactersMax = 4096;
 
 /**
  * The warnings as quoted strings of RFC 9110, in ASCII. A warning may contain the name of a field, which comes from the request body and may contain any
- * character. With an invalid header, the answer would fail, also after a write that has already happened.
+ * character. With an invalid header, the answer would fail, also after a write that has already happened. As in Kubernetes, long warnings are cut only if all of them
+ * together are too long.
  */
 function warningHeaders(warnings: readonly string[]): string[] {
+  const texts = [...new Set(warnings)];
+  const isCut = texts.reduce((sum, text) => sum + text.length, 0) > warningsCharactersMax;
   const headers: string[] = [];
   let length = 0;
-  for (const text of new Set(warnings)) {
-    const cut = text.length <= warningCharactersMax ? text : `${text.slice(0, warningCharactersMax)}...`;
-    const quoted = JSON.stringify(cut).replaceAll(
+  for (const text of texts) {
+    if (length >= warningsCharactersMax) break;
+    const shown = isCut ? text.slice(0, warningCharactersMax) : text;
+    const quoted = JSON.stringify(shown).replaceAll(
       /[^\x20-\x7e]/g,
       (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
     );
-    length += quoted.length;
-    if (length > warningsCharactersMax) break;
+    length += shown.length;
     headers.push(`299 - ${quoted}`);
   }
   return headers;

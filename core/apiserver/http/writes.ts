@@ -222,7 +222,7 @@ function checkAppliedType({ apiVersion, kind }: Record<string, unknown>, target:
   const expected = expectedOf(target);
   if (apiVersion === expected.apiVersion && kind === expected.kind) return;
   const { group, version } = parseApiVersion(typeof apiVersion === 'string' ? apiVersion : '');
-  if (kind === expected.kind && target.space.kinds.byKind(group, version, expected.kind)) {
+  if (apiVersion && kind === expected.kind && target.space.kinds.byKind(group, version, expected.kind)) {
     const why = 'Incorrect version specified in apply patch. Specified patch version';
     throw badRequest(`${why}: ${String(apiVersion)}, expected: ${expected.apiVersion}`);
   }

@@ -361,7 +361,7 @@ export class EmbeddedSpace implements Space {
     // In a rewrite, the old values are of another version. So the rules that compare old and new values can't run.
     const comparable = isRewrite ? undefined : old;
     const causes = [
-      ...(write.isPatch ? uidCauses(asSent, old) : []),
+      ...(write.isPatch ? uidCauses(applied ?? asSent, old) : []),
       ...validateMeta(kind, next.metadata, old.metadata),
       ...kind.rules.validate(next, version, comparable, options),
     ];

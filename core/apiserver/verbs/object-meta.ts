@@ -112,7 +112,7 @@ export function validateMeta(kind: Kind, meta: ObjectMeta, old?: ObjectMeta): Ca
   const { causes } = at;
   if (meta.ownerReferences) validateOwners(meta.ownerReferences, causes);
   if (meta.finalizers) validateFinalizers(meta.finalizers, old, causes);
-  if (kind.custom || withAnyFinalizer.has(kind.group)) return causes;
+  if (kind.custom || kind.kind === 'Event' || withAnyFinalizer.has(kind.group)) return causes;
   for (const [i, name] of (meta.finalizers ?? []).entries()) {
     if (isUnqualifiedFinalizer(name))
       causes.push(invalidField(`metadata.finalizers[${i}]`, name, unqualifiedFinalizer));
@@ -120,11 +120,14 @@ export function validateMeta(kind: Kind, meta: ObjectMeta, old?: ObjectMeta): Ca
   return causes;
 }
 
-/** Groups whose objects may have finalizers of nobody. */
+/** Groups whose objects may have finalizers of nobody. Events may have them too. */
 const withAnyFinalizer: ReadonlySet<string> = new Set([
   'admissionregistration.k8s.io',
   'apiextensions.k8s.io',
   'apiregistration.k8s.io',
+  'coordination.k8s.io',
+  'node.k8s.io',
+  'policy',
 ]);
 
 /** The beginning of a name may end in a dash, because something follows. */

@@ -48,6 +48,13 @@ function keepAddresses(spec: Spec, before: Spec): void {
   if (!spec.clusterIP && before.clusterIP) spec.clusterIP = before.clusterIP;
   const isLeftOut = !Array.isArray(spec.clusterIPs) || spec.clusterIPs.length === 0;
   if (isLeftOut && before.clusterIPs && spec.clusterIP === before.clusterIP) spec.clusterIPs = before.clusterIPs;
+  // Only the one address is another, so the list follows.
+  if (
+    spec.clusterIP !== before.clusterIP &&
+    Array.isArray(spec.clusterIPs) &&
+    equalJson(spec.clusterIPs, before.clusterIPs)
+  )
+    spec.clusterIPs = [spec.clusterIP, ...spec.clusterIPs.slice(1)];
 }
 
 function nodePorts({ ports }: Spec): unknown[] {

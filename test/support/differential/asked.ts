@@ -75,7 +75,11 @@ function answerOf(
 
 /** Go visits the keys of a map in any order. So causes that follow each other and differ in the key alone have the order of their texts. */
 function inOrderOfKeys(causes: readonly string[]): string[] {
-  const field = (cause: string) => cause.replace(/^\S+ /, '').replace(/(\[[^\]]*\])?: .*$/s, '');
+  const field = (cause: string) =>
+    cause
+      .replace(/^\S+ /, '')
+      .replace(/\.\w+(: Forbidden: must populate the given metric source only)$/, '$1')
+      .replace(/(\[[^\]]*\])?: .*$/s, '');
   const runs: string[][] = [];
   for (const cause of causes) {
     const run = runs.at(-1);

@@ -45,7 +45,7 @@ export class BothServers {
       // The bytes are those of the API server, because a Job, for example, can't be created with what a cluster has filled in.
       const key = { group, resource, namespace, name };
       if (live.apiVersion.endsWith(storageVersion) && !this.#own.space.storage.get(storedKey(kindOf(object), key))) {
-        const body = canonicalBytes(withoutAdded({ ...live, metadata }));
+        const body = canonicalBytes({ ...live, metadata });
         this.#own.space.storage.write((writer) => writer.put(storedKey(kindOf(object), key), body));
       }
       this.stored.set(place, live);
@@ -71,7 +71,7 @@ export class BothServers {
       real === undefined ||
       isAboutOthers(question, real) ||
       real.join('\n') === own.join('\n') ||
-      isAccepted(question, own);
+      isAccepted(question, own, real);
     return isSame ? undefined : { question, real, own };
   }
 }
@@ -79,14 +79,4 @@ export class BothServers {
 /** Refusals by what else a cluster has, and conflicts with its controllers. A conflict of an apply is about the managers of fields. */
 function isAboutOthers({ type }: Question, [answered = '']: Answer): boolean {
   return answered.startsWith('403') || (answered.startsWith('409') && !type.includes('apply'));
-}
-
-/** The API server adds these tolerations to every pod, also after an update has removed them. So for the rules, a pod does not have them. */
-const addedTolerations = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'];
-
-function withoutAdded(object: KubeObject): KubeObject {
-  const { tolerations } = (object.spec ?? {}) as { tolerations?: { key?: string }[] };
-  if (object.kind !== 'Pod' || !tolerations) return object;
-  const own = tolerations.filter(({ key = '' }) => !addedTolerations.includes(key));
-  return { ...object, spec: { ...(object.spec as object), tolerations: own } };
 }

@@ -50,7 +50,8 @@ export function* questions(seed: number, stored: ReadonlyMap<string, KubeObject>
     const numbers = Array.from({ length: 1 + below(changesMax) }, () => {
       return [below(numbersMax), below(numbersMax), below(numbersMax)] as const;
     });
-    const object = changed(base, kindOf(base).schema(base.apiVersion.split('/').at(-1)!), numbers);
+    const made = changed(base, kindOf(base).schema(base.apiVersion.split('/').at(-1)!), numbers);
+    const object = isNew ? made : withTolerations(made, base);
     const url = urlOf(base);
     if (isNew) {
       yield { method: 'POST', url: `${url}${query}`, type: json, body: object };
@@ -61,6 +62,12 @@ export function* questions(seed: number, stored: ReadonlyMap<string, KubeObject>
     const place = `${url}/${base.metadata.name}${query}${options}`;
     yield { method: type === json ? 'PUT' : 'PATCH', url: place, type, body: bodyOf(base, object, below) };
   }
+}
+
+/** An API server gives every pod tolerations, also after an update has removed them. So no update of a pod changes its tolerations here. */
+function withTolerations(made: KubeObject, base: KubeObject): KubeObject {
+  if (base.kind !== 'Pod' || !isRecord(made.spec)) return made;
+  return { ...made, spec: { ...made.spec, tolerations: (base.spec as { tolerations?: unknown }).tolerations } };
 }
 
 /** Both servers have other versions of the object. */

@@ -135,7 +135,27 @@ const capacity: FieldCheck = (value, at) => {
   for (const [name, amount] of Object.entries(amounts)) at.into(`[${name}]`, amount, volumeSize);
 };
 
-const volumeSource = oneSource(persistentVolumeSources);
+const volumeSource = oneSource(persistentVolumeSources, 'flexVolume');
+
+function sourceConditions(value: unknown, at: Visit): void {
+  const { local, nodeAffinity, hostPath, persistentVolumeReclaimPolicy: policy } = recordOf(value);
+  if (isPresent(local) && !isPresent(nodeAffinity)) at.required('nodeAffinity', 'Local volume requires node affinity');
+  if (policy === 'Recycle' && /^\/+$/.test(wordOf(recordOf(hostPath).path))) {
+    at.forbidden('persistentVolumeReclaimPolicy', "may not be 'recycle' for a hostPath mount of '/'");
+  }
+}
+
+const nameOfAttributes = fields({
+  volumeAttributesClassName: ifGiven(requiredThen(textOfForm(dnsSubdomain), 'an empty string is disallowed')),
+});
+
+function attributesClass(value: unknown, at: Visit): void {
+  const { volumeAttributesClassName, csi } = recordOf(value);
+  nameOfAttributes(value, at);
+  if (isPresent(volumeAttributesClassName) && !isPresent(csi)) {
+    at.required('csi', 'has to be specified when using volumeAttributesClassName');
+  }
+}
 
 export const persistentVolumeSpec: FieldCheck = all(
   fields({
@@ -150,26 +170,9 @@ export const persistentVolumeSpec: FieldCheck = all(
     ),
   }),
   volumeSource,
-  (value, at) => {
-    const { local, nodeAffinity, hostPath, persistentVolumeReclaimPolicy: policy } = recordOf(value);
-    if (isPresent(local) && !isPresent(nodeAffinity)) {
-      at.required('nodeAffinity', 'Local volume requires node affinity');
-    }
-    if (policy === 'Recycle' && /^\/+$/.test(wordOf(recordOf(hostPath).path))) {
-      at.forbidden('persistentVolumeReclaimPolicy', "may not be 'recycle' for a hostPath mount of '/'");
-    }
-  },
-  fields({
-    storageClassName: className,
-    volumeMode,
-    volumeAttributesClassName: ifGiven(requiredThen(textOfForm(dnsSubdomain), 'an empty string is disallowed')),
-  }),
-  (value, at) => {
-    const { volumeAttributesClassName, csi } = recordOf(value);
-    if (isPresent(volumeAttributesClassName) && !isPresent(csi)) {
-      at.required('csi', 'has to be specified when using volumeAttributesClassName');
-    }
-  },
+  sourceConditions,
+  fields({ storageClassName: className, volumeMode }),
+  attributesClass,
 );
 
 export const persistentVolume: FieldCheck = all(fields({ spec: persistentVolumeSpec }), (value, at) => {
@@ -249,7 +252,8 @@ export const storageClass: FieldCheck = all(
     provisioner,
     parameters: parameters(true),
     reclaimPolicy: ifFilled(oneOf('Delete', 'Retain')),
-    volumeBindingMode: requiredThen(oneOf('Immediate', 'WaitForFirstConsumer')),
+    volumeBindingMode: (value, at) =>
+      isPresent(value) ? oneOf('Immediate', 'WaitForFirstConsumer')(value, at) : at.required(),
     allowedTopologies: topologies,
   }),
   fixed('parameters', (at) => at.forbidden('parameters', 'updates to parameters are forbidden.')),
@@ -271,9 +275,18 @@ const inlineOnly: FieldCheck = (value, at) => {
   if (Object.keys(recordOf(spec.capacity)).length > 0) at.forbidden('capacity', context);
   if (!isPresent(spec.csi)) at.required('csi', 'has to be specified in the context of inline volumes');
   fields({ accessModes: [filled, accessModes] })(spec, at);
+  const { persistentVolumeReclaimPolicy: policy, volumeMode: mode } = spec;
+  if (policy && policy !== 'Retain') {
+    at.forbidden('persistentVolumeReclaimPolicy', 'may only be Retain in the context of inline volumes');
+  }
   if (isPresent(spec.nodeAffinity)) at.forbidden('nodeAffinity', context);
   volumeSource(spec, at);
+  sourceConditions(spec, at);
   if (spec.storageClassName) at.forbidden('storageClassName', context);
+  if (isPresent(mode) && mode !== 'Filesystem') {
+    at.forbidden('volumeMode', 'may not specify volumeMode other than Filesystem in the context of inline volumes');
+  }
+  attributesClass(spec, at);
 };
 
 const attachedSource: FieldCheck = (value, at) => {

@@ -337,14 +337,15 @@ export const persistentVolumeSources: readonly Source[] = [
 /** Names of fields in messages that differ from the name of the field. */
 const refusedAs: Readonly<Record<string, string>> = { cephfs: 'cephFS', downwardAPI: 'downwarAPI' };
 
-/** Exactly one of the sources. */
-export function oneSource(sources: readonly Source[]): FieldCheck {
+/** Exactly one of the sources. `anyway`: a source that Kubernetes checks beside others too. */
+export function oneSource(sources: readonly Source[], anyway?: string): FieldCheck {
   return (value, at: Visit) => {
     const owner: ReadValues = recordOf(value);
     let count = 0;
     for (const [field, path, check] of sources) {
       if (!isPresent(owner[field])) continue;
-      if (count > 0) at.forbidden(ownField(refusedAs, field) ?? field, 'may not specify more than 1 volume type');
+      if (count > 0 && field !== anyway)
+        at.forbidden(ownField(refusedAs, field) ?? field, 'may not specify more than 1 volume type');
       else {
         count += 1;
         at.into(path, owner[field], check);
