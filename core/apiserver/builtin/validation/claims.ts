@@ -286,7 +286,6 @@ const inlineOnly: FieldCheck = (value, at) => {
   if (isPresent(mode) && mode !== 'Filesystem') {
     at.forbidden('volumeMode', 'may not specify volumeMode other than Filesystem in the context of inline volumes');
   }
-  attributesClass(spec, at);
 };
 
 const attachedSource: FieldCheck = (value, at) => {
