@@ -10,7 +10,10 @@ const deployments = '/apis/apps/v1/namespaces/shop/deployments';
 const boardsPath = '/apis/shop.example.com/v1/namespaces/shop/boards';
 const placements = '/apis/edge.banyan.io/v1alpha1/edgeplacements';
 
-const unrecognized = 'the object provided is unrecognized';
+const unhandled = (kind: string, version: string, expected: string) =>
+  `${kind} in version "${version}" cannot be handled as a ${expected}: `;
+const unregistered = (kind: string, version: string) =>
+  `no kind "${kind}" is registered for version "${version}" in scheme "pkg/runtime/scheme.go:110"`;
 
 let api: ApiBench;
 beforeAll(async () => {
@@ -56,25 +59,26 @@ describe('an object that does not belong to its URL is refused', () => {
         what: 'of another kind',
         request: ['POST', configMaps, { body: { ...configMap('new'), kind: 'Secret' } }],
         ...bad,
-        message: `${unrecognized}: it is v1 Secret, the request is for v1 ConfigMap`,
+        message: `${unhandled('Secret', 'v1', 'ConfigMap')}converting (v1.Secret) to (core.ConfigMap): unknown conversion`,
       },
       {
         what: 'of another API group',
         request: ['POST', deployments, { body: { ...deployment({}), apiVersion: 'extensions/v1' } }],
         ...bad,
-        message: `${unrecognized}: it is extensions/v1 Deployment, the request is for apps/v1 Deployment`,
+        message: unhandled('Deployment', 'v1', 'Deployment') + unregistered('Deployment', 'extensions/v1'),
       },
       {
         what: 'of another version',
         request: ['PUT', `${configMaps}/kept`, { body: { ...configMap('kept'), apiVersion: 'v2' } }],
         ...bad,
-        message: `${unrecognized}: it is v2 ConfigMap, the request is for v1 ConfigMap`,
+        message: unhandled('ConfigMap', 'v2', 'ConfigMap') + unregistered('ConfigMap', 'v2'),
       },
       {
         what: 'of a version that is no text',
         request: ['POST', configMaps, { body: { ...configMap('new'), apiVersion: 7 } }],
         ...bad,
-        message: `${unrecognized}: it is 7 ConfigMap, the request is for v1 ConfigMap`,
+        message:
+          "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field .apiVersion of type string",
       },
       {
         what: 'with the name of another one, in an update',
@@ -163,13 +167,15 @@ describe('a wrong field is named with its value', () => {
         what: 'a name that is a number',
         request: ['POST', configMaps, { body: { ...configMap(''), metadata: { name: 7 } } }],
         ...bad,
-        message: 'ConfigMap in version "v1" cannot be handled as a ConfigMap: metadata.name: must be a string, not 7',
+        message:
+          'ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal number into Go struct field ObjectMeta.metadata.name of type string',
       },
       {
         what: 'metadata that are a list',
         request: ['POST', configMaps, { body: { ...configMap(''), metadata: [] } }],
         ...bad,
-        message: 'metadata: must be an object, not []',
+        message:
+          'ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal array into Go struct field ConfigMap.metadata of type v1.ObjectMeta',
       },
       {
         what: 'a text for a number',
@@ -239,7 +245,7 @@ describe('a wrong field is named with its value', () => {
         request: ['POST', `${configMaps}?fieldValidation=Stric`, { body: configMap('new') }],
         ...invalid,
         message:
-          'CreateOptions.meta.k8s.io "" is invalid: fieldValidation: Unsupported value: "Stric": supported values: "Ignore", "Strict", "Warn"',
+          'CreateOptions.meta.k8s.io "" is invalid: fieldValidation: Unsupported value: "Stric": supported values: "", "Ignore", "Strict", "Warn"',
         fields: ['fieldValidation'],
       },
       {
@@ -350,7 +356,7 @@ describe('a write that was overtaken by another write', () => {
       reason: 'Invalid',
       code: 422,
       message:
-        'Board.shop.example.com "kept" is invalid: metadata.resourceVersion: Invalid value: 0x0: must be specified for an update',
+        'boards.shop.example.com "kept" is invalid: metadata.resourceVersion: Invalid value: 0x0: must be specified for an update',
     });
   });
 

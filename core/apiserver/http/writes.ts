@@ -7,6 +7,7 @@ import { formatApiVersion, type JsonObject, type KubeObject, parseApiVersion } f
 import { BanyanError } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 import { kindWarnings } from '../builtin/warnings/kind-warnings.ts';
+import { goTypeOf } from '../decoding.ts';
 import { decodeProtobuf } from '../protobuf/decode.ts';
 import type { RequestSelection } from '../selection/selection.ts';
 import { type Kind, type Patch, type Space, storedKey, type WriteOptions } from '../space.ts';
@@ -238,7 +239,9 @@ function asObject(sent: unknown, target: WriteTarget): KubeObject {
   }
   const object = body as KubeObject;
   const expected = expectedOf(target);
-  const { apiVersion = expected.apiVersion, kind = expected.kind } = object;
+  for (const name of ['apiVersion', 'kind'] as const) refuseUnreadableType(name, object[name], expected.kind);
+  const apiVersion = object.apiVersion ?? expected.apiVersion;
+  const kind = object.kind ?? expected.kind;
   if (kind !== expected.kind || apiVersion !== expected.apiVersion) {
     const { why, isVersion } = unreadableKind({ apiVersion, kind }, expected);
     const { version } = parseApiVersion(apiVersion);
@@ -254,6 +257,15 @@ function asObject(sent: unknown, target: WriteTarget): KubeObject {
     throw otherNamespace();
   }
   return { ...object, apiVersion, kind, metadata: namespace ? { ...metadata, namespace } : metadata };
+}
+
+/** The first that a server reads of a body is its type. */
+function refuseUnreadableType(name: string, value: unknown, expected: string): void {
+  if (value === undefined || value === null || typeof value === 'string') return;
+  const why = `json: cannot unmarshal ${goTypeOf(value)} into Go struct field .${name} of type string`;
+  throw badRequest(
+    `the object provided is unrecognized (must be of type ${expected}): couldn't get version/kind; json parse error: ${why}`,
+  );
 }
 
 function checkName(object: KubeObject, target: WriteTarget): void {
