@@ -308,21 +308,8 @@ export const acceptedRequests: readonly AcceptedRequest[] = [
     reason: 'a wrong request is answered 400, and not 500 as a fault of the server',
   },
   {
-    requests: [/^POST .* null$/],
-    reason: 'null is no object, where Go reads an object without fields',
-  },
-  {
-    requests: [/^PATCH .*(\{"kind":"Secret"\}|"op":"nothing"|"path":"data")/],
-    reason: 'a patch that makes no object of the kind is a bad request, where Kubernetes calls the object invalid',
-  },
-  {
     requests: [/"generateName":"Bad_"/],
     reason: 'the name that was made is refused, and Kubernetes refuses generateName too',
-  },
-  {
-    requests: [/"finalizers":\["a"\]/],
-    reason:
-      'a space takes a finalizer without a domain for all kinds, and Kubernetes only for custom and a few built-in ones',
   },
   {
     requests: [
