@@ -75,6 +75,8 @@ const masks: readonly (readonly [RegExp, string])[] = [
   [/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'UID'],
   [/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| \+0000( UTC)?)/g, 'TIME'],
   [/[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d \+0000/g, 'TIME'],
+  // The program of a client logs its features in any order.
+  [/^I\d{4} .* envvar\.go:\d+\].*\n/gm, ''],
   [/^[IWE]\d{4} [\d:.]+ +\d+ /gm, 'LOG '],
   [/(resource ?version"?:?\s*"?)\d+/gi, '$1REVISION'],
   [/(resource version to be 1, was )\d+/g, '$1REVISION'],
