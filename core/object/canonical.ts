@@ -1,7 +1,9 @@
 /**
  * Canonical bytes: exactly one JSON text for each object. Keys are sorted, but `metadata` is first and has no resourceVersion. So the text always begins
- * with `{"metadata":{`. The server can insert its fields after this prefix, or a status before the last brace, without parsing the text.
+ * with `{"metadata":{`. The server can insert its fields after this prefix, or a status before the last brace, without parsing the text. `managedFields` have
+ * the order of Kubernetes, because clients compare them byte by byte.
  */
+import { sortFieldsV1 } from './fields-v1-order.ts';
 import { parseJson } from './json.ts';
 import type { KubeObject } from './meta.ts';
 
@@ -17,20 +19,24 @@ export function canonicalBytes(object: KubeObject): Uint8Array {
     ...meta
   } = metadata as KubeObject['metadata'] & { selfLink?: string };
   const body = stableStringify(rest);
-  const head = `{"metadata":${stableStringify(meta)}`;
+  const head = `{"metadata":${orderedJson(meta, sortFieldsV1)}`;
   return Buffer.from(body === '{}' ? `${head}}` : `${head},${body.slice(1)}`);
 }
 
 /** JSON with sorted keys. Arrays keep their order. */
 export function stableStringify(value: unknown): string {
+  return orderedJson(value, (keys) => keys.sort());
+}
+
+function orderedJson(value: unknown, sort: (keys: string[]) => string[]): string {
   if (Array.isArray(value))
-    return `[${value.map((item) => stableStringify(item === undefined ? null : item)).join(',')}]`;
+    return `[${value.map((item) => orderedJson(item === undefined ? null : item, sort)).join(',')}]`;
   if (typeof value === 'bigint') return String(value);
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
   const fields: string[] = [];
-  for (const key of Object.keys(value).sort()) {
+  for (const key of sort(Object.keys(value))) {
     const field = (value as Record<string, unknown>)[key];
-    if (field !== undefined) fields.push(`${JSON.stringify(key)}:${stableStringify(field)}`);
+    if (field !== undefined) fields.push(`${JSON.stringify(key)}:${orderedJson(field, sort)}`);
   }
   return `{${fields.join(',')}}`;
 }

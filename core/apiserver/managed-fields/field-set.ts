@@ -14,6 +14,7 @@
  */
 
 import { stableStringify } from '../../object/canonical.ts';
+import { sortFieldsV1 } from '../../object/fields-v1-order.ts';
 import { jsonText, parseJson } from '../../object/json.ts';
 
 export interface FieldSet {
@@ -144,9 +145,7 @@ export function equals(a: FieldSet, b: FieldSet): boolean {
 export function pathsOf(set: FieldSet): string[] {
   const paths: string[] = [];
   const walk = (node: FieldSet, prefix: string): void => {
-    const elements = Object.keys(node)
-      .filter((element) => element !== self)
-      .sort();
+    const elements = sortFieldsV1(Object.keys(node).filter((element) => element !== self));
     for (const element of elements) if (isMember(node[element]!)) paths.push(prefix + elementText(element));
     for (const element of elements) walk(node[element]!, prefix + elementText(element));
   };
