@@ -113,9 +113,13 @@ function queryParameter(name: string) {
 
 /** The schema in v2. If v2 can't express a schema (oneOf, null, several types), the result has no type, so it accepts every value. */
 function asV2(schema: SchemaV3, isRoot = false): SchemaV2 {
-  const target = reference(schema);
-  if (target !== undefined) return { $ref: `#/definitions/${target.slice('#/components/schemas/'.length)}` };
   const { type, format, description, required, items, properties, additionalProperties, ...rest } = schema;
+  const described = typeof description === 'string' ? { description } : {};
+  const target = reference(schema);
+  if (target !== undefined) {
+    const $ref = `#/definitions/${target.slice('#/components/schemas/'.length)}`;
+    return { $ref, ...described, ...extensions(schema) };
+  }
   const isOpen = schema['x-kubernetes-preserve-unknown-fields'] === true;
   if (schema['x-kubernetes-int-or-string'] === true || format === 'int-or-string')
     return { type: 'string', format: 'int-or-string' };
@@ -128,7 +132,7 @@ function asV2(schema: SchemaV3, isRoot = false): SchemaV2 {
   return {
     type,
     ...(typeof format === 'string' ? { format } : {}),
-    ...(typeof description === 'string' ? { description } : {}),
+    ...described,
     ...(Array.isArray(required) ? { required: required as string[] } : {}),
     ...(isSchema(items) ? { items: asV2(items) } : {}),
     ...(isSchema(additionalProperties) ? { additionalProperties: asV2(additionalProperties) } : {}),

@@ -40,7 +40,14 @@ describe('OpenAPI v2', () => {
 
   it('has a definition for each kind, with the types of its fields', () => {
     const deployment = definitions['io.k8s.api.apps.v1.Deployment']!;
-    expect(deployment.properties!.spec).toEqual({ $ref: '#/definitions/io.k8s.api.apps.v1.DeploymentSpec' });
+    expect(deployment.properties!.spec).toEqual({
+      $ref: '#/definitions/io.k8s.api.apps.v1.DeploymentSpec',
+      description: 'Specification of the desired behavior of the Deployment.',
+    });
+    expect(definitions['io.k8s.api.apps.v1.DeploymentSpec']!.properties!.strategy).toMatchObject({
+      $ref: '#/definitions/io.k8s.api.apps.v1.DeploymentStrategy',
+      'x-kubernetes-patch-strategy': 'retainKeys',
+    });
     expect(deployment['x-kubernetes-group-version-kind']).toEqual([
       { group: 'apps', version: 'v1', kind: 'Deployment' },
     ]);
@@ -49,7 +56,7 @@ describe('OpenAPI v2', () => {
       type: 'integer',
     });
     const intOrString = 'io.k8s.apimachinery.pkg.util.intstr.IntOrString';
-    expect(definitions['io.k8s.api.core.v1.HTTPGetAction']!.properties!.port).toEqual({
+    expect(definitions['io.k8s.api.core.v1.HTTPGetAction']!.properties!.port).toMatchObject({
       $ref: `#/definitions/${intOrString}`,
     });
     expect(definitions[intOrString]).toEqual({ type: 'string', format: 'int-or-string' });
