@@ -24,7 +24,7 @@ import { notFound, notServed } from '../status-errors.ts';
 import { isNamespace } from '../verbs/kind-strategy.ts';
 import { isPart } from '../verbs/object-parts.ts';
 import { write } from './large-writes.ts';
-import { checkListOptions } from './list-options.ts';
+import { checkListOptions, exactRevision } from './list-options.ts';
 import { Effort, type ListRequest } from './list-request.ts';
 import { includeObjectOf, type ListHead, listPieces, oneBytes, scaleBytes } from './lists.ts';
 import { type InProtobuf, negotiate, prefersProtobuf } from './negotiate.ts';
@@ -214,7 +214,8 @@ export class SpaceHandler {
     if (!isWatch) {
       await this.#waitFor(request);
       const head = { contentType: 'application/json' };
-      return { list: listPieces(listing, limit, query.get('continue'), head), head };
+      const at = { ...listing, revision: exactRevision(query) };
+      return { list: listPieces(at, limit, query.get('continue'), head), head };
     }
     const options: WatchParameters = {
       resourceVersion: resourceVersionOf(query),

@@ -1,6 +1,7 @@
 /** The parameters of a list or a watch that do not fit together, with the causes of kube-apiserver in its order. */
 import { forbiddenField, notSupported } from '../../object/field-error.ts';
 import type { Cause } from '../../runtime/errors.ts';
+import { integerOf, resourceVersionOf } from './requests.ts';
 import { invalidOption } from './write-options.ts';
 
 /** Throws Invalid. */
@@ -40,4 +41,12 @@ function watchMistakes(query: URLSearchParams): Cause[] {
   if (match !== '' && match !== 'NotOlderThan') causes.push(notSupported(field, match, ['NotOlderThan']));
   if (query.get('continue')) causes.push(forbiddenField(field, withContinue));
   return causes;
+}
+
+/** The revision that a list has to show. Undefined: the newest one, or that of its first page. Of the first page, Kubernetes takes a revision as exact. */
+export function exactRevision(query: URLSearchParams): number | undefined {
+  const match = query.get(field) ?? '';
+  const isExact = match === 'Exact' || (match === '' && integerOf(query, 'limit') > 0);
+  const revision = Number(resourceVersionOf(query));
+  return isExact && revision > 0 && !query.get('continue') ? revision : undefined;
 }

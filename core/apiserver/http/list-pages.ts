@@ -53,18 +53,33 @@ interface Paging {
 }
 
 /** Throws Expired, with a token to go on at the newest revision, if the list is too old or too much has changed since its first page. */
-export function snapshotFor({ space: { storage }, kind, nowMs }: ListRequest, from: Continue | undefined): Snapshot {
-  const of = storedResource(kind);
-  if (from === undefined || from.revision < 0) return new Snapshot(storage, of);
+export function snapshotFor(listing: ListRequest, from: Continue | undefined): Snapshot {
+  const { storage } = listing.space;
+  const of = storedResource(listing.kind);
+  if (from === undefined) return firstSnapshot(listing);
+  if (from.revision < 0) return new Snapshot(storage, of);
   try {
-    if (nowMs - from.atMs <= listMsMax) return new Snapshot(storage, of, from.revision);
+    if (listing.nowMs - from.atMs <= listMsMax) return new Snapshot(storage, of, from.revision);
     // The pages from now on belong to another list, and clients tell lists apart by their revisions.
     storage.skipRevision?.();
   } catch (error) {
-    if (!(error instanceof BanyanError) || error.code !== 'Expired') throw error;
+    if (!isExpired(error)) throw error;
   }
   const continueToken = encodeToken({ ...from, revision: -1, remaining: undefined });
   throw new BanyanError('Expired', compacted, { continueToken });
+}
+
+function firstSnapshot({ space: { storage }, kind, revision }: ListRequest): Snapshot {
+  try {
+    return new Snapshot(storage, storedResource(kind), revision);
+  } catch (error) {
+    if (!isExpired(error)) throw error;
+    throw new BanyanError('Expired', 'The resourceVersion for the provided list is too old.', {}, { cause: error });
+  }
+}
+
+function isExpired(error: unknown): boolean {
+  return error instanceof BanyanError && error.code === 'Expired';
 }
 
 export function* pageOf(listing: ListRequest, snapshot: Snapshot, paging: Paging): Generator<Buffer, Page> {

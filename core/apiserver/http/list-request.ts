@@ -17,6 +17,8 @@ export interface ListRequest {
   readonly form: Form;
   readonly includeObject: TableOptions['includeObject'];
   readonly nowMs: number;
+  /** The revision that a list shows. Absent: the newest one. */
+  readonly revision?: number | undefined;
 }
 
 export type InVersion = Pick<ListRequest, 'space' | 'kind' | 'version'>;

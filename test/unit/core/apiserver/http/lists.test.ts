@@ -217,6 +217,48 @@ describe('a list in chunks', () => {
   );
 });
 
+describe('a list at a revision', () => {
+  it.each(['resourceVersionMatch=Exact', 'limit=9'])('has the objects of this revision with %s', async (option) => {
+    add('a', 'b');
+    const { resourceVersion } = (await api.get<List>(path)).metadata;
+    remove('a');
+    add('c');
+    const list = await api.get<List>(`${path}?resourceVersion=${resourceVersion}&${option}`);
+    expect(namesOf(list)).toEqual(['a', 'b']);
+    expect(list.metadata).toEqual({ resourceVersion });
+  });
+
+  it('goes on at this revision in the next chunk', async () => {
+    add('a', 'b');
+    const { resourceVersion } = (await api.get<List>(path)).metadata;
+    add('aa');
+    const first = await api.get<List>(`${path}?resourceVersion=${resourceVersion}&limit=1`);
+    const rest = await api.get<List>(`${path}?continue=${first.metadata.continue}`);
+    expect([...namesOf(first), ...namesOf(rest)]).toEqual(['a', 'b']);
+    expect(rest.metadata).toEqual({ resourceVersion });
+  });
+
+  it('is the newest one with NotOlderThan, and without a match and a limit', async () => {
+    add('a');
+    const { resourceVersion } = (await api.get<List>(path)).metadata;
+    add('b');
+    for (const option of ['&resourceVersionMatch=NotOlderThan&limit=9', ''])
+      expect(namesOf(await api.get<List>(`${path}?resourceVersion=${resourceVersion}${option}`))).toEqual(['a', 'b']);
+  });
+
+  it('has expired if the events since the revision are no longer kept', async () => {
+    add('a');
+    const { resourceVersion } = (await api.get<List>(path)).metadata;
+    api = new HandlerBench({ store });
+    add('b');
+    const { code, message } = await refusalOf(
+      api.get(`${path}?resourceVersion=${resourceVersion}&resourceVersionMatch=Exact`),
+    );
+    expect(code).toBe('Expired');
+    expect(message).toBe('The resourceVersion for the provided list is too old.');
+  });
+});
+
 describe('a revision that the space has not reached', () => {
   it('is waited for', async () => {
     add('a');
