@@ -79,7 +79,7 @@ function bookmark(
   annotations?: Record<string, string>,
 ): Buffer {
   const { form, kind } = question;
-  const metadata = { resourceVersion: position, creationTimestamp: null, ...(annotations ? { annotations } : {}) };
+  const metadata = { resourceVersion: position, ...(annotations ? { annotations } : {}) };
   const object = { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${form.version}`, metadata };
   const marked =
     form.as === 'Table'

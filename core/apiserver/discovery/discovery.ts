@@ -119,7 +119,7 @@ export function aggregated(kinds: Kinds, core: boolean, version: 'v2' | 'v2beta1
   const items = [...discovered(kinds)]
     .filter(([group]) => (group === '') === core)
     .map(([group, versions]) => ({
-      metadata: { name: group === '' ? null : group, creationTimestamp: null },
+      metadata: group === '' ? {} : { name: group },
       versions: versions.map((one) => ({
         version: one,
         resources: [
@@ -131,8 +131,7 @@ export function aggregated(kinds: Kinds, core: boolean, version: 'v2' | 'v2beta1
         ],
         freshness: 'Current',
       })),
-    }))
-    .map((item) => (core ? { ...item, metadata: { creationTimestamp: null } } : item));
+    }));
   return { kind: 'APIGroupDiscoveryList', apiVersion: `apidiscovery.k8s.io/${version}`, metadata: {}, items };
 }
 

@@ -27,7 +27,7 @@ import { write } from './large-writes.ts';
 import { checkListOptions, exactRevision } from './list-options.ts';
 import { Effort, type ListRequest } from './list-request.ts';
 import { includeObjectOf, type ListHead, listPieces, oneBytes, scaleBytes } from './lists.ts';
-import { type InProtobuf, negotiate, prefersProtobuf } from './negotiate.ts';
+import { checkAcceptsObject, type InProtobuf, negotiate, prefersProtobuf } from './negotiate.ts';
 import { actedResource, type PodAct, podActOf } from './pod-acts.ts';
 import { type ApiRequest, type ApiResponse, header, integerOf, jsonResponse, resourceVersionOf } from './requests.ts';
 import { type Route, routeOf } from './route.ts';
@@ -90,19 +90,19 @@ export class SpaceHandler {
     switch (route.type) {
       case 'version':
         return found(kubernetesVersion);
-      case 'api': {
-        const form = negotiate(header(request, 'accept'));
-        if (form.as === 'discovery') return found(aggregated(kinds, true, form.version, options), type(form.version));
-        return found(apiVersions());
-      }
+      case 'api':
       case 'apis': {
+        const isCore = route.type === 'api';
         const form = negotiate(header(request, 'accept'));
-        if (form.as === 'discovery') return found(aggregated(kinds, false, form.version, options), type(form.version));
-        return found(apiGroupList(kinds));
+        if (form.as === 'discovery') return found(aggregated(kinds, isCore, form.version, options), type(form.version));
+        checkAcceptsObject(header(request, 'accept'));
+        return found(isCore ? apiVersions() : apiGroupList(kinds));
       }
       case 'group':
+        checkAcceptsObject(header(request, 'accept'));
         return found(apiGroup(kinds, route.group));
       case 'group-version':
+        checkAcceptsObject(header(request, 'accept'));
         return found(apiResourceList(kinds, route.group, route.version, options));
       case 'health':
         return { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: Buffer.from('ok') };

@@ -19,13 +19,11 @@ export type Route =
 /** A space is healthy if its node answers. */
 const healthPaths: ReadonlySet<string> = new Set(['healthz', 'livez', 'readyz']);
 
-/** `path` is the part of the URL's path after the prefix of the space. */
+/** `path` is the part of the URL's path after the prefix of the space. A slash at its end means nothing; an empty part belongs to no URL, as in Kubernetes. */
 export function routeOf(path: string): Route {
-  const parts = path
-    .split('/')
-    .filter((part) => part !== '')
-    .map(decodePart);
+  const parts = path.replace(/^\/+/, '').replace(/\/$/, '').split('/').map(decodePart);
   const [first, second, third] = parts;
+  if (parts.includes('')) return { type: 'unknown' };
   if (first === 'version' && parts.length === 1) return { type: 'version' };
   if (first === 'metrics' && parts.length === 1) return { type: 'metrics' };
   if (parts.length === 1 && healthPaths.has(first!)) return { type: 'health' };

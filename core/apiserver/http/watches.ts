@@ -214,7 +214,6 @@ export class WatchRequest {
   #bookmark(annotations?: Record<string, string>): void {
     const metadata = {
       resourceVersion: String(this.#revision),
-      creationTimestamp: null,
       ...(annotations ? { annotations } : {}),
     };
     this.#write(this.#madeLine('BOOKMARK', this.#marked(metadata)));

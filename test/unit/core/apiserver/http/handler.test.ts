@@ -303,6 +303,15 @@ describe('a missing thing', () => {
   });
 });
 
+describe('a document', () => {
+  const documents = ['/api', '/apis', '/apis/apps', '/apis/apps/v1'];
+  it.each(documents)('%s has no form of a Table', async (url) => {
+    const table = 'application/json;as=Table;g=meta.k8s.io;v=v1';
+    expect((await refusalOf(api.get(url, table))).code).toBe('NotAcceptable');
+    expect(await api.get(url, `${table}, application/json`)).toEqual(await api.get(url));
+  });
+});
+
 describe('subresources', () => {
   it.each([
     ['PUT', 'log'],

@@ -81,6 +81,10 @@ describe('every other URL', () => {
     '/openapi/v3/apis/apps',
     '/api/v1/namespaces/shop/pods/a/status/x',
     '/api/v1/configmaps/a/status/x',
+    '/api//v1',
+    '/api/v1//configmaps',
+    '/api/v1/namespaces//configmaps',
+    '/api/v1/configmaps//',
   ])('%s is unknown', (path) => {
     expect(routeOf(path)).toEqual({ type: 'unknown' });
   });

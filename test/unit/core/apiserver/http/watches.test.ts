@@ -214,7 +214,7 @@ describe('bookmarks', () => {
       object: {
         kind: 'ConfigMap',
         apiVersion: 'v1',
-        metadata: { resourceVersion: revision(), creationTimestamp: null },
+        metadata: { resourceVersion: revision() },
       },
     };
     expect(watch.take()).toEqual([bookmark]);
@@ -242,7 +242,6 @@ describe('sendInitialEvents', () => {
     expect(events.map(({ type }) => type)).toEqual(['ADDED', 'ADDED', 'BOOKMARK']);
     expect(events[2]?.object.metadata).toEqual({
       resourceVersion: revision(),
-      creationTimestamp: null,
       annotations: { 'k8s.io/initial-events-end': 'true' },
     });
     add('c');
