@@ -55,6 +55,7 @@ export const allowedSites: Readonly<Record<AllowedReason, Readonly<Record<string
     'core/apiserver/kinds/admission.ts': 4,
     'core/apiserver/kinds/summarizer-check.ts': 1,
     'core/apiserver/managed-fields/conflicts.ts': 2,
+    'core/apiserver/openapi/json-pieces.ts': 1,
     'core/apiserver/selection/label-selector.ts': 2,
     'core/apiserver/selection/selection.ts': 1,
     'core/apiserver/storage/embedded.ts': 1,
