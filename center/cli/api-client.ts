@@ -51,6 +51,11 @@ export class NodeApiClient {
     throw new BanyanError('NotFound', `${through} (${url}) is no node of a tree: it has no Node objects; ${remedy}`);
   }
 
+  /** Adds the contexts of these Node objects, which a node below the entry has. */
+  found(nodes: readonly KubeObject[]): void {
+    this.#routes.found(nodes);
+  }
+
   contexts(): string[] {
     return this.#routes.contexts();
   }
