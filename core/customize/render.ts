@@ -14,6 +14,7 @@ import type { CelValue } from '../match/cel/values.ts';
 import { jsonText } from '../object/json.ts';
 import { cloneJson } from '../object/json-value.ts';
 import { type JsonObject, type KubeObject, type ObjectMeta, parseApiVersion } from '../object/meta.ts';
+import { isSecret } from '../object/secret-values.ts';
 import { matchesSelector } from '../object/selector.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { isRecord } from '../runtime/is-record.ts';
@@ -103,8 +104,8 @@ function withMaps(object: RenderFields): RenderFields {
 }
 
 /** The reason may quote a value of the object. Statuses and logs have the reason, and may not have values of Secrets. */
-function reasonOf({ field, message }: CustomizeError, { apiVersion, kind }: KubeObject): string {
-  const shown = apiVersion === 'v1' && kind === 'Secret' ? hiddenReason : message;
+function reasonOf({ field, message }: CustomizeError, object: KubeObject): string {
+  const shown = isSecret(object) ? hiddenReason : message;
   return field === '' ? shown : `${field}: ${shown}`;
 }
 

@@ -56,6 +56,37 @@ function linesOf(file: string): string[] {
     .filter((line) => line !== '' && !line.startsWith('#'));
 }
 
+/** They ask for values of Secrets: the first of what is sent down, the second of what clusters report. */
+const summarizersOfSecrets = [
+  {
+    name: 'sent',
+    spec: {
+      limit: 100,
+      select: [
+        { name: 'name', def: 'obj.metadata.name' },
+        { name: 'pin', def: 'obj.data.pin' },
+        { name: 'note', def: 'obj.metadata.annotations.note' },
+      ],
+    },
+  },
+  {
+    name: 'reported',
+    spec: {
+      groupBy: [{ name: 'has', def: 'string(has(returned.data.pin))' }],
+      combinedFields: [
+        { name: 'all', type: 'COUNT' },
+        { name: 'values', type: 'COUNT', subject: 'returned.data.pin' },
+        { name: 'pins', type: 'TOPK', subject: 'returned.data.pin' },
+      ],
+    },
+  },
+].map(({ name, spec }) => ({
+  apiVersion: 'edge.banyan.io/v1alpha1',
+  kind: 'StatusSummarizer',
+  metadata: { name },
+  spec,
+}));
+
 const otherKey = Buffer.alloc(32, 9).toString('base64');
 
 describe.skipIf(withoutKubectl)(`secrets at rest${why}`, () => {
@@ -79,7 +110,7 @@ describe.skipIf(withoutKubectl)(`secrets at rest${why}`, () => {
   });
   const isReady = () => tree.ok(space, 'wait', 'epl/shop', '--for=condition=Ready', '--timeout=90s');
 
-  /** Sends Secrets with the text every way: data, stringData, annotations, customized, large, in waves, taken over, undone, upsynced, deleted. */
+  /** Sends Secrets with the text every way: data, stringData, annotations, customized, large, in waves, taken over, undone, upsynced, deleted, summarized. */
   async function secretsGoEverywhere(text: string) {
     const encoded = Buffer.from(`pin=${text}`).toString('base64');
     for (const cluster of ['cluster/eu:one', 'cluster/eu:two']) {
@@ -102,6 +133,7 @@ describe.skipIf(withoutKubectl)(`secrets at rest${why}`, () => {
           ],
         },
       },
+      ...summarizersOfSecrets,
       secret('plain', { data: { pin: encoded } }, { note: `note-${text}` }),
       secret('customized', { stringData: { pin: text } }, { 'edge.banyan.io/customizer': 'at' }),
       secret('taken', { stringData: { pin: text } }),
@@ -112,8 +144,18 @@ describe.skipIf(withoutKubectl)(`secrets at rest${why}`, () => {
         metadata: { name: 'shop' },
         spec: {
           locationSelectors: [{ matchLabels: { env: 'prod' } }],
-          downsync: [{ apiGroup: '', resources: ['namespaces', 'secrets'], namespaces: ['shop'] }],
-          upsync: [{ apiGroup: '', resources: ['secrets'], namespaces: ['born'], returnTo: 'Center' }],
+          downsync: [
+            { apiGroup: '', resources: ['namespaces', 'secrets'], namespaces: ['shop'], statusSummarizers: ['sent'] },
+          ],
+          upsync: [
+            {
+              apiGroup: '',
+              resources: ['secrets'],
+              namespaces: ['born'],
+              returnTo: 'Center',
+              statusSummarizers: ['reported'],
+            },
+          ],
           adopt: 'Always',
           rollout: {
             strategy: 'Progressive',
@@ -153,6 +195,18 @@ describe.skipIf(withoutKubectl)(`secrets at rest${why}`, () => {
         tree.kubectl('node/center', ['get', '--raw', '/reported/eu:one/api/v1/namespaces/born/secrets/born']).code ===
         0,
     );
+    await aSummaryShowsNoValue();
+  }
+
+  /** The summaries count the Secrets and the names in them, and show no value. */
+  async function aSummaryShowsNoValue() {
+    const rows = (name: string) =>
+      tree.json<{ rows?: { columns: unknown[] }[] }>(space, 'ss', name)?.rows?.map(({ columns }) => columns) ?? [];
+    await until('the sent ones are summarized', () => rows('shop.sent').length >= 4);
+    for (const [name, pin, note] of rows('shop.sent'))
+      if (name !== 'shop') expect([pin, note], String(name)).toEqual([null, null]);
+    await until('the reported one too', () => rows('shop.reported').length > 0);
+    expect(rows('shop.reported')).toEqual([['true', 1, 0, []]]);
   }
 
   /** Somebody plans a Secret, sends malformed ones, and sends one to the URL of another kind. */

@@ -24,7 +24,8 @@ function expression(description: string): SchemaProps {
 const named = (description: string, def: string) =>
   object(description, { name: columnName('The column.'), def: expression(def) }, { required: ['name', 'def'] });
 
-const seen = 'CEL over obj (the object as delivered), returned (with its status), inventory and propagation.';
+const seen =
+  'CEL over obj (the object as delivered), returned (with its status), inventory and propagation. The values of a Secret are null.';
 
 const spec = object(
   'How the state of objects is summarized. There is one row for each object and destination. With combinedFields, the rows are counted in groups. With select, a sample of the rows is shown. Give one of the two.',

@@ -1,6 +1,7 @@
 /**
  * The rows of summaries: one row for each object and agent. A row is made from the object as it is in the agent's mailbox, the state that the agent reported,
- * and the agent's place in the inventory. Parsed objects and places are kept: a thousand agents have the same object, and one agent has a thousand objects.
+ * and the agent's place in the inventory. Expressions see each value of a Secret as null, because a summary is in clear text wherever it is. Parsed objects and
+ * places are kept: a thousand agents have the same object, and one agent has a thousand objects.
  */
 
 import type { DestinationFacts } from '../../../core/customize/customizer.ts';
@@ -12,6 +13,7 @@ import { parseBody, stableStringify } from '../../../core/object/canonical.ts';
 import { parseJson } from '../../../core/object/json.ts';
 import { displayKey, type ObjectKey } from '../../../core/object/key.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
+import { withoutSecretValues } from '../../../core/object/secret-values.ts';
 import { asText } from '../../../core/store/bytes.ts';
 import type { Failure } from '../../../core/summary/partial.ts';
 import type { SummaryRow } from '../../../core/summary/summarizer.ts';
@@ -80,7 +82,7 @@ export class RowReader {
 
   /** Returns a row of an upsynced or associated object. The object was not sent to the agent, so `obj` is empty and there is nothing to propagate. */
   edgeObjectRow({ path, object, place, body }: EdgeObject): SummaryRow {
-    const whole = parseBody(body);
+    const whole = withoutSecretValues(parseBody(body));
     return {
       path,
       object: displayKey(object),
@@ -121,7 +123,8 @@ export interface ReadObject {
 function readObject({ attributes, body }: Content): ReadObject {
   const { uid, created, generation } = JSON.parse(asText(attributes)) as ObjectAttributes;
   const object = parseBody(body);
-  const whole = { ...object, metadata: { ...object.metadata, uid, creationTimestamp: created, generation } };
+  const metadata = { ...object.metadata, uid, creationTimestamp: created, generation };
+  const whole = withoutSecretValues({ ...object, metadata });
   return { generation, variable: memo((fields) => celValue(pick(whole, fields))) };
 }
 
