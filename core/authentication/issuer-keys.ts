@@ -40,11 +40,15 @@ export class IssuerKeys {
     this.#ports = ports;
   }
 
-  /** Undefined: no key is known, and the issuer gives none. `id`: the id of the key in the head of the token. */
-  async keysFor(id: string | undefined): Promise<JWTVerifyGetKey | undefined> {
+  /**
+   * Undefined: no key is known, and the issuer gives none. `id`: the id of the key in the head of the token. `failed`: keys of an earlier answer, of which none
+   * has signed the token.
+   */
+  async keysFor(id: string | undefined, failed?: JWTVerifyGetKey): Promise<JWTVerifyGetKey | undefined> {
     const nowMs = this.#ports.clock.monotonicMs();
     this.#keys ??= this.#stored();
-    const isKnown = this.#keys !== undefined && (id === undefined || this.#keys.ids.has(id));
+    const isKnown =
+      this.#keys !== undefined && this.#keys.find !== failed && (id === undefined || this.#keys.ids.has(id));
     const isOld = this.#keys !== undefined && nowMs - this.#keys.atMs > refreshEveryMs;
     if ((!isKnown || isOld) && (this.#asking || nowMs - this.#askedAtMs >= unknownEveryMs)) {
       this.#asking ??= this.#ask(nowMs);

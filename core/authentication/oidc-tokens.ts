@@ -1,5 +1,13 @@
 /** Checks the tokens of people: OpenID Connect. */
-import { decodeJwt, decodeProtectedHeader, errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import {
+  decodeJwt,
+  decodeProtectedHeader,
+  errors,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  type JWTVerifyOptions,
+  jwtVerify,
+} from 'jose';
 import type { Requester } from '../access/attributes.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { LogRate } from '../runtime/log-rate.ts';
@@ -22,6 +30,8 @@ export interface OidcTokensPorts {
 const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 /** Clocks of an issuer and of a node may differ. */
 const clockTolerance = '10s';
+/** Keys that are tried for one token. Issuers have two or three. Anybody can send tokens, and the slowest keys take 1 ms each. */
+const keysTriedMax = 16;
 /** Between two lines about refused tokens of one issuer. Anybody can send tokens, and an operator needs one line to see the cause. */
 const logEveryMs = 10_000;
 
@@ -70,10 +80,10 @@ export class OidcTokens {
     const { url, audiences } = authenticator.issuer;
     try {
       const keyId = decodeProtectedHeader(text).kid;
-      const find = await keys.keysFor(keyId);
-      if (!find) return undefined;
-      const options = { algorithms, issuer: url, audience: [...audiences], clockTolerance, requiredClaims: ['exp'] };
-      const { payload } = await jwtVerify(text, find, { ...options, currentDate: new Date(clock.wallMs()) });
+      const rules = { algorithms, issuer: url, audience: [...audiences], clockTolerance, requiredClaims: ['exp'] };
+      const checked = await checkedBy(keys, keyId, text, { ...rules, currentDate: new Date(clock.wallMs()) });
+      if (!checked) return undefined;
+      const { payload, find } = checked;
       const result = oidcUser(authenticator, payload);
       if ('refused' in result) return this.#refused(url, `the rules for its claims refuse it: ${result.refused}`);
       const { user } = result;
@@ -90,6 +100,49 @@ export class OidcTokens {
     if (this.#logRate.allows(issuer))
       this.#ports.log.info({ issuer, reason }, 'a token that names this issuer is refused');
     return undefined;
+  }
+}
+
+interface Checked {
+  readonly payload: JWTPayload;
+  readonly find: JWTVerifyGetKey;
+}
+
+/** Undefined: no key is known. If no known key has signed the token, the issuer may have newer ones: not every issuer names its keys. */
+async function checkedBy(
+  keys: IssuerKeys,
+  keyId: string | undefined,
+  text: string,
+  options: JWTVerifyOptions,
+): Promise<Checked | undefined> {
+  const find = await keys.keysFor(keyId);
+  if (!find) return undefined;
+  try {
+    return { payload: await payloadOf(text, find, options), find };
+  } catch (error) {
+    if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
+    const newer = await keys.keysFor(keyId, find);
+    if (!newer || newer === find) throw error;
+    return { payload: await payloadOf(text, newer, options), find: newer };
+  }
+}
+
+/** If several keys fit the head of the token, tries one after the other, as Kubernetes does. A token without `kid` fits every key of its algorithm. */
+async function payloadOf(text: string, find: JWTVerifyGetKey, options: JWTVerifyOptions): Promise<JWTPayload> {
+  try {
+    return (await jwtVerify(text, find, options)).payload;
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    let tried = 0;
+    for await (const key of error) {
+      if (++tried > keysTriedMax) break;
+      try {
+        return (await jwtVerify(text, key, options)).payload;
+      } catch (mismatch) {
+        if (!(mismatch instanceof errors.JWSSignatureVerificationFailed)) throw mismatch;
+      }
+    }
+    throw new errors.JWSSignatureVerificationFailed();
   }
 }
 

@@ -52,7 +52,11 @@ describe('the tokens of an issuer', () => {
       },
     });
   const nowS = () => Math.floor(clock.wallMs() / 1_000);
-  const sign = (claims: object = {}, { kid = 'one', alg = 'ES256', key = keys as KeyObject | Buffer } = {}) =>
+  /** `kid` null: the token names no key. */
+  const sign = (
+    claims: object = {},
+    { kid = 'one' as string | null, alg = 'ES256', key = keys as KeyObject | Buffer } = {},
+  ) =>
     new SignJWT({
       iss: url,
       aud: 'banyan',
@@ -62,7 +66,7 @@ describe('the tokens of an issuer', () => {
       groups: ['tills'],
       ...claims,
     })
-      .setProtectedHeader({ alg, kid })
+      .setProtectedHeader({ alg, ...(kid === null ? {} : { kid }) })
       .sign(key);
 
   beforeEach(async () => {
@@ -159,6 +163,50 @@ describe('the tokens of an issuer', () => {
     clock.advance(10_000);
     expect(await tokens.userOf(await strange())).toBeDefined();
     expect(await tokens.userOf(await sign({ sub: 'bob' }))).toBeUndefined();
+  });
+
+  describe('that name no key, of an issuer with several', () => {
+    const ec = () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+    const unnamed = (key: KeyObject, claims: object = {}) => sign(claims, { kid: null, key });
+
+    it('are good if any of the keys has signed them, as on Kubernetes', async () => {
+      const [two, three] = [ec(), ec()];
+      await publish({ one: keys, two, three });
+      const tokens = open();
+      for (const key of [keys, two, three]) expect(await tokens.userOf(await unnamed(key))).toBeDefined();
+      expect(await tokens.userOf(await unnamed(ec()))).toBeUndefined();
+      expect(refused.at(-1)).toBe('signature verification failed');
+    });
+
+    it('are refused with the reason if a key fits and the token is not good', async () => {
+      const two = ec();
+      await publish({ one: keys, two });
+      expect(await open().userOf(await unnamed(two, { exp: nowS() - 60 }))).toBeUndefined();
+      expect(refused.at(-1)).toMatch(/"exp" claim/);
+    });
+
+    it('are good with a key that the issuer has added since, which is asked for at most once in ten seconds', async () => {
+      const two = ec();
+      const tokens = open();
+      expect(await tokens.userOf(await unnamed(keys))).toBeDefined();
+      await publish({ one: keys, two });
+      const before = asked.length;
+      for (let i = 0; i < 5; i++) expect(await tokens.userOf(await unnamed(two))).toBeUndefined();
+      clock.advance(10_000);
+      expect(await tokens.userOf(await unnamed(two))).toBeDefined();
+      clock.advance(10_000);
+      for (let i = 0; i < 5; i++) expect(await tokens.userOf(await unnamed(ec()))).toBeUndefined();
+      expect(asked.length - before).toBe(4);
+    });
+
+    it('are checked with sixteen keys at most', async () => {
+      const many = Array.from({ length: 17 }, ec);
+      await publish(Object.fromEntries(many.map((key, i) => [`k${i}`, key])));
+      const tokens = open();
+      expect(await tokens.userOf(await unnamed(many[15]!))).toBeDefined();
+      expect(await tokens.userOf(await unnamed(many[16]!))).toBeUndefined();
+      expect(await tokens.userOf(await sign({}, { kid: 'k16', key: many[16]! }))).toBeDefined();
+    });
   });
 
   it('stay good after the node has started again while the issuer is away, and withdrawn keys end when it is back', async () => {
