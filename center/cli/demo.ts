@@ -3,12 +3,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseAllDocuments } from 'yaml';
 import type { Condition, KubeObject } from '../../core/object/meta.ts';
 import { cliCommand, shellWord } from '../../core/runtime/cli-command.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { durationText } from '../../core/runtime/duration-text.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+import { formatProblem, parseYamlFiles } from '../../core/runtime/yaml-text.ts';
 import type { DataDirectory } from '../supervisor/data-directory.ts';
 import { NodeApiClient } from './api-client.ts';
 import { findResource, objectPath } from './resources.ts';
@@ -98,8 +98,11 @@ async function notAvailable(api: NodeApiClient, data: DataDirectory, withinMs: n
 }
 
 async function applyFile(api: NodeApiClient, file: string): Promise<void> {
-  for (const document of parseAllDocuments(readFileSync(file, 'utf8'))) {
-    const object = document.toJS() as KubeObject;
+  const parsed = parseYamlFiles(readFileSync(file, 'utf8'));
+  if ('problems' in parsed)
+    throw new BanyanError('BadRequest', parsed.problems.map((problem) => formatProblem(file, problem)).join('\n'));
+  for (const document of parsed.value) {
+    const object = document.value as KubeObject;
     const resource = await findResource(api, space, object.kind);
     await api.apply(space, objectPath(resource, object.metadata.namespace ?? '', object.metadata.name!), object);
   }

@@ -4,7 +4,6 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { parse } from 'yaml';
 import { formatKeys, newSealingKey } from '../../core/encryption/sealing-keys.ts';
 import { readJoinToken } from '../../core/identity/join-token.ts';
 import { checkPath } from '../../core/identity/node-path.ts';
@@ -13,9 +12,11 @@ import { cliCommand, shellWord } from '../../core/runtime/cli-command.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { hostPortFlaw } from '../../core/runtime/host-port.ts';
+import { isRecord } from '../../core/runtime/is-record.ts';
 import { makeOnlyPrivateFiles } from '../../core/runtime/private-files.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
+import { parseYamlFile } from '../../core/runtime/yaml-text.ts';
 import { centerConfig, nodeConfig } from '../install/machine-config.ts';
 import { type MachineFiles, machineFiles, type ServiceProgram, servicePorts } from '../install/machine-files.ts';
 import { systemdUnit } from '../install/systemd-unit.ts';
@@ -167,11 +168,8 @@ function tokenIn(text: string): ReturnType<typeof readJoinToken> {
 function printedToken(file: string): PrintedToken {
   const text = readFileSync(file, 'utf8').trim();
   if (text.startsWith('banyan-join-')) return { token: text };
-  try {
-    return (parse(text) as PrintedToken | null) ?? { token: text };
-  } catch {
-    return { token: text };
-  }
+  const parsed = parseYamlFile(text);
+  return 'value' in parsed && isRecord(parsed.value.value) ? parsed.value.value : { token: text };
 }
 
 function checkFree(dir: string): void {

@@ -1,8 +1,8 @@
 /** Kubeconfigs when the authority of nodes changes. */
 import type { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { parse, stringify } from 'yaml';
+import { stringify } from 'yaml';
 import { certificatesIn } from '../../core/identity/pem-certificates.ts';
+import { kubeconfigYaml } from '../../core/kubeconfig/kubeconfig.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
 
 interface TrustingKubeconfig {
@@ -14,7 +14,7 @@ interface TrustingKubeconfig {
  * tree, and stay as they are. The file was read as a kubeconfig before.
  */
 export function trustInKubeconfig(file: string, caPem: string, known: readonly X509Certificate[]): void {
-  const config = parse(readFileSync(file, 'utf8')) as TrustingKubeconfig;
+  const config = kubeconfigYaml(file) as TrustingKubeconfig;
   const isOfTree = (data: string) => {
     const authorities = certificatesIn(Buffer.from(data, 'base64'));
     return authorities.some((one) => known.some(({ fingerprint256 }) => fingerprint256 === one.fingerprint256));

@@ -4,10 +4,10 @@
  */
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { parse } from 'yaml';
 import * as z from 'zod';
 import { BanyanError, describeError } from '../runtime/errors.ts';
 import { checkSchema, problemsText } from '../runtime/schema-problems.ts';
+import { parseYamlFile } from '../runtime/yaml-text.ts';
 
 const clusterSchema = z.looseObject({
   server: z.string(),
@@ -65,13 +65,7 @@ export interface ClusterAccess {
 
 /** Throws BadRequest with the file and what is wrong with it. */
 export function readKubeconfig(file: string): Kubeconfig {
-  let raw: unknown;
-  try {
-    raw = parse(readFileSync(file, 'utf8'));
-  } catch (error) {
-    throw badKubeconfig(file, `not a kubeconfig: ${describeError(error)}`, error);
-  }
-  const checked = checkSchema(configSchema, raw);
+  const checked = checkSchema(configSchema, kubeconfigYaml(file));
   if ('problems' in checked) {
     throw badKubeconfig(file, `not a kubeconfig: ${problemsText(checked.problems, 'the file')}`);
   }
@@ -83,6 +77,20 @@ export function readKubeconfig(file: string): Kubeconfig {
     clusters: (clusters ?? []).map(({ name, cluster }) => ({ name, cluster: absolute(cluster) })),
     users: (users ?? []).map(({ name, user }) => ({ name, user: absolute(user) })),
   };
+}
+
+/** The file as it is, with every field. Throws BadRequest with the file and what is wrong with it, without a part of the file, which has credentials. */
+export function kubeconfigYaml(file: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw badKubeconfig(file, `not a kubeconfig: ${describeError(error)}`, error);
+  }
+  const parsed = parseYamlFile(text);
+  if ('value' in parsed) return parsed.value.value;
+  const [{ message, line } = { message: 'not YAML' }] = parsed.problems;
+  throw badKubeconfig(file, `not a kubeconfig: ${message}${line === undefined ? '' : ` (line ${line})`}`);
 }
 
 /**

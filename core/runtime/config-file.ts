@@ -35,6 +35,9 @@ export function parseConfig<T>(
   throw badFile(file, fileProblems(problems, parsed.value, noun));
 }
 
+/** More would not help a person. To find the line of a field takes a search in its map, so all problems of a map with many keys would take minutes. */
+const problemsMax = 100;
+
 /** `noun`: what the file should be, such as `topology`. */
 export function fileProblems(
   problems: readonly SchemaProblem[],
@@ -43,7 +46,9 @@ export function fileProblems(
 ): FileProblem[] {
   if (value === null) return [{ field: '', message: 'the file is empty' }];
   if (!isRecord(value)) return [{ field: '', message: `the file is no ${noun}: write a map (key: value)` }];
-  return problems.map((problem) => located(problem, lineOf));
+  const shown = problems.slice(0, problemsMax).map((problem) => located(problem, lineOf));
+  const more = problems.length - shown.length;
+  return more > 0 ? [...shown, { field: '', message: `${more} more problems like these` }] : shown;
 }
 
 export function located({ path, message }: SchemaProblem, lineOf: YamlText['lineOf']): FileProblem {

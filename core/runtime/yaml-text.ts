@@ -9,12 +9,14 @@ import {
   LineCounter,
   type Node,
   type ParsedNode,
+  Parser,
   parseAllDocuments,
   parseDocument,
   type YAMLError,
 } from 'yaml';
 import { describeError } from './errors.ts';
 import { type Checked, fieldText } from './schema-problems.ts';
+import { beyondYamlBounds, repeatedKeys } from './yaml-bounds.ts';
 
 /** A problem of a file, with its field and line. */
 export interface FileProblem {
@@ -32,23 +34,40 @@ export interface YamlText {
 
 /** How many aliases a file may have: they could make a small file enormous. A tree of 100,000 clusters has a file of some 30 MB. */
 const aliasesMax = 100;
+/** Levels of nesting: as many as an object of the API may have (object/json-limits.ts), because some files have objects. */
+const depthMax = 500;
+/** Errors of one document that a person reads. A file that is no YAML at all may have a million. */
+const errorsMax = 20;
 
+/** Without prettyErrors, messages do not quote the text, which may be a kubeconfig. Without uniqueKeys, a map with many keys takes no minutes. */
+const parseOptions = { uniqueKeys: false, prettyErrors: false } as const;
+
+/** Parses a file with one document. */
 export function parseYamlFile(text: string): Checked<YamlText, FileProblem> {
+  const deep = tooDeep(text);
+  if (deep) return { problems: [deep] };
   const lines = new LineCounter();
   return textOf(parseDocument(text, { lineCounter: lines, ...parseOptions }), text, lines);
 }
 
 /** Parses a file with several documents. Empty documents are left out. Returns the problems of all documents. */
 export function parseYamlFiles(text: string): Checked<YamlText[], FileProblem> {
+  const deep = tooDeep(text);
+  if (deep) return { problems: [deep] };
   const lines = new LineCounter();
   const documents = parseAllDocuments(text, { lineCounter: lines, ...parseOptions });
   const parsed = [...documents].map((document) => textOf(document, text, lines));
   const problems = parsed.flatMap((one) => ('problems' in one ? one.problems : []));
-  if (problems.length > 0) return { problems };
+  if (problems.length > 0) return { problems: problems.slice(0, errorsMax) };
   return { value: parsed.flatMap((one) => ('value' in one && one.value.value !== null ? [one.value] : [])) };
 }
 
-const parseOptions = { uniqueKeys: true, prettyErrors: false } as const;
+function tooDeep(text: string): FileProblem | undefined {
+  const beyond = beyondYamlBounds(text, { depth: depthMax });
+  if (!beyond) return undefined;
+  const message = `the file is nested more than ${depthMax} levels deep: make it flatter, or check that it is the right file`;
+  return { field: '', message, line: beyond.line };
+}
 
 function textOf(
   document: Document.Parsed<ParsedNode>,
@@ -56,13 +75,17 @@ function textOf(
   lines: LineCounter,
 ): Checked<YamlText, FileProblem> {
   if (document.errors.length > 0) {
-    return {
-      problems: document.errors.map((error) => ({
-        field: '',
-        message: yamlMessage(error, text),
-        line: lines.linePos(error.pos[0]).line,
-      })),
-    };
+    const problems = document.errors.slice(0, errorsMax).map((error) => ({
+      field: '',
+      message: yamlMessage(error, text),
+      line: lines.linePos(error.pos[0]).line,
+    }));
+    return { problems };
+  }
+  const repeated = repeatedKeys(document, lines);
+  if (repeated.length > 0) {
+    const remedy = 'stands twice in its map; keep one of the two';
+    return { problems: repeated.map(({ name, line }) => ({ field: '', message: `the key ${name} ${remedy}`, line })) };
   }
   const root = document.contents as Node | null;
   try {
@@ -81,7 +104,14 @@ export function formatProblem(file: string, { field, message, line }: FileProble
 
 function yamlMessage({ code, message }: YAMLError, text: string): string {
   if (code !== 'MULTIPLE_DOCS') return `not YAML: ${message}`;
-  return `the file has ${parseAllDocuments(text).length} documents; keep one`;
+  return `the file has ${documentsIn(text)} documents; keep one`;
+}
+
+/** The number of documents, without composing them. */
+function documentsIn(text: string): number {
+  let documents = 0;
+  for (const { type } of new Parser().parse(text)) if (type === 'document') documents++;
+  return documents;
 }
 
 function lineOf(root: Node | null, path: readonly PropertyKey[], lines: LineCounter): number | undefined {

@@ -55,6 +55,14 @@ describe('banyan topology validate', () => {
     expect(out).toContain('metadata.name: "My Tree": ');
   });
 
+  it('refuses three megabytes of brackets at once', () => {
+    const file = join(directory, 'brackets.yaml');
+    writeFileSync(file, '['.repeat(3_000_000));
+    const { code, out } = banyan('topology', 'validate', '-f', file);
+    expect(code).toBe(2);
+    expect(out).toMatch(/brackets\.yaml:1: the file is nested more than 500 levels deep: make it flatter/);
+  });
+
   it('finds a bad label', () => {
     const { code, out } = validate('  clusters: [{name: a, labels: {env: "not good"}}]\n');
     expect(code).toBe(2);

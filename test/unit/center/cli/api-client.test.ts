@@ -20,6 +20,16 @@ it.each([
   ['text', 'root:x:0:0', /not a kubeconfig: the file must be a map/],
   ['nothing', '', /not a kubeconfig: the file is empty/],
   ['no YAML', '{', /not a kubeconfig/],
+  [
+    'deep text',
+    '['.repeat(3_000_000),
+    /kubeconfig: not a kubeconfig: the file is nested more than 500 levels deep: .* \(line 1\)$/,
+  ],
+  [
+    'broken YAML with a token',
+    'users:\n- {name: a, user: {token: root:x\n- b: [',
+    /not a kubeconfig: not YAML: .* \(line 3\)$/,
+  ],
   ['a user without a name', '{users: [{user: {token: x}}]}', /not a kubeconfig: users\[0\]\.name is missing/],
 ])('names the error of %s, and never shows its content', (_, text, message) => {
   expect(() => clientOf(text)).toThrow(message);
