@@ -3,12 +3,13 @@
  * store commits only at the end of a turn of the event loop, and a dying process does not reach that end.
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { describeUnexpected } from '../runtime/unexpected-error.ts';
 
 /** Statuses show the message as one line to people. */
 const charsMax = 200;
 
 export function writeCrashMessage(file: string, error: unknown): void {
-  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const message = describeUnexpected(error).reason;
   try {
     writeFileSync(file, (message.split('\n')[0] ?? '').slice(0, charsMax), { mode: 0o600 });
   } catch {

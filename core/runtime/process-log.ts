@@ -1,6 +1,6 @@
 /** Writes Node's warnings and uncaught errors as lines of the log. Without this, Node would print plain text, and programs that read the log expect JSON. */
-import { describeError } from './errors.ts';
 import type { Logger } from './logger.ts';
+import { describeUnexpected } from './unexpected-error.ts';
 
 /** Logs each warning of Node. This replaces the text that Node prints to the standard error. */
 export function logWarnings(log: Logger): void {
@@ -19,7 +19,7 @@ export function endOnUncaught(
   const fatal = (error: unknown) => {
     last(error);
     try {
-      log.fatal({ reason: describeError(error), stack: (error as Error | undefined)?.stack }, 'the node can not go on');
+      log.fatal({ ...describeUnexpected(error) }, 'the node can not go on');
     } finally {
       process.exit(1);
     }

@@ -1,6 +1,7 @@
-// What the preload changes in the source of three modules. An object named "deadly" whose data say so crashes the agent that applies it, some moments later,
-// with an uncaught error. For an object named "garbled" whose data say so, the agent reports text that is no JSON. With an object named "mangled", the agent
-// reports an unreadable partial. An object named "heavy" whose data say so crashes the relay that is to send it to the agent "shop".
+// What the preload changes in the source of four modules. An object named "deadly" whose data say so crashes the agent that applies it, some moments later,
+// with an uncaught error. A Secret named "quoted" does the same with an error that quotes a value of the Secret, and one named "quoted-in-thread" crashes the
+// thread for long writes in this way. For an object named "garbled" whose data say so, the agent reports text that is no JSON. With an object named "mangled",
+// the agent reports an unreadable partial. An object named "heavy" whose data say so crashes the relay that is to send it to the agent "shop".
 import { readFileSync } from 'node:fs';
 
 /** The text in the source, and the text that replaces it. */
@@ -12,8 +13,17 @@ export const sourceChanges: Readonly<Record<string, readonly SourceChange[]>> = 
       'export function marked(object: KubeObject, source: string): KubeObject {',
       `$&
   if (object.metadata.name === 'deadly' && object.data?.dies === 'yes') setTimeout(() => { throw new Error('the cluster died of it'); });
+  if (object.metadata.name === 'quoted') setTimeout(() => JSON.parse(atob(object.data.pin)));
   if (object.metadata.name === 'garbled') globalThis.garbles = object.data?.garbles === 'yes';
   if (object.metadata.name === 'mangled') globalThis.mangles = object.data?.mangles === 'yes';`,
+    ],
+  ],
+  'core/apiserver/http/thread-space.ts': [
+    [
+      'export async function writeInThread(write: ThreadWrite): Promise<ThreadWritten> {',
+      `$&
+  const quoted = Buffer.from(write.body).toString();
+  if (quoted.includes('quoted-in-thread')) JSON.parse(JSON.parse(quoted).stringData.pin);`,
     ],
   ],
   'edge-agent/agent/up-feed-entries.ts': [

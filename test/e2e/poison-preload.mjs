@@ -1,4 +1,4 @@
-// Loaded into every process of a tree by NODE_OPTIONS. The product has no switches for these faults: the source of three modules is changed when it is loaded.
+// Loaded into every process of a tree by NODE_OPTIONS. The product has no switches for these faults: the source of four modules is changed when it is loaded.
 import { registerHooks } from 'node:module';
 import { sourceChanges, staleChanges } from './poison-changes.ts';
 

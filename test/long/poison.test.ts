@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { banyan, fixture, LocalTree, until } from '../e2e/local-tree.ts';
 import { placedInProduction } from '../e2e/placements.ts';
+import { filesWith, formsOf } from '../e2e/secret-traces.ts';
 import { withoutKubectl } from '../support/kubectl.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
@@ -104,6 +105,31 @@ describe.skipIf(withoutKubectl)(`a tree in which an object crashes an agent, or 
     expect(held(agent, 'mangled')).toEqual({ mangles: 'yes' });
     tree.apply('space/center/retail', map('mangled', { mangles: 'no' }));
     await until('both are counted', () => summary().available === 2 && summary().quarantined === 0);
+  });
+
+  it('shows no value of a Secret that crashes the thread for long writes, or an agent', async () => {
+    const pin = 'nine-three-zero-five';
+    const secret = (name: string, more: object = {}) => ({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name, namespace },
+      stringData: { pin, ...more },
+    });
+    const long = JSON.stringify(secret('quoted-in-thread', { padding: 'x'.repeat(100_000) }));
+    const crashed = tree.kubectl('space/center/retail', ['create', '-f', '-'], long);
+    expect(crashed.out).toMatch(/InternalError.*SyntaxError: the message may quote data and is left out/);
+    tree.apply('space/center/retail', secret('quoted'));
+    const failures = () =>
+      JSON.stringify(tree.json<Placement>('space/center/retail', 'edgeplacement', namespace)?.status?.failures ?? []);
+    await until('its author reads why', () => /quoted.*SyntaxError: the message may quote data/.test(failures()));
+    const logs = join(tree.data, 'logs');
+    expect(filesWith(['a request failed'], logs)).toEqual(['center.log']);
+    expect(filesWith(['the node can not go on'], logs)).toContain('eu.shop.log');
+    // Spaces seal Secrets. Everything else in the data directory is in clear text: logs, crash notes, marks and reports in the stores.
+    expect(filesWith(formsOf(pin), tree.data)).toEqual([]);
+    expect(tree.ok('node/eu', 'get', 'nodes.mesh.banyan.io', '-o', 'yaml')).not.toContain(pin);
+    tree.ok('space/center/retail', 'delete', 'secret', 'quoted', '-n', namespace);
+    await until('all is well', () => summary().available === 2 && summary().quarantined === 0);
   });
 
   it('continues below a relay that crashed repeatedly, with the object left alone and named', async () => {

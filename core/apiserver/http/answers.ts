@@ -1,8 +1,9 @@
 /** Sends the answers of an API server: whole ones, lists, streams and watches. Ends what has not ended when the server closes. */
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import type { Clock } from '../../runtime/clock.ts';
-import { BanyanError, describeError } from '../../runtime/errors.ts';
+import { BanyanError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import { describeUnexpected } from '../../runtime/unexpected-error.ts';
 import { sendHead } from '../../stream/pass-on.ts';
 import { EventLines } from './event-lines.ts';
 import type { Handled } from './handler.ts';
@@ -63,10 +64,7 @@ export class Answers {
 
   fail(request: Pick<Http2ServerRequest, 'url' | 'headers'>, response: Http2ServerResponse, error: unknown): void {
     if (!(error instanceof BanyanError))
-      this.#ports.log.error(
-        { url: request.url, reason: describeError(error), stack: (error as Error).stack },
-        'a request failed',
-      );
+      this.#ports.log.error({ url: request.url, ...describeUnexpected(error) }, 'a request failed');
     this.whole(response, failureOf(error, [request.headers.accept ?? ''].flat().join(',')));
   }
 

@@ -1,6 +1,7 @@
 /** Errors in the form that Kubernetes clients expect. */
 import { jsonText } from '../../object/json.ts';
-import { BanyanError, describeError, errorTable } from '../../runtime/errors.ts';
+import { BanyanError, errorTable } from '../../runtime/errors.ts';
+import { describeUnexpected } from '../../runtime/unexpected-error.ts';
 import { prefersDiscovery, prefersProtobuf } from './negotiate.ts';
 import type { ApiResponse } from './requests.ts';
 import { warned } from './warnings.ts';
@@ -37,7 +38,7 @@ export function kubernetesStatusOf(error: unknown): {
   retryAfterSeconds?: number;
   warnings?: readonly string[];
 } {
-  const failure = error instanceof BanyanError ? error : new BanyanError('Internal', describeError(error));
+  const failure = error instanceof BanyanError ? error : new BanyanError('Internal', describeUnexpected(error).reason);
   const { http, reason } = errorTable[failure.code];
   const { group, kind, name, retryAfterSeconds, continueToken, warnings } = failure.details;
   const causes = causesOf(failure);

@@ -1,4 +1,4 @@
-// The long test of poisonous objects changes the source of three modules by their text. This test runs with every change, so a renamed function is noticed
+// The long test of poisonous objects changes the source of four modules by their text. This test runs with every change, so a renamed function is noticed
 // here and not days later.
 import { expect, it } from 'vitest';
 import { staleChanges } from '../../e2e/poison-changes.ts';

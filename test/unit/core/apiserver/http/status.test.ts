@@ -71,16 +71,18 @@ describe('an error as a Status', () => {
   });
 
   it('is InternalError for any other thrown value', () => {
-    expect(kubernetesStatusOf(new TypeError('x is undefined'))).toMatchObject({
+    expect(kubernetesStatusOf(new ReferenceError('x is not defined'))).toMatchObject({
       http: 500,
       body: {
         reason: 'InternalError',
         code: 500,
-        message: 'x is undefined',
-        details: { causes: [{ message: 'x is undefined' }] },
+        message: 'ReferenceError: x is not defined',
+        details: { causes: [{ message: 'ReferenceError: x is not defined' }] },
       },
     });
-    expect(kubernetesStatusOf('broken').body).toMatchObject({ message: 'broken' });
+    expect(kubernetesStatusOf('broken').body).toMatchObject({
+      message: 'a value was thrown that is no error (string)',
+    });
   });
 });
 
