@@ -41,7 +41,7 @@ import { decideDeletion, isReadyToGo } from './deletion.ts';
 import type { FieldManager } from './field-manager.ts';
 import { refuseUntypedFields, reportUnknownFields } from './field-validation.ts';
 import { bothNotes, noteText, putNote, takeNote } from './filled-in.ts';
-import { strategyOf } from './kind-strategy.ts';
+import { lackedFields, strategyOf, withOwnable } from './kind-strategy.ts';
 import { checkMayBeDeleted, checkNamespaceTakesObjects, namespaceResource } from './namespace-guard.ts';
 import { incoming, inVersion, isContentChanged, keyInForm, shownIn, storedBytes } from './object-form.ts';
 import { dropRepeatedOwners, fillNewMeta, generateName, nameRequired, validateMeta } from './object-meta.ts';
@@ -322,13 +322,14 @@ export class EmbeddedSpace implements Space {
     fillNewMeta(next.metadata, this.#random, this.#clock.wallMs());
     if (kind.subresources.status) delete next.status;
     this.#decode(write, next);
+    const lacked = lackedFields(kind, next);
     strategyOf(kind).prepareCreate?.(next);
     const filled = this.#filling.fillIn(write, next, true);
     this.#admit({ operation: 'create', key, object: next, ...withWriter(options) });
     const causes = [...validateMeta(kind, next.metadata), ...kind.rules.validate(next, version)];
     if (causes.length > 0) throw status.invalidObject(kind.storedAs ?? kind, key.name, causes);
     warnAbout(kind, next, options, { isChanged: true });
-    if (!write.isApplied) this.#manageFields(write, undefined, next);
+    if (!write.isApplied) this.#manageFields(write, undefined, next, lacked);
     putNote(next, noteText(filled));
     const bytes = storedBytes(kind, key, next);
     const existing = this.storage.get(key);
@@ -348,6 +349,7 @@ export class EmbeddedSpace implements Space {
     const next = withKept(write, sent, old);
     this.#decode(write, next, isRewrite ? undefined : old);
     checkUpdatable(kind, key, asSent, old, write.isPatch ?? false);
+    const lacked = lackedFields(kind, next);
     strategyOf(kind).prepareUpdate?.(next, old, options.subresource);
     const filled = bothNotes(this.#filling.fillIn(write, next, false), this.#filling.ofPart(options.subresource));
     this.#admit({
@@ -370,7 +372,7 @@ export class EmbeddedSpace implements Space {
     // As in Kubernetes, the node of a pod is no content of the pod.
     if (isChanged && options.subresource !== 'binding') next.metadata.generation = (old.metadata.generation ?? 0) + 1;
     warnAbout(kind, next, options, { old, isChanged });
-    if (!write.isApplied) this.#manageFields(write, old, next);
+    if (!write.isApplied) this.#manageFields(write, old, next, lacked);
     putNote(next, this.#filling.noteOf(write, { note, old, next, filled, applied }));
     const bytes = storedBytes(kind, key, next);
     if (old.metadata.deletionTimestamp && isReadyToGo(kind, next)) return this.#remove(key, next, options);
@@ -461,9 +463,16 @@ export class EmbeddedSpace implements Space {
     return { live, isRewrite: true };
   }
 
-  #manageFields({ kind, version, options }: Write, live: KubeObject | undefined, next: KubeObject): void {
+  /** `lacked`: fields of the spec that the writer has left out and the space may have given. The writer does not own them. */
+  #manageFields(
+    { kind, version, options }: Write,
+    live: KubeObject | undefined,
+    next: KubeObject,
+    lacked: readonly string[],
+  ): void {
     const manager = options.fieldManager ?? ownManager;
-    this.#fields.update(live, next, kind, version, manager, this.#now(), options.subresource);
+    const ownable = withOwnable(kind, next, lacked, live === undefined);
+    this.#fields.update(live, ownable, kind, version, manager, this.#now(), options.subresource);
   }
 
   #admit(request: Parameters<WriteAdmission>[0]): void {

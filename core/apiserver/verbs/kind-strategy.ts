@@ -10,10 +10,33 @@ export interface KindStrategy {
   /** Changes the object in place. Called before the defaults of built-in kinds are filled in. */
   prepareCreate?(object: KubeObject): void;
   prepareUpdate?(object: KubeObject, old: KubeObject, subresource?: string): void;
+  /** Fields of the spec that the steps of a write give after Kubernetes has computed the managed fields. So a writer owns only those that the writer has sent. */
+  readonly givenLater?: readonly string[];
 }
 
 export function strategyOf(kind: GroupResource): KindStrategy {
   return kind.group === '' ? (coreStrategies.get(kind.resource) ?? noStrategy) : noStrategy;
+}
+
+/** The fields of `givenLater` that the object lacks. To Go, an empty text or list is an absent one. */
+export function lackedFields(kind: GroupResource, { spec }: KubeObject): readonly string[] {
+  const isLacking = (value: unknown) => !value || (Array.isArray(value) && value.length === 0);
+  return (strategyOf(kind).givenLater ?? []).filter((name) => !isRecord(spec) || isLacking(spec[name]));
+}
+
+/**
+ * The object with what its writer may own: without these fields of the spec, and for a new object without the status, which only writes of the status own. It shares
+ * its metadata with `object`.
+ */
+export function withOwnable(kind: Kind, object: KubeObject, lacked: readonly string[], isNew: boolean): KubeObject {
+  const owned = { ...object };
+  if (isNew && kind.subresources.status) delete owned.status;
+  if (lacked.length > 0) {
+    const kept = Object.entries(object.spec ?? {}).filter(([name]) => !lacked.includes(name));
+    if (kept.length > 0) owned.spec = Object.fromEntries(kept);
+    else delete owned.spec;
+  }
+  return owned;
 }
 
 /** True for kinds whose updates must contain a resourceVersion, as in a Kubernetes API server: some built-in kinds, and all custom kinds. */
@@ -86,6 +109,7 @@ const secrets: KindStrategy = {
 };
 
 const namespaces: KindStrategy = {
+  givenLater: ['finalizers'],
   prepareCreate(object) {
     const namespace = object as Namespace;
     const finalizers = namespace.spec?.finalizers ?? [];
@@ -113,9 +137,15 @@ const pending: KindStrategy = {
 const coreStrategies: ReadonlyMap<string, KindStrategy> = new Map<string, KindStrategy>([
   ['persistentvolumeclaims', pending],
   ['persistentvolumes', pending],
-  ['pods', pending],
+  ['pods', { ...pending, givenLater: ['serviceAccount', 'serviceAccountName'] }],
   ['secrets', secrets],
-  ['services', { prepareUpdate: prepareServiceUpdate }],
+  [
+    'services',
+    {
+      prepareUpdate: prepareServiceUpdate,
+      givenLater: ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy'],
+    },
+  ],
   ['namespaces', namespaces],
 ]);
 

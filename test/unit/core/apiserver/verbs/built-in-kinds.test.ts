@@ -1,6 +1,7 @@
 /** The verbs with the real built-in kinds and the real field manager: the parts fit together. */
 import { describe, expect, it } from 'vitest';
 import { builtinKinds } from '../../../../../core/apiserver/builtin/builtin-kinds.ts';
+import { fillingOf } from '../../../../../core/apiserver/kinds/fillings.ts';
 import { SpaceKinds } from '../../../../../core/apiserver/kinds/space-kinds.ts';
 import { fieldManager } from '../../../../../core/apiserver/managed-fields/field-manager.ts';
 import { EmbeddedStorage } from '../../../../../core/apiserver/storage/embedded.ts';
@@ -25,6 +26,7 @@ function setup() {
     random: new SeededRandom(3),
     fields: fieldManager,
     admissions: [],
+    ...fillingOf('Workload'),
   });
   space.create(namespace('shop'));
   return { space, clock };
@@ -125,5 +127,49 @@ describe('an immutable ConfigMap or Secret', () => {
     expect(errorOf(() => space.update({ ...made, type: 'other' })).message).toBe(
       'Secret "s" is invalid: type: Invalid value: "other": field is immutable',
     );
+  });
+});
+
+describe('a Namespace', () => {
+  it('has a phase and a finalizer that nobody owns', () => {
+    const made = setup().space.create(namespace('market'), { fieldManager: 'helm' });
+    expect(made).toMatchObject({ spec: { finalizers: ['kubernetes'] }, status: { phase: 'Active' } });
+    const labels = { '.': {}, 'f:kubernetes.io/metadata.name': {} };
+    expect(made.metadata.managedFields).toMatchObject([{ fieldsV1: { 'f:metadata': { 'f:labels': labels } } }]);
+    expect(made.metadata.managedFields![0]!.fieldsV1).not.toHaveProperty(['f:spec']);
+    expect(made.metadata.managedFields![0]!.fieldsV1).not.toHaveProperty(['f:status']);
+  });
+});
+
+describe('a Service', () => {
+  const given = ['f:clusterIP', 'f:clusterIPs', 'f:ipFamilies', 'f:ipFamilyPolicy'];
+  const service = (spec: object): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'till', namespace: 'shop' },
+    spec: { ports: [{ port: 80 }], ...spec },
+  });
+  const owned = ({ metadata }: KubeObject) =>
+    (metadata.managedFields ?? []).flatMap(({ manager, fieldsV1 }) =>
+      Object.keys((fieldsV1 as { 'f:spec'?: object })['f:spec'] ?? {}).map((name) => `${manager} ${name}`),
+    );
+
+  it('has addresses that nobody owns, as Kubernetes gives them after it has computed the managed fields', () => {
+    const { space } = setup();
+    const made = space.create(service({ type: 'ClusterIP' }), { fieldManager: 'helm' });
+    expect(made.spec).toMatchObject({ clusterIP: expect.any(String), ipFamilies: ['IPv4'] });
+    expect(owned(made)).toContain('helm f:type');
+    for (const name of given) expect(owned(made)).not.toContain(`helm ${name}`);
+    const external = space.update(service({ type: 'ExternalName', externalName: 'a.example' }), { fieldManager: 'b' });
+    expect(external.spec).not.toHaveProperty('clusterIP');
+    const again = space.update(service({ type: 'ClusterIP' }), { fieldManager: 'b' });
+    expect(again.spec).toHaveProperty('clusterIP');
+    for (const name of given) expect(owned(again)).not.toContain(`b ${name}`);
+  });
+
+  it('has addresses that belong to the writer who has sent them', () => {
+    const made = setup().space.create(service({ clusterIP: 'None' }), { fieldManager: 'helm' });
+    expect(owned(made)).toContain('helm f:clusterIP');
+    expect(owned(made)).not.toContain('helm f:clusterIPs');
   });
 });
