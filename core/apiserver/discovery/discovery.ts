@@ -45,6 +45,30 @@ const reviews: readonly Review[] = [
 ];
 const reviewVersion = 'v1';
 
+/** Clients show the kinds in the order of their groups: for example `kubectl get all`. */
+const groupOrder = [
+  '',
+  'apiregistration.k8s.io',
+  'apps',
+  'events.k8s.io',
+  'authentication.k8s.io',
+  'authorization.k8s.io',
+  'autoscaling',
+  'batch',
+  'certificates.k8s.io',
+  'networking.k8s.io',
+  'policy',
+  'rbac.authorization.k8s.io',
+  'storage.k8s.io',
+  'admissionregistration.k8s.io',
+  'apiextensions.k8s.io',
+  'scheduling.k8s.io',
+  'coordination.k8s.io',
+  'node.k8s.io',
+  'discovery.k8s.io',
+  'flowcontrol.apiserver.k8s.io',
+];
+
 const readVerbs = ['get', 'list', 'watch'];
 const allVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
@@ -59,11 +83,17 @@ export function groupVersions(kinds: Kinds): Map<string, string[]> {
   return groups;
 }
 
-/** The same, with the groups of resources that have no objects. */
+/** The same, with the groups of resources that have no objects, in the order of a kube-apiserver. */
 function discovered(kinds: Kinds): Map<string, string[]> {
   const groups = groupVersions(kinds);
   for (const { group } of reviews) if (!groups.has(group)) groups.set(group, [reviewVersion]);
-  return groups;
+  return new Map([...groups].sort(([a], [b]) => placeOf(a) - placeOf(b)));
+}
+
+/** Groups of users and of the mesh come last. */
+function placeOf(group: string): number {
+  const at = groupOrder.indexOf(group);
+  return at < 0 ? groupOrder.length : at;
 }
 
 /** A read-only space answers questions, and binds no pod. */

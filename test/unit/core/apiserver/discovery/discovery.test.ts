@@ -71,6 +71,23 @@ describe('plain discovery', () => {
     });
   });
 
+  it('lists the groups in the order of a kube-apiserver, and those of the mesh last', async () => {
+    const list = await api.get<{ groups: { name: string }[] }>('/apis');
+    const names = list.groups.map(({ name }) => name);
+    const ordered = [
+      'apps',
+      'autoscaling',
+      'batch',
+      'policy',
+      'storage.k8s.io',
+      'coordination.k8s.io',
+      'edge.banyan.io',
+    ];
+    expect(names.filter((name) => ordered.includes(name))).toEqual(ordered);
+    const aggregated = await api.get<Aggregated>('/apis', form('v2'));
+    expect(aggregated.items.map(({ metadata }) => metadata.name)).toEqual(names);
+  });
+
   it('describes one group', async () => {
     expect(await api.get('/apis/batch')).toMatchObject({ kind: 'APIGroup', apiVersion: 'v1', name: 'batch' });
     expect((await refusalOf(api.get('/apis/nothing'))).code).toBe('NotFound');
