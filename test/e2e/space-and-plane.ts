@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
+import { likeSpaces } from '../support/command-session.ts';
 import { ControlPlane } from '../support/control-plane/control-plane.ts';
-import { likeSpaces } from '../support/kubectl-session.ts';
 import { LocalTree } from './local-tree.ts';
 
 export class SpaceAndPlane implements AsyncDisposable {
@@ -25,6 +25,11 @@ export class SpaceAndPlane implements AsyncDisposable {
       tree.up(),
     ]);
     return new SpaceAndPlane(directory, tree, plane, tree.kubeconfigOf(`space/center/${name}`));
+  }
+
+  /** The program of the version of the control plane. */
+  get kubectl(): string {
+    return this.#plane.kubectl;
   }
 
   private constructor(directory: string, tree: LocalTree, plane: ControlPlane, space: string) {

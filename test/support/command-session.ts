@@ -1,10 +1,10 @@
-/** Runs the kubectl commands of test/fixtures/sessions against an API server, and compares the answers of two servers. */
+/** Runs the commands of test/fixtures/sessions (kubectl, helm) against an API server, and compares the answers of two servers. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { type AcceptedCommand, acceptedCommands } from './accepted-answers.ts';
+import type { AcceptedCommand } from './accepted-answers.ts';
 import type { ControlPlaneOptions } from './control-plane/control-plane.ts';
 
 export interface Answered {
@@ -36,21 +36,26 @@ export const likeSpaces: Pick<ControlPlaneOptions, 'components' | 'controllers'>
   ],
 };
 
-/** Each session is a file of commands, and has a namespace of the same name. */
-export const sessions = ['basics', 'apply', 'change', 'make', 'read', 'pods'] as const;
-export type Session = (typeof sessions)[number];
-
-export function commandsOf(session: Session): string[] {
+export function commandsOf(session: string): string[] {
   const lines = readFileSync(join(folder, `${session}.txt`), 'utf8').split('\n');
   return lines.filter((line) => line !== '' && !line.startsWith('#'));
 }
 
-/** Runs the commands one after the other, as the current user of the kubeconfig. */
-export async function runSession(session: Session, kubectl: string, kubeconfig: string): Promise<Answered[]> {
+/**
+ * Runs the commands one after the other, as the current user of the kubeconfig. A session is a file of commands, and has a namespace of the same name.
+ * `programs`: the programs that the commands use, by the names that the commands have for them.
+ */
+export async function runSession(
+  session: string,
+  programs: Readonly<Record<string, string>>,
+  kubeconfig: string,
+): Promise<Answered[]> {
   // Discovery that another version of kubectl or another server has left would change the answers.
   const home = mkdtempSync(join(tmpdir(), 'banyan-session-'));
-  const program = `#!/bin/sh\nexec "${kubectl}" --kubeconfig "${kubeconfig}" -n ${session} "$@"\n`;
-  writeFileSync(join(home, 'kubectl'), program, { mode: 0o755 });
+  for (const [name, program] of Object.entries(programs)) {
+    const text = `#!/bin/sh\nexec "${program}" --kubeconfig "${kubeconfig}" -n ${session} "$@"\n`;
+    writeFileSync(join(home, name), text, { mode: 0o755 });
+  }
   const env = { PATH: `${home}:${process.env.PATH}`, HOME: home };
   const run = (command: string): Promise<Answered> =>
     new Promise((resolve) => {
@@ -74,11 +79,13 @@ export async function runSession(session: Session, kubectl: string, kubeconfig: 
 const masks: readonly (readonly [RegExp, string])[] = [
   [/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'UID'],
   [/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| \+0000( UTC)?)/g, 'TIME'],
+  [/[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}/g, 'TIME'],
   [/[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d \+0000/g, 'TIME'],
   // The program of a client logs its features in any order.
   [/^I\d{4} .* envvar\.go:\d+\].*\n/gm, ''],
   [/^[IWE]\d{4} [\d:.]+ +\d+ /gm, 'LOG '],
   [/(resource ?version"?:?\s*"?)\d+/gi, '$1REVISION'],
+  [/((?:created|modified)At"?: ?"?)\d+/g, '$1TIME'],
   [/(resource version to be 1, was )\d+/g, '$1REVISION'],
   [/"continue":"[^"]+"/g, '"continue":"TOKEN"'],
   [/https:\/\/127\.0\.0\.1:\d+(\/spaces\/[a-z0-9-]+)?/g, 'SERVER'],
@@ -95,7 +102,17 @@ const masks: readonly (readonly [RegExp, string])[] = [
 
 function masked(text: string): string {
   const lines = text.startsWith('{') ? inOneOrder(text) : text;
-  return masks.reduce((all, [pattern, name]) => all.replaceAll(pattern, name), lines);
+  return withOrderedManagers(masks.reduce((all, [pattern, name]) => all.replaceAll(pattern, name), lines));
+}
+
+/** YAML with the managed fields ordered by their text. Their own order depends on the second in which each write came. */
+function withOrderedManagers(text: string): string {
+  return text.replaceAll(/(?<=^ {2}managedFields:\n)( {2}- .*\n( {4}.*\n)*)+/gm, (list) =>
+    list
+      .split(/^(?= {2}- )/m)
+      .sort()
+      .join(''),
+  );
 }
 
 /** JSON with the fields ordered by name: one document, or one a line. The order of fields means nothing to clients. */
@@ -120,6 +137,7 @@ function inOneOrder(text: string): string {
 export function differences(
   ours: readonly Answered[],
   theirs: readonly Answered[],
+  acceptedCommands: readonly AcceptedCommand[],
   needed: Set<string>,
 ): { ours: Answered; theirs: Answered }[] {
   return ours.flatMap((one, at) => {
@@ -134,9 +152,10 @@ export function differences(
   });
 }
 
-/** Each accepted difference of a command, as `differences` names them. */
-export function acceptedDifferences(): string[] {
-  return acceptedCommands.flatMap((entry) => entry.commands.map((command) => named(entry, command)));
+/** The accepted differences of commands that no answer has needed. `needed` is from `differences`. */
+export function unneeded(acceptedCommands: readonly AcceptedCommand[], needed: ReadonlySet<string>): string[] {
+  const all = acceptedCommands.flatMap((entry) => entry.commands.map((command) => named(entry, command)));
+  return all.filter((one) => !needed.has(one));
 }
 
 function named({ reason }: AcceptedCommand, command: string): string {
