@@ -27,7 +27,7 @@ export function openKubernetes(
   const proxy = new ClusterProxy({ visitors, log: ports.logger, ask: (passed) => cluster.pass(passed) });
   return {
     cluster,
-    applied: (path) => cluster.applied(path),
+    applied: (paths) => cluster.applied(paths),
     take: (connection, user) => proxy.take(connection, user),
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
   };

@@ -69,7 +69,6 @@ function upgrade({ name }: InstalledNode, folder: string): string {
 function onMachine(deployment: InstalledNode, folder: string): CommandBlock {
   const { node } = deployment;
   const { role, encryption, kubeconfig } = node;
-  const own = (from: string, to: string) => `sudo -u banyan cp ${from} ${machineFolder}/${to}`;
   const unit = `banyan-${role}.service`;
   return {
     at: machineOf(deployment),
@@ -77,13 +76,21 @@ function onMachine(deployment: InstalledNode, folder: string): CommandBlock {
       `sudo -u banyan mkdir -m 0700 ${machineFolder}/data`,
       // The folder is readable for the user banyan alone.
       ...(encryption?.keyCommand ? [] : [`${newKey} | sudo -u banyan tee ${machineFolder}/keys > /dev/null`]),
-      ...(role === 'center' ? [] : [own(tokenFile(deployment), 'join-token')]),
-      ...(kubeconfig ? [`${own('KUBECONFIG', clusterKubeconfig)}   # of its cluster`] : []),
+      ...(role === 'center' ? [] : [ownToken(deployment)]),
+      ...(kubeconfig ? [`${ownFile('KUBECONFIG', clusterKubeconfig)}   # of its cluster`] : []),
       `sudo -u banyan cp -r ${folder}/${deployment.name}/. ${machineFolder}`,
       `sudo cp ${machineFolder}/${unit} /etc/systemd/system/`,
       `sudo systemctl enable --now banyan-${role}`,
     ],
   };
+}
+
+function ownToken(deployment: InstalledNode): string {
+  return ownFile(tokenFile(deployment), 'join-token');
+}
+
+function ownFile(from: string, to: string): string {
+  return `sudo -u banyan cp ${from} ${machineFolder}/${to}`;
 }
 
 function machineOf({ names, name }: InstalledNode): string {
@@ -121,27 +128,12 @@ export function renewal(deployment: InstalledNode, folder: string): CommandBlock
 
 /** Brings an agent to its new place: it keeps its store, so its cluster keeps every object, and joins as the new node. */
 export function moving(deployment: InstalledNode, from: string, folder: string): CommandBlock {
-  const { name } = deployment;
+  const { commands } = renewal(deployment, folder);
   if (deployment.as === 'chart') {
-    return {
-      at: clusterOf(from),
-      commands: [
-        `kubectl -n ${namespace} delete secret banyan-joined ${chartSecrets.token} --ignore-not-found`,
-        tokenSecret(deployment),
-        upgrade(deployment, folder),
-      ],
-    };
+    const former = `kubectl -n ${namespace} delete secret ${chartSecrets.token} --ignore-not-found`;
+    return { at: clusterOf(from), commands: [former, tokenSecret(deployment), ...commands] };
   }
-  return {
-    at: `on the machine of ${from}`,
-    commands: [
-      'sudo systemctl stop banyan-agent',
-      `sudo -u banyan rm -r ${machineFolder}/data/identity`,
-      `sudo -u banyan cp ${tokenFile(deployment)} ${machineFolder}/join-token`,
-      `sudo -u banyan cp -r ${folder}/${name}/. ${machineFolder}`,
-      'sudo systemctl start banyan-agent',
-    ],
-  };
+  return { at: `on the machine of ${from}`, commands: [ownToken(deployment), ...commands] };
 }
 
 /** Ends a node that was removed. */

@@ -82,6 +82,8 @@ export interface AgentPorts {
 }
 
 export interface Successor {
+  /** The paths that the agent had before. */
+  readonly formerPaths: readonly string[];
   readonly forebear?: Forebear;
   /** Present if the cluster may be newer than this store. The value names what the agent waits for. Until `resume`, the agent applies nothing. */
   readonly waiting?: WatermarkWait;
@@ -205,7 +207,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     ...(opened.take ? { take: opened.take } : {}),
     held: (reader) => downstream.held(reader),
     quarantined: () => agent.quarantined(),
-    applied: () => opened.applied?.(path),
+    applied: () => opened.applied?.([path, ...(successor?.formerPaths ?? [])]),
     start() {
       ports.renewal?.onTrouble(() => agent.reportSelf());
       ports.renewal?.onRenewed(() => agent.reportSelf());

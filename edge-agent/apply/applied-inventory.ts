@@ -70,12 +70,15 @@ function isOtherContent({ content }: Applied, { bodyHash }: OwnerRecord): boolea
  * Makes the record. This store does not know how the cluster has stored the content. So the fingerprint is empty, and the agent applies the object again, or
  * only compares it if the rules leave foreign changes alone.
  */
-function recordOf({ uid, source, created, deletion, content }: Applied, before: OwnerRecord | undefined): OwnerRecord {
+function recordOf(
+  { uid, agent, source, created, deletion, content }: Applied,
+  before: OwnerRecord | undefined,
+): OwnerRecord {
   const how = deletion === undefined ? {} : { deletion };
   // If the store has a record of another object of this name, these facts are about that object.
   const { origin: _origin, ended: _ended, hasFormerForm: _form, ...kept } = before ?? {};
   const known = before?.uid === uid ? before : kept;
-  return { placements: [], ...known, source, uid, created, bodyHash: content ?? '', fingerprint: '', ...how };
+  return { placements: [], ...known, source, uid, agent, created, bodyHash: content ?? '', fingerprint: '', ...how };
 }
 
 /**

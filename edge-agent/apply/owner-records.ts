@@ -20,7 +20,7 @@ export interface OwnerRecord {
   readonly bodyHash: string;
   /** The uid of the object on the cluster. Empty until the cluster has accepted a body. */
   readonly uid: string;
-  /** The agent's path in the signature of the last write (mark.ts). Absent: this store has not written the object. */
+  /** The agent's path in the signature of the last write, with this store or another one (mark.ts). Absent: the agent has not written the object. */
   readonly agent?: string;
   /** See projection.ts. */
   readonly fingerprint: string;

@@ -150,10 +150,12 @@ export interface ClusterPorts {
   readonly schedule: (turn: () => void) => void;
 }
 
-/** An object that has the mark of the agent with this path. */
+/** An object that has the mark of this agent. */
 export interface AppliedObject {
   readonly key: ObjectKey;
   readonly uid: string;
+  /** The path of the agent in the signature: the present path, or a former one. */
+  readonly agent: string;
   readonly source: string;
   /** Whether the agent created the object. */
   readonly created: boolean;
@@ -174,8 +176,11 @@ export interface FoundObjects {
 export type WriteGuard = () => BanyanError | undefined;
 
 export interface OpenCluster extends AsyncDisposable {
-  /** Returns the objects that the agent has applied, with any store. Throws if the cluster does not answer. Absent: the cluster is part of the store. */
-  applied?(path: string): Promise<FoundObjects>;
+  /**
+   * Returns the objects that the agent has applied, with any store and under any of its paths. Throws if the cluster does not answer. Absent: the cluster is
+   * part of the store.
+   */
+  applied?(paths: readonly string[]): Promise<FoundObjects>;
   readonly cluster: Cluster;
   /** The cluster's API, if this process serves it. */
   readonly space?: Space;

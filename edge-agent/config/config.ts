@@ -75,7 +75,7 @@ const joiningPki = z
     users,
   })
   .describe(
-    'With a join token, the agent makes its key and asks its parent once for a certificate. It keeps both in `identity` of the data directory.',
+    'With a join token, the agent makes its key and asks its parent once for a certificate. It keeps both in `identity` of the data directory. With another `path`, it needs another token, and makes another key.',
   );
 
 const embedded = z

@@ -3,7 +3,13 @@
  * agent needs no permission to create Secrets.
  */
 import { BanyanError } from '../../core/runtime/errors.ts';
-import { type Identity, type IdentityStore, identityParts, nameOfPart } from '../../core/wire/join/identity-store.ts';
+import {
+  type IdentityStore,
+  nameOfPart,
+  type StoredIdentity,
+  settledKey,
+  storedParts,
+} from '../../core/wire/join/identity-store.ts';
 import type { ClusterApiRequest } from '../cluster/kubernetes/api-client.ts';
 
 export interface SecretStoreOptions {
@@ -35,9 +41,9 @@ export function secretStore({ namespace, name, json }: SecretStoreOptions): Iden
   }
 
   /** Adds the parts to the Secret. Keeps everything that others have written, and never overwrites a version that it has not read. */
-  async function put(secret: Secret, parts: Partial<Identity>): Promise<void> {
+  async function put(secret: Secret, parts: StoredIdentity): Promise<void> {
     const data = Object.fromEntries(
-      identityParts.flatMap((part) => {
+      storedParts.flatMap((part) => {
         const pem = parts[part];
         return pem === undefined ? [] : [[nameOfPart[part], Buffer.from(pem).toString('base64')]];
       }),
@@ -61,25 +67,33 @@ export function secretStore({ namespace, name, json }: SecretStoreOptions): Iden
       const parts = partsOf(await get());
       return parts.keyPem === undefined ? undefined : parts;
     },
-    settleKey: (keyPem) =>
+    settleKey: (keyPem, formerKeyPem) =>
       withRetries(async (secret) => {
-        const { keyPem: present } = partsOf(secret);
-        if (present === undefined) await put(secret, { keyPem });
-        return present ?? keyPem;
+        const found = settledKey(partsOf(secret), formerKeyPem);
+        if ('settled' in found) return found.settled;
+        await put(secret, { [found.part]: keyPem });
+        return keyPem;
       }),
     keep: (identity) =>
       withRetries(async (secret) => {
-        if (partsOf(secret).keyPem === identity.keyPem) return put(secret, identity);
+        const { keyPem, nextKeyPem } = partsOf(secret);
+        if (nextKeyPem === identity.keyPem) return put(withoutNextKey(secret), identity);
+        if (keyPem === identity.keyPem) return put(secret, identity);
         // Somebody has emptied the Secret meanwhile. The agent must not overwrite its present content.
         throw new BanyanError('Unavailable', `${shown} has another key by now`);
       }),
   };
 }
 
+function withoutNextKey(secret: Secret): Secret {
+  const { [nameOfPart.nextKeyPem]: _next, ...data } = secret.data ?? {};
+  return { ...secret, data };
+}
+
 /** The parts that the Secret has. An empty part counts as missing. */
-function partsOf({ data = {} }: Secret): Partial<Identity> {
+function partsOf({ data = {} }: Secret): StoredIdentity {
   return Object.fromEntries(
-    identityParts.flatMap((part) => {
+    storedParts.flatMap((part) => {
       const pem = Buffer.from(data[nameOfPart[part]] ?? '', 'base64').toString();
       return pem === '' ? [] : [[part, pem]];
     }),

@@ -11,7 +11,7 @@
  * candidate waits in both cases. It first creates the missing Lease without a holder: only for an existing record can it know that the version has not
  * changed. A holder that ends properly writes the duration `releasedLeaseMs`, so that the next candidate need not wait.
  */
-import type { LeaseHandover, LeaseRecord } from './lease.ts';
+import { type LeaseHandover, type LeaseRecord, takenOver } from './lease.ts';
 
 /** As long as in other leader elections, but short enough for a standby to become active within 15 s. */
 export const durationMs = 10_000;
@@ -98,11 +98,12 @@ export function holds(state: ElectionState, nowMs: number): boolean {
 
 /**
  * The path of the other agent to which the Lease belongs. This candidate can never get such a Lease. Undefined: the Lease belongs to this agent, or to no
- * agent.
+ * agent. The Lease of another path belongs to this agent too if it was installed for this agent: then this agent has moved.
  */
 export function isOfAnother({ seen, path }: ElectionState): string | undefined {
-  const owner = seen?.record?.handover.path;
-  return owner === undefined || owner === path ? undefined : owner;
+  const { handover, installedFor } = seen?.record ?? {};
+  const owner = handover?.path;
+  return owner === undefined || owner === path || installedFor === path ? undefined : owner;
 }
 
 /** The time at which the machine needs its next tick. Undefined: the machine waits for an answer, or its work is over. */
@@ -164,7 +165,7 @@ function go(state: ElectionState, nowMs: number): ElectionStep {
     if (!seen || mustRead) return ask({ ...state, mustRead: false }, { type: 'read' }, nowMs);
     if (!seen.record) return isDue ? write(state, '', nowMs) : { state };
     if (mayTake(state, nowMs))
-      return write({ ...state, handover: { ...seen.record.handover, path: state.path } }, me, nowMs);
+      return write({ ...state, handover: takenOver(seen.record.handover, state.path) }, me, nowMs);
     return isDue ? ask(state, { type: 'read' }, nowMs) : { state };
   }
   if (!isDue) return { state };

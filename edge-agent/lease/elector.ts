@@ -13,7 +13,7 @@ import {
   recordsAll,
   stepElection,
 } from './election.ts';
-import type { LeaseHandover, LeasePort, LeaseRecord } from './lease.ts';
+import { installedForAnnotation, type LeaseHandover, type LeasePort, type LeaseRecord } from './lease.ts';
 
 /** Time limit for an answer; a later answer does not count. A holder has 8 s, and two requests must fit into this time. */
 export const answerMs = 3_000;
@@ -71,7 +71,7 @@ export class Elector {
     if (role === 'lost' || role === 'released') return 'ending: another agent is active, or may be';
     const another = isOfAnother(this.#state);
     if (another !== undefined)
-      return `standby: the Lease belongs to agent ${another}; name another Lease in cluster.kubernetes.lease.name`;
+      return `standby: the Lease belongs to agent ${another}; name another Lease in cluster.kubernetes.lease.name, or, if ${another} is the former path of this agent, give the Lease the annotation ${installedForAnnotation}: ${this.#ports.path}`;
     if (this.#trouble !== undefined) return `standby: this agent can't get the Lease: ${this.#trouble}`;
     return seen?.record?.holder ? `standby: ${seen.record.holder} is active` : 'standby';
   }

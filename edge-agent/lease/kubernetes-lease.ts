@@ -1,7 +1,13 @@
 /** A Lease of coordination.k8s.io/v1 in the cluster. The times in it are only for people: no agent compares them with a clock. */
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { ClusterApiRequest } from '../cluster/kubernetes/api-client.ts';
-import type { LeaseHandover, LeasePort, LeaseRecord, LeaseWrite } from './lease.ts';
+import {
+  installedForAnnotation,
+  type LeaseHandover,
+  type LeasePort,
+  type LeaseRecord,
+  type LeaseWrite,
+} from './lease.ts';
 
 export interface KubernetesLeaseOptions {
   readonly namespace: string;
@@ -26,7 +32,12 @@ interface LeaseObject {
   };
 }
 
-const texts = { path: 'banyan.io/path', store: 'banyan.io/store', attachedNonce: 'banyan.io/attached-nonce' } as const;
+const texts = {
+  path: 'banyan.io/path',
+  formerPaths: 'banyan.io/former-paths',
+  store: 'banyan.io/store',
+  attachedNonce: 'banyan.io/attached-nonce',
+} as const;
 const numbers = { bootCounter: 'banyan.io/boot-counter' } as const;
 
 export class KubernetesLease implements LeasePort {
@@ -108,21 +119,26 @@ export class KubernetesLease implements LeasePort {
 }
 
 function recordOf({ metadata, spec }: LeaseObject): LeaseRecord {
+  const { annotations = {} } = metadata ?? {};
+  const installedFor = annotations[installedForAnnotation];
   return {
     version: metadata?.resourceVersion ?? '',
     holder: spec?.holderIdentity ?? '',
     durationMs: (spec?.leaseDurationSeconds ?? 0) * 1_000,
     transitions: spec?.leaseTransitions ?? 0,
-    handover: handoverOf(metadata?.annotations ?? {}),
+    handover: handoverOf(annotations),
+    ...(installedFor === undefined ? {} : { installedFor }),
   };
 }
 
 /** Reads the handover values from the annotations. A malformed value counts as missing, because others may write annotations too. */
 function handoverOf(annotations: Readonly<Record<string, string>>): LeaseHandover {
-  const [path, store, attachedNonce] = [texts.path, texts.store, texts.attachedNonce].map((name) => annotations[name]);
+  const { [texts.path]: path, [texts.formerPaths]: formerPaths, [texts.store]: store } = annotations;
+  const attachedNonce = annotations[texts.attachedNonce];
   const bootCounter = Number(annotations[numbers.bootCounter] ?? '-1');
   return {
     ...(path === undefined ? {} : { path }),
+    ...(formerPaths === undefined ? {} : { formerPaths }),
     ...(store === undefined ? {} : { store }),
     ...(attachedNonce !== undefined && /^[0-9a-f]{32}$/.test(attachedNonce) ? { attachedNonce } : {}),
     ...(Number.isSafeInteger(bootCounter) && bootCounter >= 0 ? { bootCounter } : {}),

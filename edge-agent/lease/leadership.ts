@@ -12,7 +12,7 @@ import type { Store } from '../../core/store/store.ts';
 import type { Dialer } from '../../core/wire/link.ts';
 import type { Successor } from '../agent/assembly.ts';
 import { Elector } from './elector.ts';
-import type { LeasePort, LeaseRecord } from './lease.ts';
+import { formerPathsIn, type LeasePort, type LeaseRecord, takenOver } from './lease.ts';
 import { noteInLeaseMemory, openLeaseMemory } from './lease-memory.ts';
 import { type Succession, successionOf } from './succession.ts';
 
@@ -119,15 +119,17 @@ export class Leadership<Led extends LedAgent> implements AsyncDisposable {
   }
 
   async #begin(former: LeaseRecord): Promise<Led | undefined> {
-    const { store, random, clock, log } = this.#ports;
+    const { store, random, clock, log, path } = this.#ports;
     const memory = openLeaseMemory(store, random);
     const succession = successionOf(former.handover, memory);
     const { forebear, catchUp } = succession;
-    log.info({ catchUp }, 'this agent is active now');
+    const formerPaths = formerPathsIn(takenOver(former.handover, path));
+    log.info({ catchUp, formerPaths }, 'this agent is active now');
     if (!memory.leased) noteInLeaseMemory(store, random, { leased: true });
     const waitsFor = catchUp && `${catchUp}; the agent applies nothing before the parent has sent what is wanted`;
     const agent: Led = await this.#ports.assemble({
       successor: {
+        formerPaths,
         ...(forebear ? { forebear } : {}),
         ...(waitsFor === undefined ? {} : { waiting: { sinceMs: clock.wallMs(), for: waitsFor } }),
       },

@@ -41,12 +41,13 @@ export function startInstalled({ tree, plane, namespace, release, directory, ide
   );
   const { data: config } = inCluster<{ data: Record<string, string> }>(plane, namespace, 'configmap', release);
   const whole = parse(config['agent.yaml'] ?? '') as {
-    parent: object;
+    parent: { path: string };
     pki: object;
     cluster: { kubernetes: { lease: object } };
   };
   const { kubernetes } = whole.cluster;
-  const relay = parse(readFileSync(join(tree.data, 'config/eu.yaml'), 'utf8')) as { mesh: { port: number } };
+  const parentConfig = join(tree.data, 'config', `${whole.parent.path}.yaml`);
+  const relay = parse(readFileSync(parentConfig, 'utf8')) as { mesh: { port: number } };
   const mounted = Object.entries(pki).map(([part, content]) => [part, write(part, content)]);
   const own = {
     ...whole,

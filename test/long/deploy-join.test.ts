@@ -8,6 +8,7 @@ import { stringify } from 'yaml';
 import { readJoinToken } from '../../core/identity/join-token.ts';
 import { startInstalled } from '../e2e/installed-agent.ts';
 import { banyan, fixture, kubectlBy, LocalTree, until } from '../e2e/local-tree.ts';
+import { placedInProduction } from '../e2e/placements.ts';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
 import { ControlPlane } from '../support/control-plane/control-plane.ts';
 import { furnish } from '../support/control-plane/furniture.ts';
@@ -35,6 +36,11 @@ describe.skipIf(missing)(`the chart with a join token${why}`, () => {
     if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${out}`);
     return out;
   };
+  const tokenFor = (place: string): string => {
+    const { code, out } = banyan('join-token', place, '--label', 'env=prod', '--data', tree.data);
+    if (code !== 0) throw new Error(out);
+    return out.trim();
+  };
   const toCluster = (...args: string[]) => {
     const ran = helm.run(...args, '-n', namespace, '--kubeconfig', plane.kubeconfig);
     if (ran.code !== 0) throw new Error(ran.out);
@@ -57,9 +63,12 @@ describe.skipIf(missing)(`the chart with a join token${why}`, () => {
     const file = join(directory, identity, 'log');
     return existsSync(file) ? readFileSync(file, 'utf8') : '';
   };
-  const isConnected = () =>
-    tree.json<{ status?: { session?: { state?: string } } }>('node/eu', 'nodes.mesh.banyan.io', 'eu.rivoli')?.status
-      ?.session?.state === 'Connected';
+  const isConnected = (parent = 'eu') =>
+    tree.json<{ status?: { session?: { state?: string } } }>(
+      `node/${parent}`,
+      'nodes.mesh.banyan.io',
+      `${parent}.rivoli`,
+    )?.status?.session?.state === 'Connected';
   const holder = () => site('get', 'lease', release, '-n', namespace, '-o', 'jsonpath={.spec.holderIdentity}');
 
   beforeAll(async () => {
@@ -68,9 +77,7 @@ describe.skipIf(missing)(`the chart with a join token${why}`, () => {
     [plane] = await Promise.all([ControlPlane.start({ directory: join(directory, 'plane'), audit: true }), tree.up()]);
     furnish(plane, { nodes: 2, volumes: 0 });
     site('create', 'namespace', namespace);
-    const { code, out } = banyan('join-token', path, '--label', 'env=prod', '--data', tree.data);
-    if (code !== 0) throw new Error(out);
-    token = out.trim();
+    token = tokenFor(path);
   }, buildMsMax);
   afterAll(async () => {
     for (const agent of agents) agent.kill('SIGKILL');
@@ -139,6 +146,41 @@ describe.skipIf(missing)(`the chart with a join token${why}`, () => {
     expect(lease()).toEqual(leaseBefore);
   });
 
+  it('moves with the path of the release: pods take over the Lease of the former path, and every store knows the objects', async () => {
+    const space = 'space/center/retail';
+    tree.apply(space, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
+    tree.apply(space, prices('1'));
+    tree.apply(space, placedInProduction('shop'));
+    const at = (field: string) =>
+      kubectlBy(plane.kubeconfig, ['get', 'cm', 'prices', '-n', 'shop', '-o', `jsonpath={${field}}`]).out;
+    await until('the object is at the cluster', () => at('.data.bread') === '1');
+    const uid = at('.metadata.uid');
+    const moved = tokenFor('us:rivoli');
+    const place = ['--set', 'agent.path=us:rivoli', '--set', `agent.identity.joinToken=${moved}`];
+    toCluster('upgrade', release, chart, '--reuse-values', ...place);
+    agents.at(-1)!.kill('SIGTERM');
+    start('four', moved);
+    await until('the fourth one is active', () => holder().startsWith('four_'));
+    await until('it is attached', () => isConnected('us'));
+    expect(banyan('remove', path, '--orphan', '--data', tree.data).code).toBe(0);
+    expect(Object.keys(joined()).sort()).toEqual(['ca.crt', 'tls.crt', 'tls.key']);
+    const arrives = async (bread: string) => {
+      tree.apply(space, prices(bread));
+      await until(`${bread} arrives`, () => at('.data.bread') === bread);
+      await until(
+        'it is exact',
+        () => tree.json<Placed>(space, 'edgeplacement', 'shop')?.status?.display === 'available 1/1',
+      );
+    };
+    await arrives('2');
+    agents.at(-1)!.kill('SIGTERM');
+    start('five');
+    await until('the fifth one is active', () => holder().startsWith('five_'));
+    await arrives('3');
+    expect(at('.metadata.uid')).toBe(uid);
+    expect(log('five')).not.toContain('joined: a certificate is kept');
+  });
+
   it('gives no right to any other Secret, and no right to create Secrets', () => {
     const user = `system:serviceaccount:${namespace}:${release}`;
     const own = plane.audited().filter((one) => one.user.username === user && one.objectRef?.resource === 'secrets');
@@ -157,14 +199,26 @@ describe.skipIf(missing)(`the chart with a join token${why}`, () => {
   });
 });
 
+interface Placed {
+  readonly status?: { readonly display?: string };
+}
+
 interface Lease {
   readonly metadata: { readonly annotations: Readonly<Record<string, string>> };
   readonly spec: { readonly holderIdentity: string; readonly leaseTransitions: number };
+}
+
+function prices(bread: string): object {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'prices', namespace: 'shop' }, data: { bread } };
 }
 
 const topology = {
   apiVersion: 'banyan.io/v1alpha1',
   kind: 'Topology',
   metadata: { name: 'joining' },
-  spec: { center: {}, relays: [{ name: 'eu' }], clusters: [] },
+  spec: {
+    center: { spaces: [{ name: 'retail', type: 'Workload' }] },
+    relays: [{ name: 'eu' }, { name: 'us' }],
+    clusters: [],
+  },
 };

@@ -69,6 +69,18 @@ describe.skipIf(missing)(`a tree that helm installs on a real node${why}`, () =>
     return helm.run(act, 'banyan', chart, '-f', file, ...(act === 'install' ? flags : flags.toSpliced(2, 1)));
   };
   const wait = ['--wait', '--timeout', '110s'];
+  const moved = (...changed: string[]) =>
+    helm.run(
+      'upgrade',
+      'banyan',
+      chart,
+      '-n',
+      'rivoli',
+      '--reuse-values',
+      ...changed,
+      '--kubeconfig',
+      plane.kubeconfig,
+    );
   const persistence = { size: '64Mi', retain: false };
   const center = (more: object = {}) => ({
     role: 'center',
@@ -290,6 +302,53 @@ describe.skipIf(missing)(`a tree that helm installs on a real node${why}`, () =>
       await until(`${name} is exact`, () => isExact(shown()), 90).catch(() => expect(shown()).toBe('exact'));
     }
     expect(uids()).toEqual(before);
+  });
+
+  it('does not move an agent whose token was forgotten, says what to do, and goes on after helm rollback', async () => {
+    const ran = moved('--set', 'agent.path=us:rivoli', '--set', 'agent.parent.address=banyan.us.svc:7443');
+    expect(ran.code, ran.out).toBe(0);
+    await until(
+      'the log names the remedy',
+      () =>
+        /banyan-joined has the certificate of the agent \W*eu:rivoli\W.*join-token us:rivoli/.test(
+          kubectlBy(plane.kubeconfig, ['logs', 'daemonset/banyan', '-n', 'rivoli']).out,
+        ),
+      90,
+    );
+    const back = helm.run('rollback', 'banyan', '-n', 'rivoli', '--kubeconfig', plane.kubeconfig, ...wait);
+    expect(back.code, back.out).toBe(0);
+    const countBefore = Number(price('shop-rivoli'));
+    setPrice('shop-rivoli', String(countBefore + 1));
+    await until('a change arrives', () => price('shop-rivoli') === String(countBefore + 1), 30);
+  });
+
+  it('moves an agent to another region by helm and a token, while an object changes all the time: no object is made anew', async () => {
+    const objects = () => uidsOf('pods,deployments,configmaps', 'shop-rivoli');
+    const before = objects();
+    const first = Number(price('shop-rivoli'));
+    const writer = new SteadyWriter(() => new NodeApiClient(admin), {
+      context: 'space/center/retail',
+      path: '/api/v1/namespaces/shop-rivoli/configmaps/prices',
+      nth: (count) => prices('shop-rivoli', String(first + count)),
+    });
+    writer.start();
+    await untilAnswered('there are changes', async () => writer.count > 0);
+    const { token, parent } = tokenFor('us:rivoli', '--label', 'shop=rivoli');
+    const place = ['--set', 'agent.path=us:rivoli', '--set', `agent.parent.address=${parent.address}`];
+    const ran = moved(...place, '--set', `agent.identity.joinToken=${token}`, ...wait);
+    expect(ran.code, ran.out).toBe(0);
+    await until('it is connected', () => isConnected('us', 'us:rivoli'));
+    cli('remove', 'eu:rivoli', '--orphan');
+    const countBefore = writer.count;
+    await untilAnswered('writes go on', async () => writer.count > countBefore + 20);
+    await writer.end();
+    await until('the last change has arrived', () => price('shop-rivoli') === String(first + writer.count), 90);
+    const shown = () => at('space/center/retail', ['get', 'epl', 'shop-rivoli', '-o', 'json']).stdout;
+    await until('it is exact', () => isExact(shown()), 90).catch(() => expect(shown()).toBe('exact'));
+    expect(objects()).toBe(before);
+    const places = (path: string) => at(`node/${path}`, ['get', 'synctargets,locations', '-o', 'name']).out;
+    expect(places('us').match(/rivoli$/gm)).toHaveLength(2);
+    expect(places('eu')).not.toContain('rivoli');
   });
 
   it('refuses a token of another role, in the words of the parent', async () => {

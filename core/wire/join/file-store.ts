@@ -1,32 +1,34 @@
 /** An identity as files in one folder. Only the owner can read them. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeWhole } from '../../runtime/whole-file.ts';
-import { type Identity, type IdentityStore, identityParts, nameOfPart } from './identity-store.ts';
+import { type IdentityStore, nameOfPart, type StoredIdentity, settledKey, storedParts } from './identity-store.ts';
 
 export function fileStore(directory: string): IdentityStore {
-  const fileOf = (part: keyof Identity) => join(directory, nameOfPart[part]);
-  const kept = () => {
-    const there = identityParts.filter((part) => existsSync(fileOf(part)));
+  const fileOf = (part: keyof StoredIdentity) => join(directory, nameOfPart[part]);
+  const kept = (): StoredIdentity => {
+    const there = storedParts.filter((part) => existsSync(fileOf(part)));
     return Object.fromEntries(there.map((part) => [part, readFileSync(fileOf(part), 'utf8')]));
   };
   return {
     shown: directory,
     async read() {
-      const identity = kept() as Partial<Identity>;
+      const identity = kept();
       return identity.keyPem === undefined ? undefined : identity;
     },
-    async settleKey(keyPem) {
-      const { keyPem: present } = kept() as Partial<Identity>;
-      if (present !== undefined) return present;
-      writeWhole(fileOf('keyPem'), keyPem);
+    async settleKey(keyPem, formerKeyPem) {
+      const found = settledKey(kept(), formerKeyPem);
+      if ('settled' in found) return found.settled;
+      writeWhole(fileOf(found.part), keyPem);
       return keyPem;
     },
     async keep(identity) {
-      for (const part of identityParts) {
-        const pem = identity[part];
+      const parts: StoredIdentity = identity;
+      for (const part of storedParts) {
+        const pem = parts[part];
         if (pem !== undefined) writeWhole(fileOf(part), pem);
       }
+      rmSync(fileOf('nextKeyPem'), { force: true });
     },
   };
 }

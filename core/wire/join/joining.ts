@@ -3,12 +3,13 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { pinned, readJoinToken } from '../../identity/join-token.ts';
 import { identityOfCertificate } from '../../identity/peer-identity.ts';
 import { bundlePem, judgeBundle } from '../../identity/trusted-authorities.ts';
+import { cliCommand } from '../../runtime/cli-command.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError, describeError, type ErrorCode } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { JoinAnswer, JoinRequest } from '../join-messages.ts';
-import type { Identity, IdentityStore } from './identity-store.ts';
+import type { Identity, IdentityStore, StoredIdentity } from './identity-store.ts';
 
 export interface JoiningPorts {
   readonly path: string;
@@ -58,23 +59,61 @@ export async function joinedIdentity(ports: JoiningPorts): Promise<Identity> {
   }
 }
 
-/** Tries to join once. If another agent that shares the store has got a certificate since the last attempt, returns that identity. */
+/**
+ * Tries to join once. If another agent that shares the store has got a certificate since the last attempt, returns that identity. An agent that the
+ * configuration has moved to another path joins there with a key of its own, and replaces its former identity when it has joined.
+ */
 export async function joinOnce(ports: JoiningPorts): Promise<Identity> {
+  const stored = await ports.store.read();
+  const former = formerAgent(stored, ports);
+  if (!former) return validIdentity(stored, ports) ?? join(ports);
+  try {
+    return await join(ports, former);
+  } catch (error) {
+    throw notMoved(error, former, ports);
+  }
+}
+
+async function join(ports: JoiningPorts, former?: FormerAgent): Promise<Identity> {
   const { path, role, store, log, parents } = ports;
-  const kept = validIdentity(await store.read(), ports);
-  if (kept) return kept;
   const { text, where } = ports.token();
   const { pin, name, secret } = readJoinToken(text, where);
   const { newKey, requestFor } = await import('../../identity/certificate-request.ts');
-  const keyPem = await store.settleKey(newKey());
+  const keyPem = await store.settleKey(newKey(), former?.keyPem);
   const asked = { name, secret, path, ...(role ? { role } : {}), request: await requestFor(path, keyPem) };
   const { authority, certificate, issuer } = await askEach(parents.map((ask) => () => ask(pin, asked)));
   const identity = { caPem: trustedAtJoin(authority, pin), certPem: certificate, keyPem, issuerPem: issuer };
   if (!validIdentity(identity, ports))
     throw new BanyanError('Protocol', 'the parent has sent a certificate that has expired');
   await store.keep(identity);
-  log.info({ where: store.shown, until: new X509Certificate(certificate).validTo }, 'joined: a certificate is kept');
+  const until = new X509Certificate(certificate).validTo;
+  log.info({ where: store.shown, until, former: former?.path }, 'joined: a certificate is kept');
   return identity;
+}
+
+interface FormerAgent {
+  readonly path: string;
+  readonly keyPem: string;
+}
+
+/**
+ * The agent at another path whose certificate the store has. Undefined for a relay: it can't move, because the nodes below have certificates for its path.
+ */
+function formerAgent(
+  { certPem, keyPem }: StoredIdentity = {},
+  { path, role }: Pick<JoiningPorts, 'path' | 'role'>,
+): FormerAgent | undefined {
+  if (!certPem || !keyPem || role) return undefined;
+  const former = identityOfCertificate(new X509Certificate(certPem).raw);
+  return former.role === 'agent' && former.path !== path ? { path: former.path, keyPem } : undefined;
+}
+
+/** The same error, with what the person may have forgotten. Its code says whether the agent tries again. */
+function notMoved(error: unknown, former: FormerAgent, { path, store }: JoiningPorts): unknown {
+  if (!(error instanceof BanyanError)) return error;
+  const remedy = `the agent "${path}" needs a join token of its own (${cliCommand('join-token', path)}); if it has not moved, correct the path in the configuration`;
+  const message = `${store.shown} has the certificate of the agent "${former.path}": ${remedy}: ${error.message}`;
+  return new BanyanError(error.code, message, error.details, { cause: error });
 }
 
 /** The pinned authority, and those of the bundle that it introduces. The token vouches for no other one. */
@@ -86,7 +125,8 @@ function trustedAtJoin(bundle: string, pin: string): string {
 
 async function endedIdentity(ports: JoiningPorts): Promise<Identity | undefined> {
   try {
-    return ownIdentity(await ports.store.read(), ports);
+    const stored = await ports.store.read();
+    return formerAgent(stored, ports) ? undefined : ownIdentity(stored, ports);
   } catch (error) {
     if (isTemporary(error)) return undefined;
     throw error;

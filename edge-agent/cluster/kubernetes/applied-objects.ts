@@ -25,17 +25,17 @@ interface Without {
 }
 
 /**
- * Returns the objects of the agent with this path. If the agent is not allowed to list a kind, the kind gives no objects: with the permissions of the chart,
+ * Returns the objects of the agent with these paths. If the agent is not allowed to list a kind, the kind gives no objects: with the permissions of the chart,
  * most kinds are such kinds. After any other failure, the objects of the kind are unknown. Such a failure says nothing about other kinds: a webhook or an
  * aggregated API server may be down.
  */
-export async function appliedObjects(ports: AppliedObjectsPorts, path: string): Promise<FoundObjects> {
+export async function appliedObjects(ports: AppliedObjectsPorts, paths: readonly string[]): Promise<FoundObjects> {
   const { client, discovery, identity, logger } = ports;
   await identity.check();
   const served = await ports.served();
   const refused: string[] = [];
   const unknown = [...(await discovery.unknownGroups())].map((group) => `*.${group}: ${staleGroupMessage(group)}`);
-  const found = await Promise.all(served.map((resource) => appliedOf(client, resource, path, { refused, unknown })));
+  const found = await Promise.all(served.map((resource) => appliedOf(client, resource, paths, { refused, unknown })));
   if (unknown.length > 0) {
     // The check runs again: failures for some kinds may be the first sign that the whole cluster fails.
     identity.unsure();
@@ -63,7 +63,7 @@ export function metadataPages(
 async function appliedOf(
   client: ClusterApiClient,
   served: ServedResource,
-  path: string,
+  paths: readonly string[],
   without: Without,
 ): Promise<AppliedObject[]> {
   const { group, resource } = served;
@@ -71,10 +71,9 @@ async function appliedOf(
   for await (const page of markedPages(client, served, without)) {
     for (const item of page.items ?? []) {
       const signature = signatureOf(item);
-      if (signature?.agent !== path) continue;
-      const { agent: _agent, ...signed } = signature;
+      if (!signature || !paths.includes(signature.agent)) continue;
       const { namespace = '', name = '', uid = '' } = item.metadata;
-      found.push({ key: { group, resource, namespace, name }, uid, ...signed });
+      found.push({ key: { group, resource, namespace, name }, uid, ...signature });
     }
   }
   return found;

@@ -289,10 +289,10 @@ export class KubernetesCluster implements Cluster {
     this.#reportDescription();
   }
 
-  applied(path: string): Promise<FoundObjects> {
+  applied(paths: readonly string[]): Promise<FoundObjects> {
     const { logger } = this.#options;
     const [client, discovery, identity] = [this.#client, this.#discovery, this.#identity];
-    return appliedObjects({ client, discovery, identity, logger, served: () => this.served() }, path);
+    return appliedObjects({ client, discovery, identity, logger, served: () => this.served() }, paths);
   }
 
   async *metadataOf(resource: GroupResource): AsyncGenerator<Pick<KubeObject, 'metadata'>> {

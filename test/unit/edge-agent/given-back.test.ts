@@ -188,7 +188,7 @@ describe('under Always, an object of the site is overwritten and', () => {
     other.space.apply(applied, { fieldManager: 'banyan' });
     const key = other.space.keyOf(tariff({}));
     const { uid = '' } = other.live(tariff({}))!.metadata;
-    const found = { key, uid, source: 'center.retail', created: false };
+    const found = { key, uid, agent: annotations['banyan.io/agent']!, source: 'center.retail', created: false };
     other.agent.scanAppliedInventory([found], { entries: 50, fraction: 0.2 });
     await other.pass(2_000);
     expect(other.live(tariff({}))!.data).toMatchObject(hub);

@@ -24,7 +24,7 @@ async function heldBack(): Promise<AgentBench> {
 function appliedBefore(bench: AgentBench, key: AppliedObject['key']): AppliedObject {
   const name = `${key.group}/${key.resource}/${key.namespace}/${key.name}`;
   const uid = bench.cluster.objects.get(name)?.metadata.uid ?? '';
-  return { key, uid, source: 'center.retail', created: true };
+  return { key, uid, agent: 'eu:paris:store-17', source: 'center.retail', created: true };
 }
 
 describe('an agent whose store may know less than the cluster', () => {
@@ -142,7 +142,7 @@ describe('an agent whose store may know less than the cluster', () => {
       await second.restart();
       await second.receive(...wanted(second));
       const { metadata } = second.cluster.objects.get(prices)!;
-      const { agent: _agent, ...signature } = signatureOf({ apiVersion: 'v1', kind: 'ConfigMap', metadata })!;
+      const signature = signatureOf({ apiVersion: 'v1', kind: 'ConfigMap', metadata })!;
       second.agent.scanAppliedInventory([{ key: parseKey(prices), uid: metadata.uid!, ...signature }], limits);
       second.agent.resume();
       await second.advance(1_000);

@@ -42,11 +42,10 @@ test('an object to be orphaned is orphaned by another store of the agent', async
   const bench = await placed();
   await bench.receive(bench.target(placement, 2, { deletion: 'Orphan' }));
   await bench.settle();
-  const { agent: _agent, ...signatureFields } = signature(bench)!;
   const { uid = '' } = bench.cluster.objects.get(web)!.metadata;
   const successor = await new AgentBench(bench.cluster).start();
   bench.cluster.log.length = 0;
-  successor.agent.scanAppliedInventory([{ key: parseKey(web), uid, ...signatureFields }], {
+  successor.agent.scanAppliedInventory([{ key: parseKey(web), uid, ...signature(bench)! }], {
     entries: 50,
     fraction: 0.2,
   });

@@ -61,19 +61,19 @@ it('a token admits the hosts of the relays below too, unless a DNS name of the r
 });
 
 describe('a move', () => {
-  it('keeps the store, and ends the former identity', () => {
+  it('brings a token and files, and keeps the store', () => {
     const machine = moving(at('eu:till'), 'us:till', 'DIR');
     expect(machine.at).toBe('on the machine of us:till');
     expect(machine.commands).toEqual([
-      'sudo systemctl stop banyan-agent',
-      'sudo -u banyan rm -r /var/lib/banyan/data/identity',
       'sudo -u banyan cp eu.till.token /var/lib/banyan/join-token',
       'sudo -u banyan cp -r DIR/eu.till/. /var/lib/banyan',
-      'sudo systemctl start banyan-agent',
+      'sudo systemctl restart banyan-agent',
     ]);
-    expect(moving(at('eu:shop'), 'us:shop', 'DIR').commands[0]).toBe(
-      'kubectl -n banyan delete secret banyan-joined banyan-join --ignore-not-found',
-    );
+    expect(moving(at('eu:shop'), 'us:shop', 'DIR').commands).toEqual([
+      'kubectl -n banyan delete secret banyan-join --ignore-not-found',
+      'kubectl -n banyan create secret generic banyan-join --from-file=token=eu.shop.token',
+      expect.stringMatching(/^helm upgrade --install banyan .*-f DIR\/eu\.shop\/values\.yaml/),
+    ]);
   });
 });
 

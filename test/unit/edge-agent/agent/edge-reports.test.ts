@@ -433,7 +433,7 @@ describe('objects created at the edge', () => {
     await bench.receive(bench.rules('center.retail/reports', { upsync: [maps] }));
     await bench.receive(bench.gone(`o/center.retail/${till}`));
     const { uid = '' } = bench.cluster.objects.get(till)!.metadata;
-    const found = { key: parseKey(till), uid, source: 'center.retail', created: false };
+    const found = { key: parseKey(till), uid, agent: 'eu:paris:store-17', source: 'center.retail', created: false };
     bench.agent.scanAppliedInventory([found], { entries: 50, fraction: 0.2 });
     await bench.settle();
     expect(bench.cluster.objects.has(till)).toBe(true);

@@ -6,6 +6,7 @@ const limits = { entries: 2, fraction: 0.2 };
 const found = (name: string, more: Partial<Applied> = {}): Applied => ({
   key: { group: '', resource: 'configmaps', namespace: 'shop', name },
   uid: `uid-${name}`,
+  agent: 'eu:shop',
   source: 'center.retail',
   created: false,
   ...more,
@@ -29,6 +30,7 @@ describe('a scan of the objects that the agent applied with another store', () =
       placements: [],
       source: 'center.retail',
       uid: 'uid-b',
+      agent: 'eu:shop',
       created: false,
       bodyHash: '',
       fingerprint: '',
@@ -43,7 +45,10 @@ describe('a scan of the objects that the agent applied with another store', () =
     ]);
     const { records } = appliedInventoryOf([found('a'), found('b')], known, () => true, limits);
     expect([...records]).toEqual([
-      [keyOf('b'), { ...record('uid-b'), created: false, placements: [], bodyHash: '', fingerprint: '' }],
+      [
+        keyOf('b'),
+        { ...record('uid-b'), agent: 'eu:shop', created: false, placements: [], bodyHash: '', fingerprint: '' },
+      ],
     ]);
   });
 

@@ -10,6 +10,7 @@ const names = ['a', 'b', 'c', 'd'];
 const found = names.map((name) => ({
   key: parseKey(`/configmaps/shop/${name}`),
   uid: name,
+  agent: 'eu:shop',
   source: 'center.retail',
   created: true,
 }));

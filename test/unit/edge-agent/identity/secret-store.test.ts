@@ -63,6 +63,24 @@ test('two agents that make a key at once both get the one that was first', async
   expect(server.asked.filter(({ method }) => method === 'PUT')).toHaveLength(1);
 });
 
+test('agents with another path settle on one key beside the former identity, which one write replaces', async () => {
+  const server = new Server();
+  const former = { caPem: 'ca', certPem: 'cert', keyPem: 'key' };
+  await server.store.settleKey('key');
+  await server.store.keep(former);
+  server.meanwhile = () => server.write({ data: { ...server.secret!.data, 'next.key': base64('theirs') } });
+  expect(await server.store.settleKey('mine', 'key')).toBe('theirs');
+  expect(await server.store.read()).toEqual({ ...former, nextKeyPem: 'theirs' });
+  // A pod of the former path that renews ends nothing.
+  await server.store.keep({ ...former, certPem: 'renewed' });
+  expect(await server.store.read()).toEqual({ ...former, certPem: 'renewed', nextKeyPem: 'theirs' });
+  const moved = { caPem: 'ca', certPem: 'other', keyPem: 'theirs' };
+  await server.store.keep(moved);
+  expect(await server.store.read()).toEqual(moved);
+  expect(await server.store.settleKey('late', 'key')).toBe('theirs');
+  await expect(server.store.keep(former)).rejects.toMatchObject({ code: 'Unavailable' });
+});
+
 test('a certificate is not put beside another key, and other fields stay', async () => {
   const server = new Server();
   await server.store.settleKey('key');

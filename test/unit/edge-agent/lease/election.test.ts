@@ -104,6 +104,18 @@ describe('a candidate', () => {
     expect(stepElection(state, { type: 'tick' }, 10 * durationMs).effect).toEqual({ type: 'read' });
   });
 
+  test('takes the Lease of its former path if the Lease was installed for its present one, and names the former path', () => {
+    const left = { path: 'eu:other', formerPaths: 'eu:shop,eu:first', store: 's1' };
+    const asked = stepElection(candidate('a', 'eu:shop', 0), { type: 'tick' }, 0);
+    const free = recordOf({ ...released, handover: left, installedFor: 'eu:shop' });
+    expect(stepElection(asked.state, { type: 'read', record: free }, 0).effect).toMatchObject({
+      type: 'write',
+      handover: { path: 'eu:shop', formerPaths: 'eu:other,eu:first', store: 's1' },
+    });
+    const held = reading(recordOf({ holder: 'b', handover: left, installedFor: 'eu:shop' }));
+    expect(stepElection(held, { type: 'tick' }, durationMs - 1).effect).toEqual({ type: 'read' });
+  });
+
   test('that got the Lease without receiving the answer asks again before it counts as the holder', () => {
     const asked = stepElection(reading(recordOf({})), { type: 'tick' }, durationMs);
     const unanswered = stepElection(asked.state, { type: 'failed' }, durationMs + 3_000).state;

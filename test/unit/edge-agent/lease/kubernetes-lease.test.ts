@@ -70,6 +70,20 @@ describe('a Lease of the cluster', () => {
     expect(spec).toMatchObject({ holderIdentity: 'a_1', acquireTime: '2030-01-01T00:00:00.000000Z' });
   });
 
+  test('says for whom it was installed, and which paths that agent had, and keeps both', async () => {
+    const annotations = { 'banyan.io/installed-for': 'us:shop', 'banyan.io/former-paths': 'eu:first' };
+    const there = { metadata: { resourceVersion: '4', annotations }, spec: {} };
+    const { lease, asked } = leaseOf(() => there);
+    const over = await lease.read();
+    expect(over).toMatchObject({ installedFor: 'us:shop', handover: { formerPaths: 'eu:first' } });
+    await lease.write({ ...write, over, handover: { path: 'us:shop', formerPaths: 'eu:shop,eu:first' } });
+    expect((asked[1]!.body as Stored).metadata.annotations).toEqual({
+      'banyan.io/installed-for': 'us:shop',
+      'banyan.io/path': 'us:shop',
+      'banyan.io/former-paths': 'eu:shop,eu:first',
+    });
+  });
+
   test('keeps the data of others even if an older answer comes late', async () => {
     const there = (resourceVersion: string) => ({ metadata: { resourceVersion, labels: { team: 'ops' } }, spec: {} });
     const answers = [there('4'), there('3'), there('5')];

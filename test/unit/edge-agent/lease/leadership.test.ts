@@ -83,6 +83,14 @@ describe('an agent with a Lease', () => {
     expect(bench.lease.record?.handover).toMatchObject({ bootCounter, store: bench.own });
   });
 
+  test('knows the former paths of an agent that has moved', async () => {
+    const bench = new Bench();
+    bench.lease.put({ installedFor: 'eu:shop' });
+    await bench.begin({ path: 'us:shop', formerPaths: 'asia:shop' });
+    expect(bench.successor?.formerPaths).toEqual(['us:shop', 'asia:shop']);
+    expect(bench.lease.record?.handover).toMatchObject({ path: 'eu:shop', formerPaths: 'us:shop,asia:shop' });
+  });
+
   test('does not start while another one is active, and may write nothing', async () => {
     const bench = new Bench();
     bench.lease.put({ holder: 'b_1' });

@@ -94,6 +94,22 @@ function ports(...parents: JoiningPorts['parents']): JoiningPorts {
   return { path, store, token: read, parents, clock, random: new SeededRandom(1), log };
 }
 
+function at(path: string, ...parents: JoiningPorts['parents']): JoiningPorts {
+  return { ...ports(...parents), path };
+}
+
+const stored = async () => ({ issuerPem: undefined, ...(await store.read()) });
+
+const answeringOther = async (_pin: string, request: JoinRequest) => {
+  asked.push(request);
+  return sign('eu:other', request.request);
+};
+
+async function keyOf(request: string): Promise<string> {
+  const { Pkcs10CertificateRequest } = await import('@peculiar/x509');
+  return Buffer.from(new Pkcs10CertificateRequest(request).publicKey.rawData).toString('hex');
+}
+
 /** Time advances for everybody who waits. */
 async function settled<T>(promise: Promise<T>): Promise<T> {
   let over = false;
@@ -197,14 +213,53 @@ describe('an agent with a join token', () => {
     expect(currentOf(held.credentials()).certPem.toString()).not.toBe(before.certPem);
   });
 
-  it('does not continue as another agent whose data it was given', async () => {
+  it('joins at another path with another key, keeps its former identity until then, and asks with the same key again', async () => {
+    const former = await joinedIdentity(ports(answering));
+    await expect(joinedIdentity(at('eu:other', refusing('Forbidden')))).rejects.toThrow('Forbidden');
+    expect(await stored()).toMatchObject(former);
+    expect(await joinedIdentity(ports(refusing('Internal')))).toEqual(former);
+    const identity = await joinedIdentity(at('eu:other', answeringOther));
+    expect(new X509Certificate(identity.certPem).subject).toBe('CN=eu:other');
+    expect(identity.keyPem).not.toBe(former.keyPem);
+    expect(await stored()).toEqual(identity);
+    const [, refused, joined] = await Promise.all(asked.map(({ request }) => keyOf(request)));
+    expect(joined).toBe(refused);
+    expect(await joinedIdentity(at('eu:other', refusing('Internal')))).toEqual(identity);
+  });
+
+  it('waits at another path for a parent that is away', async () => {
     await joinedIdentity(ports(answering));
-    await expect(joinedIdentity({ ...ports(answering), path: 'eu:other' })).rejects.toMatchObject({
+    const sometimes = (pin: string, request: JoinRequest) =>
+      asked.length < 4 ? refusing('Unavailable', 'away')(pin, request) : answeringOther(pin, request);
+    const identity = await settled(joinedIdentity(at('eu:other', sometimes)));
+    expect(new X509Certificate(identity.certPem).subject).toBe('CN=eu:other');
+    expect(warned).toHaveLength(3);
+    expect(warned[0]).toMatch(/^\S+identity has the certificate of the agent "eu:kid": .*: away$/);
+  });
+
+  it.each([
+    ['a token that is there no more', () => at('eu:other'), () => readJoinToken('', 'token') as never, 'no join token'],
+    ['a token of the former place', () => at('eu:other', refusing('Unauthorized', 'unknown')), undefined, 'unknown'],
+  ])('does not continue as another agent with %s, and says what to do', async (_, wrong, read, reason) => {
+    const former = await joinedIdentity(ports(answering));
+    const asking = wrong();
+    await expect(joinedIdentity({ ...asking, token: read ?? asking.token })).rejects.toThrow(
+      new RegExp(
+        `has the certificate of the agent "eu:kid": the agent "eu:other" needs a join token of its own .*join-token eu:other.*correct the path in the configuration: .*${reason}`,
+      ),
+    );
+    expect(await stored()).toMatchObject(former);
+  });
+
+  it('is no relay at another path: the nodes below have certificates for its path', async () => {
+    const former = await joinedIdentity(ports(answering));
+    await expect(joinedIdentity({ ...ports(answering), path: 'eu:other', role: 'relay' })).rejects.toMatchObject({
       code: 'BadRequest',
       message: expect.stringMatching(
-        /identity has the certificate of the agent "eu:kid", and not of the agent "eu:other": correct/,
+        /identity has the certificate of the agent "eu:kid", and not of the relay "eu:other": correct/,
       ),
     });
+    expect(await stored()).toMatchObject(former);
   });
 
   it('refuses a malformed token before it sends anything', async () => {

@@ -78,14 +78,14 @@ afterEach(async () => {
 
 describe('the list of the agent’s applied objects', () => {
   const key = { group: '', resource: 'configmaps', namespace: 'shop', name: 'prices' };
-  const prices = { key, uid: 'u1', source: 'center.retail', created: false };
+  const prices = { key, uid: 'u1', agent: 'eu:paris', source: 'center.retail', created: false };
 
   test.each([
     ['a webhook that does not answer', 500, 'InternalError'],
     ['a server behind the cluster that is down', 503, 'ServiceUnavailable'],
   ])('omits a broken resource, which it names: %s', async (_, code, reason) => {
     answers['/apis/shop.example/v1/tills'] = status(code, reason);
-    expect(await cluster.applied('eu:paris')).toEqual({
+    expect(await cluster.applied(['eu:paris'])).toEqual({
       objects: [prices],
       unknown: [`tills.shop.example: it is ${reason}`],
     });
@@ -93,15 +93,20 @@ describe('the list of the agent’s applied objects', () => {
 
   test('is not given if the cluster itself has stopped to answer meanwhile', async () => {
     await cluster.resourceOf('v1', 'ConfigMap');
-    expect((await cluster.applied('eu:paris')).unknown).toEqual([]);
+    expect((await cluster.applied(['eu:paris'])).unknown).toEqual([]);
     answers['/apis/shop.example/v1/tills'] = status(500, 'InternalError');
     answers['/api/v1/namespaces/kube-system'] = status(500, 'InternalError');
-    await expect(cluster.applied('eu:paris')).rejects.toThrow('it is InternalError');
+    await expect(cluster.applied(['eu:paris'])).rejects.toThrow('it is InternalError');
+  });
+
+  test('has those of its former paths, and none of other agents', async () => {
+    expect((await cluster.applied(['us:paris', 'eu:paris'])).objects).toEqual([prices]);
+    expect((await cluster.applied(['us:paris'])).objects).toEqual([]);
   });
 
   test('has no objects that the agent may not list', async () => {
     answers['/apis/shop.example/v1/tills'] = status(403, 'Forbidden');
-    expect(await cluster.applied('eu:paris')).toEqual({ objects: [prices], unknown: [] });
+    expect(await cluster.applied(['eu:paris'])).toEqual({ objects: [prices], unknown: [] });
   });
 });
 
@@ -160,7 +165,7 @@ describe('an object is reported as gone', () => {
     expect([...(await cluster.unknownGroups())]).toEqual([
       ['shop.example', expect.stringContaining('does not answer')],
     ]);
-    expect((await cluster.applied('eu:paris')).unknown).toEqual([expect.stringContaining('*.shop.example: ')]);
+    expect((await cluster.applied(['eu:paris'])).unknown).toEqual([expect.stringContaining('*.shop.example: ')]);
   });
 
   test('together with its definition, which is seen when the kind is asked for once more', async () => {
