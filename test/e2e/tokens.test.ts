@@ -113,6 +113,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "banyan:
       audiences: ['vault'],
       user: { username: 'system:serviceaccount:robots:robot' },
     });
+    expect(review(['other', 'vault'])).toMatchObject({ authenticated: true, audiences: ['vault'] });
     expect(review(['other']).authenticated).toBe(false);
     expect(review([]).authenticated).toBe(false);
   });

@@ -39,6 +39,8 @@ export interface AccountTokensPorts {
 const algorithm = 'ES256';
 /** Clocks of the machines that keep a token may differ. The clock of this node made the token, so a few seconds are enough. */
 const clockTolerance = '5s';
+/** A token ends so long after the deletion time of its account or bound object, as on Kubernetes: a finalizer can't keep it. */
+const deletionLeewayMs = 60_000;
 
 export class AccountTokens {
   readonly #ports: AccountTokensPorts;
@@ -138,12 +140,19 @@ export class AccountTokens {
     const { namespace, account, bound, expiresMs } = token;
     const living = (resource: string, { name, uid }: { readonly name: string; readonly uid: string }) => {
       const found = this.#ports.space.get({ group: '', resource, namespace, name });
-      return found?.metadata.uid === uid ? found : undefined;
+      return found?.metadata.uid === uid && !this.#isOver(found) ? found : undefined;
     };
     if (!living('serviceaccounts', account)) return !bound && this.#isOfReplica(token);
     if (!bound) return true;
     const holder = living(resourceOf[bound.kind], bound);
     return holder !== undefined && (Number.isFinite(expiresMs) || tokenIn(holder) === text);
+  }
+
+  /** Whether the object only waits for finalizers. A Pod has until then to end, and its deletion time is the end of its grace period. */
+  #isOver({ metadata: { deletionTimestamp } }: KubeObject): boolean {
+    return (
+      deletionTimestamp !== undefined && Date.parse(deletionTimestamp) + deletionLeewayMs < this.#ports.clock.wallMs()
+    );
   }
 
   /**
@@ -153,7 +162,7 @@ export class AccountTokens {
   #isOfReplica({ namespace, account: { name }, issuedMs }: AccountToken): boolean {
     if (!this.#ports.hasReplicas) return false;
     const own = this.#ports.space.get({ group: '', resource: 'serviceaccounts', namespace, name });
-    return own !== undefined && issuedMs > Date.parse(own.metadata.creationTimestamp ?? '');
+    return own !== undefined && !this.#isOver(own) && issuedMs > Date.parse(own.metadata.creationTimestamp ?? '');
   }
 
   #bind(namespace: string, { kind, name, uid }: NonNullable<TokenRequestSpec['bound']>): BoundObject {

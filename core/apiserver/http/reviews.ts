@@ -123,8 +123,15 @@ async function tokenVerdict({ spec, tokens }: Question): Promise<object> {
   return {
     authenticated: true,
     user: { username: name, ...(uid ? { uid } : {}), groups, ...(extra ? { extra } : {}) },
-    ...(asked ? { audiences: asked } : {}),
+    ...(asked ? { audiences: await audiencesOf(token, asked, tokens!) } : {}),
   };
+}
+
+/** The audiences among the asked ones for which the token is. The token is valid, so that each question is a look into a cache. */
+async function audiencesOf(token: string, asked: readonly string[], tokens: TokenUsers): Promise<string[]> {
+  const found: string[] = [];
+  for (const audience of asked) if (await tokens.userOf(token, [audience])) found.push(audience);
+  return found;
 }
 
 function verdict({ spec, authorizer, place }: Question, user: Requester): object {

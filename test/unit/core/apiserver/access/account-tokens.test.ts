@@ -19,11 +19,12 @@ interface Answer {
 describe('the tokens of ServiceAccounts', () => {
   let clock: VirtualClock;
   let store: MemoryStore;
+  let bench: SpaceBench;
   let space: Space;
   let tokens: AccountTokens;
   const issuer = issuerOf('eu:paris');
-  const open = () =>
-    new AccountTokens({ space, clock, random: new SeededRandom(1), issuer, keys: () => tokenKeysIn(store) });
+  const portsOf = () => ({ space, clock, random: new SeededRandom(1), issuer, keys: () => tokenKeysIn(store) });
+  const open = () => new AccountTokens(portsOf());
   const issue = async (spec: object = {}, name = 'robot') =>
     ((await tokens.issue('default', name, spec)) as Answer).status.token;
   const robot = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'robot', namespace: 'default' } };
@@ -34,7 +35,8 @@ describe('the tokens of ServiceAccounts', () => {
   beforeEach(() => {
     clock = new VirtualClock(Date.UTC(2030, 0, 1));
     store = new MemoryStore();
-    ({ space } = new SpaceBench());
+    bench = new SpaceBench();
+    ({ space } = bench);
     if (!space.get({ group: '', resource: 'namespaces', namespace: '', name: 'default' }))
       space.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } });
     space.create(robot);
@@ -81,6 +83,24 @@ describe('the tokens of ServiceAccounts', () => {
     expect(await tokens.userOf(token)).toBeUndefined();
     expect(await tokens.userOf(await issue())).toBeDefined();
   });
+
+  it.each([false, true])(
+    'end a minute after the deletion of an account that a finalizer keeps (replicas: %s)',
+    async (hasReplicas) => {
+      // The space writes the time of the deletion.
+      clock = bench.clock;
+      tokens = new AccountTokens({ ...portsOf(), hasReplicas });
+      space.create({ ...robot, metadata: { ...robot.metadata, name: 'kept', finalizers: ['example.com/kept'] } });
+      clock.advance(1_000);
+      const token = await issue({}, 'kept');
+      space.delete(keyOf('serviceaccounts', 'kept'), {});
+      const deletedMs = Date.parse(space.get(keyOf('serviceaccounts', 'kept'))!.metadata.deletionTimestamp!);
+      clock.advance(deletedMs - clock.wallMs() + 60_000);
+      expect(await tokens.userOf(token)).toBeDefined();
+      clock.advance(1);
+      expect(await tokens.userOf(token)).toBeUndefined();
+    },
+  );
 
   it('end with the object to which they are bound', async () => {
     const { uid } = space.create(secret).metadata;
