@@ -5,6 +5,8 @@
  * - `POST /mailboxes/AGENT/plan`: what the agent would get from the planned rows in the body (destination-plan.ts).
  * - `GET /spaces/NAME/history/PLACEMENT`: the promoted revisions of a placement.
  * - `GET /spaces/NAME/undo/PLACEMENT?to=N`: what has to be written to go back to a revision.
+ *
+ * An answer has whole objects, Secrets among them. So besides the right to ask, the user needs the right to read each object that the answer takes from the node.
  */
 
 import * as z from 'zod';
@@ -14,18 +16,21 @@ import { decodePart } from '../../core/apiserver/http/route.ts';
 import { placementResource } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { Space } from '../../core/apiserver/space.ts';
 import { downFeedJudge } from '../../core/entries/down-check.ts';
+import { parseEntryKey } from '../../core/entries/entry-keys.ts';
 import { placementId } from '../../core/entries/placement-id.ts';
 import type { Content, Table } from '../../core/feed/feed.ts';
 import { objectName } from '../../core/identity/node-path.ts';
 import { canonicalBytes, stableStringify } from '../../core/object/canonical.ts';
 import { jsonText, parseExactJson, parseJson } from '../../core/object/json.ts';
 import { checkJsonBounds } from '../../core/object/json-bounds.ts';
+import type { ObjectKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { checkSchema, problemsText } from '../../core/runtime/schema-problems.ts';
 import { asText, text } from '../../core/store/bytes.ts';
 import type { Store } from '../../core/store/store.ts';
 import { historyOf, undoOf } from '../history/undo.ts';
+import { definitionObjects } from '../spaces/needs.ts';
 import { payloadOf } from '../spaces/payload.ts';
 import { type DestinationPlanPorts, destinationPlan } from './destination-plan.ts';
 import { plannedRows, planWith, type SpacePlanPorts } from './space-plan.ts';
@@ -69,6 +74,10 @@ async function planIn(store: Store, ports: SpacePlanPorts, withRows: boolean, re
       store.read((reader) => planWith(reader, ports, written)),
     );
   const { planned, rows } = store.read((reader) => plannedRows(reader, ports, written));
+  for (const { key } of rows) {
+    const entry = parseEntryKey(key);
+    if (entry?.type === 'object' && !isDefinition(entry.object)) request.mustRead(entry.object);
+  }
   return jsonResponse(200, { source: ports.source, planned, rows: rows.map(shownRow) });
 }
 
@@ -102,10 +111,9 @@ async function planAt({ store, ...ports }: PlanUrlsPorts, agent: string, request
     const flaw = judgeRow(row);
     if (flaw) throw new BanyanError('BadRequest', `rows: ${jsonText(row.key)}: ${flaw.reason}`);
   }
-  return jsonResponse(
-    200,
-    store.read((reader) => destinationPlan(reader, ports, agent, planned)),
-  );
+  const plan = store.read((reader) => destinationPlan(reader, ports, agent, planned));
+  for (const { key, present } of plan.objects) if (present) request.mustRead(key);
+  return jsonResponse(200, plan);
 }
 
 async function history(
@@ -122,10 +130,14 @@ async function history(
   }
   const id = placementId(source, name);
   const to = request.query.has('to') ? integerOf(request.query, 'to') : undefined;
-  const shown = store.read((reader) =>
-    verb === 'history' ? historyOf(reader, id) : undoOf(reader, { table, storage, payloadOf }, id, to),
-  );
-  return jsonResponse(200, shown);
+  if (verb === 'history')
+    return jsonResponse(
+      200,
+      store.read((reader) => historyOf(reader, id)),
+    );
+  const undo = store.read((reader) => undoOf(reader, { table, storage, payloadOf }, id, to));
+  for (const { key } of undo.write) request.mustRead(key);
+  return jsonResponse(200, undo);
 }
 
 function shownRow({ key, attributes, body }: Content): ShownRow {
@@ -153,6 +165,11 @@ function parsed(json: string): unknown {
     if (error instanceof BanyanError) throw error;
     throw new BanyanError('BadRequest', `the body is no JSON: ${describeError(error)}`, {}, { cause: error });
   }
+}
+
+/** A plan brings the definitions of its objects. Discovery shows them to everybody. */
+function isDefinition({ group, resource }: ObjectKey): boolean {
+  return group === definitionObjects.group && resource === definitionObjects.resource;
 }
 
 function notAllowed(method: string): BanyanError {

@@ -180,6 +180,7 @@ export class ApiServer implements AsyncDisposable {
       headers: request.headers,
       user: access.attributes.user,
       alsoMay: (verb) => this.#access.alsoMay(access, verb),
+      mustRead: (key) => this.#access.mustRead(access, key),
       body: async () => {
         const bytes = await receiveBody(request, this.#options.clock);
         audit?.bodyCame(bytes.length);

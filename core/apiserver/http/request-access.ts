@@ -5,6 +5,7 @@ import type { Authorizer } from '../../access/authorizer.ts';
 import { describePart } from '../../access/grant-scope.ts';
 import { accessRefused } from '../../access/refusal.ts';
 import { shownPath } from '../../identity/node-path.ts';
+import type { ObjectKey } from '../../object/key.ts';
 import type { UserInfo } from '../space.ts';
 import { type AskedAccess, askedAccess } from './asked-access.ts';
 import type { RequestAudit } from './request-audit.ts';
@@ -40,6 +41,13 @@ export class RequestAccess {
   /** Throws Forbidden if the user may not use the verb on what the request asks for. */
   alsoMay(access: AskedAccess, verb: string): void {
     this.#authorize({ ...access, attributes: { ...access.attributes, verb } });
+  }
+
+  /** Throws Forbidden if the user may not read the object at the place of the request. */
+  mustRead(access: AskedAccess, { group: apiGroup, resource, namespace, name }: ObjectKey): void {
+    const { user } = access.attributes;
+    const attributes = { user, verb: 'get', apiGroup, resource, subresource: '', namespace, name };
+    this.#authorize({ ...access, attributes });
   }
 
   /** Whether the request is for the node itself, and not for one of its spaces or for another node. */

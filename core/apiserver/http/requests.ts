@@ -1,5 +1,6 @@
 /** The types of a request and an answer. They do not depend on the connection. */
 import { jsonText } from '../../object/json.ts';
+import type { ObjectKey } from '../../object/key.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { UserInfo } from '../space.ts';
 import type { ThreadWrite, ThreadWritten } from './thread-write.ts';
@@ -24,6 +25,8 @@ export interface ApiRequest extends WriteRequest {
   /** The path after the prefix of the space. */
   readonly path: string;
   readonly user: UserInfo;
+  /** Throws Forbidden if the user may not read the object at the place of the request. For answers that show objects beside the resource of the request. */
+  mustRead(key: ObjectKey): void;
   /** Lets others work: resolves in another turn of this thread. Absent: nobody else waits. */
   turn?(): Promise<void>;
   /** Where writes with long bodies happen. Absent: in this thread. */

@@ -95,6 +95,7 @@ export class FleetClient {
       headers: {},
       user: admin,
       alsoMay: () => {},
+      mustRead: () => {},
       body,
       readLongYaml,
       ...request,

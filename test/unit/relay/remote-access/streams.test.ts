@@ -40,6 +40,7 @@ function node(path: string, options: { notReady?: string; known?: readonly strin
       headers: {},
       user: admin,
       alsoMay: () => {},
+      mustRead: () => {},
       body,
       readLongYaml,
     };

@@ -215,6 +215,7 @@ function requestOf(method: string, url: string, { body, headers = {}, thread, pa
     headers,
     user: { name: 'jo', groups: ['system:masters'] },
     alsoMay: () => {},
+    mustRead: () => {},
     body: () => Promise.resolve(bytes),
     readLongYaml: (text) => yaml.readYaml({ flow: 'a', bytes: text.length }, text, () => false),
     ...(thread ? { thread } : {}),
