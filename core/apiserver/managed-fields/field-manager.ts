@@ -126,7 +126,9 @@ function update(
   const own = before.find((entry) => isOfOwner(entry, owner));
   const rest = entries.filter((entry) => !isOfOwner(entry, owner));
   const kept = own && changes.removed ? differenceBelow(own.fields, changes.removed) : own?.fields;
-  setEntries(next, capUpdaters([...rest, { ...owner, time: nowIso, fields: union(kept, taken) }]), liveList);
+  // In Kubernetes, the entry of a scale has no time.
+  const time = subresource === 'scale' ? {} : { time: nowIso };
+  setEntries(next, capUpdaters([...rest, { ...owner, ...time, fields: union(kept, taken) }]), liveList);
 }
 
 // ---------------------------------------------------------------------------------------------- ownership

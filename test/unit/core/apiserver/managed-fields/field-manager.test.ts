@@ -292,6 +292,14 @@ describe('conflicts', () => {
 });
 
 describe('an update', () => {
+  it('gives a scale an entry without a time, as Kubernetes does', () => {
+    const made = update(undefined, one, 'a');
+    const next = { ...made, spec: { ...(made.spec as object), replicas: 2 } };
+    const scaled = update(made, next, 'scaler', { subresource: 'scale' });
+    expect(entry(scaled, 'scaler')).toMatchObject({ fieldsV1: { 'f:spec': { 'f:replicas': {} } } });
+    expect(entry(scaled, 'scaler')).not.toHaveProperty('time');
+  });
+
   it('takes the fields that it changes from their owners', () => {
     const applied = apply(undefined, deployment({ replicas: 1, paused: true }), 'a');
     const scaled = update(applied, { ...applied, spec: { replicas: 5, paused: true } }, 'kubectl-scale', { now: late });
