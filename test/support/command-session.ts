@@ -83,9 +83,11 @@ const masks: readonly (readonly [RegExp, string])[] = [
   [/[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d \+0000/g, 'TIME'],
   // The program of a client logs its features in any order.
   [/^I\d{4} .* envvar\.go:\d+\].*\n/gm, ''],
+  // helm 4 cancels its own watches at the end, and sometimes logs this as an error of the server.
+  [/^.* reflector\.go.*context canceled.*\n/gm, ''],
   [/^[IWE]\d{4} [\d:.]+ +\d+ /gm, 'LOG '],
   [/(resource ?version"?:?\s*"?)\d+/gi, '$1REVISION'],
-  [/((?:created|modified)At"?: ?"?)\d+/g, '$1TIME'],
+  [/((?:created|modified)At(?:=|"?: ?"?))\d+/g, '$1TIME'],
   [/(resource version to be 1, was )\d+/g, '$1REVISION'],
   [/"continue":"[^"]+"/g, '"continue":"TOKEN"'],
   [/https:\/\/127\.0\.0\.1:\d+(\/spaces\/[a-z0-9-]+)?/g, 'SERVER'],
@@ -98,6 +100,7 @@ const masks: readonly (readonly [RegExp, string])[] = [
   [/\b(kube-api-access|debugger)-[a-z0-9]{5}\b/g, '$1'],
   // The width of a column depends on the masked texts.
   [/(?<=\S) {2,}/g, '  '],
+  [/ +(?=\t)/g, ''],
 ];
 
 function masked(text: string): string {
