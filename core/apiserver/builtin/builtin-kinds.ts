@@ -165,7 +165,8 @@ function rulesOf(entries: readonly [TableKind, ...TableKind[]]): KindRules {
     validate: (object, _version, old, context): Cause[] => {
       const name = entry.k === 'Event' && entry.g !== '' ? `${entry.k}.${entry.g}` : entry.k;
       const inForm = (one: KubeObject) => (entry.k === 'Event' ? eventInForm(one, 'v1') : convert(one, entry.v));
-      return checkRules(name, typeOf(entries, entry.v), inForm(object), old && inForm(old), context);
+      const type = entry.k === 'Event' ? builtinType('io.k8s.api.core.v1.Event') : typeOf(entries, entry.v);
+      return checkRules(name, type, inForm(object), old && inForm(old), context);
     },
     warnings: (object, write) => objectWarnings(entry.k, object, write),
     convert,

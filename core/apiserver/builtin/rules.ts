@@ -7,7 +7,7 @@ import { ownField } from '../../object/json-value.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import type { ValidationContext } from '../schema.ts';
-import { type BuiltinType, pointerNames } from './types-table.ts';
+import type { BuiltinType } from './types-table.ts';
 import { withDefaults } from './validation/defaults.ts';
 import { kindRules, validatedTwice } from './validation/kind-rules.ts';
 import { isPodPart, podParts } from './validation/pod-parts.ts';
@@ -27,32 +27,40 @@ export function checkRules(
   const filled = withDefaults(object, type, 'rules');
   const before = old && withDefaults(old, type, 'rules');
   const isTwice = before && context.subresource === undefined && validatedTwice.has(kind);
-  const asNew = isTwice ? visit({ kind, rules, object: filled, context, isNew: false }) : [];
-  const causes = [...asNew, ...visit({ kind, rules, object: filled, old: before, context })];
+  const asNew = isTwice ? visit({ kind, type, rules, object: filled, former: before, context, isNew: false }) : [];
+  const causes = [...asNew, ...visit({ kind, type, rules, object: filled, old: before, context })];
   if (causes.length === 0 || !before) return causes;
   // An earlier version of the program may have stored what these rules refuse. An update may keep such a mistake, and may not add one.
-  const kept = new Set(visit({ kind, rules, object: before, context }).map((cause) => stableStringify(cause)));
+  const kept = new Set(visit({ kind, type, rules, object: before, context }).map((cause) => stableStringify(cause)));
   return kept.size === 0 ? causes : causes.filter((cause) => !kept.has(stableStringify(cause)));
 }
-
-let names: ReadonlySet<string> | undefined;
-const pointers = () => (names ??= pointerNames());
 
 /** The objects have the defaults of the rules. */
 interface Checked {
   readonly kind: string;
+  readonly type: BuiltinType;
   readonly rules: FieldCheck;
   readonly object: KubeObject;
   readonly old?: KubeObject | undefined;
+  readonly former?: KubeObject | undefined;
   readonly isNew?: boolean;
   readonly context: ValidationContext;
 }
 
-function visit({ kind, rules, object, old, isNew = !old, context: { subresource, user } }: Checked): Cause[] {
+function visit({
+  kind,
+  type,
+  rules,
+  object,
+  old,
+  former = old,
+  isNew = !old,
+  context: { subresource, user },
+}: Checked): Cause[] {
   // A subresource may change what an update of the object may not. Nothing else of the spec can be different.
   const isPartOfPod = kind === 'Pod' && isPodPart(subresource);
   const compared = old && isPartOfPod ? { ...old, spec: object.spec } : old;
-  const at = new Visit(object, { old: compared, isNew, pointers: pointers(), subresource });
+  const at = new Visit(object, { old: compared, former, isNew, type, subresource });
   rules(object, at);
   const statusRules = user && subresource === 'status' ? ownField(userStatusRules, kind) : undefined;
   if (statusRules) at.into('status', object.status, statusRules);

@@ -101,13 +101,6 @@ export class BuiltinType implements ObjectType {
   }
 }
 
-/** Names of fields that are pointers in some Go type, and maps in none: in these types, an empty value is another one than an absent value. */
-export function pointerNames(): ReadonlySet<string> {
-  const fields = Object.keys(table.types).flatMap((name) => [...builtinType(name).fields()]);
-  const maps = new Set(fields.filter(([, { type }]) => type.type === 'map').map(([name]) => name));
-  return new Set(fields.filter(([name, { pointer }]) => pointer && !maps.has(name)).map(([name]) => name));
-}
-
 /** The names of all types of the table. */
 export function builtinTypeNames(): string[] {
   return Object.keys(table.types);

@@ -31,10 +31,12 @@ const dependent: readonly (readonly [has: (spec: Spec) => boolean, ...fields: st
 
 /** Changes `object` in place. */
 export function prepareServiceUpdate(object: KubeObject, old: KubeObject): void {
-  const { spec } = object;
+  const { spec = {} } = object;
   const before = old.spec;
   if (!isRecord(spec) || !isRecord(before)) return;
+  object.spec = spec;
   if (hasAddresses(before) && hasAddresses(spec)) keepAddresses(spec, before);
+  followAddress(spec, before);
   const lost = dependent.filter(([has, ...names]) => {
     return has(before) && !has(spec) && names.every((name) => equalJson(spec[name], before[name]));
   });
@@ -48,13 +50,18 @@ function keepAddresses(spec: Spec, before: Spec): void {
   if (!spec.clusterIP && before.clusterIP) spec.clusterIP = before.clusterIP;
   const isLeftOut = !Array.isArray(spec.clusterIPs) || spec.clusterIPs.length === 0;
   if (isLeftOut && before.clusterIPs && spec.clusterIP === before.clusterIP) spec.clusterIPs = before.clusterIPs;
-  // Only the one address is another, so the list follows.
+}
+
+/** If only the one address is another, the list follows. */
+function followAddress(spec: Spec, before: Spec): void {
   if (
     spec.clusterIP !== before.clusterIP &&
     Array.isArray(spec.clusterIPs) &&
     equalJson(spec.clusterIPs, before.clusterIPs)
-  )
-    spec.clusterIPs = [spec.clusterIP, ...spec.clusterIPs.slice(1)];
+  ) {
+    if (spec.clusterIP) spec.clusterIPs = [spec.clusterIP, ...spec.clusterIPs.slice(1)];
+    else delete spec.clusterIPs;
+  }
 }
 
 function nodePorts({ ports }: Spec): unknown[] {

@@ -11,6 +11,7 @@ import {
   type FieldCheck,
   fields,
   filled,
+  givenThen,
   ifGiven,
   isPresent,
   listOf,
@@ -198,7 +199,7 @@ const namedRule: FieldCheck = (value, at) => {
 };
 
 const matchResources: FieldCheck = fields({
-  matchPolicy: requiredThen(matchPolicy),
+  matchPolicy: givenThen(matchPolicy),
   namespaceSelector: selectorRule,
   objectSelector: selectorRule,
   resourceRules: each(namedRule),

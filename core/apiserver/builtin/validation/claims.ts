@@ -1,5 +1,5 @@
 /** PersistentVolumeClaims, PersistentVolumes and the other kinds of storage. */
-import { equalJson } from '../../../object/json-value.ts';
+import { equalJson, ownField } from '../../../object/json-value.ts';
 import { dnsLabel, dnsSubdomain, qualifiedName } from './formats.ts';
 import { amountText, nanosOf, quantityNotNegative, quantityPositive } from './resources.ts';
 import { labelName, nodeSelector, selectorRule } from './selectors.ts';
@@ -26,7 +26,7 @@ import {
   type Visit,
   wordOf,
 } from './visit.ts';
-import { driverName, oneSource, persistentVolumeSources, tokenSeconds } from './volumes.ts';
+import { driverName, oneSource, persistentVolumeSources, tokenSeconds, type VolumeSource } from './volumes.ts';
 
 const modes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod'];
 const onePod = 'ReadWriteOncePod';
@@ -104,7 +104,7 @@ export const claim: FieldCheck = all(fields({ spec: claimSpec }), (value, at) =>
     ...(before.volumeName ? {} : { volumeName: undefined }),
     ...(isPresent(before.storageClassName) ? {} : { storageClassName: undefined }),
   });
-  if (!isSameValue(compared(now), compared(before), at)) at.forbidden('spec', immutableClaim);
+  if (!isSameValue(compared(now), compared(before), at.fieldAt('spec'))) at.forbidden('spec', immutableClaim);
   const capacity = nanosOf(recordOf(recordOf(status).capacity).storage);
   const size = storageOf(now);
   if (size < storageOf(before) && size <= capacity) {
@@ -135,11 +135,17 @@ const capacity: FieldCheck = (value, at) => {
   for (const [name, amount] of Object.entries(amounts)) at.into(`[${name}]`, amount, volumeSize);
 };
 
-const volumeSource = oneSource(persistentVolumeSources, 'flexVolume');
+const volumeSource = oneSource(persistentVolumeSources, {
+  anyway: 'flexVolume',
+  beside(source, { nodeAffinity }, at) {
+    if (source === 'local' && !isPresent(nodeAffinity)) {
+      at.required('nodeAffinity', 'Local volume requires node affinity');
+    }
+  },
+});
 
 function sourceConditions(value: unknown, at: Visit): void {
-  const { local, nodeAffinity, hostPath, persistentVolumeReclaimPolicy: policy } = recordOf(value);
-  if (isPresent(local) && !isPresent(nodeAffinity)) at.required('nodeAffinity', 'Local volume requires node affinity');
+  const { hostPath, persistentVolumeReclaimPolicy: policy } = recordOf(value);
   if (policy === 'Recycle' && /^\/+$/.test(wordOf(recordOf(hostPath).path))) {
     at.forbidden('persistentVolumeReclaimPolicy', "may not be 'recycle' for a hostPath mount of '/'");
   }
@@ -179,17 +185,52 @@ export const persistentVolume: FieldCheck = all(fields({ spec: persistentVolumeS
   if (!at.old) return;
   const now = recordOf(recordOf(value).spec);
   const before = recordOf(at.old.spec);
-  const sourceOf = (spec: ReadValues) =>
-    persistentVolumeSources.map(([field]) => (isPresent(spec[field]) ? [spec[field]] : null));
-  if (!isSameValue(sourceOf(now), sourceOf(before), at)) {
+  const mayAddSecret = isPresent(before.csi) && !isPresent(recordOf(before.csi).controllerExpandSecretRef);
+  const sources = (spec: ReadValues): ReadValues =>
+    mayAddSecret && isPresent(spec.csi)
+      ? { ...spec, csi: { ...recordOf(spec.csi), controllerExpandSecretRef: undefined } }
+      : spec;
+  const isSameSource = ([field]: VolumeSource) =>
+    isSameValue(sources(now)[field], sources(before)[field], at.fieldAt(`spec.${field}`));
+  if (!persistentVolumeSources.every(isSameSource)) {
     at.forbidden('spec.persistentvolumesource', 'spec.persistentvolumesource is immutable after creation');
   }
   fixedWith('volumeMode', now.volumeMode, before.volumeMode, at);
-  if (isPresent(before.nodeAffinity) && !isSameValue(now.nodeAffinity, before.nodeAffinity, at)) {
+  if (!isPresent(before.nodeAffinity)) return;
+  const affinityBefore = withNewerLabels(before.nodeAffinity, now.nodeAffinity);
+  if (!isSameValue(now.nodeAffinity, affinityBefore, at.fieldAt('spec.nodeAffinity'))) {
     const why = 'field is immutable, except for updating from beta label to GA';
     at.invalid('nodeAffinity', now.nodeAffinity ?? null, why);
   }
 });
+
+/** Labels of nodes that have had other names. */
+const newerLabels: Readonly<Record<string, string>> = {
+  'beta.kubernetes.io/arch': 'kubernetes.io/arch',
+  'beta.kubernetes.io/os': 'kubernetes.io/os',
+  'beta.kubernetes.io/instance-type': 'node.kubernetes.io/instance-type',
+  'failure-domain.beta.kubernetes.io/region': 'topology.kubernetes.io/region',
+  'failure-domain.beta.kubernetes.io/zone': 'topology.kubernetes.io/zone',
+};
+
+/** The affinity before an update, with the newer names that the update uses. As in Kubernetes, a label without a newer name may lose its name. */
+function withNewerLabels(before: unknown, now: unknown): ReadValues {
+  const termsOf = (affinity: unknown) => recordsOf(recordOf(recordOf(affinity).required).nodeSelectorTerms);
+  const terms = termsOf(now);
+  const renamed = termsOf(before).map((term, i) => {
+    const inList = (list: string) => {
+      const requirements = recordsOf(terms[i]?.[list]);
+      return recordsOf(term[list]).map((requirement, j) => {
+        const key = wordOf(requirements[j]?.key);
+        const newer = ownField(newerLabels, wordOf(requirement.key)) ?? '';
+        return requirements[j] && key === newer ? { ...requirement, key } : requirement;
+      });
+    };
+    return { ...term, matchExpressions: inList('matchExpressions'), matchFields: inList('matchFields') };
+  });
+  const required = recordOf(recordOf(before).required);
+  return { ...recordOf(before), required: { ...required, nodeSelectorTerms: renamed } };
+}
 
 const parameterBytesMax = 256 * 1024;
 const parametersMax = 512;
@@ -349,7 +390,7 @@ function driversKept(value: unknown, at: Visit): void {
   const driversOf = (object: unknown) => recordsOf(recordOf(recordOf(object).spec).drivers);
   for (const before of driversOf(at.old)) {
     const now = driversOf(value).find(({ name }) => name === before.name);
-    if (now) fixedWith('spec.drivers', now, before, at);
+    if (now) fixedWith('spec.drivers', now, before, at, at.fieldAt('spec.drivers.*'));
   }
 }
 

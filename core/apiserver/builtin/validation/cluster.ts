@@ -169,7 +169,7 @@ const runtimeTolerations: FieldCheck = (value, at) => {
   at.into('tolerations', value, tolerations);
   const seen = new Set<string>();
   for (const [i, toleration] of recordsOf(value).entries()) {
-    const key = JSON.stringify([toleration.key, toleration.operator, toleration.value, toleration.effect]);
+    const key = JSON.stringify(['key', 'operator', 'value', 'effect'].map((name) => wordOf(toleration[name])));
     if (seen.has(key)) at.duplicate(`[${i}]`, toleration);
     seen.add(key);
   }
@@ -235,7 +235,7 @@ export const newerEvent: FieldCheck = all(anyEvent('reportingController'), (valu
   if (!at.old) createdEvent(value, at);
   else {
     const { series } = recordOf(value);
-    if (!isSameValue(series ?? 'none', at.old.series ?? 'none', at)) eventSeries(series, at);
+    if (!isSameValue(series, at.old.series, at.fieldAt('series'))) eventSeries(series, at);
     for (const field of fixedEventFields) {
       const now = recordOf(value)[field];
       const before = at.old[field];

@@ -89,5 +89,6 @@ function keptIfImmutable(value: unknown, fields: readonly string[], at: Visit): 
   const now = recordOf(value);
   const message = 'field is immutable when `immutable` is set';
   if (now.immutable !== true) at.forbidden('immutable', message);
-  for (const field of fields) if (!isSameValue(now[field], at.old[field], at)) at.forbidden(field, message);
+  for (const field of fields)
+    if (!isSameValue(now[field], at.old[field], at.fieldAt(field))) at.forbidden(field, message);
 }

@@ -35,7 +35,9 @@ const defaults: Readonly<Record<string, readonly Defaults[]>> = {
       terminationGracePeriodSeconds: 30,
     },
     hostNetworkPorts,
-    withoutImages,
+    (spec, purpose) => {
+      if (purpose === 'rules') withoutFeatures(spec);
+    },
     account,
   ],
   [`${core}Pod`]: [inSpec(requestsOf), inSpec((spec) => (spec.enableServiceLinks ??= true))],
@@ -62,7 +64,6 @@ const defaults: Readonly<Record<string, readonly Defaults[]>> = {
   [`${core}EndpointPort`]: [{ protocol: 'TCP' }],
   [`${core}PersistentVolumeSpec`]: [{ persistentVolumeReclaimPolicy: 'Retain', volumeMode: 'Filesystem' }],
   [`${core}PersistentVolumeClaimSpec`]: [{ volumeMode: 'Filesystem' }],
-  [`${core}PersistentVolumeClaim`]: [inSpec(dataSources)],
   [`${core}LimitRangeItem`]: [limits],
   [`${core}ReplicationController`]: [inSpec(controller), controllerLabels],
   'io.k8s.api.apps.v1.DeploymentSpec': [
@@ -158,6 +159,8 @@ function inSpec(fillSpec: (spec: Fields, purpose: Purpose) => void): (object: Fi
 export function withDefaults<T extends object>(object: T, type: ObjectType, purpose: Purpose): T {
   if (!mayHaveDefaults(type)) return object;
   const copy = cloneJson(object);
+  // The templates of claims that a StatefulSet has keep what they say.
+  if (type.name === `${core}PersistentVolumeClaim`) inSpec(dataSources)(copy as Fields, purpose);
   fill(copy, type, purpose);
   return copy;
 }
@@ -247,14 +250,42 @@ function requestsOf(spec: Fields): void {
   }
 }
 
-/** Volumes from images are dropped, and what mounts them: their feature is off by default. */
-function withoutImages(spec: Fields, purpose: Purpose): void {
-  if (purpose === 'store') return;
+const containerLists = ['containers', 'initContainers', 'ephemeralContainers'];
+
+/** Drops the fields of features that are off by default (dropDisabledFields in pkg/api/pod/util.go). */
+function withoutFeatures(spec: Fields): void {
+  delete spec.hostnameOverride;
+  withoutImages(spec);
+  for (const { projected } of recordsOf(spec.volumes)) {
+    for (const source of recordsOf(recordOf(projected).sources) as Fields[]) {
+      delete source.clusterTrustBundle;
+      delete source.podCertificate;
+    }
+  }
+  for (const list of containerLists) {
+    for (const container of recordsOf(spec[list]) as Fields[]) {
+      delete container.restartPolicyRules;
+      if (list !== 'initContainers' || container.restartPolicy !== 'Always') delete container.restartPolicy;
+      for (const { valueFrom } of recordsOf(container.env)) delete (recordOf(valueFrom) as Fields).fileKeyRef;
+      withoutStopSignal(container);
+    }
+  }
+}
+
+function withoutStopSignal(container: Fields): void {
+  const lifecycle = container.lifecycle as Fields | undefined;
+  if (!isPresent(lifecycle?.stopSignal)) return;
+  delete lifecycle!.stopSignal;
+  if (Object.values(lifecycle!).every((handler) => !isPresent(handler))) delete container.lifecycle;
+}
+
+/** Drops volumes from images, and what mounts them. */
+function withoutImages(spec: Fields): void {
   const volumes = recordsOf(spec.volumes);
   const dropped = volumes.filter(({ image }) => isPresent(image)).map(({ name }) => name);
   if (dropped.length === 0) return;
   spec.volumes = volumes.filter(({ image }) => !isPresent(image));
-  for (const list of ['containers', 'initContainers', 'ephemeralContainers']) {
+  for (const list of containerLists) {
     for (const container of recordsOf(spec[list]) as Fields[]) {
       if (!isPresent(container.volumeMounts)) continue;
       container.volumeMounts = recordsOf(container.volumeMounts).filter(({ name }) => !dropped.includes(name));

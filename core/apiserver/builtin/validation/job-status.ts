@@ -45,7 +45,7 @@ class Statuses {
     return names.some((name) => {
       if (name === 'finished') return this.isFinished() !== this.isFinished(this.before);
       if (/^[A-Z]/.test(name)) return this.has(name as Condition) !== this.has(name as Condition, this.before);
-      return !isSameValue(this.now[name], this.before[name], this.#at);
+      return !isSameValue(this.now[name], this.before[name], this.#at.fieldAt(`status.${name}`));
     });
   }
 
@@ -191,7 +191,7 @@ function changes(of: Statuses, at: Visit): void {
       at.invalidAs('conditions', `cannot disable the terminal ${condition}=True condition`);
     }
   }
-  const mayShrink = of.isIndexed && isSameValue(spec.completions, spec.parallelism, at);
+  const mayShrink = of.isIndexed && isSameValue(spec.completions, spec.parallelism, at.fieldAt('spec.completions'));
   for (const counter of ['failed', ...(mayShrink ? [] : ['succeeded'])]) {
     if (numberOf(now[counter]) < numberOf(before[counter])) {
       at.invalid(counter, numberOf(now[counter]), `cannot decrease the ${counter} counter`);

@@ -253,12 +253,12 @@ const generatedSelector: FieldCheck = (value, at) => {
   }
 };
 
-/** A Job whose selector the API server of a cluster will make has none here. */
+/** A Job whose selector the API server of a cluster will make has none here, and an update can't take it away. */
 const ownSelector: FieldCheck = (value, at) => {
   const spec = recordOf(value);
   const { selector, labels } = generated(spec, at);
   if (!selector) {
-    if (spec.manualSelector !== true) return;
+    if (spec.manualSelector !== true && !isPresent(recordOf(at.former?.spec).selector)) return;
     at.required('selector');
     at.invalid('template.metadata.labels', labels, unselected);
     return;
@@ -292,7 +292,7 @@ const template: FieldCheck = (value, at) => {
     const { nodeAffinity: _a, ...otherAffinity } = recordOf(affinity);
     return { spec: { ...rest, affinity: otherAffinity } };
   };
-  if (!isSameValue(compared(now.template), compared(before.template), at)) {
+  if (!isSameValue(compared(now.template), compared(before.template), at.fieldAt('spec.template'))) {
     at.invalid('spec.template', now.template, 'field is immutable');
   }
 };

@@ -191,7 +191,7 @@ export const networkPolicy: FieldCheck = fields({
     egress: each(fields({ ports: each(policyPort), to: each(peer) })),
     policyTypes: (value, at) => {
       if (listOf(value).length > 2) at.invalid('', value, 'may not specify more than two policyTypes');
-      each(oneOf('Ingress', 'Egress'))(value, at);
+      else each(oneOf('Ingress', 'Egress'))(value, at);
     },
   }),
 });
@@ -220,7 +220,10 @@ export const ipAddress: FieldCheck = all((value, at) => {
 const ranges: FieldCheck = (value, at) => {
   const given = textsOf(value);
   if (given.length === 0) at.required('', 'at least one CIDR required');
-  if (given.length > 2) at.invalid('', { cidrs: given }, 'may only hold up to 2 values');
+  if (given.length > 2) {
+    at.invalid('', { cidrs: given }, 'may only hold up to 2 values');
+    return;
+  }
   each(textOfForm(canonicalRange))(given, at);
   const [a, b] = given.map((range) => familyOf(parseRange(range)?.address));
   if (given.length === 2 && a !== undefined && a === b) {

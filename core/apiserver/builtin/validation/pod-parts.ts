@@ -18,7 +18,7 @@ export const podParts: Readonly<Record<string, PartRule>> = {
       const after = now.find((one) => one.name === before.name);
       if (!after)
         at.forbidden('spec.ephemeralContainers', `existing ephemeral containers ${name} may not be removed\n`);
-      else if (!isSameValue(after, before, at)) {
+      else if (!isSameValue(after, before, at.fieldAt('spec.ephemeralContainers.*'))) {
         at.forbidden('spec.ephemeralContainers', `existing ephemeral containers ${name} may not be changed`);
       }
     }
@@ -30,7 +30,7 @@ export const podParts: Readonly<Record<string, PartRule>> = {
       return;
     }
     const others = (list: readonly ReadValues[]) => list.map((container) => fixedResources(container));
-    if (!isSameValue(others(now), others(before), at)) {
+    if (!isSameValue(others(now), others(before))) {
       at.forbidden('spec', 'only cpu and memory resources are mutable');
     }
     const quality = qualityOf(before);

@@ -47,7 +47,7 @@ export function podUpdate(spec: ReadValues, old: ReadValues, at: Visit): void {
     nodeSelectorUpdate(spec.nodeSelector, old.nodeSelector, at);
     nodeAffinityUpdate(spec.affinity, old.affinity, at);
   }
-  if (!isSameValue(fixedPart(spec, isGated), fixedPart(old, isGated), at)) {
+  if (!isSameValue(fixedPart(spec, isGated), fixedPart(old, isGated), at.fieldAt('spec'))) {
     at.forbidden('spec', `pod updates may not change fields other than ${changeable}`);
   }
 }
@@ -86,7 +86,9 @@ function isDeadlineRight(now: unknown, before: unknown, at: Visit): boolean {
 function tolerationsUpdate(now: unknown, before: unknown, at: Visit): void {
   const withoutSeconds = (toleration: ReadValues) => ({ ...toleration, tolerationSeconds: undefined });
   const isKept = recordsOf(before).every((toleration) =>
-    recordsOf(now).some((other) => isSameValue(withoutSeconds(other), withoutSeconds(toleration), at)),
+    recordsOf(now).some((other) =>
+      isSameValue(withoutSeconds(other), withoutSeconds(toleration), at.fieldAt('spec.tolerations.*')),
+    ),
   );
   if (isKept) at.into('spec', now, () => at.into('tolerations', now, tolerations));
   else at.forbidden('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds');
@@ -121,20 +123,20 @@ function nodeAffinityUpdate(now: unknown, before: unknown, at: Visit): void {
     return;
   }
   for (const [i, term] of oldTerms.entries()) {
-    if (!hasOnlyAdditions(terms[i]!, term, at)) {
+    if (!hasOnlyAdditions(terms[i]!, term)) {
       at.invalid(`${path}[${i}]`, terms[i], 'only additions are allowed (no mutations or deletions)');
     }
   }
 }
 
-function hasOnlyAdditions(term: ReadValues, old: ReadValues, at: Visit): boolean {
+function hasOnlyAdditions(term: ReadValues, old: ReadValues): boolean {
   const lists = ['matchExpressions', 'matchFields'];
   if (lists.every((list) => listOf(old[list]).length === 0)) {
     return lists.every((list) => listOf(term[list]).length === 0);
   }
   return lists.every((list) => {
     const before = listOf(old[list]);
-    return isSameValue(listOf(term[list]).slice(0, before.length), before, at);
+    return isSameValue(listOf(term[list]).slice(0, before.length), before);
   });
 }
 

@@ -321,12 +321,17 @@ function podAnnotations(spec: unknown): FieldCheck {
 
 const templateSpec = podSpec(false);
 
-export const podTemplate: FieldCheck = (value, at) => {
+/** As in Kubernetes, the paths of these causes have no part `metadata`. */
+export const labelsOfTemplate: FieldCheck = (value, at) => {
   const { metadata, spec } = recordOf(value);
   const { labels: ownLabels, annotations: ownAnnotations } = recordOf(metadata);
-  // As in Kubernetes, the paths of these causes have no part `metadata`.
   at.into('labels', ownLabels, labels);
   at.into('annotations', ownAnnotations, all(annotations, podAnnotations(spec)));
+};
+
+export const podTemplate: FieldCheck = (value, at) => {
+  const { spec } = recordOf(value);
+  labelsOfTemplate(value, at);
   at.into('spec', spec, templateSpec);
   if (listOf(recordOf(spec).ephemeralContainers).length > 0) {
     at.forbidden('spec.ephemeralContainers', 'ephemeral containers not allowed in pod template');

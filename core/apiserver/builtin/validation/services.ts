@@ -9,6 +9,7 @@ import {
   each,
   type FieldCheck,
   fields,
+  givenThen,
   ifFilled,
   ifGiven,
   isPresent,
@@ -253,7 +254,7 @@ function kept(value: unknown, at: Visit): void {
   const haveAddresses = [now, before].every(({ type }) => addressTypes.has(type));
   if (haveAddresses && !(isHeadless(now) && isHeadless(before))) keptAddresses(now, before, at);
   if (now.type === 'LoadBalancer' && before.type === 'LoadBalancer') {
-    if (!isSameValue(now.loadBalancerClass, before.loadBalancerClass, at)) {
+    if (!isSameValue(now.loadBalancerClass, before.loadBalancerClass, at.fieldAt('spec.loadBalancerClass'))) {
       at.invalid('spec.loadBalancerClass', now.loadBalancerClass, 'may not change once set');
     }
   }
@@ -315,7 +316,7 @@ const subset: FieldCheck = (value, at) => {
 };
 
 export const endpoints: FieldCheck = (value, at) => {
-  if (at.old && isSameValue(recordOf(value).subsets, at.old.subsets, at)) return;
+  if (at.old && isSameValue(recordOf(value).subsets, at.old.subsets, at.fieldAt('subsets'))) return;
   fields({ subsets: each(subset) })(value, at);
 };
 
@@ -352,12 +353,16 @@ function sliceAddresses(family: unknown): FieldCheck {
 function uniqueNames(check: (name: string) => string[], max: number): FieldCheck {
   return (value, at) => {
     const list = recordsOf(value);
-    if (list.length > max) at.tooMany('', list.length, max);
-    const seen = new Set<unknown>();
-    for (const [i, { name }] of list.entries()) {
+    if (list.length > max) {
+      at.tooMany('', list.length, max);
+      return;
+    }
+    const seen = new Set<string>();
+    for (const [i, item] of list.entries()) {
+      const name = wordOf(item.name);
       if (seen.has(name)) at.duplicate(`[${i}].name`, name);
       seen.add(name);
-      for (const mistake of check(wordOf(name))) at.invalid(`[${i}].name`, wordOf(name), mistake);
+      for (const mistake of check(name)) at.invalid(`[${i}].name`, name, mistake);
     }
   };
 }
@@ -375,7 +380,7 @@ const slicePorts: FieldCheck = (value, at) => {
       at.into('name', name, ifFilled(textOfForm(dnsLabel)));
       if (names.has(name)) at.duplicate('name', name);
       names.add(name);
-      fields({ protocol: requiredOneOf('SCTP', 'TCP', 'UDP'), appProtocol: ifGiven(textOfForm(qualifiedName)) })(
+      fields({ protocol: givenThen(oneOf('SCTP', 'TCP', 'UDP')), appProtocol: ifGiven(textOfForm(qualifiedName)) })(
         port,
         at,
       );
@@ -389,7 +394,7 @@ export const endpointSlice: FieldCheck = all(
   fields({ addressType: requiredOneOf('FQDN', 'IPv4', 'IPv6'), ports: slicePorts }),
   (value, at) => {
     const { addressType, endpoints: list } = recordOf(value);
-    if (at.old && isSameValue(list, at.old.endpoints, at)) return;
+    if (at.old && isSameValue(list, at.old.endpoints, at.fieldAt('endpoints'))) return;
     const endpoint = fields({
       addresses: sliceAddresses(addressType),
       nodeName: ifGiven(textOfForm(dnsSubdomain)),

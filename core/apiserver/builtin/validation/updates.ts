@@ -1,7 +1,9 @@
 /** Fields that an update may not change. */
-import { ownField } from '../../../object/json-value.ts';
+import { equalJson, ownField } from '../../../object/json-value.ts';
 import { isRecord } from '../../../runtime/is-record.ts';
-import { type FieldCheck, isPresent, type Visit, valueAtPath } from './visit.ts';
+import type { ObjectType } from '../../schema.ts';
+import { nanosOf } from './resources.ts';
+import { type FieldCheck, isPresent, type TypedField, type Visit, valueAtPath } from './visit.ts';
 
 const immutable = 'field is immutable';
 
@@ -10,33 +12,53 @@ export function fixed(path: string, refused?: (at: Visit, value: unknown) => voi
   return (value, at) => {
     if (!at.old) return;
     const now = valueAtPath(value, path);
-    if (isSameValue(now, valueAtPath(at.old, path), at)) return;
+    if (isSameValue(now, valueAtPath(at.old, path), at.fieldAt(path))) return;
     if (refused) refused(at, now);
     else at.invalid(path, now, immutable);
   };
 }
 
-export function fixedWith(path: string, now: unknown, before: unknown, at: Visit): void {
-  if (!isSameValue(now, before, at)) at.invalid(path, now, immutable);
+/** `path` is the path in the answer. */
+export function fixedWith(path: string, now: unknown, before: unknown, at: Visit, field = at.fieldAt(path)): void {
+  if (!isSameValue(now, before, field)) at.invalid(path, now, immutable);
 }
 
-/** Compares as Kubernetes does: an absent value equals null, an empty list, an empty map, and the zero value of a field that is no pointer. */
-export function isSameValue(a: unknown, b: unknown, at: Pick<Visit, 'pointers'>): boolean {
-  if (a === b || (isNothing(a) && isNothing(b))) return true;
-  if (Array.isArray(a))
-    return Array.isArray(b) && a.length === b.length && a.every((item, i) => isSameValue(item, b[i], at));
-  if (!isRecord(a) || !isRecord(b)) return false;
-  return [...new Set([...Object.keys(a), ...Object.keys(b)])].every((name) =>
-    isSameField(name, [ownField(a, name), ownField(b, name)], at),
+/**
+ * Compares as Kubernetes does: an absent value equals null, an empty list, an empty map, and the zero value of a field that is no pointer. Amounts and times
+ * may have several texts. Without a `field`, nothing is known about the values.
+ */
+export function isSameValue(a: unknown, b: unknown, field?: TypedField): boolean {
+  if (a === b) return true;
+  if (!isPresent(a) || !isPresent(b)) return isZero(a ?? b, field);
+  const type = field?.type;
+  if (Array.isArray(a) && Array.isArray(b)) {
+    const item = type?.type === 'list' ? { type: type.items } : undefined;
+    return a.length === b.length && a.every((one, i) => isSameValue(one, b[i], item));
+  }
+  if (type?.type === 'quantity') return nanosOf(a) === nanosOf(b);
+  if (type?.type === 'string' && type.format === 'date-time') return Date.parse(String(a)) === Date.parse(String(b));
+  if (!isRecord(a) || !isRecord(b)) return equalJson(a, b);
+  const names = new Set([...Object.keys(a), ...Object.keys(b)]);
+  if (type?.type === 'map') {
+    const values = { type: type.values };
+    return [...names].every(
+      (name) => Object.hasOwn(a, name) === Object.hasOwn(b, name) && isSameValue(a[name], b[name], values),
+    );
+  }
+  const fieldOf = (name: string) => (type?.type === 'object' ? type.field(name) : undefined);
+  return [...names].every((name) => isSameValue(ownField(a, name), ownField(b, name), fieldOf(name)));
+}
+
+/** True for a value that Go can't tell from an absent one. */
+function isZero(value: unknown, field: TypedField | undefined): boolean {
+  if (!isPresent(value)) return true;
+  if (field?.pointer) return false;
+  if (field?.type.type === 'object' && isRecord(value)) return isZeroStruct(value, field.type);
+  return (
+    value === '' || value === 0 || value === false || (typeof value === 'object' && Object.keys(value!).length === 0)
   );
 }
 
-function isSameField(name: string, [a, b]: readonly [unknown, unknown], at: Pick<Visit, 'pointers'>): boolean {
-  if (isPresent(a) === isPresent(b)) return isSameValue(a, b, at);
-  const given = a ?? b;
-  return !at.pointers.has(name) && (given === '' || given === 0 || given === false || isNothing(given));
-}
-
-function isNothing(value: unknown): boolean {
-  return value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0);
+function isZeroStruct(value: Readonly<Record<string, unknown>>, type: ObjectType): boolean {
+  return Object.entries(value).every(([name, inner]) => isZero(inner, type.field(name)));
 }

@@ -7,11 +7,14 @@ import { isNumber, jsonText } from '../../../object/json.ts';
 import type { KubeObject } from '../../../object/meta.ts';
 import type { Cause } from '../../../runtime/errors.ts';
 import { isRecord } from '../../../runtime/is-record.ts';
+import type { Field, FieldType } from '../../schema.ts';
 import { causesMax } from '../../status-errors.ts';
 
 export type ReadValues = Readonly<Record<string, unknown>>;
 /** Absent values are undefined. A check that needs no value ignores them. */
 export type FieldCheck = (value: unknown, at: Visit) => void;
+/** The type of a field, and whether the field is a pointer in Go. */
+export type TypedField = Pick<Field, 'type' | 'pointer'>;
 /** Returns the mistakes of a text. Empty: the text is right. */
 export type TextCheck = (text: string) => string[];
 
@@ -20,8 +23,9 @@ const detailCharactersMax = 2048;
 
 interface VisitOptions {
   readonly old?: KubeObject | undefined;
+  readonly former?: KubeObject | undefined;
   readonly isNew?: boolean;
-  readonly pointers?: ReadonlySet<string>;
+  readonly type?: FieldType | undefined;
   readonly subresource?: string | undefined;
 }
 
@@ -31,20 +35,35 @@ export class Visit {
   readonly object: KubeObject;
   /** The object before the update. Undefined: the object is new. */
   readonly old: KubeObject | undefined;
+  /** The object before the update, also in a first validation in which `old` is absent. */
+  readonly former: KubeObject | undefined;
   /** The object is created. In the first validation of some updates, `old` is absent too. */
   readonly isNew: boolean;
-  /** Names of fields that are pointers in Go: there, an empty value is another one than an absent value. */
-  readonly pointers: ReadonlySet<string>;
   /** The part of the object that the write changes. Undefined: the whole object. */
   readonly subresource: string | undefined;
+  /** The type of the objects. */
+  readonly #type: FieldType | undefined;
   readonly #path: FieldPath = [];
 
-  constructor(object: KubeObject, { old, isNew = !old, pointers = new Set(), subresource }: VisitOptions = {}) {
+  constructor(object: KubeObject, { old, former = old, isNew = !old, type, subresource }: VisitOptions = {}) {
     this.object = object;
     this.old = old;
+    this.former = former;
     this.isNew = isNew;
-    this.pointers = pointers;
+    this.#type = type;
     this.subresource = subresource;
+  }
+
+  /** What is known about a field of the object, by its path: `spec.containers.*` is an item of a list. Undefined: nothing. */
+  fieldAt(path: string): TypedField | undefined {
+    let field: TypedField | undefined = this.#type && { type: this.#type };
+    for (const name of path.split('.')) {
+      const type: FieldType | undefined = field?.type;
+      if (type?.type === 'object') field = type.field(name);
+      else if (type?.type === 'list') field = { type: type.items };
+      else field = type?.type === 'map' ? { type: type.values } : undefined;
+    }
+    return field;
   }
 
   /** Runs the check with the longer path. */
@@ -202,6 +221,14 @@ export function requiredThen(check: FieldCheck, detail = ''): FieldCheck {
   return (value, at) => {
     if (isEmpty(value)) at.required('', detail);
     else check(value, at);
+  };
+}
+
+/** A value that may be empty, but not absent: for fields that are pointers in Go. */
+export function givenThen(check: FieldCheck): FieldCheck {
+  return (value, at) => {
+    if (isPresent(value)) check(value, at);
+    else at.required();
   };
 }
 

@@ -28,7 +28,7 @@ import {
 } from './visit.ts';
 
 /** A source: the name of its field, the name that paths of its causes have, and its check. */
-type Source = readonly [field: string, path: string, check: FieldCheck];
+export type VolumeSource = readonly [field: string, path: string, check: FieldCheck];
 
 const mode: FieldCheck = ifGiven(between(0, 0o777, 'must be a number between 0 and 0777 (octal), both inclusive'));
 const partition: FieldCheck = between(0, 255, 'must be between 1 and 255, inclusive');
@@ -254,7 +254,7 @@ const csiInPersistentVolume: FieldCheck = fields({
 });
 
 /** The sources of a pod's volume that say everything themselves, in the order in which Kubernetes looks at them. */
-export function podVolumeSources(claimTemplate: FieldCheck): readonly Source[] {
+export function podVolumeSources(claimTemplate: FieldCheck): readonly VolumeSource[] {
   return [
     ['emptyDir', 'emptyDir', emptyDir],
     ['hostPath', 'hostPath', hostPath],
@@ -297,7 +297,7 @@ function requiredGiven(check: FieldCheck): FieldCheck {
   return (value, at) => (isPresent(value) ? check(value, at) : at.required());
 }
 
-export const persistentVolumeSources: readonly Source[] = [
+export const persistentVolumeSources: readonly VolumeSource[] = [
   ['hostPath', 'hostPath', hostPath],
   ['gcePersistentDisk', 'persistentDisk', gcePersistentDisk],
   ['awsElasticBlockStore', 'awsElasticBlockStore', awsElasticBlockStore],
@@ -337,8 +337,15 @@ export const persistentVolumeSources: readonly Source[] = [
 /** Names of fields in messages that differ from the name of the field. */
 const refusedAs: Readonly<Record<string, string>> = { cephfs: 'cephFS', downwardAPI: 'downwarAPI' };
 
-/** Exactly one of the sources. `anyway`: a source that Kubernetes checks beside others too. */
-export function oneSource(sources: readonly Source[], anyway?: string): FieldCheck {
+interface OneSourceOptions {
+  /** A source that Kubernetes checks beside others too. */
+  readonly anyway?: string;
+  /** Checks what else the owner of a source needs. */
+  readonly beside?: (source: string, owner: ReadValues, at: Visit) => void;
+}
+
+/** Exactly one of the sources. */
+export function oneSource(sources: readonly VolumeSource[], { anyway, beside }: OneSourceOptions = {}): FieldCheck {
   return (value, at: Visit) => {
     const owner: ReadValues = recordOf(value);
     let count = 0;
@@ -349,6 +356,7 @@ export function oneSource(sources: readonly Source[], anyway?: string): FieldChe
       else {
         count += 1;
         at.into(path, owner[field], check);
+        beside?.(field, owner, at);
       }
     }
     if (count === 0) at.required('', 'must specify a volume type');

@@ -2,7 +2,7 @@
 import { type LabelSelector, matchesSelector } from '../../../object/selector.ts';
 import { claimSpec } from './claims.ts';
 import { dnsLabel, percent } from './formats.ts';
-import { onlyRestarted, podTemplate } from './pods.ts';
+import { labelsOfTemplate, onlyRestarted, podTemplate } from './pods.ts';
 import { isEmptySelector, isReadableSelector, selectorRule } from './selectors.ts';
 import { fixed, isSameValue } from './updates.ts';
 import {
@@ -163,7 +163,8 @@ function withClaims(spec: ReadValues): ReadValues {
   return { ...spec, template: { ...template, spec: { ...pod, ...(volumes.length > 0 ? { volumes } : {}) } } };
 }
 
-const statefulTemplate = selectedTemplate(podTemplate, '');
+/** Kubernetes checks the labels of this template twice. */
+const statefulTemplate = selectedTemplate(all(podTemplate, labelsOfTemplate), '');
 
 const statefulSpec: FieldCheck = all(
   fields({
@@ -219,7 +220,7 @@ export const statefulSet: FieldCheck = all(fields({ spec: statefulSpec }), (valu
         .filter(([name]) => !changeable.includes(name))
         .map(([name, field]) => [name, name === 'volumeClaimTemplates' ? withoutKinds(field) : field]),
     );
-  if (isSameValue(fixedPart(recordOf(value).spec), fixedPart(at.old.spec), at)) return;
+  if (isSameValue(fixedPart(recordOf(value).spec), fixedPart(at.old.spec), at.fieldAt('spec'))) return;
   const last = changeable.at(-1);
   const names = `${changeable
     .slice(0, -1)

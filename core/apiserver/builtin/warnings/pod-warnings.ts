@@ -178,7 +178,7 @@ function isProfileOfPod(ofPod: unknown, annotation: unknown): boolean {
         : profile === ''
           ? undefined
           : { type: 'Localhost', localhostProfile: profile };
-  return said !== undefined && isSameValue(ofPod, said, { pointers: new Set() });
+  return said !== undefined && isSameValue(ofPod, said);
 }
 
 function* affinityWarnings(spec: Values, at: string): Warnings {
