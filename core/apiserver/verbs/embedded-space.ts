@@ -45,7 +45,14 @@ import { lackedFields, strategyOf, withOwnable } from './kind-strategy.ts';
 import { checkMayBeDeleted, checkNamespaceTakesObjects, namespaceResource } from './namespace-guard.ts';
 import { incoming, inVersion, isContentChanged, keyInForm, shownIn, storedBytes } from './object-form.ts';
 import { dropRepeatedOwners, fillNewMeta, generateName, nameRequired, validateMeta } from './object-meta.ts';
-import { checkPatchedName, checkPatchedType, checkPreconditions, checkUpdatable, uidCauses } from './preconditions.ts';
+import {
+  checkPatchedName,
+  checkPatchedType,
+  checkPreconditions,
+  checkUpdatable,
+  uidCauses,
+  withUid,
+} from './preconditions.ts';
 import { checkScaleTypes, type Scale, scaleOf, withScale } from './scale.ts';
 import { SpaceFilling } from './space-filling.ts';
 import { checkSubresource, type Write, warnAbout, withKept, withWriter } from './write.ts';
@@ -145,7 +152,7 @@ export class EmbeddedSpace implements Space {
     this.#checkWritable();
     const next = incoming(kind, object);
     this.#nameNew(kind, next);
-    return this.#insert({ kind, version, key: keyInForm(kind, next), options }, next);
+    return this.#insert({ kind, version, key: keyInForm(kind, next), options, sent: object }, next);
   }
 
   update(object: KubeObject, options: WriteOptions = {}): KubeObject {
@@ -156,7 +163,7 @@ export class EmbeddedSpace implements Space {
     const key = keyInForm(kind, next);
     const stored = this.storage.get(key);
     if (!stored) throw status.notFound(key);
-    return this.#replace({ kind, version, key, options }, stored, next);
+    return this.#replace({ kind, version, key, options, sent: object }, stored, next);
   }
 
   patch(of: ObjectKey, patch: Patch, options: WriteOptions = {}): KubeObject {
@@ -171,10 +178,9 @@ export class EmbeddedSpace implements Space {
     const next = applyPatch(patch, live, kind.custom ? undefined : kind.schema(version)) as KubeObject;
     checkPatchedType(patch, live, next);
     const clean = decodePatched(patch, next, () => incoming(kind, next));
-    checkPatchedName(live, next);
     // A patch without a resourceVersion applies to every state. So the version that was copied from the live object must not be checked.
     if (clean.metadata.resourceVersion === live.metadata.resourceVersion) delete clean.metadata.resourceVersion;
-    return this.#replace({ kind, version, key, options, isPatch: true, patch }, stored, clean);
+    return this.#replace({ kind, version, key, options, isPatch: true, patch, sent: next }, stored, clean);
   }
 
   apply(object: KubeObject, options: ApplyOptions): KubeObject {
@@ -194,9 +200,9 @@ export class EmbeddedSpace implements Space {
       const why = `uid mismatch: the provided object specified uid ${config.metadata.uid}, and no existing object was found`;
       throw status.conflict(key, why);
     }
-    if (live) checkUpdatable(kind, key, config, live, true);
     const { fieldManager, force = false, subresource } = options;
     const merged = this.#fields.apply(live, config, kind, version, fieldManager, force, this.#now(), subresource);
+    if (live) checkUpdatable(kind, key, config, live, true);
     const next = incoming(kind, merged);
     delete next.metadata.resourceVersion;
     return stored ? this.#replace(write, stored, next, config) : this.#insert(write, next);
@@ -348,6 +354,7 @@ export class EmbeddedSpace implements Space {
     const asSent = { ...sent, metadata: { ...sent.metadata } };
     const next = withKept(write, sent, old);
     this.#decode(write, next, isRewrite ? undefined : old);
+    if (write.patch && write.sent) checkPatchedName(old, write.sent);
     checkUpdatable(kind, key, asSent, old, write.isPatch ?? false);
     const lacked = lackedFields(kind, next);
     strategyOf(kind).prepareUpdate?.(next, old, options.subresource);
@@ -365,7 +372,7 @@ export class EmbeddedSpace implements Space {
     const causes = [
       ...(write.isPatch ? uidCauses(applied ?? asSent, old) : []),
       ...validateMeta(kind, next.metadata, old.metadata),
-      ...kind.rules.validate(next, version, comparable, options),
+      ...kind.rules.validate(withUid(next, applied ?? asSent), version, comparable, options),
     ];
     if (causes.length > 0) throw status.invalidObject(kind.storedAs ?? kind, key.name, causes);
     const isChanged = isContentChanged(kind, next, old);
@@ -387,12 +394,15 @@ export class EmbeddedSpace implements Space {
 
   /** Runs `Kind.rules.prepare` on `next`, and reports unknown fields and repeated owners. */
   #decode(write: Write, next: KubeObject, old?: KubeObject): void {
-    const decode = () => write.kind.rules.prepare(next, write.version, old);
-    const unknown = write.patch ? decodePatched(write.patch, next, decode) : decode();
+    const { kind, version, patch, sent, options } = write;
+    // As in Kubernetes, the types of all that was sent are checked, also of nulls and of what the write keeps. Without `withDefaults`, `prepare` changes the object.
+    const checked = sent && kind.rules.withDefaults && options.subresource === undefined ? sent : next;
+    const decode = () => kind.rules.prepare(checked, version, old);
+    const unknown = patch ? decodePatched(patch, next, decode) : decode();
     // In server-side apply, `next` is the merged object. `apply` has already checked the fields of the sent object.
     if (!write.isApplied) reportUnknownFields(unknown, write, next);
     const warning = dropRepeatedOwners(next.metadata, write.isPatch ?? false);
-    if (warning !== undefined) write.options.warn?.(warning);
+    if (warning !== undefined) options.warn?.(warning);
   }
 
   #removeMade(key: ObjectKey, { dryRun }: WriteOptions): StoredObject {

@@ -52,6 +52,13 @@ export function uidCauses({ metadata: { uid } }: KubeObject, old: KubeObject): C
   return [cause, cause];
 }
 
+/** The object with the uid that was sent: the rules of a kind read that one, and the object keeps its own. */
+export function withUid(object: KubeObject, { metadata: { uid = object.metadata.uid } }: KubeObject): KubeObject {
+  return uid === object.metadata.uid
+    ? object
+    : { ...object, metadata: { ...object.metadata, uid } as KubeObject['metadata'] };
+}
+
 /** Throws if the result of a patch is of another kind. It may lack its kind, as in Kubernetes, and after a strategic merge patch its version too. */
 export function checkPatchedType(patch: Patch, live: KubeObject, next: KubeObject): void {
   if (!isRecord(next)) {

@@ -20,6 +20,8 @@ export interface Write {
   readonly isPatch?: boolean;
   /** The patch that has made the object. Absent in server-side apply. */
   readonly patch?: Patch;
+  /** The object as the client or its patch has sent it, with nulls and with what the write keeps. Absent in server-side apply. */
+  readonly sent?: KubeObject;
   /** True if server-side apply has already made the managedFields. */
   readonly isApplied?: boolean;
 }
