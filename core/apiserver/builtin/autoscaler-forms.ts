@@ -78,6 +78,7 @@ function toNewer(object: KubeObject, apiVersion: string): KubeObject {
       : {
           spec: {
             ...spec,
+            ...withTarget(spec),
             ...(all.length > 0 ? { metrics: all } : {}),
             ...(isRecord(rules) ? { behavior: rules } : {}),
           },
@@ -92,6 +93,11 @@ function toNewer(object: KubeObject, apiVersion: string): KubeObject {
           },
         }),
   };
+}
+
+/** Go writes these fields of the target even if they are empty, so they have owners. */
+function withTarget({ scaleTargetRef }: Values): Values {
+  return scaleTargetRef === undefined ? {} : { scaleTargetRef: { kind: '', name: '', ...recordOf(scaleTargetRef) } };
 }
 
 function isProcessorUtilization({ type, resource }: Values): boolean {

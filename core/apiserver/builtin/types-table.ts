@@ -183,13 +183,10 @@ function readField(protobufNumber: number, wireType: string, flags: string, mark
 function readType(wireType: string, list?: string, keys?: string, defaults?: string): FieldType {
   if (wireType.startsWith('[')) {
     const listType: ListType['listType'] = list === 'map' || list === 'set' ? list : 'atomic';
-    return {
-      type: 'list',
-      items: readType(wireType.slice(1)),
-      listType,
-      ...(listType === 'map' && keys ? { mapKeys: keys.split(',') } : {}),
-      ...(listType === 'map' && defaults ? { mapKeyDefaults: readDefaults(defaults) } : {}),
-    };
+    const items = readType(wireType.slice(1));
+    return listType === 'map' && keys
+      ? new KeyedList(items, keys.split(','), readDefaults(defaults))
+      : { type: 'list', items, listType };
   }
   if (wireType.startsWith('{'))
     return { type: 'map', values: readType(wireType.slice(1)), mapType: list === 'atomic' ? 'atomic' : 'granular' };
@@ -211,7 +208,43 @@ const scalarTypes: Readonly<Record<string, FieldType>> = {
   intstr: { type: 'intOrString' },
 };
 
-function readDefaults(text: string): Record<string, string | number | boolean> {
+type KeyDefaults = Readonly<Record<string, string | number | boolean>>;
+
+/** A list whose items have keys. The type of its items is read when somebody asks for the defaults of the keys. */
+class KeyedList implements ListType {
+  readonly type = 'list';
+  readonly items: FieldType;
+  readonly listType = 'map';
+  readonly mapKeys: readonly string[];
+  readonly #given: KeyDefaults;
+  #defaults: KeyDefaults | undefined;
+
+  constructor(items: FieldType, mapKeys: readonly string[], given: KeyDefaults) {
+    this.items = items;
+    this.mapKeys = mapKeys;
+    this.#given = given;
+  }
+
+  /** As in the OpenAPI of Kubernetes, a key that Go writes even if it is empty has the empty value as its default. */
+  get mapKeyDefaults(): KeyDefaults {
+    this.#defaults ??= { ...this.#emptyKeys(), ...this.#given };
+    return this.#defaults;
+  }
+
+  #emptyKeys(): KeyDefaults {
+    const { items } = this;
+    return Object.fromEntries(
+      this.mapKeys.flatMap((key) => {
+        const field = items.type === 'object' ? items.field(key) : undefined;
+        if (!field?.required) return [];
+        return [[key, field.type.type === 'string' ? '' : 0]];
+      }),
+    );
+  }
+}
+
+function readDefaults(text: string | undefined): KeyDefaults {
+  if (text === undefined) return {};
   return Object.fromEntries(
     text.split(',').map((pair) => {
       const cut = pair.indexOf('=');

@@ -6,13 +6,12 @@
  * owner's set. A Kubernetes API server adapts all sets at the next write of any owner.
  */
 import { cloneWithoutNulls, equalJson } from '../../object/json-value.ts';
-import type { KubeObject, ManagedFieldsEntry } from '../../object/meta.ts';
+import { type KubeObject, type ManagedFieldsEntry, parseApiVersion } from '../../object/meta.ts';
 import type { FieldType } from '../schema.ts';
 import type { Kind } from '../space.ts';
 import type { FieldManager } from '../verbs/field-manager.ts';
 import { compare, type Difference } from './compare.ts';
 import { conflictError } from './conflicts.ts';
-import { checkDuplicateItems } from './duplicate-items.ts';
 import {
   capUpdaters,
   decodeEntries,
@@ -35,6 +34,7 @@ import {
   union,
 } from './field-set.ts';
 import { fieldsOfLastApplied, lastApplied, setLastApplied } from './last-applied.ts';
+import { checkListItems } from './list-items.ts';
 import { mergeManagedFields, prune } from './merge.ts';
 import { checkRewrite, withoutContent } from './rewrite.ts';
 
@@ -71,8 +71,8 @@ function apply(
   const type = kind.schema(version);
   const owner: FieldOwner = { manager, operation: 'Apply', apiVersion: config.apiVersion, subresource };
   const wanted = resettable(config, kind, subresource);
-  checkDuplicateItems(wanted, type);
-  const before = entriesOf(live, type, kind);
+  checkListItems(wanted, type);
+  const before = entriesOf(live, type, kind).filter((entry) => isOfKind(entry, kind));
   const last = before.find((entry) => isOfOwner(entry, owner));
   const own = managed(fieldsOf(wanted, type));
   const others = before.filter((entry) => entry !== last);
@@ -85,7 +85,7 @@ function apply(
   const text = lastApplied(live, manager);
   const differencesTo = (earlier: KubeObject) => differences(earlier, base, type, kind);
   const yielded = text === undefined ? undefined : fieldsOfLastApplied(text, base, type, differencesTo);
-  const remaining = yieldTo(others, changes, force, yielded);
+  const remaining = yieldTo(others, inVersions(base, result, kind, changes), force, yielded);
   // As in Kubernetes, an apply that changes no value keeps the time of the entry: none if the manager is new. So a repeated apply changes nothing.
   const isUnchanged = isEmptyFieldSet(changes.changed) && isEmptyFieldSet(changes.removed);
   const time = isUnchanged ? last?.time : nowIso;
@@ -117,7 +117,7 @@ function update(
   const decoded = replacesList ? decodeEntries(sent) : [];
   const before = decoded.length > 0 ? decoded : decodeEntries(liveList);
   const changes = differences(live ?? { apiVersion: next.apiVersion, kind: next.kind, metadata: {} }, next, type, kind);
-  const entries = live ? yieldTo(before, changes, true) : before;
+  const entries = live ? yieldTo(before, inVersions(live, next, kind, changes), true) : before;
   const taken = changes.changed;
   if (!taken) {
     setEntries(next, entries, liveList);
@@ -135,17 +135,18 @@ function update(
 
 /**
  * Removes the changed and removed fields from the sets of other owners. Without `force`, throws Conflict if another owner has a changed field that is not one
- * of `yielded`.
+ * of `yielded`. `changesOf` are the changes in the version of an entry.
  */
 function yieldTo(
   others: readonly FieldsEntry[],
-  { changed, removed }: Difference,
+  changesOf: (entry: FieldsEntry) => Difference,
   force: boolean,
   yielded: FieldSet = {},
 ): FieldsEntry[] {
-  if (changed && !force) {
+  if (!force) {
     const conflicts = others.flatMap((entry) => {
-      const taken = intersection(entry.fields, changed);
+      const { changed } = changesOf(entry);
+      const taken = changed && intersection(entry.fields, changed);
       const fields = taken ? fieldDifference(taken, yielded) : {};
       return isEmptyFieldSet(fields) ? [] : [{ entry, fields }];
     });
@@ -154,12 +155,42 @@ function yieldTo(
   const remaining: FieldsEntry[] = [];
   for (const entry of others) {
     let { fields } = entry;
+    const { changed, removed } = changesOf(entry);
     if (changed) fields = fieldDifference(fields, changed);
     if (removed) fields = differenceBelow(fields, removed);
     const rest = withFields(entry, fields);
     if (rest) remaining.push(rest);
   }
   return remaining;
+}
+
+/** The changes from `old` to `next` in the version of an entry. `changes` are those in the version of the write. */
+function inVersions(
+  old: KubeObject,
+  next: KubeObject,
+  kind: Kind,
+  changes: Difference,
+): (entry: FieldsEntry) => Difference {
+  const known = new Map([[next.apiVersion, changes]]);
+  return ({ apiVersion }) => {
+    const found = known.get(apiVersion) ?? differencesIn(apiVersion, old, next, kind) ?? changes;
+    known.set(apiVersion, found);
+    return found;
+  };
+}
+
+/** Undefined: the objects can't be converted to this version. */
+function differencesIn(apiVersion: string, old: KubeObject, next: KubeObject, kind: Kind): Difference | undefined {
+  const { group, version } = parseApiVersion(apiVersion);
+  if (group !== kind.group || !kind.versions.includes(version)) return undefined;
+  const before = kind.rules.convert(old, version);
+  const after = kind.rules.convert(next, version);
+  return before && after && differences(before, after, kind.schema(version), kind);
+}
+
+/** Kubernetes forgets owners in another API group: an Event may have been written in another one. */
+function isOfKind({ apiVersion }: FieldsEntry, { group }: Kind): boolean {
+  return parseApiVersion(apiVersion).group === group;
 }
 
 function differences(old: KubeObject, next: KubeObject, type: FieldType, kind: Kind): Difference {
