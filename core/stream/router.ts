@@ -22,6 +22,7 @@ import type {
 } from './stream.ts';
 import { checkRequest } from './stream-frames.ts';
 import { SessionStreams } from './streams.ts';
+import { firstSegments } from './vouching.ts';
 
 /** Accepts or refuses the offer. */
 export type Endpoint = (offer: Offer) => void;
@@ -96,9 +97,11 @@ export class StreamRouter {
 
   #take(offer: Offer, origin: RequestOrigin, from?: string): void {
     const { request } = offer;
-    const forbidden = this.#ports.authorize(request, origin, from);
-    if (forbidden !== undefined) return this.#refuse(offer, 'Forbidden', forbidden);
     const hop = nextHop(this.#ports.path, request.path, origin, from);
+    const forbidden =
+      this.#ports.authorize(request, origin, from) ??
+      (origin === 'here' && hop.to !== 'here' ? this.#namedAsOfChild(request) : undefined);
+    if (forbidden !== undefined) return this.#refuse(offer, 'Forbidden', forbidden);
     switch (hop.to) {
       case 'here':
         return this.#serve(offer);
@@ -114,6 +117,20 @@ export class StreamRouter {
       case 'nowhere':
         return this.#refuse(offer, 'NotFound', hop.why);
     }
+  }
+
+  /** Other nodes write `paris:jo` of this node as they write `jo` of its child `paris`. Undefined: the request has no such name. */
+  #namedAsOfChild(request: StreamRequest): string | undefined {
+    const { path, child } = this.#ports;
+    const isChild = (name: string) => {
+      const adjacent = child(name);
+      return 'streams' in adjacent || adjacent.known;
+    };
+    // The names of the center begin with `center:` elsewhere, and no node is below a node of this name.
+    const found = path === '' ? undefined : firstSegments(request).find(({ first }) => isChild(first));
+    if (!found) return undefined;
+    const { what, name, first } = found;
+    return `other nodes would take the ${what} ${JSON.stringify(name)} for a ${what} of node ${path}:${first}: give such names another prefix where they come from`;
   }
 
   #serve(offer: Offer): void {

@@ -18,6 +18,23 @@ export function vouchedUser({ voucher, user, groups }: Vouched, ownPath: string)
   return { name: named(user), groups: [...known.map(named), authenticatedGroup, ...origin] };
 }
 
+/** The names of the request that other nodes see and that have a colon, with the text before the colon. */
+export function firstSegments({
+  user,
+  groups,
+}: Pick<Vouched, 'user' | 'groups'>): {
+  readonly what: 'user' | 'group';
+  readonly name: string;
+  readonly first: string;
+}[] {
+  const known = groups.filter((group) => group !== authenticatedGroup);
+  const named = [{ what: 'user' as const, name: user }, ...known.map((name) => ({ what: 'group' as const, name }))];
+  return named.flatMap(({ what, name }) => {
+    const end = name.indexOf(':');
+    return end > 0 ? [{ what, name, first: name.slice(0, end) }] : [];
+  });
+}
+
 /**
  * Why the path can't be the voucher of a request. Undefined: it can. `child`: the path of the child that sent the request. Absent: the parent sent the request.
  * A node vouches for its own users, so nobody else in the tree can take their names.

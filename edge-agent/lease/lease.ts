@@ -59,7 +59,7 @@ export function formerPathsIn({ formerPaths = '' }: LeaseHandover): readonly str
 }
 
 /** The values that an agent with this path takes over. If the Lease had another path, this is a former path of the agent. */
-export function takenOver(handover: LeaseHandover, path: string): LeaseHandover {
+export function takenOverRecord(handover: LeaseHandover, path: string): LeaseHandover {
   const before = handover.path;
   if (before === undefined || before === path) return { ...handover, path };
   const former = [before, ...formerPathsIn(handover).filter((one) => one !== before && one !== path)];

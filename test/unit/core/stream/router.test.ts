@@ -196,6 +196,24 @@ describe('a stream is refused', () => {
     });
   });
 
+  it.each([
+    ['user', { user: 'b:jo' }],
+    ['group', { user: 'jo', groups: ['system:authenticated', 'b:tills'] }],
+  ])('by the first node if other nodes would take its %s for one of a child', async (what, named) => {
+    const tree = await attached(['a', 'a:b', 'a:c'], { fromBelow: true });
+    for (const path of ['a', 'a:c']) tree.register(path, 'test', echoEndpoint);
+    const further = tree.open('a', { path: 'a:c', ...named });
+    const here = tree.open('a', { path: 'a', ...named });
+    const others = tree.open('a', { path: 'a:c', groups: ['system:authenticated', 'system:masters', 'corp:tills'] });
+    await tree.run(20);
+    expect(further.reset).toMatchObject({
+      code: 'Forbidden',
+      at: 'a',
+      message: expect.stringMatching(new RegExp(`for a ${what} of node a:b: give such names another prefix`)),
+    });
+    expect([here.events, others.events]).toEqual([['accepted'], ['accepted']]);
+  });
+
   it('when a child asks through its parent, whatever user it names', async () => {
     const tree = await attached(['a', 'b']);
     tree.register('a', 'test', echoEndpoint);
