@@ -99,6 +99,8 @@ export interface KindRules {
   withDefaults?(object: KubeObject, version: string): KubeObject;
   /** Checks types, required fields, formats and CEL rules. If `old` is given, also checks transition rules. Returns no causes if the object is valid. */
   validate(object: KubeObject, version: string, old?: KubeObject, context?: ValidationContext): Cause[];
+  /** Causes that are found before the metadata is looked at, and that an answer has alone. Absent: the kind has none. */
+  validateFirst?(object: KubeObject, old?: KubeObject): Cause[];
   /** Warnings about a valid object, for the user who writes it. Absent: the kind has none. */
   warnings?(object: KubeObject, write: WarnedWrite): string[];
   /**

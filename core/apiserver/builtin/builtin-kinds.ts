@@ -1,13 +1,13 @@
 /** The built-in kinds of every space. */
 import { ownField } from '../../object/json-value.ts';
-import { formatApiVersion, type KubeObject } from '../../object/meta.ts';
+import { formatApiVersion, type KubeObject, parseApiVersion } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import type { FieldType, KindRules } from '../schema.ts';
 import { selectedText } from '../selection/selection.ts';
 import type { Kind, PartName } from '../space.ts';
 import { autoscalerInForm } from './autoscaler-forms.ts';
 import { eventInForm, eventSelectable, eventSource } from './event-forms.ts';
-import { checkRules } from './rules.ts';
+import { checkFirstRules, checkRules } from './rules.ts';
 import { checkTypes } from './type-check.ts';
 import { type BuiltinType, builtinType, type TableKind, tableKinds } from './types-table.ts';
 import { withDefaults } from './validation/defaults.ts';
@@ -168,7 +168,13 @@ function rulesOf(entries: readonly [TableKind, ...TableKind[]]): KindRules {
       const type = entry.k === 'Event' ? builtinType('io.k8s.api.core.v1.Event') : typeOf(entries, entry.v);
       return checkRules(name, type, inForm(object), old && inForm(old), context);
     },
-    warnings: (object, write) => objectWarnings(entry.k, object, write),
+    ...(entry.k === 'Service'
+      ? { validateFirst: (object, old) => checkFirstRules(entry.k, typeOf(entries, entry.v), object, old) }
+      : {}),
+    warnings: (object, write) => {
+      const { version } = parseApiVersion(object.apiVersion);
+      return objectWarnings(entry.k, withDefaults(object, typeOf(entries, version), 'rules'), write);
+    },
     convert,
   };
 }

@@ -9,10 +9,15 @@ import type { Cause } from '../../runtime/errors.ts';
 import type { ValidationContext } from '../schema.ts';
 import type { BuiltinType } from './types-table.ts';
 import { withDefaults } from './validation/defaults.ts';
-import { kindRules, validatedTwice } from './validation/kind-rules.ts';
+import { firstRules, kindRules, validatedTwice } from './validation/kind-rules.ts';
 import { isPodPart, podParts } from './validation/pod-parts.ts';
 import { userStatusRules } from './validation/status-rules.ts';
 import { type FieldCheck, recordOf, Visit } from './validation/visit.ts';
+
+/** The causes that an answer has alone. The arguments are those of `checkRules`. */
+export function checkFirstRules(kind: string, type: BuiltinType, object: KubeObject, old?: KubeObject): Cause[] {
+  return kind in firstRules ? checkRules(kind, type, object, old, {}, firstRules) : [];
+}
 
 /** `object` and `old` are in the version of `type`. */
 export function checkRules(
@@ -21,8 +26,9 @@ export function checkRules(
   object: KubeObject,
   old?: KubeObject,
   context: ValidationContext = {},
+  of = kindRules,
 ): Cause[] {
-  const rules = ownField(kindRules, kind);
+  const rules = ownField(of, kind);
   if (!rules) return [];
   const filled = withDefaults(object, type, 'rules');
   const before = old && withDefaults(old, type, 'rules');

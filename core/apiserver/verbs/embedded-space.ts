@@ -55,7 +55,7 @@ import {
 } from './preconditions.ts';
 import { checkScaleTypes, type Scale, scaleOf, withScale } from './scale.ts';
 import { SpaceFilling } from './space-filling.ts';
-import { checkSubresource, type Write, warnAbout, withKept, withWriter } from './write.ts';
+import { checkSubresource, refuseFirst, type Write, warnAbout, withKept, withWriter } from './write.ts';
 
 export interface EmbeddedSpaceOptions {
   readonly name: string;
@@ -332,6 +332,7 @@ export class EmbeddedSpace implements Space {
     strategyOf(kind).prepareCreate?.(next);
     const filled = this.#filling.fillIn(write, next, true);
     this.#admit({ operation: 'create', key, object: next, ...withWriter(options) });
+    refuseFirst(write, next);
     const causes = [...validateMeta(kind, next.metadata), ...kind.rules.validate(next, version)];
     if (causes.length > 0) throw status.invalidObject(kind.storedAs ?? kind, key.name, causes);
     warnAbout(kind, next, options, { isChanged: true });
@@ -369,6 +370,7 @@ export class EmbeddedSpace implements Space {
     });
     // In a rewrite, the old values are of another version. So the rules that compare old and new values can't run.
     const comparable = isRewrite ? undefined : old;
+    if (options.subresource === undefined) refuseFirst(write, next, comparable);
     const causes = [
       ...(write.isPatch ? uidCauses(applied ?? asSent, old) : []),
       ...validateMeta(kind, next.metadata, old.metadata),

@@ -112,7 +112,7 @@ export function validateMeta(kind: Kind, meta: ObjectMeta, old?: ObjectMeta): Ca
   const { causes } = at;
   if (meta.ownerReferences) validateOwners(meta.ownerReferences, causes);
   if (meta.finalizers) validateFinalizers(meta.finalizers, old, causes);
-  if (kind.custom || (kind.kind === 'Event' && kind.group === '') || withAnyFinalizer.has(kind.group)) return causes;
+  if (kind.custom || kind.kind === 'Event' || withAnyFinalizer.has(kind.group)) return causes;
   for (const [i, name] of (meta.finalizers ?? []).entries()) {
     if (isUnqualifiedFinalizer(name))
       causes.push(invalidField(`metadata.finalizers[${i}]`, name, unqualifiedFinalizer));
@@ -120,7 +120,7 @@ export function validateMeta(kind: Kind, meta: ObjectMeta, old?: ObjectMeta): Ca
   return causes;
 }
 
-/** Groups whose objects may have finalizers of nobody. So may Events of the core group. */
+/** Groups whose objects may have finalizers of nobody. Events may have them too, or have a rule for them. */
 const withAnyFinalizer: ReadonlySet<string> = new Set([
   'admissionregistration.k8s.io',
   'apiextensions.k8s.io',

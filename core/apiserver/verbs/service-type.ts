@@ -40,7 +40,11 @@ export function prepareServiceUpdate(object: KubeObject, old: KubeObject): void 
   const lost = dependent.filter(([has, ...names]) => {
     return has(before) && !has(spec) && names.every((name) => equalJson(spec[name], before[name]));
   });
-  if (hasNodePorts(before) && !hasNodePorts(spec) && equalJson(nodePorts(spec), nodePorts(before))) {
+  if (
+    hasNodePorts(before) &&
+    !hasNodePorts(spec) &&
+    nodePorts(spec).every((port) => nodePorts(before).includes(port))
+  ) {
     for (const port of Array.isArray(spec.ports) ? spec.ports : []) if (isRecord(port)) delete port.nodePort;
   }
   for (const [, ...names] of lost) for (const name of names) delete spec[name];
@@ -65,5 +69,6 @@ function followAddress(spec: Spec, before: Spec): void {
 }
 
 function nodePorts({ ports }: Spec): unknown[] {
-  return Array.isArray(ports) ? ports.map((port) => (isRecord(port) ? (port.nodePort ?? 0) : 0)) : [];
+  const given = (Array.isArray(ports) ? ports : []).map((port) => (isRecord(port) ? port.nodePort : undefined));
+  return given.filter((port) => port !== undefined && port !== 0);
 }

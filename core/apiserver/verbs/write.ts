@@ -55,6 +55,11 @@ export function checkSubresource(kind: Kind, subresource: WriteOptions['subresou
   if (!isThere) throw status.notServed(`${formatGroupResource(kind)}/${subresource}`);
 }
 
+export function refuseFirst({ kind, key }: Write, object: KubeObject, old?: KubeObject): void {
+  const causes = kind.rules.validateFirst?.(object, old) ?? [];
+  if (causes.length > 0) throw status.invalidObject(kind.storedAs ?? kind, key.name, causes);
+}
+
 export function warnAbout(kind: Kind, object: KubeObject, { warn, subresource }: WriteOptions, of: WarnedWrite): void {
   if (warn) for (const text of kind.rules.warnings?.(object, { ...of, subresource }) ?? []) warn(text);
 }

@@ -273,8 +273,9 @@ function isSameTerm(a: ReadValues, b: ReadValues): boolean {
 }
 
 const topology: FieldCheck = (term, at) => {
-  const keys = new Set<unknown>();
-  for (const [i, { key, values }] of recordsOf(recordOf(term).matchLabelExpressions).entries()) {
+  const keys = new Set<string>();
+  for (const [i, { key: given, values }] of recordsOf(recordOf(term).matchLabelExpressions).entries()) {
+    const key = wordOf(given);
     const field = `matchLabelExpressions[${i}]`;
     const seen = new Set<unknown>();
     if (listOf(values).length === 0) at.required(`${field}.values`);
@@ -282,7 +283,7 @@ const topology: FieldCheck = (term, at) => {
       if (seen.has(one)) at.duplicate(`${field}.values[${j}]`, one);
       seen.add(one);
     }
-    at.into(`matchLabelExpressions[${i}]`, key, (given) => at.into('key', given, labelName));
+    at.into(`matchLabelExpressions[${i}]`, key, () => at.into('key', key, labelName));
     if (keys.has(key)) at.duplicate(`${field}.key`, key);
     keys.add(key);
   }
@@ -389,8 +390,8 @@ function driversKept(value: unknown, at: Visit): void {
   if (!at.old) return;
   const driversOf = (object: unknown) => recordsOf(recordOf(recordOf(object).spec).drivers);
   for (const before of driversOf(at.old)) {
-    const now = driversOf(value).find(({ name }) => name === before.name);
-    if (now) fixedWith('spec.drivers', now, before, at, at.fieldAt('spec.drivers.*'));
+    for (const now of driversOf(value).filter(({ name }) => name === before.name))
+      fixedWith('spec.drivers', now, before, at, at.fieldAt('spec.drivers.*'));
   }
 }
 

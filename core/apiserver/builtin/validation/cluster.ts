@@ -231,7 +231,13 @@ function anyEvent(component: string): FieldCheck {
 
 export const coreEvent: FieldCheck = anyEvent('reportingComponent');
 
-export const newerEvent: FieldCheck = all(anyEvent('reportingController'), (value, at) => {
+const ownedFinalizers: FieldCheck = (_value, at) => {
+  for (const [i, name] of (at.object.metadata.finalizers ?? []).entries()) {
+    if (isUnqualifiedFinalizer(name)) at.invalid(`metadata.finalizers[${i}]`, name, unqualifiedFinalizer);
+  }
+};
+
+export const newerEvent: FieldCheck = all(anyEvent('reportingController'), ownedFinalizers, (value, at) => {
   if (!at.old) createdEvent(value, at);
   else {
     const { series } = recordOf(value);

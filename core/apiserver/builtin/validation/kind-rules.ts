@@ -30,7 +30,7 @@ import { cronJob, job } from './jobs.ts';
 import { ingress, ingressClass, ipAddress, networkPolicy, serviceCidr } from './networking.ts';
 import { pod } from './pods.ts';
 import { limitRange, resourceQuota } from './quotas.ts';
-import { endpointSlice, endpoints, service } from './services.ts';
+import { endpointSlice, endpoints, service, serviceAddresses } from './services.ts';
 import type { FieldCheck, TextCheck } from './visit.ts';
 import {
   controllerRevision,
@@ -94,6 +94,9 @@ export const kindRules: Readonly<Record<string, FieldCheck>> = {
   VolumeAttachment: volumeAttachment,
   VolumeAttributesClass: volumeAttributesClass,
 };
+
+/** Rules that Kubernetes asks before it looks at the metadata. Their causes are the only ones. */
+export const firstRules: Readonly<Record<string, FieldCheck>> = { Service: serviceAddresses };
 
 /** Kinds whose update Kubernetes validates as a new object first, and then as an update. So the causes of a wrong value come twice. */
 export const validatedTwice: ReadonlySet<string> = new Set([

@@ -41,7 +41,9 @@ export function policyExpressions(spec: ReadValues): Expressions {
   const declared: Record<string, CelType> = {};
   const variables: CelType = { fields: declared };
   const names = { ...base, variables, ...(isPresent(spec.paramKind) ? { params: 'dyn' as const } : {}) };
-  const pending = recordsOf(spec.variables).map(({ name }) => wordOf(name));
+  const pending = recordsOf(spec.variables)
+    .filter(({ expression }) => wordOf(expression).trim() !== '')
+    .map(({ name }) => wordOf(name));
   return {
     variable: (value, at) => {
       compiled(names, undefined)(value, at);

@@ -278,9 +278,9 @@ function keptAddresses(now: ReadValues, before: ReadValues, at: Visit): void {
 }
 
 /** As in Kubernetes, the addresses of a Service are checked first, and alone: they would be allocated before the rest is read. */
+export const serviceAddresses: FieldCheck = fields({ spec: clusterIPs });
+
 export const service: FieldCheck = (value, at) => {
-  fields({ spec: clusterIPs })(value, at);
-  if (at.causes.length > 0) return;
   kept(value, at);
   fields({ spec: serviceSpec })(value, at);
   rangesInAnnotation(value, at);
