@@ -27,7 +27,7 @@ const texts: readonly (readonly [pattern: RegExp, shown: string, reason: string]
 /** Causes that only a real API server has, or only after its controllers have worked. */
 const causes: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^status\.collisionCount: .*cannot be decremented$/, 'no controller has counted in a space'],
-  [/^spec\.clusterIPs: Invalid value: failed to allocate/, 'a space has no network of Services'],
+  [/^spec\.clusterIPs: Invalid value: (\[.*?\]: )?failed to allocate/, 'a space has no network of Services'],
   [
     /^spec\.ports\[\d+\]\.nodePort: Duplicate value/,
     'a dry run of Kubernetes gives all ports the same port of the node',
@@ -44,46 +44,57 @@ export function onlyReal(cause: string): boolean {
   return causes.some(([pattern]) => pattern.test(cause));
 }
 
-/** Answers that only the rules give. */
-const answers: readonly (readonly [type: string, pattern: RegExp, reason: string])[] = [
-  [
-    'application/strategic-merge-patch+json',
-    /cannot convert int64 to int32$/,
-    'Kubernetes stores the lower 32 bits of the integer',
-  ],
-  [
-    'application/strategic-merge-patch+json',
-    /does not contain declared merge key/,
-    'Kubernetes calls this mistake of the patch an internal error',
-  ],
-  [
-    'application/apply-patch+yaml',
-    /cannot be handled as a /,
-    'Kubernetes calls values of wrong types in an apply internal errors, and some of them conflicts',
-  ],
-  [
-    'application/json-patch+json',
-    /^error decoding patch: json: cannot unmarshal \w+ into Go (struct field jsonPatchOp|value)/,
-    'with fieldValidation=Ignore, Kubernetes reads operations with another decoder',
-  ],
-  [
-    'application/apply-patch+yaml',
-    /^the name(space)? of the (provided )?object /,
-    'Kubernetes looks at the name of an applied object after its conflicts',
-  ],
-  [
-    'application/json-patch+json',
-    /^the name of the object \(other\)/,
-    'Kubernetes reads the whole result before it looks at its name',
-  ],
-  [
-    'application/json-patch+json',
-    /was undeterminable: name must be provided$/,
-    'Kubernetes warns about all fields of an object that has lost its version',
-  ],
+interface AcceptedAnswer {
+  /** The media types of the requests. */
+  readonly of: RegExp;
+  /** A line of the answer of the rules, and one of Kubernetes. */
+  readonly own: RegExp;
+  readonly real: RegExp;
+  readonly reason: string;
+}
+
+/** Answers of the rules that Kubernetes gives in another way. */
+const answers: readonly AcceptedAnswer[] = [
+  {
+    of: /strategic/,
+    own: /cannot convert int64 to int32$/,
+    real: /^(200|422 Invalid)$/,
+    reason: 'Kubernetes stores the lower 32 bits of the integer',
+  },
+  {
+    of: /apply/,
+    own: /cannot be handled as a /,
+    real: /^(200|409 Conflict|422 Invalid|500)$/,
+    reason: 'Kubernetes calls values of wrong types in an apply internal errors, and some of them conflicts',
+  },
+  {
+    of: /json-patch/,
+    own: /^error decoding patch: json: cannot unmarshal \w+ into Go (struct field jsonPatchOp|value)/,
+    real: /^(422 Invalid|400 BadRequest)$/,
+    reason: 'with fieldValidation=Ignore, Kubernetes reads operations with another decoder',
+  },
+  {
+    of: /apply/,
+    own: /^the name(space)? of the (provided )?object /,
+    real: /^(409 Conflict|500)$/,
+    reason: 'Kubernetes looks at the name of an applied object after its conflicts',
+  },
+  {
+    of: /json-patch/,
+    own: /was undeterminable: name must be provided$/,
+    real: /unknown field \\?"/,
+    reason: 'Kubernetes warns about all fields of an object that has lost its version',
+  },
+  {
+    of: /json|apply/,
+    own: /^FieldValueDuplicate spec\.ports\[\d+\]\.nodePort: /,
+    real: /^duplicate nodePort: /,
+    reason: 'Kubernetes calls two ports of a Service with one port of the node an internal error',
+  },
 ];
 
-const firstMistake = /^FieldValueInvalid patch: /;
+/** Unknown fields have an order, and count on their own. */
+const firstMistake = /^FieldValueInvalid patch: Invalid value: (?!strict decoding error)/;
 
 /** `own` and `real` differ. */
 export function isAccepted(
@@ -94,7 +105,9 @@ export function isAccepted(
   // Kubernetes reads the fields of a patched object in another order, and names only the first mistake.
   if (own[0] === real[0] && own.some((line) => firstMistake.test(line)) && real.some((line) => firstMistake.test(line)))
     return true;
-  return answers.some(([of, pattern]) => of === type && own.some((line) => pattern.test(line)));
+  return answers.some(
+    (one) => one.of.test(type) && own.some((line) => one.own.test(line)) && real.some((line) => one.real.test(line)),
+  );
 }
 
 /** Bad requests that get another status or reason, each with its reason. */

@@ -1,6 +1,7 @@
 /** Asks a real API server or the own one, and gives the answer in a form that can be compared. */
 import { kubernetesStatusOf } from '../../../core/apiserver/http/status.ts';
 import { warned } from '../../../core/apiserver/http/warnings.ts';
+import { compareText } from '../../../core/object/text-order.ts';
 import type { HandlerBench } from '../../unit/core/apiserver/http/handler-bench.ts';
 import type { ApiCaller } from '../api-caller.ts';
 import { masked, onlyReal } from './accepted-differences.ts';
@@ -64,7 +65,8 @@ function answerOf(
     .map((cause) => `${cause.reason} ${cause.field}: ${cause.message}`)
     .filter((cause) => !isReal || !onlyReal(cause.slice(cause.indexOf(' ') + 1)));
   const once = causes.filter((cause, i) => !cause.includes(' metadata.') || causes.indexOf(cause) === i);
-  const said = once.length > 0 ? inOrderOfKeys(once) : message === '' ? [] : [message];
+  const said =
+    once.length > 0 ? inOrderOfKeys(inOrderOfManagers(once)) : message === '' ? [] : [inOrderOfFields(message)];
   const { kind = '', group = '', name = '' } = details ?? {};
   const of = kind || name ? [`of ${kind}.${group} ${name}`] : [];
   // Kubernetes calls the mistakes of a strategic merge patch errors of its own.
@@ -73,11 +75,23 @@ function answerOf(
   return [answered, ...of, ...said.map(masked), ...warnings.map((text) => `warning ${text}`)];
 }
 
+/** The managers of fields and the fields of a configuration are maps in Go, too. */
+function inOrderOfManagers(causes: readonly string[]): string[] {
+  const managerOf = (cause: string) => (cause.startsWith('FieldManagerConflict') ? cause.replace(/^.*?: /, '') : '');
+  return causes.toSorted((a, b) => compareText(managerOf(a), managerOf(b)));
+}
+
+function inOrderOfFields(message: string): string {
+  const [first, ...lines] = message.split('\n');
+  return message.startsWith('failed to create typed patch object') ? [first, ...lines.sort()].join('\n') : message;
+}
+
 /** Go visits the keys of a map in any order. So causes that follow each other and differ in the key alone have the order of their texts. */
 function inOrderOfKeys(causes: readonly string[]): string[] {
   const field = (cause: string) =>
     cause
       .replace(/^\S+ /, '')
+      .replace(/\.limits(: Required value: Limit must be set for non overcommitable)/, '.requests$1')
       .replace(/\.\w+(: Forbidden: must populate the given metric source only)$/, '$1')
       .replace(/(\[[^\]]*\])?: .*$/s, '');
   const runs: string[][] = [];
