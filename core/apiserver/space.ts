@@ -71,6 +71,11 @@ export function storedKey(kind: Kind, key: ObjectKey): ObjectKey {
   return kind.storedAs ? { ...key, ...storedResource(kind) } : key;
 }
 
+/** The key by which a client of the kind knows the object. */
+export function askedKey({ group, resource, storedAs }: Kind, key: ObjectKey): ObjectKey {
+  return storedAs ? { ...key, group, resource } : key;
+}
+
 /** Subresources that write one part of an object (verbs/object-parts.ts). `binding` is no URL for a part of a Pod: a request to it names a node (http/pod-acts.ts). */
 export type PartName = 'approval' | 'binding' | 'ephemeralcontainers' | 'resize';
 

@@ -19,6 +19,7 @@ import { applyPatch } from '../patch/apply-patch.ts';
 import {
   type Amendment,
   type ApplyOptions,
+  askedKey,
   type DeleteOptions,
   type Filling,
   type Kind,
@@ -162,7 +163,7 @@ export class EmbeddedSpace implements Space {
     if (!next.metadata.name) throw status.badRequest('metadata.name: an update must name its object');
     const key = keyInForm(kind, next);
     const stored = this.storage.get(key);
-    if (!stored) throw status.notFound(key);
+    if (!stored) throw status.notFound(askedKey(kind, key));
     return this.#replace({ kind, version, key, options, sent: object }, stored, next);
   }
 
@@ -171,7 +172,7 @@ export class EmbeddedSpace implements Space {
     const key = storedKey(kind, of);
     this.#checkWritable();
     const stored = this.storage.get(key);
-    if (!stored) throw status.notFound(key);
+    if (!stored) throw status.notFound(of);
     const version = options.version ?? this.#writtenVersion(kind, stored);
     const { live } = this.#read(kind, version, stored);
     if (options.subresource === 'scale') return this.#patchScale(kind, live, patch, options);
@@ -195,14 +196,14 @@ export class EmbeddedSpace implements Space {
     if (options.fieldValidation !== undefined) refuseUntypedFields(unknown, config, write);
     const stored = this.storage.get(key);
     const live = stored && this.#liveFor(write, stored, options).live;
-    if (!live && options.subresource) throw status.notFound(key);
+    if (!live && options.subresource) throw status.notFound(askedKey(kind, key));
     if (!live && config.metadata.uid) {
       const why = `uid mismatch: the provided object specified uid ${config.metadata.uid}, and no existing object was found`;
-      throw status.conflict(key, why);
+      throw status.conflict(askedKey(kind, key), why);
     }
     const { fieldManager, force = false, subresource } = options;
     const merged = this.#fields.apply(live, config, kind, version, fieldManager, force, this.#now(), subresource);
-    if (live) checkUpdatable(kind, key, config, live, true);
+    if (live) checkUpdatable(kind, askedKey(kind, key), config, live, true);
     const next = incoming(kind, merged);
     delete next.metadata.resourceVersion;
     return stored ? this.#replace(write, stored, next, config) : this.#insert(write, next);
@@ -245,9 +246,9 @@ export class EmbeddedSpace implements Space {
     const key = storedKey(kind, of);
     this.#checkWritable();
     const stored = this.storage.get(key);
-    if (!stored) throw status.notFound(key);
+    if (!stored) throw status.notFound(of);
     const object = this.parse(stored);
-    checkPreconditions(key, object, options.preconditions ?? {});
+    checkPreconditions(of, object, options.preconditions ?? {});
     checkMayBeDeleted(key);
     this.#admit({ operation: 'delete', key, old: object, ...withWriter(options) });
     const deletion = decideDeletion(kind, object, options.propagationPolicy, this.#now());
@@ -340,7 +341,7 @@ export class EmbeddedSpace implements Space {
     putNote(next, noteText(filled));
     const bytes = storedBytes(kind, key, next);
     const existing = this.storage.get(key);
-    if (existing) throw status.alreadyExists(key, isTerminating(parseBody(existing.body)));
+    if (existing) throw status.alreadyExists(askedKey(kind, key), isTerminating(parseBody(existing.body)));
     this.#quota?.(key, { objects: 1, bytes: bytes.length }, options.user);
     if (!options.dryRun) return this.#put(key, bytes, next);
     this.#preview?.(key, next, options);
@@ -356,7 +357,7 @@ export class EmbeddedSpace implements Space {
     const next = withKept(write, sent, old);
     this.#decode(write, next, isRewrite ? undefined : old);
     if (write.patch && write.sent) checkPatchedName(old, write.sent);
-    checkUpdatable(kind, key, asSent, old, write.isPatch ?? false);
+    checkUpdatable(kind, askedKey(kind, key), asSent, old, write.isPatch ?? false);
     const lacked = lackedFields(kind, next);
     strategyOf(kind).prepareUpdate?.(next, old, options.subresource);
     const filled = bothNotes(this.#filling.fillIn(write, next, false), this.#filling.ofPart(options.subresource));

@@ -65,8 +65,9 @@ function answerOf(
     .map((cause) => `${cause.reason} ${cause.field}: ${cause.message}`)
     .filter((cause) => !isReal || !onlyReal(cause.slice(cause.indexOf(' ') + 1)));
   const once = causes.filter((cause, i) => !cause.includes(' metadata.') || causes.indexOf(cause) === i);
-  const said =
-    once.length > 0 ? inOrderOfKeys(inOrderOfManagers(once)) : message === '' ? [] : [inOrderOfFields(message)];
+  // A message that lists causes says nothing more than they do.
+  const isListed = message === '' || (details?.causes ?? []).length > 0;
+  const said = isListed ? inOrderOfKeys(inOrderOfManagers(once)) : [inOrderOfFields(message)];
   const { kind = '', group = '', name = '' } = details ?? {};
   const of = kind || name ? [`of ${kind}.${group} ${name}`] : [];
   // Kubernetes calls the mistakes of a strategic merge patch errors of its own.
