@@ -19,10 +19,7 @@ export function vouchedUser({ voucher, user, groups }: Vouched, ownPath: string)
 }
 
 /** The names of the request that other nodes see and that have a colon, with the text before the colon. */
-export function firstSegments({
-  user,
-  groups,
-}: Pick<Vouched, 'user' | 'groups'>): {
+export function firstSegments({ user, groups }: Pick<Vouched, 'user' | 'groups'>): {
   readonly what: 'user' | 'group';
   readonly name: string;
   readonly first: string;
