@@ -13,9 +13,10 @@
  * has no nulls and no directives: Kubernetes loses them when it decodes the result into Go types.
  */
 
+import { isNumber, isWhole } from '../../object/json.ts';
 import { ownField, setField } from '../../object/json-value.ts';
 import { isRecord } from '../../runtime/is-record.ts';
-import { goText } from '../decoding.ts';
+import { goText, goTypeOf } from '../decoding.ts';
 import type { FieldType } from '../schema.ts';
 import { badRequest } from '../status-errors.ts';
 import { type KeyOf, orderItems } from './list-order.ts';
@@ -170,10 +171,15 @@ function mergeList(
 ): unknown[] {
   const all = [...before, ...changes];
   if (all.some((item) => Array.isArray(item))) throw badRequest('lists of lists are not supported');
+  if (new Set(all.map(typeOfItem)).size > 1) throw badRequest(`list element types are not identical: ${name}`);
   if (!all.some(isRecord)) return mergeSet(before, changes);
-  if (!all.every(isRecord)) throw badRequest(`list element types are not identical: ${name}`);
   if (!strategy.mergeKey) throw badRequest(`cannot merge lists without merge key for ${name}`);
   return mergeKeyedList(before as PatchFields[], changes as PatchFields[], strategy, keyOfItems(strategy.mergeKey));
+}
+
+/** Go reads whole numbers and others as two types. */
+function typeOfItem(item: unknown): string {
+  return isNumber(item) && !isWhole(item) ? 'float64' : goTypeOf(item);
 }
 
 function mergeSet(before: readonly unknown[], changes: readonly unknown[]): unknown[] {

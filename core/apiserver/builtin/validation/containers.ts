@@ -347,12 +347,12 @@ export function containers(pod: PodContext): FieldCheck {
 
 export function initContainers(pod: PodContext, regular: unknown): FieldCheck {
   return (value, at) => {
-    const names = new Set(recordsOf(regular).map(({ name }) => name));
+    const names = new Set(recordsOf(regular).map(({ name }) => wordOf(name)));
     const common = commonContainer(pod);
     for (const [i, container] of recordsOf(value).entries()) {
       at.into(i, container, () => {
         common(container, at);
-        const { name } = container;
+        const name = wordOf(container.name);
         if (names.has(name)) at.duplicate('name', name);
         if (name) names.add(name);
       });
@@ -382,7 +382,7 @@ const onlyForOthers = [
 
 export function ephemeralContainers(pod: PodContext, others: readonly ReadValues[]): FieldCheck {
   return (value, at) => {
-    const otherNames = new Set(others.map(({ name }) => name));
+    const otherNames = new Set(others.map(({ name }) => wordOf(name)));
     const names = new Set(otherNames);
     for (const [i, container] of recordsOf(value).entries()) {
       at.into(i, container, () => {
@@ -390,7 +390,7 @@ export function ephemeralContainers(pod: PodContext, others: readonly ReadValues
         if (names.has(wordOf(container.name))) at.duplicate('name', wordOf(container.name));
         names.add(wordOf(container.name));
         const { targetContainerName: target } = container;
-        if (target && !otherNames.has(target)) at.notFound('targetContainerName', target);
+        if (target && !otherNames.has(wordOf(target))) at.notFound('targetContainerName', target);
         for (const name of onlyForOthers) {
           const given = container[name];
           const isSet = isPresent(given) && (name !== 'resources' || Object.keys(recordOf(given)).length > 0);

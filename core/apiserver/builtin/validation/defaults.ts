@@ -305,7 +305,7 @@ function service(spec: Fields): void {
     spec.sessionAffinityConfig = { clientIP: { timeoutSeconds: timeoutSeconds ?? 10_800 } };
   }
   spec.type ||= 'ClusterIP';
-  if (spec.type !== 'ExternalName') spec.internalTrafficPolicy ||= 'Cluster';
+  if (spec.type !== 'ExternalName') spec.internalTrafficPolicy ??= 'Cluster';
   if (spec.type === 'LoadBalancer') spec.allocateLoadBalancerNodePorts ??= true;
   const isExternal = ['LoadBalancer', 'NodePort'].includes(wordOf(spec.type));
   if (isExternal || (spec.type === 'ClusterIP' && listOf(spec.externalIPs).length > 0)) {
