@@ -34,11 +34,17 @@ import {
   union,
 } from './field-set.ts';
 import { fieldsOfLastApplied, lastApplied, setLastApplied } from './last-applied.ts';
-import { checkListItems } from './list-items.ts';
+import { listMistakes } from './list-items.ts';
 import { mergeManagedFields, prune } from './merge.ts';
 import { checkRewrite, withoutContent } from './rewrite.ts';
 
-export const fieldManager: FieldManager = { apply, update, withoutContent, checkRewrite };
+export const fieldManager: FieldManager = {
+  mistakes: (config, kind, version) => listMistakes(config, kind.schema(version)),
+  apply,
+  update,
+  withoutContent,
+  checkRewrite,
+};
 
 /** The identity of an object, and fields that only the server writes. Nobody owns these fields. */
 const unmanagedMetadata = [
@@ -71,7 +77,6 @@ function apply(
   const type = kind.schema(version);
   const owner: FieldOwner = { manager, operation: 'Apply', apiVersion: config.apiVersion, subresource };
   const wanted = resettable(config, kind, subresource);
-  checkListItems(wanted, type);
   const before = entriesOf(live, type, kind).filter((entry) => isOfKind(entry, kind));
   const last = before.find((entry) => isOfOwner(entry, owner));
   const own = managed(fieldsOf(wanted, type));

@@ -4,23 +4,16 @@
  */
 import { jsonText } from '../../object/json.ts';
 import type { KubeObject } from '../../object/meta.ts';
-import { parseApiVersion } from '../../object/meta.ts';
-import { BanyanError } from '../../runtime/errors.ts';
 import { isRecord } from '../../runtime/is-record.ts';
 import type { FieldType, ListType } from '../schema.ts';
 import { elementText, fieldElement } from './field-set.ts';
 import { itemElement, typeOfField } from './typed-value.ts';
 
-/** Throws if a list of the configuration has such items. */
-export function checkListItems(config: KubeObject, type: FieldType): void {
+/** The mistakes of the lists, each with its path. */
+export function listMistakes(config: KubeObject, type: FieldType): string[] {
   const mistakes: string[] = [];
   collect(config, type, '', mistakes);
-  if (mistakes.length === 0) return;
-  const { apiVersion, kind, metadata } = config;
-  const { group, version } = parseApiVersion(apiVersion);
-  const name = `${metadata.namespace ?? ''}/${metadata.name ?? ''}; ${group}/${version}, Kind=${kind}`;
-  const texts = mistakes.length === 1 ? mistakes[0] : `errors:\n${mistakes.map((text) => `  ${text}`).join('\n')}`;
-  throw new BanyanError('NotTyped', `failed to create typed patch object (${name}): ${texts}`);
+  return mistakes;
 }
 
 function collect(value: unknown, type: FieldType, path: string, mistakes: string[]): void {

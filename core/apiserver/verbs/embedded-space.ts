@@ -193,7 +193,8 @@ export class EmbeddedSpace implements Space {
     const key = keyInForm(kind, config);
     const write: Write = { kind, version, key, options, isPatch: true, isApplied: true };
     const unknown = kind.rules.prepare(cloneJson(config), version);
-    if (options.fieldValidation !== undefined) refuseUntypedFields(unknown, config, write);
+    const mistakes = this.#fields.mistakes(config, kind, version);
+    refuseUntypedFields(options.fieldValidation === undefined ? [] : unknown, mistakes, config, write);
     const stored = this.storage.get(key);
     const live = stored && this.#liveFor(write, stored, options).live;
     if (!live && options.subresource) throw status.notFound(askedKey(kind, key));

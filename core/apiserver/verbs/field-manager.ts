@@ -6,6 +6,9 @@ import type { KubeObject } from '../../object/meta.ts';
 import type { Kind } from '../space.ts';
 
 export interface FieldManager {
+  /** Why nobody can own the fields of a configuration: the lists whose items have no key of their own. Empty: `apply` may be called. */
+  mistakes(config: KubeObject, kind: Kind, version: string): readonly string[];
+
   /**
    * Server-side apply. Returns `config` merged into `live`, with managedFields. Changes neither argument. `live` and `config` are in `version`. `live` is
    * absent for a new object. The identity fields of the result (uid, resourceVersion, creationTimestamp, generation, deletionTimestamp) are those of

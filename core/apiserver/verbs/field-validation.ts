@@ -51,14 +51,18 @@ export function reportDuplicateFields(paths: readonly string[], write: CheckedWr
   );
 }
 
-/** Refuses an applied object with unknown fields, whatever `fieldValidation` says: nobody could own such a field. */
+/** Refuses an applied object with unknown fields or other `mistakes`, whatever `fieldValidation` says: nobody could own such a field. */
 export function refuseUntypedFields(
   paths: readonly string[],
+  mistakes: readonly string[],
   object: KubeObject,
   { kind, version }: CheckedWrite,
 ): void {
-  if (paths.length === 0) return;
-  const texts = [...new Set(paths)].map((path) => `.${path}: field not declared in schema${hint(kind, version, path)}`);
+  const unknown = [...new Set(paths)].map(
+    (path) => `.${path}: field not declared in schema${hint(kind, version, path)}`,
+  );
+  const texts = [...unknown, ...mistakes];
+  if (texts.length === 0) return;
   const which = `${object.metadata.namespace ?? ''}/${object.metadata.name}; ${kind.group}/${version}, Kind=${kind.kind}`;
   const list = texts.length === 1 ? texts[0] : `errors:\n  ${texts.join('\n  ')}`;
   throw new BanyanError('NotTyped', `failed to create typed patch object (${which}): ${list}`);

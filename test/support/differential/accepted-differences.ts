@@ -16,7 +16,11 @@ const texts: readonly (readonly [pattern: RegExp, shown: string, reason: string]
     'Kubernetes does not say which operation of a JSON patch fails',
   ],
   [/(data\[\.docker\w+\]: Invalid value).*$/, '$1', 'the parser of JSON has other words'],
-  [/\(\w*\/(\w+; [\w./]+, Kind=)/, '($1', 'an apply gets the namespace of its URL before it is checked'],
+  [
+    /\([-\w]*\/[-.\w]*(; [\w./]+, Kind=)/,
+    '($1',
+    'an apply gets the namespace and the name of its URL before it is checked',
+  ],
   [/(the server could not find the requested resource).*$/s, '$1', 'the answer also says what is not there'],
   [/(list element types are not identical).*$/s, '$1', 'Kubernetes shows both lists, and not their name'],
   [/(invalid patch format of retainKeys).*$/s, '$1', 'the answer also names the key'],

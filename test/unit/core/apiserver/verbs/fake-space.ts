@@ -199,6 +199,7 @@ export const fakeKinds: Kinds = {
 
 /** A field manager that knows only the first writer, and applies by a merge. */
 export const fakeFields: FieldManager = {
+  mistakes: () => [],
   apply(live, config, _kind, _version, manager, force) {
     if (live && !force && live.metadata.labels?.owner && live.metadata.labels.owner !== manager) {
       throw new BanyanError('Conflict', 'Apply failed with 1 conflict: conflict with "someone": .metadata.labels');
