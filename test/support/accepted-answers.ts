@@ -308,7 +308,7 @@ export const acceptedRequests: readonly AcceptedRequest[] = [
     reason: 'a space keeps unknown fields, and Go writes absent rules as null',
   },
   {
-    requests: [/^(DELETE|PATCH) \/apis\/events\.k8s\.io\//, /^POST \/apis\/events\.k8s\.io\/.*"Bad_"/],
+    requests: [/^POST \/apis\/events\.k8s\.io\/.*"Bad_"/],
     reason: 'the details of a refusal name the group in which Events are stored, or the one of the request',
   },
   {
