@@ -84,6 +84,12 @@ const answers: readonly AcceptedAnswer[] = [
     reason: 'Kubernetes looks at the name of an applied object after its conflicts',
   },
   {
+    of: /apply/,
+    own: /^failed to create typed patch object .*field not declared in schema/s,
+    real: /^failed to create typed patch object .*field not declared in schema/s,
+    reason: 'Kubernetes visits the fields in any order, and ends at one that it does not know',
+  },
+  {
     of: /json-patch/,
     own: /was undeterminable: name must be provided$/,
     real: /unknown field \\?"/,
