@@ -17,14 +17,8 @@ export type InProtobuf = 'objects' | 'metadata' | 'nothing';
 
 export const protobufType = 'application/vnd.kubernetes.protobuf';
 
-/** The client that asks for YAML gets JSON, which its parser reads too. */
-const ownTypes: ReadonlySet<string> = new Set([
-  'application/json',
-  'application/yaml',
-  protobufType,
-  'application/*',
-  '*/*',
-]);
+/** The client that asks for YAML gets JSON, which its parser reads too. Kubernetes 1.34 takes no `application/*`. */
+const ownTypes: ReadonlySet<string> = new Set(['application/json', 'application/yaml', protobufType, '*/*']);
 
 /** Throws NotAcceptable if the header has no clause that the server supports. */
 export function negotiate(accept: string | undefined, inProtobuf: InProtobuf = 'nothing'): Form {
