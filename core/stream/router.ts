@@ -22,7 +22,7 @@ import type {
 } from './stream.ts';
 import { checkRequest } from './stream-frames.ts';
 import { SessionStreams } from './streams.ts';
-import { firstSegments } from './vouching.ts';
+import { namedAsOfChild } from './vouching.ts';
 
 /** Accepts or refuses the offer. */
 export type Endpoint = (offer: Offer) => void;
@@ -119,18 +119,13 @@ export class StreamRouter {
     }
   }
 
-  /** Other nodes write `paris:jo` of this node as they write `jo` of its child `paris`. Undefined: the request has no such name. */
+  /** Why no other node may see the user of the request. Undefined: other nodes may. */
   #namedAsOfChild(request: StreamRequest): string | undefined {
     const { path, child } = this.#ports;
-    const isChild = (name: string) => {
+    return namedAsOfChild(request, path, (name) => {
       const adjacent = child(name);
       return 'streams' in adjacent || adjacent.known;
-    };
-    // The names of the center begin with `center:` elsewhere, and no node is below a node of this name.
-    const found = path === '' ? undefined : firstSegments(request).find(({ first }) => isChild(first));
-    if (!found) return undefined;
-    const { what, name, first } = found;
-    return `other nodes would take the ${what} ${JSON.stringify(name)} for a ${what} of node ${path}:${first}: give such names another prefix where they come from`;
+    });
   }
 
   #serve(offer: Offer): void {

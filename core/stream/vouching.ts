@@ -18,18 +18,26 @@ export function vouchedUser({ voucher, user, groups }: Vouched, ownPath: string)
   return { name: named(user), groups: [...known.map(named), authenticatedGroup, ...origin] };
 }
 
-/** The names of the request that other nodes see and that have a colon, with the text before the colon. */
-export function firstSegments({ user, groups }: Pick<Vouched, 'user' | 'groups'>): {
-  readonly what: 'user' | 'group';
-  readonly name: string;
-  readonly first: string;
-}[] {
+/**
+ * Why the node at `ownPath` can't vouch for its user at other nodes: these would write `paris:jo` of this node as they write `jo` of its child `paris`. Undefined:
+ * the node can. `isChild`: whether the node has a child of this name.
+ */
+export function namedAsOfChild(
+  { user, groups }: Pick<Vouched, 'user' | 'groups'>,
+  ownPath: string,
+  isChild: (name: string) => boolean,
+): string | undefined {
+  // The names of the center begin with `center:` elsewhere, and no node is below a node of this name.
+  if (ownPath === '') return undefined;
   const known = groups.filter((group) => group !== authenticatedGroup);
-  const named = [{ what: 'user' as const, name: user }, ...known.map((name) => ({ what: 'group' as const, name }))];
-  return named.flatMap(({ what, name }) => {
-    const end = name.indexOf(':');
-    return end > 0 ? [{ what, name, first: name.slice(0, end) }] : [];
-  });
+  const named = [['user', user] as const, ...known.map((group) => ['group', group] as const)];
+  for (const [what, name] of named) {
+    const child = name.slice(0, Math.max(0, name.indexOf(':')));
+    if (child !== '' && isChild(child)) {
+      return `other nodes would take the ${what} ${JSON.stringify(name)} for a ${what} of node ${ownPath}:${child}: give such names another prefix where they come from`;
+    }
+  }
+  return undefined;
 }
 
 /**

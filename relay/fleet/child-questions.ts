@@ -10,6 +10,7 @@ import { BanyanError } from '../../core/runtime/errors.ts';
 import { fleetKind } from '../../core/stream/fleet-kind.ts';
 import type { Endpoint } from '../../core/stream/router.ts';
 import type { SessionStreams } from '../../core/stream/streams.ts';
+import { namedAsOfChild } from '../../core/stream/vouching.ts';
 import type { FleetLine } from './fleet-lines.ts';
 import { type Asker, decodeQuestion, type FleetQuestion } from './fleet-question.ts';
 import { readLines, writeLines } from './line-streams.ts';
@@ -30,6 +31,8 @@ export interface ChildQuestionsPorts {
   readonly clock: Clock;
   /** Returns the streams of the session with the child. Undefined: there is no session. */
   streams(child: string): SessionStreams | undefined;
+  /** Whether the node has a child of this name, connected or not. */
+  isChild(name: string): boolean;
 }
 
 export class ChildQuestions {
@@ -43,7 +46,10 @@ export class ChildQuestions {
 
   /** Asks at once. The iteration throws Unavailable or Timeout if the child does not answer. */
   ask(child: string, asker: Asker, question: FleetQuestion, signal: AbortSignal): AsyncIterable<FleetLine> {
-    const { clock, path: at } = this.#ports;
+    const { clock, path: at, isChild } = this.#ports;
+    const refused =
+      asker.voucher === undefined ? namedAsOfChild({ user: asker.name, groups: asker.groups }, at, isChild) : undefined;
+    if (refused !== undefined) return failed(new BanyanError('Forbidden', refused));
     const resting = this.resting(child);
     const streams = this.#ports.streams(child);
     if (!streams) return failed(new BanyanError('Unavailable', 'it is not connected'));

@@ -7,8 +7,13 @@ import type { FleetParts, NodeParts } from './node-parts.ts';
 import type { NodePorts } from './node-ports.ts';
 
 export function fleetParts({ path }: NodeConfig, { store, clock, defer }: NodePorts, parts: NodeParts): FleetParts {
-  const questions = new ChildQuestions({ path, clock, streams: (child) => parts.sessions().streams(child) });
   const { mailboxes, childRegistry, replicas, spaces } = parts.nodeState();
+  const questions = new ChildQuestions({
+    path,
+    clock,
+    streams: (child) => parts.sessions().streams(child),
+    isChild: (name) => replicas.members(name).some((child) => childRegistry.children.has(child)),
+  });
   const fleets = new Fleets({
     store,
     clock,
