@@ -315,6 +315,7 @@ function apiServer(
     isRevoked: (user, validFromMs) => present().isRevoked(user, validFromMs),
     tokens: {
       userOf: async (token, audiences) => present().tokens?.userOf(token, audiences),
+      audiencesOf: async (token) => (await present().tokens?.audiencesOf(token)) ?? [],
       metricsUserOf: async (token) =>
         (await present().tokens?.userOf(token, [metricsAudience])) ?? present().metricsTokens?.userOf(token),
       issue: (namespace, name, body) => {

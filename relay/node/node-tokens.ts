@@ -7,10 +7,14 @@ import type { GivenTokenSpec } from '../../core/authentication/token-request.ts'
 
 export class NodeTokens implements TokenIssuer {
   readonly #accounts: TokenIssuer;
-  readonly #people: TokenUsers | undefined;
+  readonly #people: Pick<TokenUsers, 'userOf'> | undefined;
   readonly #above: Pick<MetricsTokens, 'userOf'>;
 
-  constructor(accounts: TokenIssuer, people: TokenUsers | undefined, above: Pick<MetricsTokens, 'userOf'>) {
+  constructor(
+    accounts: TokenIssuer,
+    people: Pick<TokenUsers, 'userOf'> | undefined,
+    above: Pick<MetricsTokens, 'userOf'>,
+  ) {
     this.#accounts = accounts;
     this.#people = people;
     this.#above = above;
@@ -21,6 +25,10 @@ export class NodeTokens implements TokenIssuer {
     // The audiences of people are those of the configuration. Another program that asks for other audiences learns nothing about them.
     if (account || audiences) return account;
     return this.#people?.userOf(token);
+  }
+
+  audiencesOf(token: string): Promise<readonly string[]> {
+    return this.#accounts.audiencesOf(token);
   }
 
   async metricsUserOf(token: string): Promise<UserInfo | undefined> {

@@ -87,10 +87,19 @@ export class AccountTokens {
    * helps only those who try out tokens.
    */
   async userOf(text: string, audiences: readonly string[] = [this.#ports.issuer]): Promise<Requester | undefined> {
-    const token = this.#known.get(text, this.#ports.clock.wallMs()) ?? (await this.#check(text));
+    const token = await this.#tokenIn(text);
     if (!token?.audiences.some((audience) => audiences.includes(audience)) || !this.#isAlive(token, text))
       return undefined;
     return accountUser(token);
+  }
+
+  async audiencesOf(text: string): Promise<readonly string[]> {
+    return (await this.#tokenIn(text))?.audiences ?? [];
+  }
+
+  /** A token with a right signature. Its account may be gone. */
+  async #tokenIn(text: string): Promise<AccountToken | undefined> {
+    return this.#known.get(text, this.#ports.clock.wallMs()) ?? (await this.#check(text));
   }
 
   /** The token for a Secret of the type `kubernetes.io/service-account-token`. It is good as long as the Secret has it. */

@@ -34,6 +34,8 @@ interface Holder {
 export interface TokenUsers {
   /** The user of a bearer token. Undefined: the token is not valid here. `audiences`: the token has to be for one of them; absent: for this node. */
   userOf(token: string, audiences?: readonly string[]): Promise<UserInfo | undefined>;
+  /** All audiences of an account's token that `userOf` takes. Empty: the token is of a person, or of nobody. */
+  audiencesOf(token: string): Promise<readonly string[]>;
   /** The user of a token that is only for `/metrics`. Absent: there are no such tokens. */
   metricsUserOf?(token: string): Promise<UserInfo | undefined>;
 }

@@ -123,15 +123,14 @@ async function tokenVerdict({ spec, tokens }: Question): Promise<object> {
   return {
     authenticated: true,
     user: { username: name, ...(uid ? { uid } : {}), groups, ...(extra ? { extra } : {}) },
-    ...(asked ? { audiences: await audiencesOf(token, asked, tokens!) } : {}),
+    ...(asked ? { audiences: await commonAudiences(token, asked, tokens!) } : {}),
   };
 }
 
-/** The audiences among the asked ones for which the token is. The token is valid, so that each question is a look into a cache. */
-async function audiencesOf(token: string, asked: readonly string[], tokens: TokenUsers): Promise<string[]> {
-  const found: string[] = [];
-  for (const audience of asked) if (await tokens.userOf(token, [audience])) found.push(audience);
-  return found;
+/** The audiences among the asked ones for which the token is. */
+async function commonAudiences(token: string, asked: readonly string[], tokens: TokenUsers): Promise<string[]> {
+  const own = new Set(await tokens.audiencesOf(token));
+  return asked.filter((audience) => own.has(audience));
 }
 
 function verdict({ spec, authorizer, place }: Question, user: Requester): object {

@@ -73,6 +73,8 @@ describe('the tokens of ServiceAccounts', () => {
     expect(await tokens.userOf(token)).toBeUndefined();
     expect(await tokens.userOf(token, ['till'])).toBeDefined();
     expect(await tokens.userOf(token, ['other'])).toBeUndefined();
+    expect(await tokens.audiencesOf(token)).toEqual(['vault', 'till']);
+    expect(await tokens.audiencesOf('no token')).toEqual([]);
   });
 
   it('end with the account, and do not come back with a new account of this name', async () => {
