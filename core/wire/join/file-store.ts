@@ -27,8 +27,8 @@ export function fileStore(directory: string): IdentityStore {
       for (const part of storedParts) {
         const pem = parts[part];
         if (pem !== undefined) writeWhole(fileOf(part), pem);
+        else if (part === 'nextKeyPem') rmSync(fileOf(part), { force: true });
       }
-      rmSync(fileOf('nextKeyPem'), { force: true });
     },
   };
 }

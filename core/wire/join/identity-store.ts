@@ -10,7 +10,7 @@ export interface Identity {
   readonly issuerPem?: string | undefined;
 }
 
-/** What a store has of an identity. */
+/** An identity as a store has it: any part may be missing. */
 export interface StoredIdentity extends Partial<Identity> {
   /** The key for which an agent with another path asks a certificate. The identity for its former path stays until the agent has the certificate. */
   readonly nextKeyPem?: string | undefined;
@@ -19,10 +19,10 @@ export interface StoredIdentity extends Partial<Identity> {
 /** The names of the parts in a Secret of type kubernetes.io/tls. The certificate is written last: when it is there, the identity is complete. */
 export const nameOfPart = {
   keyPem: 'tls.key',
+  nextKeyPem: 'next.key',
   caPem: 'ca.crt',
   issuerPem: 'issuer.crt',
   certPem: 'tls.crt',
-  nextKeyPem: 'next.key',
 } as const satisfies Record<keyof StoredIdentity, string>;
 export const storedParts = Object.keys(nameOfPart) as readonly (keyof StoredIdentity)[];
 

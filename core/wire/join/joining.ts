@@ -93,7 +93,8 @@ async function join(ports: JoiningPorts, former?: FormerAgent): Promise<Identity
 
 interface FormerAgent {
   readonly path: string;
-  readonly keyPem: string;
+  /** Undefined: the agent ended while it stored its next identity, and the store has the next key already. */
+  readonly keyPem: string | undefined;
 }
 
 /**
@@ -104,8 +105,10 @@ function formerAgent(
   { path, role }: Pick<JoiningPorts, 'path' | 'role'>,
 ): FormerAgent | undefined {
   if (!certPem || !keyPem || role) return undefined;
-  const former = identityOfCertificate(new X509Certificate(certPem).raw);
-  return former.role === 'agent' && former.path !== path ? { path: former.path, keyPem } : undefined;
+  const certificate = new X509Certificate(certPem);
+  const former = identityOfCertificate(certificate.raw);
+  if (former.role !== 'agent' || former.path === path) return undefined;
+  return { path: former.path, keyPem: certificate.checkPrivateKey(createPrivateKey(keyPem)) ? keyPem : undefined };
 }
 
 /** The same error, with what the person may have forgotten. Its code says whether the agent tries again. */

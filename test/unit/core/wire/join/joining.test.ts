@@ -227,6 +227,25 @@ describe('an agent with a join token', () => {
     expect(await joinedIdentity(at('eu:other', refusing('Internal')))).toEqual(identity);
   });
 
+  it.each([
+    ['its key', ['tls.key'], true],
+    ['that the next key is its key', ['tls.key'], false],
+    ['all but its certificate', ['tls.key', 'ca.crt', 'issuer.crt'], false],
+  ])(
+    'goes on at another path with the next key after an end in which it has stored %s',
+    async (_, written, hasNext) => {
+      const file = (name: string) => join(directory, 'identity', name);
+      await joinedIdentity(ports(answering));
+      const former = readFileSync(file('tls.crt'));
+      const moved = await joinedIdentity(at('eu:other', answeringOther));
+      if (!written.includes('ca.crt')) writeFileSync(file('issuer.crt'), '');
+      writeFileSync(file('tls.crt'), former);
+      if (hasNext) writeFileSync(file('next.key'), moved.keyPem);
+      expect((await joinedIdentity(at('eu:other', answeringOther))).keyPem).toBe(moved.keyPem);
+      expect(await stored()).not.toHaveProperty('nextKeyPem');
+    },
+  );
+
   it('waits at another path for a parent that is away', async () => {
     await joinedIdentity(ports(answering));
     const sometimes = (pin: string, request: JoinRequest) =>
