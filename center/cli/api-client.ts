@@ -52,8 +52,8 @@ export class NodeApiClient {
   }
 
   /** Adds the contexts of these Node objects, which a node below the entry has. */
-  found(nodes: readonly KubeObject[]): void {
-    this.#routes.found(nodes);
+  addContextsOf(nodes: readonly KubeObject[]): void {
+    this.#routes.addContextsOf(nodes);
   }
 
   contexts(): string[] {

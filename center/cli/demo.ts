@@ -6,9 +6,10 @@ import { fileURLToPath } from 'node:url';
 import type { Condition, KubeObject } from '../../core/object/meta.ts';
 import { cliCommand, shellWord } from '../../core/runtime/cli-command.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
+import { badFile } from '../../core/runtime/config-file.ts';
 import { durationText } from '../../core/runtime/duration-text.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
-import { formatProblem, parseYamlFiles } from '../../core/runtime/yaml-text.ts';
+import { parseYamlFiles } from '../../core/runtime/yaml-text.ts';
 import type { DataDirectory } from '../supervisor/data-directory.ts';
 import { NodeApiClient } from './api-client.ts';
 import { findResource, objectPath } from './resources.ts';
@@ -99,8 +100,7 @@ async function notAvailable(api: NodeApiClient, data: DataDirectory, withinMs: n
 
 async function applyFile(api: NodeApiClient, file: string): Promise<void> {
   const parsed = parseYamlFiles(readFileSync(file, 'utf8'));
-  if ('problems' in parsed)
-    throw new BanyanError('BadRequest', parsed.problems.map((problem) => formatProblem(file, problem)).join('\n'));
+  if ('problems' in parsed) throw badFile(file, parsed.problems);
   for (const document of parsed.value) {
     const object = document.value as KubeObject;
     const resource = await findResource(api, space, object.kind);

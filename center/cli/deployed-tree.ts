@@ -89,7 +89,7 @@ async function askRelay(
     const [nodes, targets, places, served] = await Promise.all(
       [nodeObjects, syncTargets, locations, spaceObjects].map(list),
     );
-    api.found(nodes!);
+    api.addContextsOf(nodes!);
     const children = nodes!.filter((node) => parentOf(pathOf(node)) === path && pathOf(node) !== '');
     const locationOf = new Map(places!.map((location) => [location.metadata.name, location]));
     const self = nodes!.find((node) => pathOf(node) === path);

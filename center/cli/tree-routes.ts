@@ -80,7 +80,7 @@ export class TreeRoutes {
   }
 
   /** Adds the contexts of Node objects that a node further down has: the node of the context in use learns of a new relay a little later than its parent. */
-  found(nodes: readonly KubeObject[]): void {
+  addContextsOf(nodes: readonly KubeObject[]): void {
     if (!this.#entry) return;
     const contexts = [...new Set([...this.#entry.contexts, ...contextsThrough(nodes, this.#entry.path)])];
     this.#entry = { ...this.#entry, contexts };

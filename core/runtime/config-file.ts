@@ -56,6 +56,7 @@ export function located({ path, message }: SchemaProblem, lineOf: YamlText['line
   return { field: fieldOf(path), message, ...(line === undefined ? {} : { line }) };
 }
 
-function badFile(file: string, problems: readonly FileProblem[]): BanyanError {
+/** The error with all problems of the file, one a line. */
+export function badFile(file: string, problems: readonly FileProblem[]): BanyanError {
   return new BanyanError('BadRequest', problems.map((problem) => formatProblem(file, problem)).join('\n'));
 }

@@ -2,7 +2,7 @@
  * The text of an error that the program did not expect. Logs, statuses and crash notes have this text, and may not have a body or a value of a Secret. The
  * engine quotes data in many of its messages, such as `"hunter2" is not valid JSON` or `Cannot use 'in' operator to search for 'a' in hunter2`.
  */
-import { BanyanError, describeError } from './errors.ts';
+import { describeError } from './errors.ts';
 
 /** Messages of the engine that quote source text or the name of a field, and no value. */
 const safeMessages = [
@@ -38,7 +38,6 @@ function reasonOf(error: unknown): string {
 
 /** Whether the engine or Node made the message. Errors of the system, such as ENOSPC, are of the class Error, and name files only. */
 function isOfEngine(error: Error): boolean {
-  if (error instanceof BanyanError) return false;
   const isOfClass = [SyntaxError, TypeError, RangeError, ReferenceError, URIError, EvalError].some(
     (type) => error instanceof type,
   );
