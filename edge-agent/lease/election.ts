@@ -11,7 +11,7 @@
  * candidate waits in both cases. It first creates the missing Lease without a holder: only for an existing record can it know that the version has not
  * changed. A holder that ends properly writes the duration `releasedLeaseMs`, so that the next candidate need not wait.
  */
-import { type LeaseHandover, type LeaseRecord, takenOverRecord } from './lease.ts';
+import { handoverTo, type LeaseHandover, type LeaseRecord } from './lease.ts';
 
 /** As long as in other leader elections, but short enough for a standby to become active within 15 s. */
 export const durationMs = 10_000;
@@ -165,7 +165,7 @@ function go(state: ElectionState, nowMs: number): ElectionStep {
     if (!seen || mustRead) return ask({ ...state, mustRead: false }, { type: 'read' }, nowMs);
     if (!seen.record) return isDue ? write(state, '', nowMs) : { state };
     if (mayTake(state, nowMs))
-      return write({ ...state, handover: takenOverRecord(seen.record.handover, state.path) }, me, nowMs);
+      return write({ ...state, handover: handoverTo(seen.record.handover, state.path) }, me, nowMs);
     return isDue ? ask(state, { type: 'read' }, nowMs) : { state };
   }
   if (!isDue) return { state };

@@ -12,7 +12,7 @@ import type { Store } from '../../core/store/store.ts';
 import type { Dialer } from '../../core/wire/link.ts';
 import type { Successor } from '../agent/assembly.ts';
 import { Elector } from './elector.ts';
-import { formerPathsIn, type LeasePort, type LeaseRecord, takenOverRecord } from './lease.ts';
+import { formerPathsIn, handoverTo, type LeasePort, type LeaseRecord } from './lease.ts';
 import { noteInLeaseMemory, openLeaseMemory } from './lease-memory.ts';
 import { type Succession, successionOf } from './succession.ts';
 
@@ -123,7 +123,7 @@ export class Leadership<Led extends LedAgent> implements AsyncDisposable {
     const memory = openLeaseMemory(store, random);
     const succession = successionOf(former.handover, memory);
     const { forebear, catchUp } = succession;
-    const formerPaths = formerPathsIn(takenOverRecord(former.handover, path));
+    const formerPaths = formerPathsIn(handoverTo(former.handover, path));
     log.info({ catchUp, formerPaths }, 'this agent is active now');
     if (!memory.leased) noteInLeaseMemory(store, random, { leased: true });
     const waitsFor = catchUp && `${catchUp}; the agent applies nothing before the parent has sent what is wanted`;

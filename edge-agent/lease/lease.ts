@@ -58,8 +58,8 @@ export function formerPathsIn({ formerPaths = '' }: LeaseHandover): readonly str
   return formerPaths.split(',').filter((path) => path !== '');
 }
 
-/** The values that an agent with this path takes over. If the Lease had another path, this is a former path of the agent. */
-export function takenOverRecord(handover: LeaseHandover, path: string): LeaseHandover {
+/** The values for an agent with this path that takes the Lease. If the Lease had another path, this is a former path of the agent. */
+export function handoverTo(handover: LeaseHandover, path: string): LeaseHandover {
   const before = handover.path;
   if (before === undefined || before === path) return { ...handover, path };
   const former = [before, ...formerPathsIn(handover).filter((one) => one !== before && one !== path)];
