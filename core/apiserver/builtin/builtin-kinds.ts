@@ -11,6 +11,7 @@ import { checkFirstRules, checkRules } from './rules.ts';
 import { checkTypes } from './type-check.ts';
 import { type BuiltinType, builtinType, type TableKind, tableKinds } from './types-table.ts';
 import { withDefaults } from './validation/defaults.ts';
+import { firstRules } from './validation/kind-rules.ts';
 import { objectWarnings } from './warnings/kind-warnings.ts';
 
 /** These paths are the same for every built-in kind with a scale subresource. */
@@ -168,7 +169,7 @@ function rulesOf(entries: readonly [TableKind, ...TableKind[]]): KindRules {
       const type = entry.k === 'Event' ? builtinType('io.k8s.api.core.v1.Event') : typeOf(entries, entry.v);
       return checkRules(name, type, inForm(object), old && inForm(old), context);
     },
-    ...(entry.k === 'Service'
+    ...(entry.k in firstRules
       ? { validateFirst: (object, old) => checkFirstRules(entry.k, typeOf(entries, entry.v), object, old) }
       : {}),
     warnings: (object, write) => {

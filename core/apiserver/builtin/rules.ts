@@ -16,7 +16,7 @@ import { type FieldCheck, recordOf, Visit } from './validation/visit.ts';
 
 /** The causes that an answer has alone. The arguments are those of `checkRules`. */
 export function checkFirstRules(kind: string, type: BuiltinType, object: KubeObject, old?: KubeObject): Cause[] {
-  return kind in firstRules ? checkRules(kind, type, object, old, {}, firstRules) : [];
+  return checkRules(kind, type, object, old, {}, firstRules);
 }
 
 /** `object` and `old` are in the version of `type`. */

@@ -40,11 +40,8 @@ export function prepareServiceUpdate(object: KubeObject, old: KubeObject): void 
   const lost = dependent.filter(([has, ...names]) => {
     return has(before) && !has(spec) && names.every((name) => equalJson(spec[name], before[name]));
   });
-  if (
-    hasNodePorts(before) &&
-    !hasNodePorts(spec) &&
-    nodePorts(spec).every((port) => nodePorts(before).includes(port))
-  ) {
+  const portsBefore = new Set(nodePorts(before));
+  if (hasNodePorts(before) && !hasNodePorts(spec) && nodePorts(spec).every((port) => portsBefore.has(port))) {
     for (const port of Array.isArray(spec.ports) ? spec.ports : []) if (isRecord(port)) delete port.nodePort;
   }
   for (const [, ...names] of lost) for (const name of names) delete spec[name];

@@ -55,6 +55,7 @@ export function checkSubresource(kind: Kind, subresource: WriteOptions['subresou
   if (!isThere) throw status.notServed(`${formatGroupResource(kind)}/${subresource}`);
 }
 
+/** Throws Invalid if the rules of the kind find causes that an answer has alone. */
 export function refuseFirst({ kind, key }: Write, object: KubeObject, old?: KubeObject): void {
   const causes = kind.rules.validateFirst?.(object, old) ?? [];
   if (causes.length > 0) throw status.invalidObject(kind.storedAs ?? kind, key.name, causes);

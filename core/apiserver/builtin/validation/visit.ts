@@ -54,7 +54,7 @@ export class Visit {
     this.subresource = subresource;
   }
 
-  /** What is known about a field of the object, by its path: `spec.containers.*` is an item of a list. Undefined: nothing. */
+  /** The type of a field of the object. `path`: such as `spec.containers.*`; the last part means each item. Undefined: the types have no such field. */
   fieldAt(path: string): TypedField | undefined {
     let field: TypedField | undefined = this.#type && { type: this.#type };
     for (const name of path.split('.')) {

@@ -12,6 +12,7 @@ import {
   type FieldCheck,
   fields,
   filled,
+  givenThen,
   ifFilled,
   ifGiven,
   isPresent,
@@ -284,7 +285,7 @@ export function podVolumeSources(claimTemplate: FieldCheck): readonly VolumeSour
     ['projected', 'projected', projected],
     ['scaleIO', 'scaleIO', scaleIO],
     ['csi', 'csi', csiInPod],
-    ['ephemeral', 'ephemeral', fields({ volumeClaimTemplate: requiredGiven(claimTemplate) })],
+    ['ephemeral', 'ephemeral', fields({ volumeClaimTemplate: givenThen(claimTemplate) })],
   ];
 }
 
@@ -292,10 +293,6 @@ const emptyDir: FieldCheck = (value, at) => {
   const { sizeLimit } = recordOf(value);
   if (nanosOf(sizeLimit) < 0n) at.forbidden('sizeLimit', 'SizeLimit field must be a valid resource quantity');
 };
-
-function requiredGiven(check: FieldCheck): FieldCheck {
-  return (value, at) => (isPresent(value) ? check(value, at) : at.required());
-}
 
 export const persistentVolumeSources: readonly VolumeSource[] = [
   ['hostPath', 'hostPath', hostPath],
