@@ -69,7 +69,7 @@ describe.skipIf(missing)(`a tree that helm installs on a real node${why}`, () =>
     return helm.run(act, 'banyan', chart, '-f', file, ...(act === 'install' ? flags : flags.toSpliced(2, 1)));
   };
   const wait = ['--wait', '--timeout', '110s'];
-  const moved = (...changed: string[]) =>
+  const upgradeRivoli = (...changed: string[]) =>
     helm.runBeside(
       'upgrade',
       'banyan',
@@ -305,7 +305,12 @@ describe.skipIf(missing)(`a tree that helm installs on a real node${why}`, () =>
   });
 
   it('does not move an agent whose token was forgotten, says what to do, and goes on after helm rollback', async () => {
-    const ran = await moved('--set', 'agent.path=us:rivoli', '--set', 'agent.parent.address=banyan.us.svc:7443');
+    const ran = await upgradeRivoli(
+      '--set',
+      'agent.path=us:rivoli',
+      '--set',
+      'agent.parent.address=banyan.us.svc:7443',
+    );
     expect(ran.code, ran.out).toBe(0);
     await until(
       'the log names the remedy',
@@ -335,7 +340,7 @@ describe.skipIf(missing)(`a tree that helm installs on a real node${why}`, () =>
     await untilAnswered('there are changes', async () => writer.count > 0);
     const { token, parent } = tokenFor('us:rivoli', '--label', 'shop=rivoli');
     const place = ['--set', 'agent.path=us:rivoli', '--set', `agent.parent.address=${parent.address}`];
-    const ran = await moved(...place, '--set', `agent.identity.joinToken=${token}`, ...wait);
+    const ran = await upgradeRivoli(...place, '--set', `agent.identity.joinToken=${token}`, ...wait);
     expect(ran.code, ran.out).toBe(0);
     await until('it is connected', () => isConnected('us', 'us:rivoli'));
     cli('remove', 'eu:rivoli', '--orphan');

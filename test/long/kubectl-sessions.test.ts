@@ -1,14 +1,9 @@
 /** The same kubectl commands at a workload space and at a real control plane, by several versions of kubectl: the same output and exit codes. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { stringify } from 'yaml';
-import { LocalTree } from '../e2e/local-tree.ts';
+import { SpaceAndPlane } from '../e2e/space-and-plane.ts';
 import { acceptedCommands } from '../support/accepted-answers.ts';
-import { differences, likeSpaces, runSession, unneeded } from '../support/command-session.ts';
+import { differences, runSession, unneeded } from '../support/command-session.ts';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
-import { ControlPlane } from '../support/control-plane/control-plane.ts';
 import { olderKubectlProgram, withoutKubectl, withoutOlderKubectl } from '../support/kubectl.ts';
 
 const sessions = ['basics', 'apply', 'change', 'make', 'read', 'pods'] as const;
@@ -29,49 +24,22 @@ const why = missing ? ` [not run: ${missing}]` : '';
 const sessionMsMax = 10 * 60_000;
 
 describe.skipIf(missing)(`sessions of kubectl${why}`, () => {
-  const directory = mkdtempSync(join(tmpdir(), 'banyan-sessions-'));
-  const tree = new LocalTree(join(directory, 'topology.yaml'));
   const needed = new Set<string>();
-  const spaceOf = (minor: number) => `kubectl-${minor}`;
-
-  beforeAll(async () => {
-    const spaces = versions.map(({ minor }) => ({ name: spaceOf(minor), type: 'Workload' }));
-    const topology = {
-      apiVersion: 'banyan.io/v1alpha1',
-      kind: 'Topology',
-      metadata: { name: 'sessions' },
-      spec: { center: { spaces } },
-    };
-    writeFileSync(join(directory, 'topology.yaml'), stringify(topology));
-    await tree.up();
-  }, 180_000);
-
-  afterAll(async () => {
-    await tree[Symbol.asyncDispose]();
-    rmSync(directory, { recursive: true, force: true });
-  });
 
   // Each version has a space and a control plane of its own, because the sessions of another version leave objects behind that are still going away.
   describe.each(versions)('by kubectl 1.$minor', ({ minor, sessions: ofVersion }) => {
-    let plane: ControlPlane;
-    let own: string;
-
+    let both: SpaceAndPlane;
     beforeAll(async () => {
-      plane = await ControlPlane.start({
-        directory: join(directory, spaceOf(minor)),
-        ...likeSpaces,
-      });
-      own = tree.kubeconfigOf(`space/center/${spaceOf(minor)}`);
+      both = await SpaceAndPlane.start(`kubectl-${minor}`);
     }, 180_000);
-
-    afterAll(() => plane?.[Symbol.asyncDispose]());
+    afterAll(() => both?.[Symbol.asyncDispose]());
 
     it.each(ofVersion)(
       '%s',
       async (session) => {
-        const kubectl = minor === 34 ? plane.kubectl : olderKubectlProgram(minor);
+        const kubectl = minor === 34 ? both.kubectl : olderKubectlProgram(minor);
         const run = (kubeconfig: string) => runSession(session, { kubectl }, kubeconfig);
-        const [ours, theirs] = await Promise.all([run(own), run(plane.kubeconfig)]);
+        const [ours, theirs] = await Promise.all([run(both.kubeconfigs[0]), run(both.kubeconfigs[1])]);
         expect(differences(ours, theirs, acceptedCommands, needed)).toEqual([]);
       },
       sessionMsMax,

@@ -18,6 +18,8 @@ export interface Difference {
 
 /** Questions at once. */
 const lanes = 8;
+/** How often an object is read again for one question. Controllers of a cluster change an object a few times, and then it is finished. */
+const refreshesMax = 5;
 
 export class BothServers {
   readonly #api: ApiCaller;
@@ -76,8 +78,7 @@ export class BothServers {
    */
   async differenceOf(question: Question): Promise<Difference | undefined> {
     let found = await this.#compare(question);
-    for (let isChanged = true; found && isChanged; ) {
-      isChanged = await this.#refresh(question);
+    for (let left = refreshesMax; found && left > 0 && (await this.#refresh(question)); left--) {
       found = await this.#compare(question);
     }
     return found;
