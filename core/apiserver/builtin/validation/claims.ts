@@ -1,6 +1,7 @@
 /** PersistentVolumeClaims, PersistentVolumes and the other kinds of storage. */
-import { equalJson, ownField } from '../../../object/json-value.ts';
+import { equalJson } from '../../../object/json-value.ts';
 import { dnsLabel, dnsSubdomain, qualifiedName } from './formats.ts';
+import { withNewerLabels } from './renamed-labels.ts';
 import { amountText, nanosOf, quantityNotNegative, quantityPositive } from './resources.ts';
 import { labelName, nodeSelector, selectorRule } from './selectors.ts';
 import { fixed, fixedWith, isSameValue } from './updates.ts';
@@ -203,34 +204,6 @@ export const persistentVolume: FieldCheck = all(fields({ spec: persistentVolumeS
     at.invalid('nodeAffinity', now.nodeAffinity ?? null, why);
   }
 });
-
-/** Labels of nodes that have had other names. */
-const newerLabels: Readonly<Record<string, string>> = {
-  'beta.kubernetes.io/arch': 'kubernetes.io/arch',
-  'beta.kubernetes.io/os': 'kubernetes.io/os',
-  'beta.kubernetes.io/instance-type': 'node.kubernetes.io/instance-type',
-  'failure-domain.beta.kubernetes.io/region': 'topology.kubernetes.io/region',
-  'failure-domain.beta.kubernetes.io/zone': 'topology.kubernetes.io/zone',
-};
-
-/** The affinity before an update, with the newer names that the update uses. As in Kubernetes, a label without a newer name may lose its name. */
-function withNewerLabels(before: unknown, now: unknown): ReadValues {
-  const termsOf = (affinity: unknown) => recordsOf(recordOf(recordOf(affinity).required).nodeSelectorTerms);
-  const terms = termsOf(now);
-  const renamed = termsOf(before).map((term, i) => {
-    const inList = (list: string) => {
-      const requirements = recordsOf(terms[i]?.[list]);
-      return recordsOf(term[list]).map((requirement, j) => {
-        const key = wordOf(requirements[j]?.key);
-        const newer = ownField(newerLabels, wordOf(requirement.key)) ?? '';
-        return requirements[j] && key === newer ? { ...requirement, key } : requirement;
-      });
-    };
-    return { ...term, matchExpressions: inList('matchExpressions'), matchFields: inList('matchFields') };
-  });
-  const required = recordOf(recordOf(before).required);
-  return { ...recordOf(before), required: { ...required, nodeSelectorTerms: renamed } };
-}
 
 const parameterBytesMax = 256 * 1024;
 const parametersMax = 512;

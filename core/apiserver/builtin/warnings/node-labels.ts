@@ -1,16 +1,18 @@
-/** Labels of Nodes that have another name now, and selectors that name them. */
+/** Labels of Nodes that nobody should use any more, and selectors that name them. */
 import { ownField } from '../../../object/json-value.ts';
 import { recordsIn } from '../../../object/pod-template.ts';
 import { labelValue } from '../validation/formats.ts';
+import { renamedLabels } from '../validation/renamed-labels.ts';
 import { textsOf, wordOf } from '../validation/visit.ts';
 import { listIn, valuesIn, type Warnings } from './warning.ts';
 
 const oldLabels: Readonly<Record<string, string>> = {
-  'beta.kubernetes.io/arch': 'deprecated since v1.14; use "kubernetes.io/arch" instead',
-  'beta.kubernetes.io/os': 'deprecated since v1.14; use "kubernetes.io/os" instead',
-  'failure-domain.beta.kubernetes.io/region': 'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
-  'failure-domain.beta.kubernetes.io/zone': 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
-  'beta.kubernetes.io/instance-type': 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
+  ...Object.fromEntries(
+    Object.entries(renamedLabels).map(([label, { since, newer }]) => [
+      label,
+      `deprecated since ${since}; use "${newer}" instead`,
+    ]),
+  ),
   'app.kubernetes.io/created-by': 'deprecated since v1.9',
   'scheduler.alpha.kubernetes.io/preferAvoidPods': 'deprecated since v1.22; use Taints and Tolerations instead',
   'node-role.kubernetes.io/master': 'use "node-role.kubernetes.io/control-plane" instead',
