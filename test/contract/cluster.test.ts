@@ -240,8 +240,8 @@ describe.skipIf(missing)(`a real control plane${missing ? ` (${missing})` : ''}`
         'v1',
       );
     await until(() => apply.mock.calls.length > 1);
-    await until(async () => (await live())?.metadata.managedFields?.[0] !== undefined);
-    expect(await live()).toMatchObject({ apiVersion: 'autoscaling/v1', spec: { targetCPUUtilizationPercentage: 80 } });
+    const isCorrected = { apiVersion: 'autoscaling/v1', spec: { targetCPUUtilizationPercentage: 80 } };
+    await vi.waitFor(async () => expect(await live()).toMatchObject(isCorrected), 20_000);
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     expect(apply).toHaveBeenCalledTimes(2);
     stop();
