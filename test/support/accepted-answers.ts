@@ -140,11 +140,6 @@ export const acceptedCommands: readonly AcceptedCommand[] = [
     without: [/^data: \{\}\n/gm, /"(f:)?data":\{\},/g, /"ports":\[\],/g],
   },
   {
-    commands: [applied, forced, shown, teamDryRun],
-    reason: 'in Kubernetes, changed annotations of a Deployment raise its generation; in a space only the spec does',
-    without: [/(?<=generation"?: ?)\d+/g],
-  },
-  {
     commands: [shown],
     reason: 'which manager owns an empty struct, and a struct or list itself, differs in the entry of an update',
     without: [/^ *(f:resources|\.): \{\}\n/gm],

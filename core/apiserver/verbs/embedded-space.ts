@@ -44,7 +44,15 @@ import { refuseUntypedFields, reportUnknownFields } from './field-validation.ts'
 import { bothNotes, noteText, putNote, takeNote } from './filled-in.ts';
 import { lackedFields, strategyOf, withOwnable } from './kind-strategy.ts';
 import { checkMayBeDeleted, checkNamespaceTakesObjects, namespaceResource } from './namespace-guard.ts';
-import { incoming, inVersion, isContentChanged, keyInForm, shownIn, storedBytes } from './object-form.ts';
+import {
+  incoming,
+  inVersion,
+  isContentChanged,
+  isNewGeneration,
+  keyInForm,
+  shownIn,
+  storedBytes,
+} from './object-form.ts';
 import { dropRepeatedOwners, fillNewMeta, generateName, nameRequired, validateMeta } from './object-meta.ts';
 import {
   checkPatchedName,
@@ -380,8 +388,8 @@ export class EmbeddedSpace implements Space {
     ];
     if (causes.length > 0) throw status.invalidObject(kind.storedAs ?? kind, key.name, causes);
     const isChanged = isContentChanged(kind, next, old);
-    // As in Kubernetes, the node of a pod is no content of the pod.
-    if (isChanged && options.subresource !== 'binding') next.metadata.generation = (old.metadata.generation ?? 0) + 1;
+    if (isNewGeneration(kind, next, old, options.subresource))
+      next.metadata.generation = (old.metadata.generation ?? 0) + 1;
     warnAbout(kind, next, options, { old, isChanged });
     if (!write.isApplied) this.#manageFields(write, old, next, lacked);
     putNote(next, this.#filling.noteOf(write, { note, old, next, filled, applied }));

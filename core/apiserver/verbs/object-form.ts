@@ -80,7 +80,16 @@ export function storedBytes(kind: Kind, key: ObjectKey, object: KubeObject): Uin
   return bytes;
 }
 
-/** True if the generation must grow. Metadata never counts. Status counts only for kinds without a status subresource. */
+/** Whether the generation must grow. As in Kubernetes, the node of a pod is no content of the pod. */
+export function isNewGeneration(kind: Kind, next: KubeObject, old: KubeObject, subresource?: string): boolean {
+  if (subresource === 'binding') return false;
+  if (isContentChanged(kind, next, old)) return true;
+  const { generationCounts: counted } = kind;
+  if (counted === undefined || subresource !== undefined) return false;
+  return !equalJson(next.metadata[counted] ?? {}, old.metadata[counted] ?? {});
+}
+
+/** Metadata never counts. Status counts only for kinds without a status subresource. */
 export function isContentChanged(kind: Kind, next: KubeObject, old: KubeObject): boolean {
   const { apiVersion: _a, kind: _k, metadata: _m, ...after } = next;
   const { apiVersion: _b, kind: _l, metadata: _n, ...before } = old;

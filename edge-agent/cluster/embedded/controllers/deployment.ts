@@ -19,6 +19,13 @@ const hashLabel = 'pod-template-hash';
 /** Annotations of a Deployment that the Deployment's ReplicaSets do not get. */
 const annotationsThatStay = new Set(['kubectl.kubernetes.io/last-applied-configuration', revisionAnnotation]);
 
+/** The ReplicaSets of a Deployment. `current` is the one with the present template, and `revision` its number; a paused Deployment may have none. */
+interface Progress {
+  readonly sets: readonly ReplicaSet[];
+  readonly current?: KubeObject;
+  readonly revision?: number;
+}
+
 export class DeploymentController implements Controller {
   readonly name = 'deployment-controller';
   readonly resource = deploymentResource;
@@ -38,20 +45,13 @@ export class DeploymentController implements Controller {
     const hash = templateHash(deployment.spec.template);
     const found = all.find((set) => set.metadata.labels?.[hashLabel] === hash);
     const old = all.filter((set) => set !== found);
-    if (deployment.spec.paused && !found) return this.#writeStatus(deployment, found, all, objects);
+    if (deployment.spec.paused && !found) return this.#writeStatus(deployment, { sets: all }, objects);
     const current = found ?? objects.create(newReplicaSet(deployment, hash, nextRevision(old)));
-    this.#keepRevision(deployment, current as ReplicaSet, old, objects);
+    const revision = keepRevision(current as ReplicaSet, old, objects);
     if (!deployment.spec.paused) resize(deployment, current as ReplicaSet, old, objects);
     this.#dropHistory(deployment, old, objects);
     const fresh = objects.get(objectKey(deployment)) as Deployment | undefined;
-    return fresh && this.#writeStatus(fresh, current as ReplicaSet, replicaSetsOf(fresh, objects), objects);
-  }
-
-  /** Gives the ReplicaSet of the present template the newest revision. The template may have been used before (a rollback). */
-  #keepRevision(deployment: Deployment, current: ReplicaSet, old: readonly ReplicaSet[], objects: Objects): void {
-    const revision = Math.max(revisionOf(current), nextRevision(old));
-    if (revisionOf(current) !== revision) objects.update(current, annotated(current, revision));
-    if (revisionOf(deployment) !== revision) objects.update(deployment, annotated(deployment, revision));
+    return fresh && this.#writeStatus(fresh, { sets: replicaSetsOf(fresh, objects), current, revision }, objects);
   }
 
   #dropHistory(deployment: Deployment, old: readonly ReplicaSet[], objects: Objects): void {
@@ -60,12 +60,7 @@ export class DeploymentController implements Controller {
     for (const set of empty.slice(0, Math.max(0, excess))) objects.delete(set);
   }
 
-  #writeStatus(
-    deployment: Deployment,
-    current: KubeObject | undefined,
-    sets: readonly ReplicaSet[],
-    objects: Objects,
-  ): number | undefined {
+  #writeStatus(deployment: Deployment, { sets, current, revision }: Progress, objects: Objects): number | undefined {
     const mine = current && sets.find((set) => set.metadata.uid === current.metadata.uid);
     const of = (name: 'replicas' | 'readyReplicas' | 'availableReplicas') =>
       sets.reduce((total, set) => total + (set.status?.[name] ?? 0), 0);
@@ -77,9 +72,17 @@ export class DeploymentController implements Controller {
       newest: mine?.metadata.name ?? '',
     };
     const { status, againMs } = deploymentStatus(deployment, counts, this.#clock.wallMs(), this.#progressDeadlineMaxMs);
-    objects.writeStatus(deployment, status);
+    const { metadata } = revision === undefined ? deployment : annotated(deployment, revision);
+    objects.writeStatus(deployment, status, metadata.annotations);
     return againMs;
   }
+}
+
+/** Gives the ReplicaSet of the present template the newest revision, and returns the revision. The template may have been used before (a rollback). */
+function keepRevision(current: ReplicaSet, old: readonly ReplicaSet[], objects: Objects): number {
+  const revision = Math.max(revisionOf(current), nextRevision(old));
+  if (revisionOf(current) !== revision) objects.update(current, annotated(current, revision));
+  return revision;
 }
 
 function replicaSetsOf(deployment: Deployment, objects: Objects): ReplicaSet[] {

@@ -65,9 +65,11 @@ export class Objects {
     this.#space.update(boundPod(pod, nodeName, scheduled), options);
   }
 
-  writeStatus(object: KubeObject, status: object): void {
-    if (stableStringify(object.status ?? {}) === stableStringify(status)) return;
-    this.#space.update({ ...object, status }, { fieldManager: this.#manager, subresource: 'status' });
+  /** Writes the status, and the annotations if given, in one write that makes no new generation. */
+  writeStatus(object: KubeObject, status: object, annotations = object.metadata.annotations): void {
+    const changed = { ...object, metadata: { ...object.metadata, ...(annotations ? { annotations } : {}) }, status };
+    if (stableStringify({ status: {}, ...object }) === stableStringify(changed)) return;
+    this.#space.update(changed, { fieldManager: this.#manager, subresource: 'status' });
   }
 
   /** The autoscaling/v1 Scale of the object. Undefined: the object does not exist. Throws MethodNotAllowed if its kind has no scale subresource. */

@@ -35,6 +35,12 @@ describe('a Deployment', () => {
     const hash = set!.metadata.labels!['pod-template-hash'];
     expect(set!.metadata.name).toBe(`till-${hash}`);
     expect(set!.metadata.annotations!['deployment.kubernetes.io/revision']).toBe('1');
+    const deployment = bench.get(apps, 'Deployment', 'till')!;
+    expect(deployment.metadata).toMatchObject({
+      generation: 1,
+      annotations: { 'deployment.kubernetes.io/revision': '1' },
+    });
+    expect(deployment.status).toMatchObject({ observedGeneration: 1 });
     for (const pod of bench.pods())
       expect(pod.metadata.labels).toMatchObject({ app: 'till', 'pod-template-hash': hash });
   });
