@@ -83,8 +83,9 @@ function apply(
   const others = before.filter((entry) => entry !== last);
   const base: KubeObject = live ?? { apiVersion: config.apiVersion, kind: config.kind, metadata: {} };
   const merged = mergeManagedFields(base, wanted, type) as KubeObject;
-  const owned = others.reduce((all, entry) => union(all, entry.fields), own);
-  const pruned = last ? (prune(merged, last.fields, owned, type) as KubeObject) : merged;
+  const fieldsNow = (entry: FieldsEntry) => fieldsInVersion(entry, merged, kind, version);
+  const owned = () => others.reduce((all, entry) => union(all, fieldsNow(entry)), own);
+  const pruned = last ? (prune(merged, fieldsNow(last), owned(), type) as KubeObject) : merged;
   const result: KubeObject = { ...pruned, metadata: metadataOf(pruned, live, config) };
   const changes = differences(base, result, type, kind);
   const text = lastApplied(live, manager);
@@ -182,6 +183,25 @@ function inVersions(
     known.set(apiVersion, found);
     return found;
   };
+}
+
+/**
+ * The fields of an entry by their names in this version of `object`: those that the object lacks without the fields of the entry. Where the object can't be
+ * converted, the names are taken as they are.
+ */
+function fieldsInVersion(
+  { apiVersion, fields }: FieldsEntry,
+  object: KubeObject,
+  kind: Kind,
+  version: string,
+): FieldSet {
+  const { group, version: recorded } = parseApiVersion(apiVersion);
+  if (recorded === version || group !== kind.group || !kind.versions.includes(recorded)) return fields;
+  const there = kind.rules.convert(object, recorded);
+  const without = there && kind.rules.convert(prune(there, fields, {}, kind.schema(recorded)) as KubeObject, version);
+  if (!without) return fields;
+  const type = kind.schema(version);
+  return fieldDifference(managed(fieldsOf(object, type)), managed(fieldsOf(without, type)));
 }
 
 /** Undefined: the objects can't be converted to this version. */
