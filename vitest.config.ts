@@ -5,8 +5,8 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     // A hanging test ends here. The limit is high enough for a slow machine with other work. Tests of promised times assert the times themselves.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    testTimeout: 400_000,
+    hookTimeout: 400_000,
     expect: { poll: { timeout: 20_000 } },
     // End-to-end tests start hundreds of processes from sources. With their compiled forms from an earlier start, a start takes 0.5 s of processor time instead
     // of 1.2 s.

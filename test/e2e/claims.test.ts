@@ -178,7 +178,7 @@ describe('a thief with the key of a relay', () => {
     };
     kept.report('labels', { leaves: 1, sets: [{ ...lie, leaves: 1 }] });
     await push();
-    await until('the refusal is shown', () => condition('ClaimsRefused')?.status === 'True');
+    await untilAtThief('the refusal is shown', () => condition('ClaimsRefused')?.status === 'True');
     expect(condition('ClaimsRefused')?.message).toContain(
       'label clearance=top, label of a SyncTarget clearance=top, label tree.banyan.io/1=us, label tree.banyan.io/path=us, property threat.level=low',
     );
@@ -212,7 +212,7 @@ describe('a thief with the key of a relay', () => {
     reportFound('elsewhere', 'unasked', ['open']);
     reportFound('found', 'stranger', ['secret']);
     await push();
-    await until('both are refused', () => node('eu')?.refused?.count === 2);
+    await untilAtThief('both are refused', () => node('eu')?.refused?.count === 2);
     expect(node('eu')?.refused?.sample.join('\n')).toContain('no rule of spec.upsync asks for the object');
     expect(thief.ended).toBeUndefined();
     const rules = (namespaces: string[]) =>
@@ -226,11 +226,11 @@ describe('a thief with the key of a relay', () => {
         JSON.stringify({ spec: { upsync: [{ apiGroup: '', resources: ['configmaps'], namespaces }] } }),
       );
     rules(['found', 'elsewhere']);
-    await until('the row is believed when it is asked for', () => node('eu')?.refused?.count === 1);
+    await untilAtThief('the row is believed when it is asked for', () => node('eu')?.refused?.count === 1);
     for (const name of ['unasked', 'stranger']) kept.withdraw(up(name === 'unasked' ? 'elsewhere' : 'found', name));
     await push();
     expect(thief.ended).toBeUndefined();
-    await until('nothing is refused', () => condition('EntriesQuarantined')?.status === 'False');
+    await untilAtThief('nothing is refused', () => condition('EntriesQuarantined')?.status === 'False');
   });
 
   it('floods its parent no further than its quota, and is heard again when there is room', async () => {
@@ -241,7 +241,7 @@ describe('a thief with the key of a relay', () => {
       if (i % batch === 0) await push();
     }
     await push();
-    await until(
+    await untilAtThief(
       'the refusals are shown',
       () => condition('QuotaExceeded')?.message.includes('has refused 1980') === true,
     );
@@ -259,7 +259,7 @@ describe('a thief with the key of a relay', () => {
     thief.beat();
     await until('the session ends, because there is room again', () => thief.ended !== undefined);
     await attach();
-    await until('the rest is there', () => condition('QuotaExceeded')?.status === 'False');
+    await untilAtThief('the rest is there', () => condition('QuotaExceeded')?.status === 'False');
     expect(node('eu')?.conditions?.find(({ type }) => type === 'FeedDiverged')?.status ?? 'False').toBe('False');
   });
 

@@ -175,7 +175,13 @@ export function banyan(...args: string[]): Ran {
 /** A request over a kept connection costs a few milliseconds. */
 const pollMs = 50;
 
-export async function until(what: string, holds: () => boolean, seconds = 60): Promise<void> {
+/**
+ * Longer than anything takes beside other work: the nodes of two or three trees share two slow cores, and a node that was not reached waits up to half a minute
+ * before it tries again.
+ */
+const secondsMax = 150;
+
+export async function until(what: string, holds: () => boolean, seconds = secondsMax): Promise<void> {
   const deadline = performance.now() + seconds * 1000;
   while (!holds()) {
     if (performance.now() > deadline) throw new Error(`not within ${seconds} s: ${what}`);
@@ -184,7 +190,7 @@ export async function until(what: string, holds: () => boolean, seconds = 60): P
 }
 
 /** Like `until`, for the result of a request; a failed request is no answer yet. */
-export async function untilAnswered(what: string, holds: () => Promise<boolean>, seconds = 60): Promise<void> {
+export async function untilAnswered(what: string, holds: () => Promise<boolean>, seconds = secondsMax): Promise<void> {
   const deadline = performance.now() + seconds * 1000;
   while (!(await holds().catch(() => false))) {
     if (performance.now() > deadline) throw new Error(`not within ${seconds} s: ${what}`);
