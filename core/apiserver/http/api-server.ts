@@ -11,12 +11,12 @@ import type { Space, UserInfo } from '../space.ts';
 import { Answers } from './answers.ts';
 import type { AskedAccess } from './asked-access.ts';
 import { BodyThread } from './body-thread.ts';
+import { encoded } from './encoded-answer.ts';
 import type { Asking } from './fair-queue.ts';
 import { HttpsListener, type HttpsListenerOptions } from './https-listener.ts';
-import { prefersProtobuf } from './negotiate.ts';
+import { preferredEncoding } from './negotiate.ts';
 import type { NodeUrls, TreeUrls } from './node-urls.ts';
 import type { OutgoingAnswer } from './outgoing.ts';
-import { encoded } from './protobuf-answer.ts';
 import { RequestAccess } from './request-access.ts';
 import type { RequestAudit } from './request-audit.ts';
 import { RequestAudits } from './request-audits.ts';
@@ -209,10 +209,10 @@ export class ApiServer implements AsyncDisposable {
           return written;
         },
         keepsBody: () => audit?.keepsBody() ?? false,
-        protobufOf: async (json) => {
-          const protobuf = await this.#bodies.protobufOf({ flow, bytes: json.length }, json, isGone);
+        encode: async (encoding, json) => {
+          const bytes = await this.#bodies.encode({ flow, bytes: json.length }, { encoding, json }, isGone);
           await again();
-          return protobuf;
+          return bytes;
         },
       },
     };
@@ -228,10 +228,10 @@ export class ApiServer implements AsyncDisposable {
     if (asked.path === '/metrics') return this.#answers.whole(response, await this.#metrics());
     const { place } = access;
     const review = await reviewOf({ ...asked, path: access.path }, { authorizer, place, tokens });
-    const inProtobuf = prefersProtobuf(header(asked, 'accept') ?? '');
-    if (review) return this.#answers.whole(response, { ...review, inProtobuf });
+    const encoding = preferredEncoding(header(asked, 'accept') ?? '');
+    if (review) return this.#answers.whole(response, { ...review, encoding });
     const token = this.#access.isHere(access) && tokens ? await tokenAnswerOf(asked, tokens) : undefined;
-    if (token) return this.#answers.whole(response, { ...token, inProtobuf });
+    if (token) return this.#answers.whole(response, { ...token, encoding });
     const over = new AbortController();
     const answer = urls?.(asked, over.signal);
     if (answer) return await this.#answers.streamed(answer, over, outgoing, response);

@@ -7,16 +7,21 @@ import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { BanyanError, type ErrorCode, type ErrorDetails } from '../../runtime/errors.ts';
 import { type Asking, FairQueue, type QueueBounds } from './fair-queue.ts';
+import type { Encoding } from './negotiate.ts';
 import type { ThreadWrite, ThreadWritten } from './thread-write.ts';
 
+interface ToEncode {
+  readonly encoding: Encoding;
+  readonly json: Uint8Array;
+}
 export type BodyQuestion =
   | { readonly type: 'yaml'; readonly text: string }
   | { readonly type: 'write'; readonly write: ThreadWrite }
-  | { readonly type: 'protobuf'; readonly json: Uint8Array };
+  | ({ readonly type: 'encode' } & ToEncode);
 export type BodyAnswer =
   | { readonly json: string }
   | { readonly written: ThreadWritten }
-  | { readonly protobuf: Uint8Array | undefined }
+  | { readonly encoded: Uint8Array | undefined }
   | { readonly code: ErrorCode; readonly message: string; readonly details: ErrorDetails };
 
 /** Processor time of one body. The worst body takes 2 s, a tenth of this limit. */
@@ -84,11 +89,11 @@ export class BodyThread {
     return (answer as { written: ThreadWritten }).written;
   }
 
-  /** The protobuf of the JSON of an object. Undefined: its kind has no such form. Throws like `readYaml`. */
-  async protobufOf(asking: Asking, json: Buffer, isGone: () => boolean): Promise<Buffer | undefined> {
-    const answer = await this.#ask(asking, () => ({ type: 'protobuf', json }), isGone);
-    const { protobuf } = answer as { protobuf: Uint8Array | undefined };
-    return protobuf && Buffer.from(protobuf);
+  /** The JSON of an object in another encoding. Undefined: its kind has no such form. Throws like `readYaml`. */
+  async encode(asking: Asking, what: ToEncode, isGone: () => boolean): Promise<Buffer | undefined> {
+    const answer = await this.#ask(asking, () => ({ type: 'encode', ...what }), isGone);
+    const { encoded } = answer as { encoded: Uint8Array | undefined };
+    return encoded && Buffer.from(encoded);
   }
 
   /** Refuses the waiting bodies, and ends the thread. */

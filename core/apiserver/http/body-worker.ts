@@ -1,9 +1,8 @@
 /** The program of the thread in body-thread.ts. It receives a question, and sends back the answer or an error. */
 import { parentPort } from 'node:worker_threads';
-import { parseBody } from '../../object/canonical.ts';
 import { BanyanError } from '../../runtime/errors.ts';
-import { encodeProtobuf } from '../protobuf/encode.ts';
 import type { BodyAnswer, BodyQuestion, FromThread } from './body-thread.ts';
+import { encodedBytes } from './encoded-answer.ts';
 import { writeInThread } from './thread-space.ts';
 import { yamlToJson } from './yaml-body.ts';
 
@@ -18,7 +17,7 @@ parentPort!.on('message', (question: BodyQuestion) => {
 async function answerOf(question: BodyQuestion): Promise<BodyAnswer> {
   try {
     if (question.type === 'write') return { written: await writeInThread(question.write) };
-    if (question.type === 'protobuf') return { protobuf: encodeProtobuf(parseBody(question.json)) };
+    if (question.type === 'encode') return { encoded: encodedBytes(question.encoding, question.json) };
     return { json: yamlToJson(question.text) };
   } catch (error) {
     if (!(error instanceof BanyanError)) throw error;

@@ -27,7 +27,15 @@ import { write } from './large-writes.ts';
 import { checkListOptions, exactRevision } from './list-options.ts';
 import { Effort, type ListRequest } from './list-request.ts';
 import { includeObjectOf, type ListHead, listPieces, oneBytes, scaleBytes } from './lists.ts';
-import { checkAcceptsObject, type InProtobuf, negotiate, prefersProtobuf } from './negotiate.ts';
+import {
+  checkAcceptsObject,
+  checkAcceptsStream,
+  encodingOf,
+  type InProtobuf,
+  negotiate,
+  preferredEncoding,
+  yamlType,
+} from './negotiate.ts';
 import { actedResource, type PodAct, podActOf } from './pod-acts.ts';
 import { type ApiRequest, type ApiResponse, header, integerOf, jsonResponse, resourceVersionOf } from './requests.ts';
 import { type Route, routeOf } from './route.ts';
@@ -72,8 +80,8 @@ export class SpaceHandler {
     const handled = act
       ? { answer: await this.#act(act, route, kind, request) }
       : await this.#resource(route, kind, request);
-    if (!('answer' in handled) || handled.answer.inProtobuf !== undefined) return handled;
-    return { answer: { ...handled.answer, inProtobuf: prefersProtobuf(header(request, 'accept') ?? '') } };
+    if (!('answer' in handled) || handled.answer.encoding !== undefined) return handled;
+    return { answer: { ...handled.answer, encoding: preferredEncoding(header(request, 'accept') ?? '') } };
   }
 
   #document(route: Route, request: ApiRequest): ApiResponse {
@@ -87,23 +95,25 @@ export class SpaceHandler {
       if (!document) throw notThere();
       return jsonResponse(200, document, headers);
     };
+    const accept = header(request, 'accept');
+    const legacy = (document: object | undefined): ApiResponse => {
+      checkAcceptsObject(accept);
+      return { ...found(document), encoding: preferredEncoding(accept ?? '') === 'yaml' ? 'yaml' : 'json' };
+    };
     switch (route.type) {
       case 'version':
         return found(kubernetesVersion);
       case 'api':
       case 'apis': {
         const isCore = route.type === 'api';
-        const form = negotiate(header(request, 'accept'));
+        const form = negotiate(accept);
         if (form.as === 'discovery') return found(aggregated(kinds, isCore, form.version, options), type(form.version));
-        checkAcceptsObject(header(request, 'accept'));
-        return found(isCore ? apiVersions() : apiGroupList(kinds));
+        return legacy(isCore ? apiVersions() : apiGroupList(kinds));
       }
       case 'group':
-        checkAcceptsObject(header(request, 'accept'));
-        return found(apiGroup(kinds, route.group));
+        return legacy(apiGroup(kinds, route.group));
       case 'group-version':
-        checkAcceptsObject(header(request, 'accept'));
-        return found(apiResourceList(kinds, route.group, route.version, options));
+        return legacy(apiResourceList(kinds, route.group, route.version, options));
       case 'health':
         return { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: Buffer.from('ok') };
       case 'openapi-v3':
@@ -171,7 +181,11 @@ export class SpaceHandler {
     if (connects.has(subresource) && !this.space.storage.get(storedKey(kind, key))) throw notFound(key);
     checkPlace(route, kind, request.method);
     if (subresource === 'finalize' && request.method !== 'PUT') throw notAllowedHere();
-    if (request.method !== 'GET') await kind.load?.();
+    if (request.method !== 'GET') {
+      // A client that can't read the answer learns this before the write.
+      negotiate(header(request, 'accept'), inProtobuf(kind, version));
+      await kind.load?.();
+    }
     switch (request.method) {
       case 'GET':
         return name === '' ? this.#list(route, kind, request) : { answer: await this.#get(route, kind, key, request) };
@@ -202,7 +216,7 @@ export class SpaceHandler {
     const stored = this.space.storage.get(storedKey(kind, key));
     if (!stored) throw notFound(key);
     const listing = this.#listing(route, kind, request);
-    return { status: 200, body: oneBytes(listing, stored), inProtobuf: listing.form.protobuf !== undefined };
+    return { status: 200, body: oneBytes(listing, stored), encoding: encodingOf(listing.form) };
   }
 
   async #list(route: ResourceRoute, kind: Kind, request: ApiRequest): Promise<Handled> {
@@ -213,10 +227,11 @@ export class SpaceHandler {
     const [limit, seconds] = [integerOf(query, 'limit'), integerOf(query, 'timeoutSeconds')];
     if (!isWatch) {
       await this.#waitFor(request);
-      const head = { contentType: 'application/json' };
+      const head = { contentType: listing.form.yaml ? yamlType : 'application/json' };
       const at = { ...listing, revision: exactRevision(query) };
       return { list: listPieces(at, limit, query.get('continue'), head), head };
     }
+    checkAcceptsStream(listing.form);
     const options: WatchParameters = {
       resourceVersion: resourceVersionOf(query),
       initialEvents: initialEventsOf(query.get('sendInitialEvents')),

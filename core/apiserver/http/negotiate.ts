@@ -3,10 +3,10 @@
 import { BanyanError } from '../../runtime/errors.ts';
 
 /**
- * `protobuf`: the answer is in protobuf; `orJson`: the client reads JSON too. Absent: the answer is JSON. `PartialObjectMetadata`: the metadata of one object, or of
- * each object of a list.
+ * `protobuf`: the answer is in protobuf; `orJson`: the client reads JSON too. `yaml`: the answer is YAML. Both absent: the answer is JSON. `PartialObjectMetadata`:
+ * the metadata of one object, or of each object of a list.
  */
-export type Form = { readonly protobuf?: { readonly orJson: boolean } } & (
+export type Form = { readonly protobuf?: { readonly orJson: boolean }; readonly yaml?: true } & (
   | { readonly as: 'object' }
   | { readonly as: 'Table' | 'PartialObjectMetadata'; readonly version: 'v1' | 'v1beta1' }
   | { readonly as: 'discovery'; readonly version: 'v2' | 'v2beta1' }
@@ -16,9 +16,13 @@ export type Form = { readonly protobuf?: { readonly orJson: boolean } } & (
 export type InProtobuf = 'objects' | 'metadata' | 'nothing';
 
 export const protobufType = 'application/vnd.kubernetes.protobuf';
+export const yamlType = 'application/yaml';
 
-/** The client that asks for YAML gets JSON, which its parser reads too. Kubernetes 1.34 takes no `application/*`. */
-const ownTypes: ReadonlySet<string> = new Set(['application/json', 'application/yaml', protobufType, '*/*']);
+/** In what an answer is written. */
+export type Encoding = 'json' | 'protobuf' | 'yaml';
+
+/** Kubernetes 1.34 takes no `application/*`. */
+const ownTypes: ReadonlySet<string> = new Set(['application/json', yamlType, protobufType, '*/*']);
 
 /** Throws NotAcceptable if the header has no clause that the server supports. */
 export function negotiate(accept: string | undefined, inProtobuf: InProtobuf = 'nothing'): Form {
@@ -50,20 +54,32 @@ export function checkAcceptsObject(accept: string | undefined): void {
 /** Number of characters of a header that a message shows. */
 const shownCharactersMax = 200;
 
+/** The encoding of an answer in this form. */
+export function encodingOf({ protobuf, yaml }: Form): Encoding {
+  return protobuf ? 'protobuf' : yaml ? 'yaml' : 'json';
+}
+
 /**
- * Whether a Status, or an answer whose form the client does not choose, goes out in protobuf: the first clause that asks for no other form than the object
- * decides, as in kube-apiserver.
+ * The encoding of a Status, or of an answer whose form the client does not choose: the first clause that asks for no other form than the object decides, as in
+ * kube-apiserver.
  */
-export function prefersProtobuf(accept: string): boolean {
-  if (!accept.includes(protobufType)) return false;
+export function preferredEncoding(accept: string): Encoding {
   const first = clausesOf(accept).find(({ parameters }) => parameters.as === undefined);
-  return first?.type === protobufType;
+  return first?.type === protobufType ? 'protobuf' : first?.type === yamlType ? 'yaml' : 'json';
+}
+
+/** Throws NotAcceptable if the client reads a watch only as YAML, which has no form for one event after the other. */
+export function checkAcceptsStream({ yaml }: Form): void {
+  if (!yaml) return;
+  const types = ['application/json', protobufType].map((type) => `${type};stream=watch`);
+  throw new BanyanError('NotAcceptable', `only the following media types are accepted: ${types.join(', ')}`);
 }
 
 function formsOf(accept: string, inProtobuf: InProtobuf = 'nothing'): Form[] {
   return clausesOf(accept).flatMap(({ type, parameters }) => {
     const form = formOf(parameters);
     if (!form) return [];
+    if (type === yamlType && form.as !== 'discovery') return [{ ...form, yaml: true }];
     if (type !== protobufType || inProtobuf === 'nothing') return [form];
     const isThere = form.as === 'object' ? inProtobuf === 'objects' : form.as === 'PartialObjectMetadata';
     return isThere ? [{ ...form, protobuf: { orJson: false } }] : [];

@@ -3,6 +3,7 @@ import { jsonText } from '../../object/json.ts';
 import type { ObjectKey } from '../../object/key.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { UserInfo } from '../space.ts';
+import type { Encoding } from './negotiate.ts';
 import type { ThreadWrite, ThreadWritten } from './thread-write.ts';
 
 /** The parts of a request that decide about a write. */
@@ -38,17 +39,17 @@ export interface WriteThread {
   write(question: () => ThreadWrite, bytes: number): Promise<ThreadWritten>;
   /** True: the audit log records the body. */
   keepsBody(): boolean;
-  /** The protobuf of the JSON of an object. Undefined: its kind has no such form. Resolves and throws like `write`. */
-  protobufOf(json: Buffer): Promise<Buffer | undefined>;
+  /** The JSON of an object in another encoding. Undefined: its kind has no such form. Resolves and throws like `write`. */
+  encode(encoding: Encoding, json: Buffer): Promise<Buffer | undefined>;
 }
 
 export interface ApiResponse {
   readonly status: number;
   readonly body: Buffer;
   readonly headers?: Readonly<Record<string, string | string[]>>;
-  /** The client gets the JSON of `body` as protobuf, if the kind of the object has this form. */
-  readonly inProtobuf?: boolean;
-  /** The protobuf of `body`, if it was made already. */
+  /** The client gets the JSON of `body` in this encoding, if the kind of the object has such a form. Absent: `body` as it is. */
+  readonly encoding?: Encoding;
+  /** `body` in the encoding, if it was made already. */
   readonly encoded?: Buffer;
 }
 

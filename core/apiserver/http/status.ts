@@ -2,7 +2,7 @@
 import { jsonText } from '../../object/json.ts';
 import { BanyanError, errorTable } from '../../runtime/errors.ts';
 import { describeUnexpected } from '../../runtime/unexpected-error.ts';
-import { prefersDiscovery, prefersProtobuf } from './negotiate.ts';
+import { preferredEncoding, prefersDiscovery } from './negotiate.ts';
 import type { ApiResponse } from './requests.ts';
 import { warned } from './warnings.ts';
 
@@ -21,8 +21,7 @@ export function failureOf(error: unknown, accept: string): ApiResponse {
     ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
   };
   if (!prefersDiscovery(accept)) {
-    const inProtobuf = prefersProtobuf(accept);
-    return { status: http, body: Buffer.from(`${jsonText(body)}\n`), headers, inProtobuf };
+    return { status: http, body: Buffer.from(`${jsonText(body)}\n`), headers, encoding: preferredEncoding(accept) };
   }
   return {
     status: hidesMessage.has(http) ? errorTable.Forbidden.http : http,

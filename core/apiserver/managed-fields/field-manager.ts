@@ -83,9 +83,9 @@ function apply(
   const others = before.filter((entry) => entry !== last);
   const base: KubeObject = live ?? { apiVersion: config.apiVersion, kind: config.kind, metadata: {} };
   const merged = mergeManagedFields(base, wanted, type) as KubeObject;
-  const fieldsNow = (entry: FieldsEntry) => fieldsInVersion(entry, merged, kind, version);
-  const owned = () => others.reduce((all, entry) => union(all, fieldsNow(entry)), own);
-  const pruned = last ? (prune(merged, fieldsNow(last), owned(), type) as KubeObject) : merged;
+  const owned = () => others.reduce((all, entry) => union(all, fieldsInVersion(entry, merged, kind, version)), own);
+  // A field with another name in the version of `last` stays. Kubernetes converts such an object there and back, and its conversion fills the field in again.
+  const pruned = last ? (prune(merged, last.fields, owned(), type) as KubeObject) : merged;
   const result: KubeObject = { ...pruned, metadata: metadataOf(pruned, live, config) };
   const changes = differences(base, result, type, kind);
   const text = lastApplied(live, manager);

@@ -162,7 +162,7 @@ function counting(keepsBody = false): WriteThread & { count: number; before?(): 
       return written;
     },
     keepsBody: () => keepsBody,
-    protobufOf: () => expect.unreachable(),
+    encode: () => expect.unreachable(),
   };
 }
 

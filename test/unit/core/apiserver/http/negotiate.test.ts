@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { negotiate, prefersProtobuf } from '../../../../../core/apiserver/http/negotiate.ts';
+import { negotiate, preferredEncoding } from '../../../../../core/apiserver/http/negotiate.ts';
 
 const object = { as: 'object' };
 
 describe('the Accept header', () => {
-  it.each([undefined, '', '*/*', 'application/json', 'application/vnd.kubernetes.protobuf', 'application/yaml'])(
+  it.each([undefined, '', '*/*', 'application/json', 'application/vnd.kubernetes.protobuf'])(
     '%s asks for the object itself, as JSON',
     (accept) => {
       expect(negotiate(accept)).toEqual(object);
@@ -61,15 +61,27 @@ describe('the Accept header', () => {
     });
 
     it.each([
-      [protobuf, true],
-      [`${protobuf},application/json`, true],
-      [`application/json;${table},${protobuf}`, true],
-      [`application/json,${protobuf}`, false],
-      [`${protobuf};${metadata}`, false],
-      ['', false],
-    ])('a Status for %s goes out in protobuf: %s', (accept, is) => {
-      expect(prefersProtobuf(accept)).toBe(is);
+      [protobuf, 'protobuf'],
+      [`${protobuf},application/json`, 'protobuf'],
+      [`application/json;${table},${protobuf}`, 'protobuf'],
+      [`application/json,${protobuf}`, 'json'],
+      [`${protobuf};${metadata}`, 'json'],
+      ['application/yaml, application/json', 'yaml'],
+      ['application/json, application/yaml', 'json'],
+      ['', 'json'],
+    ])('a Status for %s goes out in %s', (accept, encoding) => {
+      expect(preferredEncoding(accept)).toBe(encoding);
     });
+  });
+
+  it('application/yaml asks for YAML, if no clause that the server supports is before it', () => {
+    expect(negotiate('application/yaml')).toEqual({ as: 'object', yaml: true });
+    expect(negotiate('text/html, application/yaml;as=Table;g=meta.k8s.io;v=v1, application/json')).toEqual({
+      as: 'Table',
+      version: 'v1',
+      yaml: true,
+    });
+    expect(negotiate('application/json, application/yaml')).toEqual(object);
   });
 
   it('may have spaces around its parts', () => {

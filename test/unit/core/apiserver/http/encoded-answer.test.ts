@@ -55,7 +55,7 @@ it.each([
 it('a long answer gets its protobuf in the other thread', async () => {
   await using api = await withObjects();
   await api.call('POST', configMaps, { body: configMap('long', { text: 'x'.repeat(70_000) }) });
-  const inThread = vi.spyOn(BodyThread.prototype, 'protobufOf');
+  const inThread = vi.spyOn(BodyThread.prototype, 'encode');
   const [long, short] = [
     await api.call('GET', `${configMaps}/long`, { accept: protobuf }),
     await api.call('GET', `${configMaps}/one`, { accept: protobuf }),
