@@ -175,6 +175,7 @@ describe.skipIf(missing)(`a tree that helm installs on a real node${why}`, () =>
       // From here on, the certificate in the volume is enough.
       site('delete', 'secret', 'banyan-join-token', '-n', path);
       addContext(admin, `node/${path}`, `/tree/${path}`);
+      await until(`${path} answers`, () => at(`node/${path}`, ['get', '--raw', '/readyz']).code === 0);
     }
     for (const [name, parent] of Object.entries(agents)) {
       const { token: joinToken, parent: at } = tokenFor(`${parent}:${name}`, '--label', `shop=${name}`);
