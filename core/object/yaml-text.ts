@@ -2,16 +2,28 @@
  * Writes JSON values as YAML, in the style of the Kubernetes API server (sigs.k8s.io/yaml): sorted keys, lists at the indentation of their key, literal blocks for
  * texts of several lines. Unlike there, no long line is folded. A text is quoted wherever a reader of YAML 1.1 or 1.2 would take it for something else.
  */
+import { BanyanError } from '../runtime/errors.ts';
 import { isRecord } from '../runtime/is-record.ts';
 
-/** The text ends with a newline. */
+/**
+ * Characters of a text, at most. Each level of a value adds two spaces to each of its lines: 1.5 MB of JSON with hundreds of levels would be hundreds of
+ * megabytes.
+ */
+const lengthMax = 8 * 1024 * 1024;
+
+/** The text ends with a newline. Throws TooLarge if the text has more than `lengthMax` characters. */
 export function yamlText(value: unknown): string {
-  return body(value, '');
+  return body(value, '', { left: lengthMax });
 }
 
-/** The value as an item of a list that begins at the first column. */
+/** The value as an item of a list that begins at the first column. Throws like `yamlText`. */
 export function yamlItem(value: unknown): string {
-  return `- ${body(value, step)}`;
+  return `- ${body(value, step, { left: lengthMax })}`;
+}
+
+/** The number of characters that the rest of the text may have. */
+interface Room {
+  left: number;
 }
 
 const step = '  ';
@@ -19,37 +31,46 @@ const step = '  ';
 const plainKeyMax = 128;
 
 /** The lines of a value. The first one has no indentation: it follows a dash, or begins the text. */
-function body(value: unknown, indent: string): string {
-  if (Array.isArray(value) && value.length > 0) return listBody(value, indent);
-  if (isFilledMap(value)) return mapBody(value, indent);
-  return `${scalar(value, indent)}\n`;
+function body(value: unknown, indent: string, room: Room): string {
+  if (Array.isArray(value) && value.length > 0) return listBody(value, indent, room);
+  if (isFilledMap(value)) return mapBody(value, indent, room);
+  return `${scalar(value, indent, room)}\n`;
 }
 
-function listBody(list: readonly unknown[], indent: string): string {
-  return list.map((item) => `- ${body(item, indent + step)}`).join(indent);
+function listBody(list: readonly unknown[], indent: string, room: Room): string {
+  return list.map((item) => `- ${body(item, indent + step, room)}`).join(indent);
 }
 
-function mapBody(map: Readonly<Record<string, unknown>>, indent: string): string {
+function mapBody(map: Readonly<Record<string, unknown>>, indent: string, room: Room): string {
   const names = Object.keys(map)
     .filter((name) => map[name] !== undefined)
     .sort();
-  return names.map((name) => field(name, map[name], indent)).join(indent);
+  return names.map((name) => field(name, map[name], indent, room)).join(indent);
 }
 
-function field(name: string, value: unknown, indent: string): string {
+function field(name: string, value: unknown, indent: string, room: Room): string {
   const key = name.includes('\n') ? JSON.stringify(name) : text(name, indent);
   const begin = key.length > plainKeyMax ? `? ${key}\n${indent}:` : `${key}:`;
-  if (Array.isArray(value) && value.length > 0) return `${begin}\n${indent}${listBody(value, indent)}`;
-  if (isFilledMap(value)) return `${begin}\n${indent}${step}${mapBody(value, indent + step)}`;
-  return `${begin} ${scalar(value, indent + step)}\n`;
+  room.left -= begin.length;
+  if (Array.isArray(value) && value.length > 0) return `${begin}\n${indent}${listBody(value, indent, room)}`;
+  if (isFilledMap(value)) return `${begin}\n${indent}${step}${mapBody(value, indent + step, room)}`;
+  return `${begin} ${scalar(value, indent + step, room)}\n`;
 }
 
 function isFilledMap(value: unknown): value is Record<string, unknown> {
   return isRecord(value) && Object.values(value).some((one) => one !== undefined);
 }
 
+function scalar(value: unknown, indent: string, room: Room): string {
+  const written = scalarText(value, indent);
+  room.left -= written.length + indent.length;
+  if (room.left >= 0) return written;
+  const remedy = 'accept application/json';
+  throw new BanyanError('TooLarge', `the YAML of the answer has more than ${lengthMax} characters: ${remedy}`);
+}
+
 /** `indent`: of the lines of a literal block. */
-function scalar(value: unknown, indent: string): string {
+function scalarText(value: unknown, indent: string): string {
   if (typeof value === 'string') return text(value, indent);
   if (Array.isArray(value)) return '[]';
   return isRecord(value) ? '{}' : String(value ?? null);
@@ -58,7 +79,11 @@ function scalar(value: unknown, indent: string): string {
 function text(value: string, indent: string): string {
   if (isOtherwiseRead(value)) return JSON.stringify(value);
   if (!isPrintable.test(value)) return doubleQuoted(value);
-  if (value.includes('\n')) return isBlock.test(value) ? literal(value, indent || step) : doubleQuoted(value);
+  if (value.includes('\n')) {
+    return isBlock.test(value) && indent.length <= blockIndentMax
+      ? literal(value, indent || step)
+      : doubleQuoted(value);
+  }
   return isPlain(value) ? value : `'${value.replaceAll("'", "''")}'`;
 }
 
@@ -73,6 +98,8 @@ function doubleQuoted(value: string): string {
   );
 }
 
+/** A literal block repeats its indentation in each line. Far to the right, a text of a million short lines would become very long. */
+const blockIndentMax = 32;
 /** A literal block can't begin with a space or an empty line, and a space at its end is easily lost. */
 const isBlock = /^\S(?:[\s\S]*[^ ])?$/;
 

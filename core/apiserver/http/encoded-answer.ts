@@ -25,13 +25,17 @@ export function encodedBytes(encoding: Encoding, json: Uint8Array): Buffer | und
   return encoding === 'yaml' ? Buffer.from(yamlText(object)) : encodeProtobuf(object);
 }
 
-/** A long answer is encoded in the other thread: protobuf of 1 MB takes 60 ms. If its kind has no such form, the answer stays JSON. */
+/**
+ * A long answer is encoded in the other thread: protobuf of 1 MB takes 60 ms. If its kind has no such form, the answer stays JSON. Throws TooLarge if the
+ * encoded answer is too long.
+ */
 export async function encoded(handled: Handled, { thread }: ApiRequest): Promise<Handled> {
-  if (!thread || !('answer' in handled)) return handled;
+  if (!('answer' in handled)) return handled;
   const { answer } = handled;
   const { encoding = 'json', body } = answer;
-  if (encoding === 'json' || body.length <= shortBytesMax) return handled;
-  const bytes = await thread.encode(encoding, body);
+  if (encoding === 'json') return handled;
+  const isLong = thread !== undefined && body.length > shortBytesMax;
+  const bytes = isLong ? await thread.encode(encoding, body) : encodedBytes(encoding, body);
   return { answer: { ...answer, ...(bytes ? { encoded: bytes } : { encoding: 'json' }) } };
 }
 

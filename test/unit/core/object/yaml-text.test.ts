@@ -101,4 +101,15 @@ metadata:
       expect(read(yamlText({ text }), '1.1')).toEqual({ text });
     }
   });
+
+  it('is refused if a value with many levels would make the text too long', () => {
+    let deep: unknown = Array.from({ length: 40_000 }, () => 1);
+    for (let level = 0; level < 200; level++) deep = [deep];
+    expect(() => yamlText({ deep })).toThrow(expect.objectContaining({ code: 'TooLarge' }));
+    const text = 'a\n'.repeat(700_000);
+    expect(read(yamlText({ data: { text } }), '1.2')).toEqual({ data: { text } });
+    deep = text;
+    for (let level = 0; level < 200; level++) deep = [deep];
+    expect(yamlText(deep).length).toBeLessThan(3_000_000);
+  });
 });
