@@ -156,7 +156,7 @@ export class LocalTree {
 export function kubectlBy(kubeconfig: string, args: readonly string[], input?: string): Ran {
   const ran = spawnSync(kubectlProgram, ['--kubeconfig', kubeconfig, ...args], {
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: secondsMax * 1_000,
     ...(input === undefined ? {} : { input }),
     env: { ...process.env, KUBECACHEDIR: join(dirname(kubeconfig), 'kubecache') },
   });
@@ -166,7 +166,7 @@ export function kubectlBy(kubeconfig: string, args: readonly string[], input?: s
 export function banyan(...args: string[]): Ran {
   const ran = spawnSync(process.execPath, [program, ...args], {
     encoding: 'utf8',
-    timeout: 60_000,
+    timeout: secondsMax * 1_000,
     cwd: root,
   });
   return { code: ran.status ?? -1, out: `${ran.stdout}${ran.stderr}`, stdout: ran.stdout };

@@ -78,6 +78,8 @@ export class Outsider {
   acknowledged = 0;
   digestAgrees: boolean | undefined;
   #sent = 0;
+  /** Whether the parent takes batches: at once if the feed goes on, and otherwise when the parent has reconciled. */
+  #parentTakes = false;
   #parentReady = false;
   #beats = 0;
   #round = 0;
@@ -125,10 +127,10 @@ export class Outsider {
     this.#call.send(frame('hello', hello));
   }
 
-  /** Sends the entries that `Kept.report` has added. */
+  /** Sends the entries that `Kept.report` has added, as soon as the parent takes them. */
   push(): void {
     const { head, epoch, reported, revisions } = this.#kept;
-    if (this.#sent >= head) return;
+    if (!this.#parentTakes || this.#sent >= head) return;
     const changed = [...revisions].filter(([, revision]) => revision > this.#sent).sort(([, a], [, b]) => a - b);
     const entries = changed.map(([name, revision]) => entry(name, revision, reported.get(name)));
     const batch = write(
@@ -170,8 +172,7 @@ export class Outsider {
       case 'beat':
         return this.#receivedBeat(fields);
       case 'ack':
-        this.acknowledged = numberIn(fields, 2);
-        return;
+        return this.#acknowledged(numberIn(fields, 2));
       case 'request':
         return this.#answer(fields);
       case 'reply':
@@ -190,11 +191,19 @@ export class Outsider {
     this.#call.send(frame('resume', resume));
     this.#sendBeat();
     this.#beat = setInterval(() => this.#sendBeat(), 15_000);
-    if (resumes) {
-      this.#sent = has.cursor;
-      this.push();
-    }
+    if (resumes) this.#goOn(has.cursor);
     if (!this.resumed && this.#parentReady) this.#reconcile();
+  }
+
+  #acknowledged(cursor: number): void {
+    this.acknowledged = cursor;
+    if (!this.#parentTakes) this.#goOn(cursor);
+  }
+
+  #goOn(cursor: number): void {
+    this.#parentTakes = true;
+    this.#sent = cursor;
+    this.push();
   }
 
   /** Nothing is ever purged here, so the last of the five rules always holds. */
