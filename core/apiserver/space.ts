@@ -47,7 +47,7 @@ export interface Kind extends NamedKind, KindSchema {
   /** True: clients see no `metadata.generation`, as in a Kubernetes API server. The space counts it all the same, for what it sends and sums up. */
   readonly hidesGeneration: boolean;
   /** The part of the metadata whose change makes a new generation too. Absent: only the content makes one. */
-  readonly generationCounts?: 'annotations' | 'labels';
+  readonly countedMetadata?: 'annotations' | 'labels';
   /** The kind whose objects these are, in another form. Absent: the kind has objects of its own. Only Events have two kinds for the same objects. */
   readonly storedAs?: Kind;
   /**

@@ -73,7 +73,7 @@ const withGeneration: ReadonlySet<string> = new Set([
 ]);
 
 /** As the strategies of the same source: a Deployment's controller looks at its annotations, and the readers of an EndpointSlice at its labels. */
-const generationCounts: Readonly<Record<string, 'annotations' | 'labels'>> = {
+const countedMetadata: Readonly<Record<string, 'annotations' | 'labels'>> = {
   'apps/deployments': 'annotations',
   'discovery.k8s.io/endpointslices': 'labels',
 };
@@ -108,7 +108,7 @@ function withOneStorage(all: readonly Kind[]): readonly Kind[] {
 function builtinKind(entries: readonly [TableKind, ...TableKind[]]): Kind {
   const [entry] = entries;
   const ownParts = ownField(parts, entry.k);
-  const counted = ownField(generationCounts, `${entry.g}/${entry.r}`);
+  const counted = ownField(countedMetadata, `${entry.g}/${entry.r}`);
   return {
     group: entry.g,
     resource: entry.r!,
@@ -129,7 +129,7 @@ function builtinKind(entries: readonly [TableKind, ...TableKind[]]): Kind {
     },
     custom: false,
     hidesGeneration: !withGeneration.has(`${entry.g}/${entry.r}`),
-    ...(counted ? { generationCounts: counted } : {}),
+    ...(counted ? { countedMetadata: counted } : {}),
     schema: (version) => typeOf(entries, version),
     columns: () => [],
     selectableFields: () =>

@@ -6,7 +6,7 @@ import type { Kind, Space } from '../space.ts';
 import type { StoredObject } from '../storage.ts';
 import type { TableOptions } from '../table/table.ts';
 import { shownIn } from '../verbs/object-form.ts';
-import { encodingOf, type Form } from './negotiate.ts';
+import type { Form } from './negotiate.ts';
 
 export interface ListRequest {
   readonly space: Space;
@@ -46,7 +46,7 @@ export function selectsStored(listing: Selecting, stored: StoredObject): boolean
 export function mustParse({ form, kind }: Pick<ListRequest, 'form' | 'kind'>): boolean {
   return (
     form.as !== 'object' ||
-    encodingOf(form) !== 'json' ||
+    form.protobuf !== undefined ||
     kind.hasSeveralVersions ||
     kind.storedAs !== undefined ||
     kind.definedAt !== undefined

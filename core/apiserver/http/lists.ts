@@ -4,7 +4,6 @@
  */
 import { jsonText } from '../../object/json.ts';
 import { formatApiVersion, type JsonObject, type KubeObject } from '../../object/meta.ts';
-import { yamlItem, yamlText } from '../../object/yaml-text.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { encodeItem, encodeList } from '../protobuf/encode.ts';
 import type { Kind } from '../space.ts';
@@ -127,8 +126,8 @@ export function* listPieces(
     const form = formOf(listing, metadata);
     const text = new ByteText(firstPieceBytes);
     text.add(Buffer.from(form.head));
-    yield* itemsOf(listing, snapshot, page, { text, add: form.add, separator: form.separator, effort });
-    text.add(Buffer.from(form.tail()));
+    yield* itemsOf(listing, snapshot, page, { text, add: form.add, separator: ',', effort });
+    text.ascii(']}\n');
     yield text.take();
   } finally {
     snapshot[Symbol.dispose]();
@@ -209,49 +208,26 @@ function* itemsOf(
 }
 
 interface ListForm {
-  /** The text before the items. */
+  /** The text up to and including the bracket that opens the items. */
   readonly head: string;
-  readonly separator: string;
-  /** The text behind the items, when all of them have been added. */
-  tail(): string;
   add(text: ByteText, stored: StoredObject): void;
 }
 
 function formOf(listing: ListRequest, metadata: JsonObject): ListForm {
   const { form, kind, version } = listing;
-  const empty =
-    form.as === 'Table'
-      ? table(columnDefinitions(kind, version), [], metadata, form.version)
-      : { ...listType(listing), metadata, items: [] };
-  const item = (stored: StoredObject) =>
-    form.as === 'Table' ? rowOf(listing, form, stored, listing.nowMs) : answeredObject(listing, stored);
-  if (form.yaml) return inYaml(yamlText(empty), item);
-  const text = jsonText(empty);
+  if (form.as === 'Table') {
+    const empty = jsonText(table(columnDefinitions(kind, version), [], metadata, form.version));
+    return {
+      // The rows are the last field of the table.
+      head: empty.slice(0, -']}'.length),
+      add: (text, stored) => text.add(Buffer.from(jsonText(rowOf(listing, form, stored, listing.nowMs)))),
+    };
+  }
   return {
-    // The items, or the rows of a table, are the last field.
-    head: text.slice(0, -']}'.length),
-    separator: ',',
-    tail: () => ']}\n',
+    head: jsonText({ ...listType(listing), metadata, items: [] }).slice(0, -']}'.length),
     add: (text, stored) => {
       if (form.as === 'object' && isShownAsStored(kind, stored)) addPublic(text, kind, stored);
-      else text.add(form.as === 'Table' ? Buffer.from(jsonText(item(stored))) : bytesOf(listing, stored));
-    },
-  };
-}
-
-/** `empty`: the list without items. */
-function inYaml(empty: string, item: (stored: StoredObject) => object): ListForm {
-  // Only a field of the list itself begins its line.
-  const { 0: field, 1: name, index } = /^(items|rows): \[\]\n/m.exec(empty)!;
-  let isEmpty = true;
-  return {
-    head: empty.slice(0, index),
-    separator: '',
-    tail: () => (isEmpty ? field : '') + empty.slice(index + field.length),
-    add: (text, stored) => {
-      if (isEmpty) text.ascii(`${name}:\n`);
-      isEmpty = false;
-      text.add(Buffer.from(yamlItem(item(stored))));
+      else text.add(bytesOf(listing, stored));
     },
   };
 }

@@ -48,7 +48,7 @@ import {
   incoming,
   inVersion,
   isContentChanged,
-  isNewGeneration,
+  isCountedMetadataChanged,
   keyInForm,
   shownIn,
   storedBytes,
@@ -388,7 +388,9 @@ export class EmbeddedSpace implements Space {
     ];
     if (causes.length > 0) throw status.invalidObject(kind.storedAs ?? kind, key.name, causes);
     const isChanged = isContentChanged(kind, next, old);
-    if (isNewGeneration(kind, next, old, options.subresource))
+    // As in Kubernetes, the node of a pod is no content of the pod.
+    const isNew = isChanged && options.subresource !== 'binding';
+    if (isNew || isCountedMetadataChanged(kind, next, old, options.subresource))
       next.metadata.generation = (old.metadata.generation ?? 0) + 1;
     warnAbout(kind, next, options, { old, isChanged });
     if (!write.isApplied) this.#manageFields(write, old, next, lacked);

@@ -80,16 +80,7 @@ export function storedBytes(kind: Kind, key: ObjectKey, object: KubeObject): Uin
   return bytes;
 }
 
-/** Whether the generation must grow. As in Kubernetes, the node of a pod is no content of the pod. */
-export function isNewGeneration(kind: Kind, next: KubeObject, old: KubeObject, subresource?: string): boolean {
-  if (subresource === 'binding') return false;
-  if (isContentChanged(kind, next, old)) return true;
-  const { generationCounts: counted } = kind;
-  if (counted === undefined || subresource !== undefined) return false;
-  return !equalJson(next.metadata[counted] ?? {}, old.metadata[counted] ?? {});
-}
-
-/** Metadata never counts. Status counts only for kinds without a status subresource. */
+/** Whether anything but the metadata has changed. Status counts only for kinds without a status subresource. */
 export function isContentChanged(kind: Kind, next: KubeObject, old: KubeObject): boolean {
   const { apiVersion: _a, kind: _k, metadata: _m, ...after } = next;
   const { apiVersion: _b, kind: _l, metadata: _n, ...before } = old;
@@ -98,4 +89,15 @@ export function isContentChanged(kind: Kind, next: KubeObject, old: KubeObject):
     delete before.status;
   }
   return !equalJson(after, before);
+}
+
+/** Whether a part of the metadata has changed that makes a new generation too. A write of a subresource makes none by its metadata. */
+export function isCountedMetadataChanged(
+  { countedMetadata: part }: Kind,
+  next: KubeObject,
+  old: KubeObject,
+  subresource?: string,
+): boolean {
+  if (part === undefined || subresource !== undefined) return false;
+  return !equalJson(next.metadata[part] ?? {}, old.metadata[part] ?? {});
 }
