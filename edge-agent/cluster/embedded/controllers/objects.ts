@@ -67,8 +67,10 @@ export class Objects {
 
   /** Writes the status, and the annotations if given, in one write that makes no new generation. */
   writeStatus(object: KubeObject, status: object, annotations = object.metadata.annotations): void {
-    const changed = { ...object, metadata: { ...object.metadata, ...(annotations ? { annotations } : {}) }, status };
-    if (stableStringify({ status: {}, ...object }) === stableStringify(changed)) return;
+    const { metadata } = object;
+    const isAnnotated = stableStringify(metadata.annotations ?? {}) !== stableStringify(annotations ?? {});
+    if (!isAnnotated && stableStringify(object.status ?? {}) === stableStringify(status)) return;
+    const changed = { ...object, metadata: { ...metadata, ...(annotations ? { annotations } : {}) }, status };
     this.#space.update(changed, { fieldManager: this.#manager, subresource: 'status' });
   }
 
