@@ -229,9 +229,11 @@ export class ApiServer implements AsyncDisposable {
     const { place } = access;
     const review = await reviewOf({ ...asked, path: access.path }, { authorizer, place, tokens });
     const encoding = preferredEncoding(header(asked, 'accept') ?? '');
-    if (review) return this.#answers.whole(response, { ...review, encoding });
+    const answered = async (made: ApiResponse) =>
+      this.#answers.handled(await encoded({ answer: { ...made, encoding } }, asked), outgoing, response);
+    if (review) return answered(review);
     const token = this.#access.isHere(access) && tokens ? await tokenAnswerOf(asked, tokens) : undefined;
-    if (token) return this.#answers.whole(response, { ...token, encoding });
+    if (token) return answered(token);
     const over = new AbortController();
     const answer = urls?.(asked, over.signal);
     if (answer) return await this.#answers.streamed(answer, over, outgoing, response);

@@ -50,10 +50,22 @@ export interface FromThread {
   readonly usedMs: number;
 }
 
+/** What the thread does for a job, and what a client can do if this takes too much. */
+interface Heavy {
+  readonly doing: string;
+  readonly remedy: string;
+}
+const reading: Heavy = { doing: 'to read this body', remedy: 'split the object, or send JSON instead of YAML' };
+const encoding: Heavy = {
+  doing: 'to encode this answer',
+  remedy: 'list in chunks (limit), or accept application/json',
+};
+
 interface Job {
   /** Called when the thread is free. So the question contains the newest state of what it is about. */
   question(): BodyQuestion;
   isGone(): boolean;
+  readonly heavy: Heavy;
   resolve(answer: BodyAnswer): void;
   reject(error: unknown): void;
 }
@@ -91,7 +103,7 @@ export class BodyThread {
 
   /** The JSON of an object in another encoding. Undefined: its kind has no such form. Throws like `readYaml`. */
   async encode(asking: Asking, what: ToEncode, isGone: () => boolean): Promise<Buffer | undefined> {
-    const answer = await this.#ask(asking, () => ({ type: 'encode', ...what }), isGone);
+    const answer = await this.#ask(asking, () => ({ type: 'encode', ...what }), isGone, encoding);
     const { encoded } = answer as { encoded: Uint8Array | undefined };
     return encoded && Buffer.from(encoded);
   }
@@ -108,9 +120,9 @@ export class BodyThread {
   }
 
   /** Never resolves if the client closes the connection before the thread begins. */
-  #ask(asking: Asking, question: () => BodyQuestion, isGone: () => boolean): Promise<BodyAnswer> {
+  #ask(asking: Asking, question: () => BodyQuestion, isGone: () => boolean, heavy = reading): Promise<BodyAnswer> {
     return new Promise((resolve, reject) => {
-      this.#waiting.add(asking, { question, isGone, resolve, reject });
+      this.#waiting.add(asking, { question, isGone, heavy, resolve, reject });
       this.#next();
     });
   }
@@ -147,7 +159,7 @@ export class BodyThread {
     const usedMs = await this.#usedMsOf(worker).catch(() => 0);
     if (job !== this.#job) return;
     if (looks < looksMax && usedMs - this.#usedBeforeMs < workMsMax) this.#limit(job, worker, looks + 1);
-    else this.#fail(tooMuch(`more than ${workMsMax} ms`));
+    else this.#fail(tooMuch(job, `more than ${workMsMax} ms`));
   }
 
   #started(): Worker {
@@ -164,7 +176,9 @@ export class BodyThread {
     worker.on('error', (error: NodeJS.ErrnoException) => {
       if (worker !== this.#worker) return;
       // Any other error is one of the program. Who asked gets it as it is, so that it is logged.
-      this.#fail(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? tooMuch(`more than ${heapMbMax} MB of memory`) : error);
+      const job = this.#job;
+      const isFull = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
+      this.#fail(job && isFull ? tooMuch(job, `more than ${heapMbMax} MB of memory`) : error);
     });
     this.#worker = worker;
     this.#usedBeforeMs = 0;
@@ -205,9 +219,6 @@ async function processorMsOf(worker: Worker): Promise<number> {
   return (user + system) / 1_000;
 }
 
-function tooMuch(what: string): BanyanError {
-  return new BanyanError(
-    'TooLarge',
-    `Request entity too large: to read this body takes ${what}: split the object, or send JSON instead of YAML`,
-  );
+function tooMuch({ heavy: { doing, remedy } }: Job, what: string): BanyanError {
+  return new BanyanError('TooLarge', `Request entity too large: ${doing} takes ${what}: ${remedy}`);
 }

@@ -34,13 +34,13 @@ import {
   type InProtobuf,
   negotiate,
   preferredEncoding,
-  yamlType,
 } from './negotiate.ts';
 import { actedResource, type PodAct, podActOf } from './pod-acts.ts';
 import { type ApiRequest, type ApiResponse, header, integerOf, jsonResponse, resourceVersionOf } from './requests.ts';
 import { type Route, routeOf } from './route.ts';
 import type { WatchParameters } from './watches.ts';
 import * as writes from './writes.ts';
+import { tooLongForYaml, yamlLengthMax } from './yaml-answer.ts';
 
 export type ResourceRoute = Route & { type: 'resource' };
 
@@ -148,7 +148,9 @@ export class SpaceHandler {
     let untilMs = this.#clock.monotonicMs() + turnMsMax;
     for (const piece of pieces) {
       all.push(typeof piece === 'string' ? Buffer.from(piece) : piece);
-      if (!effort.spend(piece.length) && this.#clock.monotonicMs() < untilMs) continue;
+      // With a piece without bytes, a list lets others work.
+      const isPause = piece.length === 0;
+      if (!isPause && !effort.spend(piece.length) && this.#clock.monotonicMs() < untilMs) continue;
       await turn?.();
       untilMs = this.#clock.monotonicMs() + turnMsMax;
     }
@@ -227,9 +229,11 @@ export class SpaceHandler {
     const [limit, seconds] = [integerOf(query, 'limit'), integerOf(query, 'timeoutSeconds')];
     if (!isWatch) {
       await this.#waitFor(request);
-      const head = { contentType: listing.form.yaml ? yamlType : 'application/json' };
+      const head = { contentType: 'application/json' };
       const at = { ...listing, revision: exactRevision(query) };
-      return { list: listPieces(at, limit, query.get('continue'), head), head };
+      const list = listPieces(at, limit, query.get('continue'), head);
+      if (!listing.form.yaml) return { list, head };
+      return { answer: { status: 200, body: await this.#inTurns(forYaml(list), request), encoding: 'yaml' } };
     }
     checkAcceptsStream(listing.form);
     const options: WatchParameters = {
@@ -287,6 +291,16 @@ export class SpaceHandler {
     const message = `Timeout: Too large resource version: ${asked}, current: ${storage.revision()}`;
     const cause = { reason: 'ResourceVersionTooLarge', message: 'Too large resource version', field: '' };
     throw new BanyanError('Timeout', message, { causes: [cause], retryAfterSeconds: 1 });
+  }
+}
+
+/** The pieces of a list that becomes YAML as a whole. Throws TooLarge if the list is too long for this. */
+function* forYaml(pieces: Iterable<Buffer>): Iterable<Buffer> {
+  let bytes = 0;
+  for (const piece of pieces) {
+    bytes += piece.length;
+    if (bytes > yamlLengthMax) throw tooLongForYaml();
+    yield piece;
   }
 }
 

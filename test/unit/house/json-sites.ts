@@ -72,7 +72,6 @@ export const allowedSites: Readonly<Record<AllowedReason, Readonly<Record<string
     'core/match/cel/prepare.ts': 1,
     'core/match/label-summary.ts': 3,
     'core/object/checked-text.ts': 1,
-    'core/object/yaml-text.ts': 3,
     'core/summary/scalar.ts': 1,
     'relay/fleet/fleet-lines.ts': 1,
     'relay/fleet/fleet-urls.ts': 3,
